@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// Answers computes what the routes and the pages show, from the views below it.
+// It keeps no state of its own.
+type Answers struct {
+	Store    store.Store
+	Index    Searcher
+	Registry *registry.Registry
+	Crawler  CrawlStatus // nil in a process that does not crawl
+}
+
+// Searcher is what Answers needs of the index.
+type Searcher interface {
+	Search(ctx context.Context, q index.Query) (index.Result, error)
+	Verbs(ctx context.Context) ([]index.VerbCount, error)
+	// Cursor is the place in the log up to which answers are based.
+	Cursor() store.Cursor
+}
+
+// CrawlStatus is what Answers needs of the crawler.
+type CrawlStatus interface {
+	Status() crawler.Status
+}
+
+// ServiceSummary is one row of a list of services.
+type ServiceSummary struct {
+	Host        string          `json:"host"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Namespace   string          `json:"namespace,omitempty"`
+	Domain      string          `json:"domain,omitempty"`
+	Kinds       []document.Kind `json:"kinds"`
+	Operations  int             `json:"operations"`
+	FetchedAt   time.Time       `json:"fetched_at"`
+	Findings    string          `json:"findings,omitempty"` // worst severity
+}
+
+// ServicePage is one page of services, in order of host key.
+type ServicePage struct {
+	Services []ServiceSummary `json:"services"`
+	Seq      uint64           `json:"seq"`
+	// After is the key the next page begins behind, "" on the last. Routes hand
+	// it out only inside an authenticated cursor.
+	After string `json:"-"`
+}
+
+// Service is all that is known of one host: what it publishes and how its last
+// visit went. A host that was visited but publishes nothing has no documents.
+type Service struct {
+	ServiceSummary
+	Documents []DocumentView `json:"documents"`
+	// Related lists the hosts its documents name.
+	Related []string `json:"related,omitempty"`
+	State   State    `json:"state"`
+}
+
+// DocumentView is a current document with its stored versions.
+type DocumentView struct {
+	document.Document
+	Versions []Version `json:"versions"` // newest first, at most 100
+}
+
+// Version is one stored version of a document.
+type Version struct {
+	Digest string    `json:"digest"`
+	Seen   time.Time `json:"seen"`
+	Size   int       `json:"size"`
+	URL    string    `json:"url"`
+}
+
+// State is the crawl state of a host, for a person and for a program.
+type State struct {
+	Added    time.Time       `json:"added"`
+	Visited  time.Time       `json:"visited,omitzero"`
+	Due      time.Time       `json:"due"`
+	Depth    int             `json:"depth"`
+	FoundOn  string          `json:"found_on,omitempty"`
+	Failures int             `json:"failures"`
+	Fetches  []crawler.Fetch `json:"fetches"` // the last of each kind, by kind
+	Robots   *crawler.Robots `json:"robots,omitempty"`
+}
+
+// AgentAnswer is an agent with its computed DID document.
+type AgentAnswer struct {
+	Agent registry.Agent
+	DID   did.Document
+	Seq   uint64
+}
+
+// Resolution answers "where do I write to": for an id of an agent its DID
+// document and inbox, for a name NAMESPACE.VERB every operation that bears it.
+type Resolution struct {
+	Asked string `json:"asked"`
+	// Kind is "agent" or "verb".
+	Kind       string        `json:"kind"`
+	AirID      string        `json:"air_id,omitempty"`
+	Inbox      string        `json:"inbox,omitempty"` // the first A2AInbox, "" when there is none
+	Document   *did.Document `json:"did_document,omitempty"`
+	Candidates []index.Hit   `json:"candidates,omitempty"`
+	// Ambiguous is set when more than one service bears the name: the caller
+	// chooses, nothing is picked silently.
+	Ambiguous bool   `json:"ambiguous,omitempty"`
+	Seq       uint64 `json:"seq"`
+}

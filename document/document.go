@@ -1,0 +1,174 @@
+// Package document turns a draft's words into ours. [Read] takes the bytes of
+// one published document and its [Kind] and returns a neutral [Document]: the
+// service, its operations, its data classes, its links, and what is wrong with
+// it. The table [Formats] has one row a format; adding a format is one package
+// below protocol and one row here.
+//
+// A Document is a value. It is what the crawler stores and what the index and
+// the pages read back, so every exported field is part of the stored form.
+package document
+
+import (
+	"time"
+
+	"gazetteer/protocol"
+)
+
+// Kind names a format: a row of [Formats].
+type Kind string
+
+// The kinds of documents.
+const (
+	// AI is an AI Discovery document at /.well-known/ai (AI Discovery §2.1).
+	AI Kind = "ai"
+	// AIAlias is an AI Discovery document that only /ai answered. It is not
+	// authoritative (AI Discovery §4.1) and stays out of search unless asked for.
+	AIAlias Kind = "ai-alias"
+	// AGISSummary is the summary at /.well-known/agis.json (AGIS §11.1).
+	AGISSummary Kind = "agis-summary"
+	// AGIS is a full AGIS document in YAML or JSON (AGIS §8, §10). It has no
+	// well-known path: it is reached through the summary's agis_document.
+	AGIS Kind = "agis"
+)
+
+// Effect is what performing an operation does to the world (AGIS impact_tier).
+type Effect string
+
+// The effects. Unknown is what an undeclared effect is.
+const (
+	EffectUnknown Effect = "unknown"
+	Informational Effect = "informational"
+	Reversible    Effect = "reversible"
+	Irreversible  Effect = "irreversible"
+)
+
+// A Source tells how a document came to us. Nothing that did not come from the
+// owner's host is ever served as the owner's.
+type Source string
+
+// The sources of a document.
+const (
+	// OwnerPublished was fetched from the well-known location of its host.
+	OwnerPublished Source = "owner-published"
+	// Linked was fetched from an address that the host's own document names.
+	Linked Source = "linked"
+)
+
+// A Document is what a host publishes in one format, in neutral words. All text
+// in it came from a stranger: escape it on output.
+type Document struct {
+	Kind Kind `json:"kind"`
+	// Host is the authority that was asked, in ASCII lower case. The document
+	// is filed under it even when a redirect led elsewhere.
+	Host string `json:"host"`
+	// URL is where the bytes finally came from.
+	URL string `json:"url"`
+	// Digest is "sha256:" and the lower-case hex SHA-256 of the raw bytes.
+	Digest string `json:"digest"`
+	Size   int    `json:"size"` // of the raw bytes
+	// MediaType as the server sent it.
+	MediaType string    `json:"media_type,omitempty"`
+	Source    Source    `json:"source"`
+	FetchedAt time.Time `json:"fetched_at"`
+	// ChangedAt is when a fetch first returned these bytes.
+	ChangedAt time.Time `json:"changed_at"`
+
+	Service     Service            `json:"service"`
+	Operations  []Operation        `json:"operations,omitempty"`
+	DataClasses []DataClass        `json:"data_classes,omitempty"`
+	Links       []Link             `json:"links,omitempty"`
+	Findings    []protocol.Finding `json:"findings,omitempty"`
+	// Level is the conformance level reached: 0 when a finding is an error,
+	// 1 else. (AGIS §3.3 defines level 2.)
+	Level int `json:"level"`
+}
+
+// Valid reports whether no finding is an error.
+func (d *Document) Valid() bool {
+	worst, any := protocol.Worst(d.Findings)
+	return !any || worst < protocol.Error
+}
+
+// A Service is who a document speaks for.
+type Service struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Version     string   `json:"version,omitempty"`
+	Domain      string   `json:"domain,omitempty"`    // AGIS vocabulary.domain
+	Namespace   string   `json:"namespace,omitempty"` // AGIS vocabulary.namespace
+	Categories  []string `json:"categories,omitempty"`
+	Languages   []string `json:"languages,omitempty"` // BCP 47
+	Protocols   []string `json:"protocols,omitempty"` // AGIS interaction_protocols
+	Auth        string   `json:"auth,omitempty"`      // AI Discovery auth.type
+	Docs        string   `json:"docs,omitempty"`      // documentation URL
+	AGTP        string   `json:"agtp,omitempty"`      // agtp:// address
+}
+
+// An Operation is one thing a service can be asked to do: the unit of search.
+type Operation struct {
+	// ID is unique in the document: "BOOK /reservation" (AGIS) or the
+	// capability id (AI Discovery).
+	ID string `json:"id"`
+	// Verb is the imperative word in upper case (AGIS method). For AI
+	// Discovery it is derived from the capability id or description and
+	// VerbDerived is set.
+	Verb        string `json:"verb"`
+	VerbDerived bool   `json:"verb_derived,omitempty"`
+	// Path is the noun path of AGIS, for example "/reservation"; "" elsewhere.
+	Path       string      `json:"path,omitempty"`
+	Intent     string      `json:"intent,omitempty"`
+	Outcome    string      `json:"outcome,omitempty"`
+	Returns    string      `json:"returns,omitempty"`
+	Actor      string      `json:"actor,omitempty"`
+	Capability string      `json:"capability,omitempty"` // AGIS capability class
+	Effect     Effect      `json:"effect"`
+	Parameters []Parameter `json:"parameters,omitempty"`
+	Errors     []string    `json:"errors,omitempty"`
+	Call       Call        `json:"call"`
+	// Pointer leads back to the operation in the raw bytes.
+	Pointer string `json:"pointer"`
+}
+
+// A Parameter is one input of an operation.
+type Parameter struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	Description string `json:"description,omitempty"`
+	// In is where it goes when the operation is called over HTTP: "path",
+	// "query" or "body"; "" when the document does not settle it.
+	In string `json:"in,omitempty"`
+}
+
+// Call says how an operation is invoked, as far as its document tells.
+type Call struct {
+	// Protocol is "http" (Method and URL are set) or "agtp" (URL is set,
+	// AGIS verb and path are sent).
+	Protocol string `json:"protocol"`
+	Method   string `json:"method,omitempty"`
+	URL      string `json:"url,omitempty"`
+}
+
+// A DataClass is a kind of data a service says it holds (AGIS §8.3).
+type DataClass struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Sensitivity string `json:"sensitivity,omitempty"`
+}
+
+// Relations of links.
+const (
+	RelRelated      = "related"       // related_services (AGIS §11.1)
+	RelAGISDocument = "agis-document" // the full AGIS document (AGIS §11.1)
+	RelMCPTools     = "mcp-tools"     // mcp_tools_list
+)
+
+// A Link is an address that a document names.
+type Link struct {
+	Rel string `json:"rel"`
+	// URL as written in the document.
+	URL string `json:"url"`
+	// Host is the host the address names in ASCII lower case, "" when it has
+	// none that could be visited.
+	Host string `json:"host,omitempty"`
+}

@@ -1,0 +1,94 @@
+package index
+
+import (
+	"time"
+
+	"gazetteer/document"
+)
+
+// A Query asks for operations. Parse one from text with [ParseQuery], or fill
+// it in. Within one filter any value may match (OR), across filters all must.
+type Query struct {
+	Words      string   // free text; may be "" when a filter is set
+	Verbs      []string // verb:
+	Namespaces []string // ns:
+	Classes    []string // class:
+	Hosts      []string // host:
+	// Aliases lets documents through that only /ai answered.
+	Aliases bool
+	Limit   int // operations, 1 to 100; 20 when 0
+	Offset  int // operations to pass over, at most 10,000
+}
+
+// A Result is one page of hits, best first.
+type Result struct {
+	Hits  []Hit `json:"hits"`
+	Total int   `json:"total"` // operations that match, this page or not
+	// Seq is the sequence of the store that the answer is based on.
+	Seq uint64 `json:"seq"`
+	// Near holds verbs to try instead, when nothing was found.
+	Near []string `json:"near,omitempty"`
+}
+
+// A Hit is one operation that matches, with all a caller needs to use it: it
+// answers without a second lookup. All text came from a stranger.
+type Hit struct {
+	Host      string             `json:"host"`
+	Service   document.Service   `json:"service"`
+	Operation document.Operation `json:"operation"`
+	Score     float64            `json:"score"`
+	Why       Why                `json:"why"`
+	// Evidence: which document says so, and how fresh it is.
+	Kind      document.Kind   `json:"kind"`
+	Source    document.Source `json:"source"`
+	Document  string          `json:"document"` // its URL
+	Digest    string          `json:"digest"`
+	FetchedAt time.Time       `json:"fetched_at"`
+	ChangedAt time.Time       `json:"changed_at"`
+	// Findings is the worst severity among the document's findings: "", "info",
+	// "warning" or "error".
+	Findings string `json:"findings,omitempty"`
+}
+
+// Why explains a hit from the query's terms and the stored text (the steps of
+// AGIS §11 as evidence).
+type Why struct {
+	Matched []Match `json:"matched,omitempty"`
+	Verb    *Verb   `json:"verb,omitempty"`
+	// Coverage is the share of the query's terms that matched, 0 to 1; 1 when
+	// the query has filters only.
+	Coverage float64  `json:"coverage"`
+	Missing  []string `json:"missing,omitempty"` // query words without a match
+}
+
+// A Match is one query word and where it was found.
+type Match struct {
+	Term  string `json:"term"`  // as asked
+	Field string `json:"field"` // act (verb, path, id), what (intent, outcome), ctx (service, data classes, parameters)
+	Kind  string `json:"kind"`  // exact or stem
+	Text  string `json:"text"`  // the word in the document
+}
+
+// Verb tells how the verb asked for and the one offered relate.
+type Verb struct {
+	Asked    string `json:"asked"`
+	Offered  string `json:"offered"`
+	Relation string `json:"relation"` // exact or stem
+}
+
+// VerbCount is one verb of the catalogue.
+type VerbCount struct {
+	Verb       string `json:"verb"`
+	Operations int    `json:"operations"`
+	Services   int    `json:"services"`
+}
+
+// A QueryError points at the character of the query that cannot be read.
+type QueryError struct {
+	Query   string
+	Offset  int // in characters, from 0
+	Message string
+	Help    string
+}
+
+func (e *QueryError) Error() string { return e.Message }

@@ -1,0 +1,8 @@
+// Package protocol holds what the drafts share: a [Finding] is one thing a
+// document does against its draft, a [Node] is one place in a document's text,
+// and [Limits] bounds what a stranger's bytes may cost before they are read.
+//
+// Start with [ReadJSON], which turns bytes into a tree of nodes. The packages
+// below (aidiscovery, agis, did) run their rules on that tree, so each finding
+// knows its line and column. Nothing in protocol stores, waits or logs.
+package protocol

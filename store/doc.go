@@ -1,0 +1,24 @@
+// Package store defines the keyed log that everything else stands on: records
+// by key, each write with the next sequence number, and a replay of the latest
+// record of every key in sequence order that then waits for more. What is
+// derived from it (the search index, the frontier's order, figures) follows
+// [Store.Changes] with its own [Cursor] and can be rebuilt by following from
+// zero. Package boltstore is the implementation; storetest is what any
+// implementation must pass.
+//
+// # Keys
+//
+// A key is text without NUL, in parts separated by "/". Hosts stand reversed
+// ("com.example.www"), so that a registrable domain lies together. This is the
+// whole list; each has a function in keys.go:
+//
+//	host/{rev}                       crawler.Host: when due, failures, robots, outcomes (JSON)
+//	doc/{rev}/{kind}                 document.Document as last fetched (JSON)
+//	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
+//	blob/{digest}                    raw bytes of a document, never overwritten
+//	agent/{air id}                   registry.Agent (JSON)
+//	handle/{handle}                  AIR ID that holds the handle (text)
+//
+// {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex,
+// {time} UTC as 20060102T150405.000Z.
+package store

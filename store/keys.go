@@ -1,0 +1,67 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Prefixes of the keys, for List.
+const (
+	HostPrefix     = "host/"
+	DocumentPrefix = "doc/"
+	VersionPrefix  = "ver/"
+	BlobPrefix     = "blob/"
+	AgentPrefix    = "agent/"
+	HandlePrefix   = "handle/"
+)
+
+// ReverseHost turns "www.example.com" into "com.example.www" and back.
+func ReverseHost(host string) string {
+	labels := strings.Split(host, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
+
+// HostKey is the key of a host's crawl state.
+func HostKey(host string) string { return HostPrefix + ReverseHost(host) }
+
+// DocumentKey is the key of a host's current document of one kind.
+func DocumentKey(host, kind string) string { return DocumentsOf(host) + kind }
+
+// DocumentsOf is the prefix of all current documents of a host.
+func DocumentsOf(host string) string { return DocumentPrefix + ReverseHost(host) + "/" }
+
+// VersionsOf is the prefix of all stored versions of a host's document of one
+// kind, oldest first.
+func VersionsOf(host, kind string) string {
+	return VersionPrefix + ReverseHost(host) + "/" + kind + "/"
+}
+
+// VersionKey is the key of one stored version.
+func VersionKey(host, kind string, seen time.Time, digest string) string {
+	return VersionsOf(host, kind) + seen.UTC().Format("20060102T150405.000Z") + "-" + digest
+}
+
+// BlobKey is the key of raw bytes with that digest.
+func BlobKey(digest string) string { return BlobPrefix + digest }
+
+// AgentKey is the key of an agent.
+func AgentKey(airID string) string { return AgentPrefix + airID }
+
+// HandleKey is the key of a handle's holder.
+func HandleKey(handle string) string { return HandlePrefix + handle }
+
+// SplitKey returns the parts of a key, with a reversed host turned back: for
+// "doc/com.example/ai" it returns "doc", "example.com", "ai". Keys without a
+// host come back as their plain parts.
+func SplitKey(key string) []string {
+	parts := strings.Split(key, "/")
+	switch parts[0] + "/" {
+	case HostPrefix, DocumentPrefix, VersionPrefix:
+		if len(parts) > 1 {
+			parts[1] = ReverseHost(parts[1])
+		}
+	}
+	return parts
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// A Record is the latest write to one key.
+type Record struct {
+	Key string
+	// Value is owned by the reader: it is never changed after it was handed
+	// out. It is nil when Deleted.
+	Value []byte
+	// Seq is the number of the write. Numbers start at 1, grow by one for each
+	// write and are never given out twice within one incarnation.
+	Seq uint64
+	// Deleted marks a tombstone. Only [Store.Changes] yields tombstones.
+	Deleted bool
+}
+
+// A Write is one change in an [Store.Apply].
+type Write struct {
+	Key    string
+	Value  []byte
+	Delete bool
+	// Expect, when set, is the sequence the key must have at this moment; 0
+	// means that it must not exist (a deleted key does not exist). If it does
+	// not hold, the whole Apply fails with [ErrConflict].
+	Expect *uint64
+}
+
+// Put returns an unconditional write.
+func Put(key string, value []byte) Write { return Write{Key: key, Value: value} }
+
+// PutIf returns a write that holds only while key has sequence seq; 0 means
+// that the key must not exist.
+func PutIf(key string, value []byte, seq uint64) Write {
+	return Write{Key: key, Value: value, Expect: &seq}
+}
+
+// Delete returns an unconditional deletion. Deleting a key that does not exist
+// is not an error and writes nothing.
+func Delete(key string) Write { return Write{Key: key, Delete: true} }
+
+// A Cursor is a place in the log of one store. Store and Incarnation tell one
+// log from another: a restored or rolled-back store starts a new incarnation,
+// in which old sequence numbers mean nothing. The zero Cursor is the beginning
+// of any log.
+type Cursor struct {
+	Store       string `json:"store"`
+	Incarnation uint64 `json:"incarnation"`
+	Seq         uint64 `json:"seq"`
+}
+
+// Store is a keyed log. All methods may be called from any goroutine.
+//
+// Limits: a key is 1 to 512 bytes of UTF-8 without NUL, a value at most 16 MiB,
+// an Apply at most 20,000 writes, each to a different key.
+type Store interface {
+	// Get returns the record of key, or [ErrNotFound].
+	Get(ctx context.Context, key string) (Record, error)
+
+	// List yields the records whose key begins with prefix and is greater than
+	// after, in key order, without tombstones. It reads in pages, so records
+	// written meanwhile may or may not appear. The consumer may take its time:
+	// no lock is held while it runs. An error is yielded once, last.
+	List(ctx context.Context, prefix, after string) iter.Seq2[Record, error]
+
+	// Apply writes all or nothing and returns the sequence of the last write.
+	// When it returns nil, the writes are on disk. [ErrConflict] and
+	// [ErrInvalid] mean that nothing was written. Any other error, [ErrUnknown]
+	// among them, means that it is not known whether the writes happened: read
+	// to find out, after the restart that such an error calls for.
+	//
+	// Concurrent callers are grouped into one commit; each still succeeds or
+	// fails alone.
+	Apply(ctx context.Context, writes ...Write) (uint64, error)
+
+	// Changes yields the latest record of every key written after the cursor,
+	// tombstones included, in sequence order, and then waits for more until ctx
+	// ends (which ends the sequence without an error). A follower may miss
+	// intermediate values of a key, never its last. A cursor of another store or
+	// incarnation, or ahead of the log, yields [ErrCursorGone]: rebuild from zero.
+	Changes(ctx context.Context, after Cursor) iter.Seq2[Record, error]
+
+	// Head returns the cursor of the newest write that readers can see.
+	Head() Cursor
+
+	// Close ends all Changes, waits for running calls and releases the files.
+	// Later calls return [ErrClosed].
+	Close() error
+}
+
+// Errors of a store. Test with errors.Is.
+var (
+	ErrNotFound   = errors.New("not found")
+	ErrConflict   = errors.New("the record was changed meanwhile")
+	ErrInvalid    = errors.New("invalid write")
+	ErrClosed     = errors.New("the store is closed")
+	ErrCursorGone = errors.New("the cursor belongs to another log")
+	// ErrUnknown: a commit failed in a way that may have kept it. Nothing is
+	// acknowledged any more on this handle; the process should end and restart.
+	ErrUnknown = errors.New("the outcome of a write is unknown; the store takes no more writes until it is reopened")
+	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
+	ErrCorrupt = errors.New("the store is damaged")
+	// ErrFull: free space is below the floor; nothing was written.
+	ErrFull = errors.New("not enough free disk space")
+)
