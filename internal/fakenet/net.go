@@ -1,0 +1,225 @@
+package fakenet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options for Open. The zero value is the standard small internet on loopback.
+type Options struct {
+	// Empty leaves the standard hosts out; Handle and Serve add others.
+	Empty bool
+	// Memory joins client and server by pipes in memory instead of loopback
+	// sockets. TLS and HTTP stay real. A testing/synctest bubble can then hold
+	// the whole Net, and its clock goes on while both sides wait.
+	Memory bool
+	// Log receives what went wrong in a handshake or a handler, at level
+	// debug; nil discards it.
+	Log *slog.Logger
+}
+
+// A Site is how one host behaves.
+type Site struct {
+	// Handler answers on port 443, and on port 80 too: a client that lets
+	// itself be led to plain HTTP gets a document and is seen to have asked.
+	Handler     http.Handler
+	Certificate Certificate
+	// HTTP1 keeps the host from offering HTTP/2. A handler that hijacks its
+	// connection (with http.NewResponseController) needs it.
+	HTTP1 bool
+	// Down refuses every connection, although the name resolves.
+	Down bool
+}
+
+// A Net is a small internet. Its methods may be called by several goroutines.
+type Net struct {
+	ca     *authority
+	roots  *x509.CertPool
+	https  *door
+	plain  *door
+	served sync.WaitGroup // the two servers and every handler
+
+	mu       sync.Mutex // guards following
+	sites    map[string]Site
+	hosts    []Host
+	requests []Request
+	conns    map[net.Conn]struct{} // open, hijacked ones included
+	lastConn uint64
+	closed   bool
+}
+
+// A door is one port: its listener, its server and the way in.
+type door struct {
+	server   *http.Server
+	listener net.Listener
+	dial     func(ctx context.Context) (net.Conn, error)
+}
+
+// Open starts a small internet. Close stops it.
+func Open(o Options) (*Net, error) {
+	ca, err := newAuthority(time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("make certificate authority: %w", err)
+	}
+	n := &Net{ca: ca, roots: x509.NewCertPool(), sites: map[string]Site{}, conns: map[net.Conn]struct{}{}}
+	n.roots.AddCert(ca.root)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if !o.Empty {
+		if err := n.install(); err != nil {
+			return nil, fmt.Errorf("install the standard hosts: %w", err)
+		}
+	}
+	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)
+	if n.https, err = n.open(o.Memory, errorLog); err != nil {
+		return nil, err
+	}
+	if n.plain, err = n.open(o.Memory, errorLog); err != nil {
+		return nil, errors.Join(err, n.https.listener.Close())
+	}
+	n.https.server.TLSConfig = &tls.Config{GetCertificate: n.certificate, GetConfigForClient: n.config}
+	n.served.Go(func() { _ = n.https.server.ServeTLS(n.https.listener, "", "") })
+	n.served.Go(func() { _ = n.plain.server.Serve(n.plain.listener) })
+	return n, nil
+}
+
+func (n *Net) open(memory bool, errorLog *log.Logger) (*door, error) {
+	server := &http.Server{
+		Handler:     n,
+		ErrorLog:    errorLog,
+		ConnState:   n.track,
+		ConnContext: n.number,
+	}
+	if memory {
+		l := newPipeListener()
+		return &door{server: server, listener: l, dial: l.dial}, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen on loopback: %w", err)
+	}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", l.Addr().String())
+	}
+	return &door{server: server, listener: l, dial: dial}, nil
+}
+
+// Close ends every connection, waits for the handlers to return, and frees the
+// ports. Handlers see the end of the request's context.
+func (n *Net) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	open := maps.Clone(n.conns)
+	n.mu.Unlock()
+	err := errors.Join(n.https.server.Close(), n.plain.server.Close())
+	for c := range open {
+		_ = c.Close() // closed already, unless it was hijacked
+	}
+	n.served.Wait()
+	return err
+}
+
+// Handle adds a host with a good certificate, or replaces it. The name is a
+// name under .test, for example "shop.test".
+func (n *Net) Handle(host string, h http.Handler) { n.Serve(host, Site{Handler: h}) }
+
+// Serve adds a host that behaves as s says, or replaces it. It panics when the
+// name is not under .test: that is a mistake in the test.
+func (n *Net) Serve(host string, s Site) {
+	host = fold(host)
+	if !strings.HasSuffix(host, ".test") {
+		panic("fakenet: " + host + " is not a name under .test")
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sites[host] = s
+}
+
+// Roots returns the pool with the root certificate of this Net. Nothing else
+// trusts it.
+func (n *Net) Roots() *x509.CertPool { return n.roots.Clone() }
+
+// Dial returns a function for http.Transport.DialContext that leads names under
+// .test here and hands all other addresses to next; with next nil those are
+// refused. An unknown name under .test is a *net.DNSError that says not found.
+// Ports other than 443 and 80 are refused, as a closed port would.
+func (n *Net) Dial(next func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		if host = fold(host); !strings.HasSuffix(host, ".test") {
+			if next == nil {
+				return nil, refused(network, addr)
+			}
+			return next(ctx, network, addr)
+		}
+		site, ok := n.site(host)
+		if !ok {
+			return nil, &net.OpError{Op: "dial", Net: network,
+				Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+		}
+		switch {
+		case port == "443" && !site.Down:
+			return n.https.dial(ctx)
+		case port == "80" && !site.Down:
+			return n.plain.dial(ctx)
+		default:
+			return nil, refused(network, addr)
+		}
+	}
+}
+
+// refused is what dialling a closed port gives; errors.Is finds ECONNREFUSED.
+func refused(network, addr string) error {
+	return &net.OpError{Op: "dial", Net: network, Addr: place(addr), Err: syscall.ECONNREFUSED}
+}
+
+// place is the address of a connection that was not made.
+type place string
+
+func (place) Network() string  { return "tcp" }
+func (p place) String() string { return string(p) }
+
+// fold brings a host name to the one form that sites are filed under.
+func fold(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+func (n *Net) site(host string) (Site, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, ok := n.sites[host]
+	return s, ok
+}
+
+// certificate answers a handshake by the name the client asked for.
+func (n *Net) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	host := fold(hello.ServerName)
+	site, ok := n.site(host)
+	if !ok {
+		return nil, fmt.Errorf("no host %q here", host)
+	}
+	return n.ca.leaf(host, site.Certificate, time.Now())
+}
+
+// config takes HTTP/2 out of the offer where the site wants that.
+func (n *Net) config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if site, _ := n.site(fold(hello.ServerName)); !site.HTTP1 {
+		return nil, nil
+	}
+	return &tls.Config{GetCertificate: n.certificate, NextProtos: []string{"http/1.1"}}, nil
+}
