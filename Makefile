@@ -1,0 +1,53 @@
+# The targets that people use: run, test, bench, lint, soak. Everything else
+# here is a part of one of them.
+
+GO       ?= go
+TOOLS    := $(GO) tool -modfile=.ci/tools.mod
+BIN      := bin/gazetteer
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint format vet race browser demo bench soak
+
+help: ## what each target does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+run: build ## crawl a small internet on loopback and serve what was found
+	@$(BIN) demo $(ARGS)
+
+build: ## build bin/gazetteer (the first build takes one to three minutes)
+	@mkdir -p bin
+	$(GO) build -trimpath -o $(BIN) ./cmd/gazetteer
+
+test: lint race browser demo ## everything the gate runs
+
+lint: format vet ## formatting, go vet, staticcheck, tidy modules
+	$(TOOLS) staticcheck ./...
+	$(GO) mod verify
+	$(GO) mod tidy -diff
+
+format:
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+# The race detector needs cgo, and nothing else here does. The browser walk has
+# a target of its own.
+race:
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+
+browser: ## walk through the pages in Chromium; installs it through apt-get when it may
+	@.ci/chromium
+	$(GO) test -count=1 -run 'Browser' ./web
+
+demo: build ## the whole program end to end on loopback
+	$(BIN) demo --once
+
+bench: ## benchmarks, as ratios against a reference in the same run
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry
+
+soak: ## the long forms: kill -9 loops and fuzzing
+	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'Kill' ./store/boltstore ./index ./cmd/gazetteer
+	.ci/fuzz 60s

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Config is what config.toml holds; the file explains each key. A new key must
+// be safe to leave out.
+type Config struct {
+	DataDir       string   `toml:"data_dir"`
+	Listen        string   `toml:"listen"`
+	PublicURL     string   `toml:"public_url"`
+	ShutdownGrace Duration `toml:"shutdown_grace"`
+	LogLevel      string   `toml:"log_level"`
+	MinFreeBytes  int64    `toml:"min_free_bytes"`
+
+	Crawler  CrawlerConfig  `toml:"crawler"`
+	Registry RegistryConfig `toml:"registry"`
+	API      APIConfig      `toml:"api"`
+}
+
+// CrawlerConfig is the table [crawler].
+type CrawlerConfig struct {
+	Enabled        bool     `toml:"enabled"`
+	Seeds          []string `toml:"seeds"`
+	Workers        int      `toml:"workers"`
+	UserAgent      string   `toml:"user_agent"`
+	HostInterval   Duration `toml:"host_interval"`
+	DomainInterval Duration `toml:"domain_interval"`
+	Rate           float64  `toml:"rate"`
+	Timeout        Duration `toml:"timeout"`
+	Deny           []string `toml:"deny"`
+}
+
+// RegistryConfig is the table [registry].
+type RegistryConfig struct {
+	DIDHost       string `toml:"did_host"`
+	AllowLoopback bool   `toml:"allow_loopback"`
+}
+
+// APIConfig is the table [api].
+type APIConfig struct {
+	TrustedProxies             []string `toml:"trusted_proxies"`
+	RegistrationsPerHour       int      `toml:"registrations_per_hour"`
+	RegistrationsGlobalPerHour int      `toml:"registrations_global_per_hour"`
+}
+
+// Duration is a time.Duration written as "10s" or "1h30m".
+type Duration time.Duration
+
+// UnmarshalText reads the form of time.ParseDuration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as \"10s\" or \"1h30m\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// defaultConfig holds the values that config.toml shows; a test keeps the two
+// equal.
+func defaultConfig() Config {
+	return Config{
+		DataDir:       "data",
+		Listen:        "127.0.0.1:8080",
+		PublicURL:     "http://127.0.0.1:8080",
+		ShutdownGrace: Duration(10 * time.Second),
+		LogLevel:      "info",
+		MinFreeBytes:  64 << 20,
+		Crawler: CrawlerConfig{
+			Enabled:        true,
+			Seeds:          []string{},
+			Workers:        64,
+			UserAgent:      "Gazetteer/0.1",
+			HostInterval:   Duration(time.Second),
+			DomainInterval: Duration(2 * time.Second),
+			Rate:           200,
+			Timeout:        Duration(10 * time.Second),
+			Deny:           []string{},
+		},
+		Registry: RegistryConfig{DIDHost: "localhost"},
+		API: APIConfig{
+			TrustedProxies:             []string{},
+			RegistrationsPerHour:       20,
+			RegistrationsGlobalPerHour: 1000,
+		},
+	}
+}
+
+// defaultConfigFile is read when it exists and no other file is named.
+const defaultConfigFile = "config.toml"
+
+// loadConfig reads the defaults, then the file, then the environment, then the
+// settings given as flags ("key=value"), each over the one before. file "" means
+// GAZETTEER_CONFIG, or config.toml in the working directory if there is one.
+func loadConfig(file string, environ, settings []string) (Config, error) {
+	c := defaultConfig()
+	if err := c.readFile(file, environ); err != nil {
+		return c, err
+	}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		key, ours := strings.CutPrefix(name, "GAZETTEER_")
+		if !ours || key == "CONFIG" {
+			continue
+		}
+		if err := c.set(envKey(key), value); err != nil {
+			return c, usagef("environment %s: %v", name, err)
+		}
+	}
+	for _, s := range settings {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return c, usagef("--set %s: want KEY=VALUE, for example crawler.workers=8", s)
+		}
+		if err := c.set(key, value); err != nil {
+			return c, usagef("--set %s: %v", s, err)
+		}
+	}
+	return c, c.check()
+}
+
+func (c *Config) readFile(file string, environ []string) error {
+	for _, pair := range environ {
+		if v, ok := strings.CutPrefix(pair, "GAZETTEER_CONFIG="); ok && file == "" {
+			file = v
+		}
+	}
+	optional := file == ""
+	if optional {
+		file = defaultConfigFile
+	}
+	text, err := os.ReadFile(file)
+	if optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usagef("read the configuration: %v", err)
+	}
+	return c.decode(file, text)
+}
+
+// decode reads TOML strictly: an unknown key, a wrong type or a repeated key is
+// an error that shows the line.
+func (c *Config) decode(file string, text []byte) error {
+	err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().Decode(c)
+	var strict *toml.StrictMissingError
+	var wrong *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		return usagef("%s has a key that Gazetteer does not know:\n%s\nevery known key is in the config.toml of the distribution", file, strict.String())
+	case errors.As(err, &wrong):
+		row, column := wrong.Position()
+		return usagef("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
+	case err != nil:
+		return usagef("%s: %v", file, err)
+	}
+	return nil
+}
+
+// check refuses values that no part of the program could work with.
+func (c *Config) check() error {
+	var level slog.Level
+	switch {
+	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
+		return usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
+	case c.DataDir == "":
+		return usagef("data_dir is empty: name a directory")
+	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
+		return usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
+	case c.Crawler.Rate <= 0:
+		return usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
+	case c.Crawler.Timeout <= 0:
+		return usagef("crawler.timeout: want more than 0")
+	case c.Crawler.UserAgent == "":
+		return usagef("crawler.user_agent is empty: a polite crawler says who it is")
+	case c.ShutdownGrace < 0:
+		return usagef("shutdown_grace: want 0 or more")
+	case c.API.RegistrationsPerHour < 0 || c.API.RegistrationsGlobalPerHour < 0:
+		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 0 or more")
+	}
+	return nil
+}
+
+// envKey turns CRAWLER_HOST_INTERVAL into crawler.host_interval: the first word
+// is a table when there is one of that name.
+func envKey(name string) string {
+	key := strings.ToLower(name)
+	table, rest, ok := strings.Cut(key, "_")
+	if f, found := fieldByTag(reflect.TypeFor[Config](), table); ok && found && f.Type.Kind() == reflect.Struct {
+		return table + "." + rest
+	}
+	return key
+}
+
+// set puts the text of a value into the key "name" or "table.name"; lists are
+// separated by commas.
+func (c *Config) set(key, value string) error {
+	v := reflect.ValueOf(c).Elem()
+	for part := range strings.SplitSeq(key, ".") {
+		if v.Kind() != reflect.Struct {
+			return fmt.Errorf("there is no key %q", key)
+		}
+		f, ok := fieldByTag(v.Type(), part)
+		if !ok {
+			return fmt.Errorf("there is no key %q; every known key is in config.toml", key)
+		}
+		v = v.FieldByIndex(f.Index)
+	}
+	return setValue(v, value)
+}
+
+func fieldByTag(t reflect.Type, name string) (reflect.StructField, bool) {
+	for f := range reflectFields(t) {
+		if f.Tag.Get("toml") == name {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func reflectFields(t reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+func setValue(v reflect.Value, text string) error {
+	if d, ok := v.Addr().Interface().(*Duration); ok {
+		return d.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is not true or false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(n)
+	case reflect.Slice:
+		list := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+		v.Set(reflect.ValueOf(list))
+	default:
+		return fmt.Errorf("this key is a table; name one of its keys")
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/index"
+	"gazetteer/registry"
+	"gazetteer/store/boltstore"
+	"gazetteer/web"
+)
+
+// house is everything that lives in one data directory, opened and wired.
+type house struct {
+	config   Config
+	log      *slog.Logger
+	store    *boltstore.Store
+	index    *index.Index
+	registry *registry.Registry
+	crawler  *crawler.Crawler
+	api      *api.API
+}
+
+// openHouse opens the data directory and everything in it. observe, which may
+// be nil, is told of every visit.
+func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe func(crawler.Result)) (_ *house, err error) {
+	captureStandardLog(l)
+	h := &house{config: c, log: l}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	if h.store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes}); err != nil {
+		return nil, err
+	}
+	if h.index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.store, Log: l}); err != nil {
+		return nil, fmt.Errorf("open the index: %w", err)
+	}
+	if h.registry, err = registry.New(registry.Options{
+		Store: h.store, Log: l, DIDHost: c.Registry.DIDHost, BaseURL: c.PublicURL, AllowLoopback: c.Registry.AllowLoopback,
+	}); err != nil {
+		return nil, fmt.Errorf("set up the registry: %w", err)
+	}
+	if h.crawler, err = newCrawler(h, e, observe); err != nil {
+		return nil, fmt.Errorf("set up the crawler: %w", err)
+	}
+	return h, h.openAPI()
+}
+
+func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
+	c := h.config.Crawler
+	guard, err := crawler.NewGuard(crawler.GuardOptions{Deny: c.Deny})
+	if err != nil {
+		return nil, err
+	}
+	o := crawler.Options{
+		Store: h.store, Log: h.log, Roots: e.roots, Guard: guard,
+		Workers: c.Workers, UserAgent: c.UserAgent, Rate: c.Rate,
+		HostInterval: time.Duration(c.HostInterval), DomainInterval: time.Duration(c.DomainInterval),
+		Timeout: time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),
+		Observe: observe,
+	}
+	if e.dial != nil {
+		o.Dial = e.dial(guard.DialContext)
+	}
+	return crawler.New(o)
+}
+
+// openAPI puts the API and the pages on one handler.
+func (h *house) openAPI() error {
+	key, err := cursorKey(h.config.DataDir)
+	if err != nil {
+		return err
+	}
+	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler}
+	h.api, err = api.New(api.Options{
+		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
+		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
+		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Crawl: h.crawler.Crawl,
+	})
+	if err != nil {
+		return fmt.Errorf("set up the API: %w", err)
+	}
+	web.New(answers, web.Options{Log: h.log}).Mount(h.api.Engine())
+	return nil
+}
+
+// socketName is the file in the data directory on which the owner of the
+// directory answers its own machine.
+const socketName = "gazetteer.sock"
+
+// run serves until ctx ends, in the order that loses nothing: first no new work
+// is taken (HTTP, frontier), then what runs is finished within the grace, then
+// the index follows to the end of the log. public may be nil, crawl false.
+// ready, if not nil, is called when all of it answers.
+func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
+	socket, err := listenSocket(h.config.DataDir)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(filepath.Join(h.config.DataDir, socketName))
+	// The followers outlive everything that writes.
+	following, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopFollowing()
+	followed := make(chan error, 1)
+	go func() { followed <- h.index.Run(following) }()
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-followed: // before its time
+			followed <- nil
+			return fmt.Errorf("follow the log into the index: %w", err)
+		}
+	})
+	group.Go(func() error { return h.serve(ctx, socket, h.api.AdminHandler()) })
+	if public != nil {
+		group.Go(func() error { return h.serve(ctx, public, h.api.Handler()) })
+	}
+	if crawl {
+		group.Go(func() error { return h.crawler.Run(ctx) })
+	}
+	group.Go(func() error { return h.watchStore(ctx) })
+	if ready != nil {
+		ready()
+	}
+	err = group.Wait()
+	h.settle()
+	stopFollowing()
+	return errors.Join(err, <-followed)
+}
+
+// settle lets the index reach the end of the log, so that the next start finds
+// nothing to catch up with. Not reaching it costs only that.
+func (h *house) settle() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.config.ShutdownGrace))
+	defer cancel()
+	if err := h.index.WaitFor(ctx, h.store.Head().Seq); err != nil {
+		h.log.Info("the index did not reach the end of the log before the stop; it will at the next start")
+	}
+}
+
+// watchStore ends the process when the store can acknowledge nothing more: a
+// restart decides by reading what is there.
+func (h *house) watchStore(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.store.Failed():
+		return fmt.Errorf("the store stopped taking writes: %w", h.store.Err())
+	}
+}
+
+// serve answers on l until ctx ends, then finishes what runs within the grace.
+func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+	server := api.Server(handler, h.log)
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(h.config.ShutdownGrace))
+		defer cancel()
+		if err := server.Shutdown(grace); err != nil {
+			server.Close() // the grace is over: cut what still runs
+		}
+		stopped <- nil
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	return <-stopped
+}
+
+// close releases the files, last opened first.
+func (h *house) close() error {
+	var err error
+	if h.index != nil {
+		err = h.index.Close()
+	}
+	if h.store != nil {
+		err = errors.Join(err, h.store.Close())
+	}
+	return err
+}
+
+// listenSocket listens on the socket of the data directory. We hold the
+// directory, so a socket left there belongs to nobody.
+func listenSocket(dir string) (net.Listener, error) {
+	path := filepath.Join(dir, socketName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket: %w", err)
+	}
+	address, release, err := socketAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	// The data directory is 0700 already; the mode holds also when it is not.
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("restrict %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// socketAddress returns an address that fits into the some 100 bytes which
+// systems give the path of a socket: a long one goes by its open directory.
+func socketAddress(path string) (string, func(), error) {
+	if len(path) < 100 {
+		return path, func() {}, nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, fmt.Errorf("open the data directory: %w", err)
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path)), func() { dir.Close() }, nil
+}
+
+// cursorKey reads the key that authenticates page cursors, or makes one.
+func cursorKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "cursor.key")
+	key, err := os.ReadFile(path)
+	switch {
+	case err == nil && len(key) == 32:
+		return key, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("read the cursor key: %w", err)
+	}
+	// A damaged key costs only the cursors in flight: make a new one.
+	key = make([]byte, 32)
+	rand.Read(key)
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		return nil, fmt.Errorf("write the cursor key: %w", err)
+	}
+	return key, os.Chmod(path, 0o600)
+}
+
+// captureStandardLog sends what libraries write to the global log (bleve, and
+// net/http about hostile peers) to ours, so that a terminal and a log file see
+// one kind of line.
+func captureStandardLog(l *slog.Logger) {
+	log.SetFlags(0)
+	log.SetOutput(writerFunc(func(p []byte) (int, error) {
+		l.Debug("library", "text", strings.TrimSpace(string(p)))
+		return len(p), nil
+	}))
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+var _ io.Writer = writerFunc(nil)

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/index"
+)
+
+// resolution is the answer of /api/v1/resolve, with the DID document as sent.
+type resolution struct {
+	Kind       string          `json:"kind"`
+	AirID      string          `json:"air_id"`
+	Inbox      string          `json:"inbox"`
+	Document   json.RawMessage `json:"did_document"`
+	Candidates []index.Hit     `json:"candidates"`
+	Ambiguous  bool            `json:"ambiguous"`
+}
+
+func (a *app) resolveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resolve ID",
+		Short: "Find where to write to: an agent's inbox, or who offers NAMESPACE.VERB",
+		Long: `Resolve takes an AIR ID, a handle or a did:wba identifier and shows the agent's
+DID document and its A2AInbox; or NAMESPACE.VERB, and shows every operation that
+bears the name. When more than one does, all are shown: none is picked for you.
+
+  gazetteer resolve AIR-7F3K-M9JQ-X2PW
+  gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
+  gazetteer resolve acme-reservations.BOOK
+
+Exit code 1 when it is not known.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("resolve needs one ID\nsee: %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.resolve(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) resolve(ctx context.Context, id string) (err error) {
+	c, stop, err := a.connect(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	var r resolution
+	raw, err := c.get(ctx, "/api/v1/resolve?"+url.Values{"name": {id}}.Encode(), &r, http.StatusMultipleChoices)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSONText(a.out, raw)
+	}
+	if r.Kind == "agent" {
+		return a.printAgent(r)
+	}
+	now := time.Now()
+	for _, h := range r.Candidates {
+		printHit(a, h, now)
+	}
+	if r.Ambiguous {
+		fmt.Fprintf(a.out, "The name is ambiguous: %s bear it. Choose one.\n", plural(len(r.Candidates), "operation"))
+	}
+	return nil
+}
+
+func (a *app) printAgent(r resolution) error {
+	inbox := r.Inbox
+	if inbox == "" {
+		inbox = "none: this agent has not published an A2AInbox"
+	}
+	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", visible(r.AirID), visible(inbox))
+	var document any
+	if err := json.Unmarshal(r.Document, &document); err != nil {
+		return networkf("the DID document is not JSON: %v", err)
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the DID document: %w", err)
+	}
+	return writeJSONText(a.out, text)
+}

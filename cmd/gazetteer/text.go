@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// visible makes text from the network safe for a terminal: every control,
+// escape, bidirectional or invisible character is written as \u{...}, line
+// breaks too, so that one field stays one piece of one line.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// hidden reports whether a rune could move the cursor, start an escape
+// sequence, reorder a line or hide: C0, C1, DEL, format characters (bidi
+// controls, zero-width, tags), line and paragraph separators, and bytes that
+// are not UTF-8.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// writeJSON writes v as one line of JSON with every hidden character escaped:
+// what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
+// inside strings, where \uXXXX means the same.
+func writeJSON(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	return writeJSONText(w, text)
+}
+
+func writeJSONText(w io.Writer, text []byte) error {
+	var b bytes.Buffer
+	for _, r := range string(bytes.TrimSpace(text)) {
+		switch {
+		case !hidden(r) || r == '\n' || r == '\t' || r == '\r':
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('\n')
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// ago says how long before now t was, coarsely, as a person would.
+func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return span(now.Sub(t)) + " ago"
+}
+
+// until says how far in the future t is.
+func until(now, t time.Time) string {
+	if !t.After(now) {
+		return "now"
+	}
+	return "in " + span(t.Sub(now))
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < 2*time.Second:
+		return "1 second"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+}
+
+// plural writes "1 host" and "2 hosts".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

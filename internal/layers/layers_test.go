@@ -1,0 +1,174 @@
+package layers
+
+import (
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "gazetteer"
+
+// rows lists the packages from the bottom up. A package may import what stands
+// in a row below its own, and nothing else of the module but what also names.
+var rows = [][]string{
+	{"protocol"},
+	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
+	{"document", "store"},
+	{"store/boltstore", "store/storetest"},
+	{"crawler", "index", "registry"},
+	{"api"},
+	{"web"},
+	{"internal/fakenet"}, // for the demo: knows nothing of the house
+	{"cmd/gazetteer"},
+}
+
+// also allows imports that the rows do not: none is needed today, and each that
+// comes wants its reason here.
+var also = map[string][]string{}
+
+// alone names packages that import nothing of the module at all.
+var alone = []string{"store", "internal/fakenet"}
+
+// commands below these folders are generators that never ship.
+var generators = []string{"internal/fakenet/gen"}
+
+// protocolMayImport is all that a program which wants only our readers has to
+// take along. jsontext reads JSON strictly, base58 writes multikeys.
+var protocolMayImport = []string{
+	"filippo.io/edwards25519",
+	"github.com/go-json-experiment/json",
+	"github.com/mr-tron/base58",
+	"go.yaml.in/yaml/v4",
+	"golang.org/x/crypto",
+	"golang.org/x/text",
+}
+
+// heavy may not be reached from protocol or document, however indirectly.
+var heavy = []string{"github.com/gin-gonic/gin", "github.com/blevesearch/bleve", "go.etcd.io/bbolt", "github.com/gocolly/colly"}
+
+func TestImportDirection(t *testing.T) {
+	packages := load(t)
+	row := map[string]int{}
+	for i, names := range rows {
+		for _, name := range names {
+			row[name] = i
+		}
+	}
+	for name, imports := range packages {
+		if name == "internal/layers" || slices.Contains(generators, name) {
+			continue
+		}
+		at, known := row[name]
+		if !known {
+			t.Errorf("%s stands in no row: add it to rows in %s", name, "internal/layers/layers_test.go")
+			continue
+		}
+		for _, imported := range imports {
+			inner, ours := strings.CutPrefix(imported, module+"/")
+			if !ours || slices.Contains(also[name], inner) {
+				continue
+			}
+			if slices.Contains(alone, name) {
+				t.Errorf("%s imports %s: it imports nothing of the module", name, inner)
+			}
+			if below, ok := row[inner]; !ok || below >= at {
+				t.Errorf("%s imports %s, which does not lie below it", name, inner)
+			}
+		}
+	}
+	for name := range row {
+		if _, ok := packages[name]; !ok {
+			t.Errorf("rows names %s, which does not exist", name)
+		}
+	}
+}
+
+func TestProtocolStaysSmall(t *testing.T) {
+	for name, imports := range load(t) {
+		if name != "protocol" && !strings.HasPrefix(name, "protocol/") {
+			continue
+		}
+		for _, imported := range imports {
+			standard := !strings.Contains(strings.Split(imported, "/")[0], ".")
+			allowed := slices.ContainsFunc(protocolMayImport, func(m string) bool {
+				return imported == m || strings.HasPrefix(imported, m+"/")
+			})
+			if !standard && !allowed {
+				t.Errorf("%s imports %s, which is not on the list", name, imported)
+			}
+		}
+	}
+}
+
+func TestReadersAreFreeOfServers(t *testing.T) {
+	packages := load(t)
+	var walk func(name string, seen map[string]bool)
+	walk = func(name string, seen map[string]bool) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		for _, imported := range packages[name] {
+			for _, h := range heavy {
+				if strings.HasPrefix(imported, h) {
+					t.Errorf("%s reaches %s", name, imported)
+				}
+			}
+			if inner, ours := strings.CutPrefix(imported, module+"/"); ours {
+				walk(inner, seen)
+			}
+		}
+	}
+	for name := range packages {
+		if name == "document" || name == "protocol" || strings.HasPrefix(name, "protocol/") {
+			walk(name, map[string]bool{})
+		}
+	}
+}
+
+// load returns the imports of every package of the module, tests left out.
+func load(t *testing.T) map[string][]string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := map[string][]string{}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if base := entry.Name(); path != root && (base == "testdata" || strings.HasPrefix(base, ".")) {
+			return filepath.SkipDir
+		}
+		p, err := build.ImportDir(path, 0)
+		if _, none := err.(*build.NoGoError); none {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if len(p.GoFiles) > 0 {
+			packages[filepath.ToSlash(name)] = p.Imports
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packages) < 5 {
+		t.Fatalf("only %d packages found below %s", len(packages), root)
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
