@@ -1,0 +1,88 @@
+package did
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// crockford is the alphabet of a minted AIR ID: no I, L, O or U, which are
+// taken for 1, 1, 0 and V.
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// airIDShape is the length of "AIR-XXXX-XXXX-XXXX"; its dashes stand at 3, 8
+// and 13.
+const airIDShape = len("AIR-XXXX-XXXX-XXXX")
+
+// MintAirID returns a new AIR ID of 60 random bits in Crockford's alphabet, for
+// example "AIR-7G3K-M9JQ-X2PT". Random is crypto/rand when nil. An AIR ID holds
+// no check digit: whether one was mistyped shows only when it is looked up.
+//
+// Sixty bits do not make a collision impossible, so whoever stores the ID must
+// do it on the condition that it is new.
+func MintAirID(random io.Reader) (string, error) {
+	if random == nil {
+		random = rand.Reader
+	}
+	var b [8]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", fmt.Errorf("mint an AIR ID: %w", err)
+	}
+	bits := binary.BigEndian.Uint64(b[:])
+	id := []byte("AIR-XXXX-XXXX-XXXX")
+	for i := range id {
+		if id[i] != 'X' {
+			continue
+		}
+		id[i] = crockford[bits>>59]
+		bits <<= 5
+	}
+	return string(id), nil
+}
+
+// CheckAirID reports whether id can be looked up: "AIR-" and three groups of
+// four characters of A to Z and 0 to 9, upper case only. Lookup is wider than
+// minting, because registered IDs with letters outside Crockford's alphabet
+// exist. The error is an [*Error].
+func CheckAirID(id string) error {
+	if isAirID(id) {
+		return nil
+	}
+	e := &Error{
+		Code:    "air-id",
+		Message: fmt.Sprintf("%q is not an AIR ID", clip(id)),
+		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: upper case, three groups of four letters or digits",
+	}
+	if upper := strings.ToUpper(strings.TrimSpace(id)); isAirID(upper) {
+		e.Help = "AIR IDs are upper case and stand alone: write " + upper
+	}
+	return e
+}
+
+func isAirID(id string) bool {
+	if len(id) != airIDShape || id[:4] != "AIR-" {
+		return false
+	}
+	for i := 4; i < len(id); i++ {
+		switch c := id[i]; {
+		case i == 8 || i == 13:
+			if c != '-' {
+				return false
+			}
+		case (c < 'A' || c > 'Z') && (c < '0' || c > '9'):
+			return false
+		}
+	}
+	return true
+}
+
+// clip shortens a stranger's text before it is quoted in a message.
+func clip(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,121 @@
+package did
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"filippo.io/edwards25519"
+	"github.com/mr-tron/base58"
+)
+
+// The codes of errors about keys.
+const (
+	CodeKeyLength     = "key-length"      // not 32 bytes, or not the length that 32 bytes take in text
+	CodeKeyEncoding   = "key-encoding"    // not base64url, base58 or the multicodec of Ed25519
+	CodeKeyCurve      = "key-curve"       // no point of the curve has this encoding
+	CodeKeyCanonical  = "key-canonical"   // a second spelling of a point
+	CodeKeySmallOrder = "key-small-order" // one of the eight points under which anybody can sign
+)
+
+const newKeyHelp = "generate a new Ed25519 key pair and send its public key"
+
+// CheckKey reports whether 32 bytes are an Ed25519 public key that proves
+// something. Refused are bytes that are no point of the curve, second spellings
+// of a point (so that one key has one text), and the points of small order:
+// crypto/ed25519 accepts the neutral point as a key, under which a signature
+// over any message can be made by anybody. The error is an [*Error].
+func CheckKey(key []byte) error {
+	if len(key) != ed25519.PublicKeySize {
+		return &Error{CodeKeyLength, fmt.Sprintf("decoded key must be exactly 32 bytes (got %d)", len(key)),
+			"an Ed25519 public key has 32 bytes; a private key has 64 and stays with you"}
+	}
+	point, err := new(edwards25519.Point).SetBytes(key)
+	if err != nil {
+		return &Error{CodeKeyCurve, "the bytes are not a point of the Ed25519 curve", newKeyHelp}
+	}
+	if !bytes.Equal(point.Bytes(), key) {
+		return &Error{CodeKeyCanonical, "the key is not canonically encoded", newKeyHelp}
+	}
+	// Eight times a point of small order is the neutral point.
+	if new(edwards25519.Point).MultByCofactor(point).Equal(edwards25519.NewIdentityPoint()) == 1 {
+		return &Error{CodeKeySmallOrder, "the key is a low-order point: anybody could sign for it", newKeyHelp}
+	}
+	return nil
+}
+
+// ParsePublicKey reads a key as registration takes it: base64url of 32 bytes,
+// 43 characters or 44 with padding. The error is an [*Error].
+func ParsePublicKey(text string) (ed25519.PublicKey, error) {
+	if len(text) != 43 && len(text) != 44 {
+		return nil, &Error{CodeKeyLength, "must be 43 or 44 base64url chars (Ed25519 is 32 bytes)",
+			"encode the 32 bytes of the public key with the URL-safe alphabet of RFC 4648 §5"}
+	}
+	bare := strings.TrimSuffix(text, "=")
+	// The decoder skips line ends, so the alphabet is checked first.
+	if len(bare) != 43 || strings.ContainsFunc(bare, notBase64url) {
+		return nil, &Error{CodeKeyEncoding, "contains invalid base64url characters",
+			"base64url uses A-Z, a-z, 0-9, '-' and '_', and at most one '=' at the end"}
+	}
+	key, err := base64.RawURLEncoding.Strict().DecodeString(bare)
+	if err != nil {
+		return nil, &Error{CodeKeyEncoding, "is not valid base64url",
+			"the last character has bits that belong to no byte; encode the 32 bytes again"}
+	}
+	return checked(key)
+}
+
+// FormatPublicKey writes a key as [ParsePublicKey] reads it, without padding.
+func FormatPublicKey(key ed25519.PublicKey) string {
+	return base64.RawURLEncoding.EncodeToString(key)
+}
+
+// A multikey is "z", then base58btc of the multicodec prefix of an Ed25519
+// public key and its 32 bytes (A2A draft-1 §5.1). Because the first byte is
+// 0xed, it is always 48 characters long (the draft says "approximately 50").
+const multikeyLength = 48
+
+var multicodecEd25519 = []byte{0xed, 0x01}
+
+// FormatMultikey writes a key as "z6Mk…", the publicKeyMultibase of a DID
+// document. The key must have 32 bytes.
+func FormatMultikey(key ed25519.PublicKey) string {
+	var b [34]byte
+	copy(b[:], multicodecEd25519)
+	copy(b[2:], key)
+	return "z" + base58.Encode(b[:])
+}
+
+// ParseMultikey reads what [FormatMultikey] writes. The length is checked
+// before anything is decoded. The error is an [*Error].
+func ParseMultikey(text string) (ed25519.PublicKey, error) {
+	if len(text) != multikeyLength {
+		return nil, &Error{CodeKeyLength, fmt.Sprintf("a multikey of an Ed25519 public key has %d characters (got %d)", multikeyLength, len(text)),
+			"it is 'z' and base58btc of the bytes ed 01 and the key"}
+	}
+	if text[0] != 'z' {
+		return nil, &Error{CodeKeyEncoding, "a multikey begins with 'z' (base58btc)", "no other multibase is allowed by A2A draft-1 §5.1"}
+	}
+	b, err := base58.Decode(text[1:])
+	if err != nil {
+		return nil, &Error{CodeKeyEncoding, "the multikey is not base58btc", "the alphabet has no 0, O, I and l"}
+	}
+	key, ok := bytes.CutPrefix(b, multicodecEd25519)
+	if !ok {
+		return nil, &Error{CodeKeyEncoding, "the multikey is not an Ed25519 public key", "its bytes must begin with ed 01; only Ed25519 is used by A2A draft-1"}
+	}
+	return checked(key)
+}
+
+func checked(key []byte) (ed25519.PublicKey, error) {
+	if err := CheckKey(key); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+const base64urlAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+func notBase64url(r rune) bool { return !strings.ContainsRune(base64urlAlphabet, r) }
