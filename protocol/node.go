@@ -94,3 +94,12 @@ func MemberPointer(parent, name string) string {
 func ItemPointer(parent string, i int) string { return parent + "/" + strconv.Itoa(i) }
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Elements returns the elements of an Array node, and nothing for nil or any
+// other kind.
+func (n *Node) Elements() []*Node {
+	if n == nil || n.Kind != Array {
+		return nil
+	}
+	return n.Items
+}

@@ -1,0 +1,312 @@
+package aidiscovery
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+func (c *checker) capabilities(root *protocol.Node) {
+	n := root.Member("capabilities")
+	switch {
+	case n == nil:
+		c.Add("AI216", root, "capabilities is missing", "add an array with at least one capability")
+		return
+	case n.Kind != protocol.Array:
+		c.Add("AI217", n, "capabilities is "+article(n.Kind)+", not an array", "write it as an array of objects, each with its own id")
+		return
+	case len(n.Items) == 0:
+		c.Add("AI218", n, "capabilities is empty", "add at least one capability")
+		return
+	case len(n.Items) > maxCapabilities:
+		c.Add("AI426", n, fmt.Sprintf("there are %d capabilities; only the first %d are indexed", len(n.Items), maxCapabilities), "split the service into smaller services, each with its own document")
+	}
+	seen := map[string]bool{}
+	for _, item := range n.Items {
+		if item.Kind != protocol.Object {
+			c.Add("AI401", item, "a capability is "+article(item.Kind)+", not an object", "write an object with id, description, endpoint and method")
+			continue
+		}
+		c.doc.Capabilities = append(c.doc.Capabilities, c.capability(item, seen))
+	}
+}
+
+func (c *checker) capability(n *protocol.Node, seen map[string]bool) Capability {
+	c.nested(n, "id", "description", "endpoint", "method", "params", "returns")
+	item := Capability{
+		ID:          c.id(n, seen),
+		Description: c.text(n, "description", textRule{missing: "AI407", kind: "AI408", length: "AI409", max: 200}),
+		Endpoint:    c.endpoint(n),
+		Method:      c.method(n),
+		Params:      c.params(n.Member("params")),
+		Returns:     c.returns(n),
+		Pointer:     n.Pointer,
+	}
+	c.pathParams(n, item)
+	return item
+}
+
+// \z, not $: a final line feed is not part of an id.
+var idPattern = regexp.MustCompile(`\A[a-z][a-z0-9_]*\z`)
+
+func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
+	n := parent.Member("id")
+	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
+	switch {
+	case n == nil:
+		c.Add("AI402", parent, "id is missing", help)
+		return ""
+	case n.Kind != protocol.String:
+		c.Add("AI403", n, "id is "+article(n.Kind)+", not a string", help)
+		return ""
+	}
+	if !idPattern.MatchString(n.Text) {
+		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" does not match ^[a-z][a-z0-9_]*$", help)
+	}
+	if l := protocol.Length(n.Text); l > 64 {
+		c.Add("AI405", n, fmt.Sprintf("the id has %d characters, more than 64", l), help)
+	}
+	if seen[n.Text] {
+		c.Add("AI406", n, "the id "+protocol.Quote(n.Text)+" is used twice", "give each capability its own id")
+	}
+	seen[n.Text] = true
+	for word := range strings.SplitSeq(n.Text, "_") {
+		if word == "admin" || word == "internal" || word == "debug" {
+			c.Add("AI907", n, "the id "+protocol.Quote(n.Text)+" points at an internal function", "leave out what agents in general should not call")
+			break
+		}
+	}
+	return n.Text
+}
+
+// EndpointForm is what an endpoint text turns out to be.
+type EndpointForm uint8
+
+// The forms of an endpoint.
+const (
+	BadForm     EndpointForm = iota
+	Relative                 // a path on the host of the document
+	Absolute                 // an http or https URI with a host
+	NetworkPath              // looks like a path but names another host
+	BadScheme                // a URI that is not http or https, or has no host
+)
+
+var schemePattern = regexp.MustCompile(`\A[A-Za-z][A-Za-z0-9+.\-]*:`)
+
+// Endpoint tells which form an endpoint has (§3.3). The URI is nil unless the
+// form is Absolute.
+func Endpoint(text string) (EndpointForm, *url.URL) {
+	// Browsers drop control characters from an address, so "/\t/host" would
+	// become a network path.
+	if _, ok := protocol.ControlRune(text); ok {
+		return BadForm, nil
+	}
+	if strings.HasPrefix(text, "//") || strings.HasPrefix(text, `/\`) {
+		return NetworkPath, nil
+	}
+	if strings.HasPrefix(text, "/") {
+		return Relative, nil
+	}
+	if !schemePattern.MatchString(text) {
+		return BadForm, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return BadForm, nil
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return BadScheme, nil
+	}
+	return Absolute, u
+}
+
+func (c *checker) endpoint(parent *protocol.Node) string {
+	n := parent.Member("endpoint")
+	const help = `write a path such as "/api/notes" or an absolute https address`
+	switch {
+	case n == nil:
+		c.Add("AI410", parent, "endpoint is missing", help)
+		return ""
+	case n.Kind != protocol.String:
+		c.Add("AI411", n, "endpoint is "+article(n.Kind)+", not a string", help)
+		return ""
+	case n.Text == "":
+		c.Add("AI412", n, "endpoint is empty", help)
+		return ""
+	}
+	form, u := Endpoint(n.Text)
+	path := n.Text
+	switch form {
+	case BadForm:
+		c.Add("AI413", n, "the endpoint "+protocol.Quote(n.Text)+" is neither a path that begins with / nor an absolute URI", help)
+	case BadScheme:
+		c.Add("AI414", n, "the endpoint "+protocol.Quote(n.Text)+" is not an http or https address with a host", help)
+	case NetworkPath:
+		c.Add("AI415", n, "the endpoint "+protocol.Quote(n.Text)+" looks like a path but leads to another host", "write the address in full, beginning with https://, or a path with one /")
+	case Absolute:
+		path = u.Path
+		c.absolute(n, u)
+	}
+	if segment, ok := adminSegment(path); ok && (form == Relative || form == Absolute) {
+		c.Add("AI907", n, "the endpoint's path holds "+protocol.Quote(segment)+", which points at an internal function", "leave out what agents in general should not call")
+	}
+	return n.Text
+}
+
+// absolute applies the rules for endpoints that name a host.
+func (c *checker) absolute(n *protocol.Node, u *url.URL) {
+	if u.Scheme == "http" {
+		c.Add("AI903", n, "the endpoint is called without encryption", "serve it over https and say so")
+	}
+	if private(u.Hostname()) {
+		c.Add("AI906", n, "the endpoint's host "+protocol.Quote(u.Hostname())+" is on a private network", "use a host that callers can reach")
+		return
+	}
+	host := strings.ToLower(u.Hostname())
+	if c.o.SameSite != nil && c.o.Host != "" && host != strings.ToLower(c.o.Host) && !c.o.SameSite(c.o.Host, host) {
+		c.Add("AI905", n, "the endpoint belongs to another site: "+protocol.Quote(host), "callers may want to know why; nothing is wrong")
+	}
+}
+
+var sharedAddressSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+// private reports whether a host can only be reached from inside some network.
+func private(host string) bool {
+	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		addr = addr.Unmap()
+		return !addr.IsGlobalUnicast() || addr.IsPrivate() || sharedAddressSpace.Contains(addr)
+	}
+	name := "." + strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, suffix := range []string{".localhost", ".local", ".internal", ".home.arpa"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// adminSegment finds a path segment that names an internal function. "test"
+// counts only in front: /lab/test is a medical test.
+func adminSegment(path string) (string, bool) {
+	path, _, _ = strings.Cut(path, "?")
+	for i, s := range strings.Split(strings.Trim(path, "/"), "/") {
+		switch strings.ToLower(s) {
+		case "admin", "administration", "administrator", "internal", "debug":
+			return s, true
+		case "test":
+			if i == 0 {
+				return s, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (c *checker) method(parent *protocol.Node) string {
+	n := parent.Member("method")
+	const help = "use GET, POST, PUT, DELETE or PATCH, in upper case"
+	switch {
+	case n == nil:
+		c.Add("AI416", parent, "method is missing", help)
+		return ""
+	case n.Kind != protocol.String:
+		c.Add("AI417", n, "method is "+article(n.Kind)+", not a string", help)
+		return ""
+	}
+	switch n.Text {
+	case "GET", "POST", "PUT", "DELETE", "PATCH":
+		return n.Text
+	}
+	c.Add("AI418", n, "the method "+protocol.Quote(n.Text)+" is not one of the five of the draft", help)
+	return n.Text
+}
+
+func (c *checker) params(n *protocol.Node) []NamedParam {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != protocol.Object {
+		c.Add("AI419", n, "params is "+article(n.Kind)+", not an object", `write "params": {"name": "string, required -- what it is"}`)
+		return nil
+	}
+	var params []NamedParam
+	for _, m := range n.Items {
+		if m.Kind != protocol.String {
+			c.Add("AI419", m, "the description of parameter "+protocol.Quote(m.Key)+" is "+article(m.Kind)+", not a string", `write "string, required -- what it is"`)
+			continue
+		}
+		p := ParseParam(m.Text)
+		switch base, _, _ := strings.Cut(p.Type, "["); {
+		case p.Dialect != Draft:
+			c.Add("AI420", m, "the description of parameter "+protocol.Quote(m.Key)+" does not follow the pattern of the draft", "write <type>, <required or optional>[, <constraints>] [-- <description>]")
+		case !known(paramTypes, base):
+			c.Add("AI421", m, "the type "+protocol.Quote(p.Type)+" of parameter "+protocol.Quote(m.Key)+" is not one of the draft", "use string, integer, number, boolean or array")
+		}
+		params = append(params, NamedParam{Name: m.Key, Text: m.Text, Param: p})
+	}
+	return params
+}
+
+func (c *checker) returns(parent *protocol.Node) string {
+	n := parent.Member("returns")
+	if n == nil {
+		c.Add("AI424", parent, "returns is missing", `name the fields of the answer, for example "notes[] {id, text}"`)
+		return ""
+	}
+	if n.Kind != protocol.String {
+		c.Add("AI422", n, "returns is "+article(n.Kind)+", not a string", "describe the answer in one string")
+		return ""
+	}
+	if l := protocol.Length(n.Text); l > 300 {
+		c.Add("AI423", n, fmt.Sprintf("returns has %d characters, more than 300", l), "name only the fields that matter")
+	}
+	return n.Text
+}
+
+// PathParams returns the names of the :name and {name} segments of an endpoint,
+// in order.
+func PathParams(endpoint string) []string {
+	endpoint, _, _ = strings.Cut(endpoint, "?")
+	var names []string
+	for segment := range strings.SplitSeq(endpoint, "/") {
+		if name, ok := strings.CutPrefix(segment, ":"); ok && name != "" {
+			names = append(names, name)
+			continue
+		}
+		for {
+			_, rest, ok := strings.Cut(segment, "{")
+			if !ok {
+				break
+			}
+			name, after, ok := strings.Cut(rest, "}")
+			if !ok {
+				break
+			}
+			if name != "" {
+				names = append(names, name)
+			}
+			segment = after
+		}
+	}
+	return names
+}
+
+func (c *checker) pathParams(n *protocol.Node, item Capability) {
+	form, _ := Endpoint(item.Endpoint)
+	if form != Relative && form != Absolute {
+		return
+	}
+	for _, name := range PathParams(item.Endpoint) {
+		declared := false
+		for _, p := range item.Params {
+			declared = declared || p.Name == name && (p.Required || !p.Stated)
+		}
+		if !declared {
+			c.Add("AI425", n.Member("endpoint"), "params does not declare the path parameter "+protocol.Quote(name)+" as required", `add it to params, for example "`+name+`": "string, required"`)
+		}
+	}
+}

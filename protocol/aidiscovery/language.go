@@ -1,0 +1,75 @@
+package aidiscovery
+
+import "strings"
+
+// irregular are the tags of RFC 5646 §2.1 that its grammar lists one by one
+// because they do not follow it.
+var irregular = map[string]bool{
+	"en-gb-oed": true, "i-ami": true, "i-bnn": true, "i-default": true, "i-enochian": true, "i-hak": true,
+	"i-klingon": true, "i-lux": true, "i-mingo": true, "i-navajo": true, "i-pwn": true, "i-tao": true,
+	"i-tay": true, "i-tsu": true, "sgn-be-fr": true, "sgn-be-nl": true, "sgn-ch-de": true,
+}
+
+// WellFormedLanguage reports whether a tag follows the grammar of BCP 47
+// (RFC 5646 §2.1). Whether its subtags are registered is not asked.
+func WellFormedLanguage(tag string) bool {
+	tag = strings.ToLower(tag)
+	if irregular[tag] {
+		return true
+	}
+	parts := strings.Split(tag, "-")
+	for _, p := range parts {
+		if len(p) < 1 || len(p) > 8 || !only(p, alnum) {
+			return false
+		}
+	}
+	if parts[0] == "x" {
+		return len(parts) > 1
+	}
+	if len(parts[0]) < 2 || !only(parts[0], alpha) {
+		return false
+	}
+	rest := parts[1:]
+	take := func(ok func(string) bool) bool {
+		if len(rest) > 0 && ok(rest[0]) {
+			rest = rest[1:]
+			return true
+		}
+		return false
+	}
+	if len(parts[0]) <= 3 { // extended language subtags
+		for range 3 {
+			take(func(s string) bool { return len(s) == 3 && only(s, alpha) })
+		}
+	}
+	take(func(s string) bool { return len(s) == 4 && only(s, alpha) }) // script
+	take(func(s string) bool {                                         // region
+		return len(s) == 2 && only(s, alpha) || len(s) == 3 && only(s, digit)
+	})
+	for take(func(s string) bool { return len(s) >= 5 || len(s) == 4 && digit(s[0]) }) { // variants
+	}
+	for take(func(s string) bool { return len(s) == 1 && s != "x" }) { // extensions
+		if !take(func(s string) bool { return len(s) >= 2 }) {
+			return false
+		}
+		for take(func(s string) bool { return len(s) >= 2 }) {
+		}
+	}
+	if take(func(s string) bool { return s == "x" }) { // private use
+		return len(rest) > 0
+	}
+	return len(rest) == 0
+}
+
+func only(s string, ok func(byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func alpha(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+func alnum(c byte) bool { return alpha(c) || digit(c) }

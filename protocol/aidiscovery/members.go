@@ -1,0 +1,218 @@
+package aidiscovery
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/protocol"
+)
+
+func (c *checker) auth(root *protocol.Node) {
+	if root.Member("auth") == nil {
+		c.Add("AI506", root, "auth is missing; callers must assume that some is needed", `add "auth": {"type": "none"} when none is needed`)
+		return
+	}
+	n := c.object(root, "auth")
+	if n == nil {
+		return
+	}
+	c.nested(n, "type", "header", "docs")
+	a := &Auth{Type: c.authType(n), Header: c.authHeader(n), Docs: c.uri(n, "docs", "AI505")}
+	c.doc.Auth = a
+	header := n.Member("header")
+	switch {
+	case a.Type == "apikey" && header == nil:
+		c.Add("AI507", n, "type apikey without header", "name the header that takes the key")
+	case a.Type == "bearer" && header != nil && !strings.EqualFold(a.Header, "Authorization"):
+		c.Add("AI508", header, "type bearer uses the header Authorization", "leave header out")
+	case a.Type == "none" && header != nil:
+		c.Add("AI508", header, "type none needs no header", "leave header out")
+	}
+	if a.Type == "none" {
+		c.openWrites(root)
+	}
+}
+
+func (c *checker) authType(parent *protocol.Node) string {
+	n := parent.Member("type")
+	const help = "use none, apikey, bearer or oauth2"
+	if n == nil {
+		c.Add("AI501", parent, "auth has no type", help)
+		return ""
+	}
+	switch n.Str() {
+	case "none", "apikey", "bearer", "oauth2":
+		return n.Text
+	}
+	c.Add("AI502", n, "auth.type is not one of the four of the draft", help)
+	return n.Str()
+}
+
+func (c *checker) authHeader(parent *protocol.Node) string {
+	n := parent.Member("header")
+	if n == nil {
+		return ""
+	}
+	if n.Kind != protocol.String {
+		c.Add("AI503", n, "auth.header is "+article(n.Kind)+", not a string", `write a header name, for example "X-API-Key"`)
+		return ""
+	}
+	if !fieldName(n.Text) {
+		c.Add("AI504", n, "auth.header is not the name of a header", `write the name only, for example "X-API-Key"; no colon, space or value`)
+	}
+	return n.Text
+}
+
+// fieldName reports whether s is an HTTP field name (RFC 9110 §5.1).
+func fieldName(s string) bool {
+	return s != "" && only(s, func(b byte) bool {
+		return alnum(b) || strings.IndexByte("!#$%&'*+-.^_`|~", b) >= 0
+	})
+}
+
+// openWrites warns of capabilities that change something without anyone being
+// asked who they are (§6.2): one finding, at the first.
+func (c *checker) openWrites(root *protocol.Node) {
+	for _, item := range root.Member("capabilities").Elements() {
+		if m := item.Member("method"); m != nil && m.Kind == protocol.String && m.Text != "GET" && known([]string{"POST", "PUT", "PATCH", "DELETE"}, m.Text) {
+			c.Add("AI902", m, "auth.type is none, yet a capability is called with "+m.Text, "ask for authentication where something is written, costs money or is private")
+			return
+		}
+	}
+}
+
+// uri reads an optional member that must be an absolute URI.
+func (c *checker) uri(parent *protocol.Node, name, code string) string {
+	n := parent.Member(name)
+	if n == nil {
+		return ""
+	}
+	if !absoluteURI(n.Str()) {
+		c.Add(code, n, name+" is not an absolute URI", "write the whole address, beginning with https://")
+	}
+	return n.Str()
+}
+
+func absoluteURI(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || !u.IsAbs() {
+		return false
+	}
+	if u.Scheme == "http" || u.Scheme == "https" {
+		return u.Hostname() != ""
+	}
+	return u.Host != "" || u.Opaque != "" || u.Path != ""
+}
+
+// boolean reads an optional boolean member.
+func (c *checker) boolean(parent *protocol.Node, name, code string) bool {
+	n := parent.Member(name)
+	if n != nil && n.Kind != protocol.Bool {
+		c.Add(code, n, name+" is "+article(n.Kind)+", not true or false", "write true or false without quotes")
+	}
+	return n.True()
+}
+
+func (c *checker) tokenHints(root *protocol.Node) {
+	n := c.object(root, "token_hints")
+	if n == nil {
+		return
+	}
+	c.nested(n, "compact_mode", "field_filtering", "delta_support")
+	c.doc.TokenHints = TokenHints{
+		CompactMode:    c.boolean(n, "compact_mode", "AI601"),
+		FieldFiltering: c.boolean(n, "field_filtering", "AI601"),
+		DeltaSupport:   c.boolean(n, "delta_support", "AI601"),
+	}
+}
+
+func (c *checker) rateLimits(root *protocol.Node) {
+	n := c.object(root, "rate_limits")
+	if n == nil {
+		return
+	}
+	c.nested(n, "requests_per_minute", "agent_tier_available")
+	if m := n.Member("requests_per_minute"); m != nil {
+		if m.Kind != protocol.Number || !positiveInteger(m.Text) {
+			c.Add("AI701", m, "requests_per_minute is not a positive whole number", "write a number such as 60, without quotes")
+		} else if v, err := strconv.ParseFloat(m.Text, 64); err == nil && v < 1e9 {
+			c.doc.RateLimits.RequestsPerMinute = int(v)
+		}
+	}
+	c.doc.RateLimits.AgentTierAvailable = c.boolean(n, "agent_tier_available", "AI702")
+	if c.doc.RateLimits.AgentTierAvailable && root.Member("auth").Member("docs") == nil {
+		c.Add("AI703", n.Member("agent_tier_available"), "a tier for agents is offered, but auth.docs does not say how to get it", "add auth.docs")
+	}
+}
+
+// positiveInteger reports whether a JSON number literal stands for a whole
+// number above zero, exactly: 60.0 and 6e1 do, 0 and 60.5 do not. The value is
+// never computed, since a short literal can stand for a very long number.
+func positiveInteger(literal string) bool {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if strings.HasPrefix(literal, "-") || digits == "" {
+		return false
+	}
+	zeros := -len(fraction) // zeros to the right of the digits, before the exponent
+	if fraction == "" {
+		zeros = len(digits) - len(strings.TrimRight(digits, "0"))
+	}
+	if exponent == "" {
+		return zeros >= 0
+	}
+	e, err := strconv.Atoi(exponent)
+	if err != nil { // an exponent beyond any integer type
+		return !strings.HasPrefix(exponent, "-")
+	}
+	return e >= -zeros
+}
+
+func (c *checker) meta(root *protocol.Node) {
+	n := c.object(root, "meta")
+	if n == nil {
+		return
+	}
+	for _, m := range n.Items {
+		if c.strict && !known([]string{"last_updated", "changelog", "status"}, m.Key) {
+			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "allowed by the draft's text, forbidden by its JSON Schema")
+		}
+	}
+	c.doc.Meta = Meta{
+		LastUpdated: c.lastUpdated(n),
+		Changelog:   c.uri(n, "changelog", "AI802"),
+		Status:      c.uri(n, "status", "AI803"),
+	}
+}
+
+func (c *checker) lastUpdated(parent *protocol.Node) string {
+	n := parent.Member("last_updated")
+	if n == nil {
+		return ""
+	}
+	at, ok := moment(n.Str())
+	if !ok {
+		c.Add("AI801", n, "last_updated is not a date", "write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")
+		return n.Str()
+	}
+	if !c.o.Now.IsZero() && at.After(c.o.Now.Add(24*time.Hour)) {
+		c.Add("AI804", n, fmt.Sprintf("last_updated %s is in the future", n.Text), "write the day of the last change")
+	}
+	return n.Text
+}
+
+// moment reads the two forms of §3.7. The length is checked because time.Parse
+// takes fractions of a second that the layout does not name.
+func moment(s string) (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04:05Z"} {
+		if at, err := time.Parse(layout, s); err == nil && len(s) == len(layout) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,276 @@
+package aidiscovery
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/protocol"
+)
+
+// Sizes of §4.5, in bytes: 64 and 256 kilobytes.
+const (
+	SoftSize = 65536
+	HardSize = 262144
+)
+
+// maxCapabilities is how many capabilities a reader should process (§6.5).
+const maxCapabilities = 100
+
+// Options tells [Parse] what the bytes alone do not. The zero value is fine.
+type Options struct {
+	Limits protocol.Limits
+	// Host is where the document was asked for, for example "example.com".
+	// Rules about foreign endpoints are left out when it is empty.
+	Host string
+	// SameSite reports whether two hosts belong to one registrable domain.
+	// Rules about foreign endpoints are left out when it is nil.
+	SameSite func(a, b string) bool
+	// Now is compared with meta.last_updated, unless it is zero.
+	Now time.Time
+}
+
+// Parse reads one document and applies the rules of the draft to it. Whatever
+// is wrong with the document is a finding. The error is for bytes that are no
+// AI Discovery document at all: it wraps [protocol.ErrUnreadable] or
+// [protocol.ErrOtherFormat]; the document is then nil and the findings say why.
+func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
+	o.Limits = o.Limits.OrDefault()
+	c := &checker{Report: protocol.NewReport(rules, o.Limits), o: o}
+	size := len(text)
+	text, marked := protocol.TrimBOM(text)
+	if marked {
+		c.Add("AI202", nil, "the document begins with a byte order mark", "save the file as UTF-8 without a byte order mark (RFC 8259 §8.1)")
+	}
+	root, err := protocol.ReadJSON(text, o.Limits)
+	if err != nil {
+		c.unreadable(err)
+		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: %w", protocol.ErrUnreadable, err)
+	}
+	if root.Kind != protocol.Object {
+		c.Add("AI204", root, "the document is "+article(root.Kind)+", not an object", "put the members aiendpoint, service and capabilities into one JSON object")
+		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+	}
+	if name, ok := otherFormat(root); ok {
+		c.Add("AI120", root, "this is a document of another format: "+name, "nothing is wrong with that; an AI Discovery document has the member aiendpoint")
+		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: %s", protocol.ErrOtherFormat, name)
+	}
+	c.size(root, size)
+	return c.document(root), c.Findings(), nil
+}
+
+// checker runs the rules on a tree and fills the typed document on the way.
+type checker struct {
+	*protocol.Report
+	o   Options
+	doc Document
+	// strict is set for a document of version 1.0: later versions may have
+	// members that this reader does not know (§4.4).
+	strict bool
+}
+
+func (c *checker) unreadable(err error) {
+	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
+	if !ok {
+		syntax = &protocol.SyntaxError{Message: err.Error()}
+	}
+	switch syntax.Problem {
+	case protocol.NotUTF8:
+		c.AddSyntax("AI201", syntax, "save the file as UTF-8")
+	case protocol.Duplicate:
+		c.AddSyntax("AI205", syntax, "keep one of the two: readers differ in which one they see")
+	case protocol.TooDeep:
+		c.AddSyntax("AI206", syntax, "a conforming document nests four levels deep")
+	case protocol.TooMany, protocol.TooLongNumber:
+		c.AddSyntax("AI207", syntax, "a conforming document stays far below this limit")
+	case protocol.TooLarge:
+		c.AddSyntax("AI116", syntax, "split the service into smaller services, each with its own document")
+	default:
+		c.AddSyntax("AI203", syntax, "serve one JSON object and nothing else; a JSON checker shows the place")
+	}
+}
+
+func (c *checker) size(root *protocol.Node, size int) {
+	switch {
+	case size > HardSize:
+		c.Add("AI116", root, fmt.Sprintf("the document has %d bytes, more than %d", size, HardSize), "split the service into smaller services, each with its own document")
+	case size > SoftSize:
+		c.Add("AI115", root, fmt.Sprintf("the document has %d bytes, more than %d", size, SoftSize), "shorten the texts or split the service")
+	}
+}
+
+// formats lists other published formats that are found at this address, each
+// with the members that make it recognisable.
+var formats = []struct {
+	name string
+	all  []string // all of these
+}{
+	{"Rootz AI discovery (specVersion, organization)", []string{"specVersion", "organization"}},
+	{"OpenAPI", []string{"openapi"}},
+	{"OpenAPI 2 (Swagger)", []string{"swagger"}},
+	{"AI plugin manifest", []string{"schema_version", "name_for_model"}},
+	{"A2A agent card", []string{"skills", "protocolVersion"}},
+	{"AGIS summary", []string{"agis", "agis_document"}},
+	{"AGIS document", []string{"agis", "endpoints"}},
+}
+
+// otherFormat recognises documents of other projects, so that they are not
+// reported as broken ones (§4.3).
+func otherFormat(root *protocol.Node) (string, bool) {
+	if root.Member("aiendpoint") != nil {
+		return "", false
+	}
+	for _, f := range formats {
+		found := 0
+		for _, name := range f.all {
+			if root.Member(name) != nil {
+				found++
+			}
+		}
+		if found == len(f.all) {
+			return f.name, true
+		}
+	}
+	schema := root.Member("$schema").Str()
+	if schema != "" && !strings.Contains(schema, "aiendpoint") {
+		return "JSON with $schema " + protocol.Quote(schema), true
+	}
+	return "", false
+}
+
+var topLevel = []string{"aiendpoint", "service", "capabilities", "auth", "token_hints", "rate_limits", "meta"}
+
+func (c *checker) document(root *protocol.Node) *Document {
+	c.version(root)
+	if c.strict {
+		for _, m := range root.Items {
+			if !known(topLevel, m.Key) {
+				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+nearest(topLevel, m.Key))
+			}
+		}
+	}
+	c.service(root)
+	c.capabilities(root)
+	c.auth(root)
+	c.tokenHints(root)
+	c.rateLimits(root)
+	c.meta(root)
+	c.texts(root)
+	return &c.doc
+}
+
+func (c *checker) version(root *protocol.Node) {
+	n := root.Member("aiendpoint")
+	const help = `write "aiendpoint": "1.0"`
+	switch {
+	case n == nil:
+		c.Add("AI210", root, "aiendpoint is missing", help)
+	case n.Kind != protocol.String:
+		c.Add("AI211", n, "aiendpoint is "+article(n.Kind)+", not a string", help)
+	case n.Text == "1.0":
+		c.strict = true
+	case newerVersion(n.Text):
+		c.Add("AI213", n, "aiendpoint "+protocol.Quote(n.Text)+" is newer than 1.0; the document is read by the rules of 1.0", "")
+	default:
+		c.Add("AI212", n, "aiendpoint "+protocol.Quote(n.Text)+" is not a known version", help)
+	}
+	c.doc.Version = n.Str()
+}
+
+// newerVersion reports whether s is a dotted version above 1.0, compared by
+// component: 1.10 is above 1.9.
+func newerVersion(s string) bool {
+	parts := strings.Split(s, ".")
+	numbers := make([]int, max(len(parts), 2))
+	for i, p := range parts {
+		v, err := strconv.Atoi(p)
+		if err != nil || len(p) > 6 || p[0] < '0' || p[0] > '9' || len(p) > 1 && p[0] == '0' {
+			return false
+		}
+		numbers[i] = v
+	}
+	if numbers[0] != 1 {
+		return numbers[0] > 1
+	}
+	for _, v := range numbers[1:] {
+		if v > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// object returns the optional member of that name if it is an object, and
+// reports it if it is anything else.
+func (c *checker) object(root *protocol.Node, name string) *protocol.Node {
+	n := root.Member(name)
+	if n == nil || n.Kind == protocol.Object {
+		return n
+	}
+	c.Add("AI221", n, name+" is "+article(n.Kind)+", not an object", "make it an object or leave it out")
+	return nil
+}
+
+// nested warns of members that the draft does not define (its JSON Schema
+// forbids them, its text does not).
+func (c *checker) nested(n *protocol.Node, names ...string) {
+	if !c.strict {
+		return
+	}
+	for _, m := range n.Items {
+		if !known(names, m.Key) {
+			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", "remove it, or move it into meta"+nearest(names, m.Key))
+		}
+	}
+}
+
+func known(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest adds "; did you mean X?" when name is one of names in another
+// spelling of letter case, hyphens and underscores.
+func nearest(names []string, name string) string {
+	fold := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+	}
+	for _, n := range names {
+		if fold(n) == fold(name) {
+			return "; did you mean " + n + "?"
+		}
+	}
+	return ""
+}
+
+// article names a kind as a reader says it: "an array".
+func article(k protocol.Kind) string {
+	switch k {
+	case protocol.Null:
+		return "null"
+	case protocol.Array, protocol.Object:
+		return "an " + k.String()
+	default:
+		return "a " + k.String()
+	}
+}
+
+// stringArray reads an array of strings and reports with code what is not one.
+func (c *checker) stringArray(n *protocol.Node, code string) []string {
+	if n.Kind != protocol.Array {
+		c.Add(code, n, n.Key+" is "+article(n.Kind)+", not an array of strings", `write it as an array, for example ["`+"…"+`"]`)
+		return nil
+	}
+	for _, item := range n.Items {
+		if item.Kind != protocol.String {
+			c.Add(code, item, "an element of "+n.Key+" is "+article(item.Kind)+", not a string", "put the value in quotes")
+		}
+	}
+	return n.Strs()
+}

@@ -1,0 +1,110 @@
+package aidiscovery
+
+import (
+	"fmt"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// categories are the labels of §3.2. Others are legal and ignored for
+// filtering.
+var categories = []string{
+	"productivity", "ecommerce", "finance", "news", "weather", "maps", "search", "data", "communication",
+	"calendar", "storage", "media", "health", "education", "travel", "food", "government", "developer",
+}
+
+func (c *checker) service(root *protocol.Node) {
+	n := root.Member("service")
+	if n == nil {
+		c.Add("AI214", root, "service is missing", `add "service": {"name": …, "description": …}`)
+		return
+	}
+	if n.Kind != protocol.Object {
+		c.Add("AI215", n, "service is "+article(n.Kind)+", not an object", `write "service": {"name": …, "description": …}`)
+		return
+	}
+	c.nested(n, "name", "description", "category", "language")
+	s := &c.doc.Service
+	s.Name = c.text(n, "name", textRule{missing: "AI301", kind: "AI302", length: "AI303", max: 100})
+	s.Description = c.text(n, "description", textRule{missing: "AI304", kind: "AI305", length: "AI306", max: 300})
+	if l := protocol.Length(s.Description); l > 200 && l <= 300 {
+		c.Add("AI307", n.Member("description"), fmt.Sprintf("service.description has %d characters; 200 is advised", l), "shorten it to save tokens")
+	}
+	if m := n.Member("category"); m != nil {
+		s.Category = c.category(m)
+	}
+	if m := n.Member("language"); m != nil {
+		s.Language = c.language(m)
+	}
+}
+
+// textRule names the codes for a required text: absent, not a string, length
+// outside 1 to max characters.
+type textRule struct {
+	missing, kind, length string
+	max                   int
+}
+
+func (c *checker) text(parent *protocol.Node, name string, r textRule) string {
+	n := parent.Member(name)
+	if n == nil {
+		c.Add(r.missing, parent, name+" is missing", fmt.Sprintf("add %s with 1 to %d characters", name, r.max))
+		return ""
+	}
+	if n.Kind != protocol.String {
+		c.Add(r.kind, n, name+" is "+article(n.Kind)+", not a string", "put the text in quotes")
+		return ""
+	}
+	if l := protocol.Length(n.Text); l < 1 || l > r.max {
+		c.Add(r.length, n, fmt.Sprintf("%s has %d characters, not 1 to %d", name, l, r.max), "write a text of that length")
+		return n.Text
+	}
+	if strings.TrimSpace(n.Text) == "" {
+		c.Add("AI316", n, name+" is only white space", "write a text that says something")
+	} else if _, ok := protocol.ControlRune(n.Text); ok {
+		c.Add("AI316", n, name+" holds a line break or another control character", "write it on one line")
+	}
+	return n.Text
+}
+
+func (c *checker) category(n *protocol.Node) []string {
+	values := c.stringArray(n, "AI308")
+	if n.Kind == protocol.Array && len(n.Items) == 0 {
+		c.Add("AI309", n, "category is empty", "name at least one category or leave the member out")
+	}
+	seen := map[string]bool{}
+	for _, item := range n.Items {
+		if n.Kind != protocol.Array || item.Kind != protocol.String {
+			continue
+		}
+		if seen[item.Text] {
+			c.Add("AI310", item, "the category "+protocol.Quote(item.Text)+" is listed twice", "remove one of them")
+		} else if !known(categories, item.Text) {
+			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", "use one of: "+strings.Join(categories, ", "))
+		}
+		seen[item.Text] = true
+	}
+	return values
+}
+
+func (c *checker) language(n *protocol.Node) []string {
+	values := c.stringArray(n, "AI312")
+	if n.Kind == protocol.Array && len(n.Items) == 0 {
+		c.Add("AI313", n, "language is empty", "name at least one language or leave the member out")
+	}
+	seen := map[string]bool{}
+	for _, item := range n.Items {
+		if n.Kind != protocol.Array || item.Kind != protocol.String {
+			continue
+		}
+		folded := strings.ToLower(item.Text)
+		if seen[folded] {
+			c.Add("AI314", item, "the language "+protocol.Quote(item.Text)+" is listed twice", "remove one of them; letter case makes no difference")
+		} else if !WellFormedLanguage(item.Text) {
+			c.Add("AI315", item, protocol.Quote(item.Text)+" is not a language tag", `use BCP 47 tags, for example "en", "pt-BR" or "zh-Hant"; the separator is a hyphen`)
+		}
+		seen[folded] = true
+	}
+	return values
+}

@@ -1,0 +1,244 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ReadJSON reads exactly one JSON value (RFC 8259) into a tree whose nodes know
+// their place. It is strict where encoding/json is not: the text must be UTF-8
+// without a byte order mark, member names must be unique after unescaping, and
+// nothing may follow the value. The error is always a [*SyntaxError].
+func ReadJSON(text []byte, l Limits) (*Node, error) {
+	l = l.OrDefault()
+	if err := CheckText(text, l); err != nil {
+		return nil, err
+	}
+	r := &jsonReader{
+		text:   text,
+		dec:    jsontext.NewDecoder(bytes.NewReader(text)),
+		limits: l,
+		Budget: NewBudget(l),
+	}
+	root, err := r.value("", 1)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.ReadToken(); err != io.EOF {
+		return nil, r.fail(Invalid, "", r.next(), "something follows the end of the JSON value")
+	}
+	return root, nil
+}
+
+// CheckText makes the checks that come before any parsing: size, encoding and
+// byte order mark. The YAML reader of AGIS shares them.
+func CheckText(text []byte, l Limits) error {
+	l = l.OrDefault()
+	if len(text) > l.Bytes {
+		return &SyntaxError{Problem: TooLarge, Line: 1, Column: 1,
+			Message: fmt.Sprintf("the text has %d bytes, the limit is %d", len(text), l.Bytes)}
+	}
+	if !utf8.Valid(text) {
+		offset := invalidUTF8(text)
+		line, column := Place(text, offset)
+		return &SyntaxError{Problem: NotUTF8, Line: line, Column: column, Offset: offset,
+			Message: fmt.Sprintf("byte 0x%02X is not UTF-8 here", text[offset])}
+	}
+	if bytes.HasPrefix(text, utf8BOM) {
+		return &SyntaxError{Problem: BOM, Line: 1, Column: 1,
+			Message: "the text begins with a byte order mark"}
+	}
+	return nil
+}
+
+var utf8BOM = []byte("\uFEFF")
+
+// TrimBOM returns the text without a leading byte order mark, and whether there
+// was one.
+func TrimBOM(text []byte) ([]byte, bool) { return bytes.CutPrefix(text, utf8BOM) }
+
+// invalidUTF8 returns the offset of the first byte that is not UTF-8.
+func invalidUTF8(text []byte) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}
+
+// A Budget bounds what the pointers of one tree may cost. Each node holds its
+// pointer as text, so one very long member name above very many values would
+// otherwise turn a small text into gigabytes.
+type Budget struct{ left int }
+
+// pointerBytesPerByte is how many bytes of pointers one byte of text may cause.
+// Conforming documents stay below 5.
+const pointerBytesPerByte = 32
+
+// NewBudget returns the budget for a text within l.
+func NewBudget(l Limits) Budget { return Budget{left: l.OrDefault().Bytes * pointerBytesPerByte} }
+
+// Spend takes the cost of one pointer and reports whether it could be paid.
+func (b *Budget) Spend(pointer string) bool {
+	b.left -= len(pointer)
+	return b.left >= 0
+}
+
+type jsonReader struct {
+	text   []byte
+	dec    *jsontext.Decoder
+	limits Limits
+	place  place
+	Budget
+}
+
+// next returns the offset where the coming token begins. The decoder tells only
+// where the last one ended.
+func (r *jsonReader) next() int {
+	i := int(r.dec.InputOffset())
+	for i < len(r.text) {
+		switch r.text[i] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+func (r *jsonReader) fail(p Problem, pointer string, offset int, format string, args ...any) error {
+	line, column := Place(r.text, offset)
+	return &SyntaxError{Problem: p, Pointer: pointer, Line: line, Column: column,
+		Offset: offset, Message: fmt.Sprintf(format, args...)}
+}
+
+// value reads one value; depth counts the value itself.
+func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
+	start := r.next()
+	tok, err := r.dec.ReadToken()
+	if err != nil {
+		return nil, r.syntax(err, pointer, start)
+	}
+	if !r.Spend(pointer) {
+		return nil, r.fail(TooMany, pointer, start, "the member names are too long for how deeply they nest")
+	}
+	n := &Node{Pointer: pointer}
+	n.Line, n.Column = r.place.at(r.text, start)
+	switch tok.Kind() {
+	case 'n':
+		n.Kind = Null
+	case 't', 'f':
+		n.Kind, n.Text = Bool, tok.String()
+	case '"':
+		n.Kind, n.Text = String, tok.String()
+	case '0':
+		n.Kind, n.Text = Number, string(r.text[start:r.dec.InputOffset()])
+		if len(n.Text) > r.limits.Number {
+			return nil, r.fail(TooLongNumber, pointer, start,
+				"a number is written with %d characters, the limit is %d", len(n.Text), r.limits.Number)
+		}
+	case '[', '{':
+		if depth > r.limits.Depth {
+			return nil, r.fail(TooDeep, pointer, start,
+				"objects and arrays nest deeper than %d levels", r.limits.Depth)
+		}
+		if tok.Kind() == '[' {
+			return n, r.array(n, depth)
+		}
+		return n, r.object(n, depth)
+	}
+	return n, nil
+}
+
+func (r *jsonReader) array(n *Node, depth int) error {
+	n.Kind = Array
+	for r.dec.PeekKind() != ']' {
+		if len(n.Items) == r.limits.Members {
+			return r.fail(TooMany, n.Pointer, r.next(), "an array has more than %d elements", r.limits.Members)
+		}
+		item, err := r.value(ItemPointer(n.Pointer, len(n.Items)), depth+1)
+		if err != nil {
+			return err
+		}
+		n.Items = append(n.Items, item)
+	}
+	return r.end(n)
+}
+
+func (r *jsonReader) object(n *Node, depth int) error {
+	n.Kind = Object
+	for r.dec.PeekKind() != '}' {
+		start := r.next()
+		if len(n.Items) == r.limits.Members {
+			return r.fail(TooMany, n.Pointer, start, "an object has more than %d members", r.limits.Members)
+		}
+		name, err := r.dec.ReadToken()
+		if err != nil {
+			return r.syntax(err, n.Pointer, start)
+		}
+		key := name.String()
+		line, column := r.place.at(r.text, start)
+		member, err := r.value(MemberPointer(n.Pointer, key), depth+1)
+		if err != nil {
+			return err
+		}
+		member.Key, member.KeyLine, member.KeyColumn = key, line, column
+		n.Items = append(n.Items, member)
+	}
+	return r.end(n)
+}
+
+// end takes the bracket that closes n.
+func (r *jsonReader) end(n *Node) error {
+	start := r.next()
+	if _, err := r.dec.ReadToken(); err != nil {
+		return r.syntax(err, n.Pointer, start)
+	}
+	return nil
+}
+
+// syntax turns the decoder's error into ours. start is where the token begins
+// that could not be read.
+func (r *jsonReader) syntax(err error, pointer string, start int) error {
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		name := ""
+		if unquoted, err := jsontext.AppendUnquote(nil, quotedAt(r.text[start:])); err == nil {
+			name = string(unquoted)
+		}
+		return r.fail(Duplicate, MemberPointer(pointer, name), start, "the member %s stands twice in one object", Quote(name))
+	}
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		if len(bytes.TrimSpace(r.text)) == 0 {
+			return r.fail(Invalid, "", 0, "the text is empty")
+		}
+		return r.fail(Invalid, pointer, len(r.text), "the text ends before the JSON value does")
+	}
+	offset, message := start, err.Error()
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		offset = min(int(syntactic.ByteOffset), len(r.text))
+		message = syntactic.Err.Error()
+	}
+	return r.fail(Invalid, pointer, offset, "this is not JSON: %s", message)
+}
+
+// quotedAt returns the JSON string literal that text begins with, or nil.
+func quotedAt(text []byte) []byte {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return text[:i+1]
+		}
+	}
+	return nil
+}

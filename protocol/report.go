@@ -1,0 +1,89 @@
+package protocol
+
+import "fmt"
+
+// A Rule is one row of a draft's table of rules.
+type Rule struct {
+	Code     string
+	Slug     string
+	Severity Severity
+	// Section is the place in the draft, for example "AI Discovery §3.3".
+	Section string
+	// Basis says where the rule comes from: "must", "should" or "may" in the
+	// draft's own words, "inferred" where the text leaves it to the reader,
+	// "own" where it is a limit of this reader.
+	Basis string
+}
+
+// CodeMore is the code of the finding that closes a list which was cut at
+// [Limits.Findings]. Its severity is the heaviest of those left out.
+const CodeMore = "MORE"
+
+// A Report collects the findings of one document, at most as many as its limit.
+// Make one with [NewReport].
+type Report struct {
+	rules    map[string]Rule
+	limit    int
+	findings []Finding
+	dropped  int
+	worst    Severity // of the dropped
+}
+
+// NewReport returns an empty report whose findings take severity and section
+// from rules.
+func NewReport(rules map[string]Rule, l Limits) *Report {
+	return &Report{rules: rules, limit: l.OrDefault().Findings}
+}
+
+// Add reports that the value n breaks the rule of that code. A nil node is the
+// document as a whole.
+func (r *Report) Add(code string, n *Node, message, help string) {
+	f := r.finding(code, message, help)
+	if n != nil {
+		f.Pointer, f.Line, f.Column = n.Pointer, n.Line, n.Column
+	}
+	r.add(f)
+}
+
+// AddKey reports like Add, but the place is the member's name, not its value.
+func (r *Report) AddKey(code string, n *Node, message, help string) {
+	f := r.finding(code, message, help)
+	f.Pointer, f.Line, f.Column = n.Pointer, n.KeyLine, n.KeyColumn
+	r.add(f)
+}
+
+// AddSyntax reports what kept a text from being read.
+func (r *Report) AddSyntax(code string, e *SyntaxError, help string) {
+	f := r.finding(code, e.Message, help)
+	f.Pointer, f.Line, f.Column = e.Pointer, e.Line, e.Column
+	r.add(f)
+}
+
+// Findings returns what was reported, in the order of reporting.
+func (r *Report) Findings() []Finding {
+	if r.dropped == 0 {
+		return r.findings
+	}
+	return append(r.findings[:len(r.findings):len(r.findings)], Finding{
+		Code: CodeMore, Severity: r.worst,
+		Message: fmt.Sprintf("%d more findings are not listed", r.dropped),
+		Help:    "mend the ones above and check again",
+	})
+}
+
+func (r *Report) finding(code, message, help string) Finding {
+	rule, ok := r.rules[code]
+	if !ok {
+		panic("protocol: no rule " + code) // a rule used but not in its table
+	}
+	return Finding{Code: code, Severity: rule.Severity, Section: rule.Section, Message: message, Help: help}
+}
+
+func (r *Report) add(f Finding) {
+	if len(r.findings) < r.limit {
+		r.findings = append(r.findings, f)
+		return
+	}
+	r.dropped++
+	r.worst = max(r.worst, f.Severity)
+}
