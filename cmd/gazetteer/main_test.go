@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gazetteer/internal/fakenet"
+)
+
+// TestMain makes this test binary the program itself: the scripts run it as
+// "gazetteer", with the small internet in the place of the real one.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"gazetteer": func() { os.Exit(testProgram()) },
+	})
+}
+
+// testProgram is main with the small internet behind the dialer, and nothing
+// else reachable.
+func testProgram() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	internet, err := fakenet.Open(fakenet.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitData
+	}
+	defer internet.Close()
+	world := edge{dial: internet.Dial, roots: internet.Roots()}
+	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, world)
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			// Sockets want short paths, and a script its own free port.
+			port, err := freePort()
+			if err != nil {
+				return err
+			}
+			e.Setenv("ADDR", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			e.Setenv("GAZETTEER_CRAWLER_HOST_INTERVAL", "10ms")
+			e.Setenv("GAZETTEER_CRAWLER_DOMAIN_INTERVAL", "10ms")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"until-ready": untilReady,
+			"cut":         cut,
+			"noescapes":   noEscapes,
+		},
+	})
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// untilReady waits until the owner of a data directory answers on its socket.
+func untilReady(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: until-ready DATADIR")
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if c, ok := socketClient(ts.MkAbs(args[0])); ok {
+			var v any
+			if _, err := c.get(context.Background(), "/readyz", &v); err == nil {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
+	}
+	ts.Fatalf("%s: nobody became ready within 30 s", args[0])
+}
+
+// cut shortens a file to a number of bytes.
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// noEscapes fails when a file (or stdout, stderr) has a byte that a terminal
+// could take for a command.
+func noEscapes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: noescapes FILE")
+	}
+	for i, r := range ts.ReadFile(args[0]) {
+		if r != '\n' && hidden(r) {
+			ts.Fatalf("%s: %U at byte %d", filepath.Base(args[0]), r, i)
+		}
+	}
+}
