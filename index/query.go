@@ -8,6 +8,7 @@ import (
 
 // A Query asks for operations. Parse one from text with [ParseQuery], or fill
 // it in. Within one filter any value may match (OR), across filters all must.
+// The limits of a query text hold for a Query that was filled in, too.
 type Query struct {
 	Words      string   // free text; may be "" when a filter is set
 	Verbs      []string // verb:
@@ -24,8 +25,14 @@ type Query struct {
 type Result struct {
 	Hits  []Hit `json:"hits"`
 	Total int   `json:"total"` // operations that match, this page or not
+	// More is set when a later page has hits. Total does not tell: a ranking by
+	// words shows at most three operations of a service, unless Hosts is set.
+	More bool `json:"more"`
 	// Seq is the sequence of the store that the answer is based on.
 	Seq uint64 `json:"seq"`
+	// Note says to a person why nothing was looked for, when the words left
+	// nothing to look for.
+	Note string `json:"note,omitempty"`
 	// Near holds verbs to try instead, when nothing was found.
 	Near []string `json:"near,omitempty"`
 }

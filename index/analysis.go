@@ -1,0 +1,406 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
+	"github.com/blevesearch/bleve/v2/analysis/token/porter"
+	"github.com/blevesearch/bleve/v2/analysis/token/stop"
+	tokens "github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxText is how many characters of one text count. Text comes from strangers:
+// a longer one is more likely stuffing than description.
+const maxText = 500
+
+// newAnalyzer returns the chain that makes terms of a prepared text, the same
+// for documents and queries. It is built from its parts instead of being named
+// in bleve's registry, which would need a package variable changed in init.
+func newAnalyzer() (analysis.Analyzer, error) {
+	stopWords := analysis.NewTokenMap()
+	if err := stopWords.LoadBytes(en.EnglishStopWords); err != nil {
+		return nil, err
+	}
+	return &analysis.DefaultAnalyzer{
+		Tokenizer: tokens.NewUnicodeTokenizer(),
+		TokenFilters: []analysis.TokenFilter{
+			en.NewPossessiveFilter(),
+			cjk.NewCJKWidthFilter(),
+			lowercase.NewLowerCaseFilter(),
+			cjk.NewCJKBigramFilter(false),
+			hangulBigrams{},
+			stop.NewStopTokensFilter(stopWords),
+			porter.NewPorterStemmer(),
+		},
+	}, nil
+}
+
+// hangulBigrams cuts Korean words into pairs of syllables, so that a word is
+// found whatever particle it carries (예약, 예약을, 예약해). bleve's cjk filter
+// leaves Hangul alone because the tokenizer calls it letters. Every pair keeps
+// the place of its whole word, which is what an explanation shows.
+type hangulBigrams struct{}
+
+// Filter implements analysis.TokenFilter.
+func (hangulBigrams) Filter(in analysis.TokenStream) analysis.TokenStream {
+	out := make(analysis.TokenStream, 0, len(in))
+	for _, t := range in {
+		if !containsHangul(t.Term) {
+			out = append(out, t)
+			continue
+		}
+		// A word such as "API를" has Latin and Hangul in one token.
+		for term := t.Term; len(term) > 0; {
+			run, hangul := leadingRun(term)
+			term = term[len(run):]
+			for _, part := range bigrams(run, hangul) {
+				c := *t
+				c.Term = part
+				out = append(out, &c)
+			}
+		}
+	}
+	return out
+}
+
+func containsHangul(term []byte) bool {
+	for i := 0; i < len(term); {
+		r, size := utf8.DecodeRune(term[i:])
+		if unicode.Is(unicode.Hangul, r) {
+			return true
+		}
+		i += size
+	}
+	return false
+}
+
+// leadingRun returns the longest beginning of term that is all Hangul or has
+// none.
+func leadingRun(term []byte) (run []byte, hangul bool) {
+	for i := 0; i < len(term); {
+		r, size := utf8.DecodeRune(term[i:])
+		is := unicode.Is(unicode.Hangul, r)
+		if i == 0 {
+			hangul = is
+		}
+		if is != hangul {
+			return term[:i], hangul
+		}
+		i += size
+	}
+	return term, hangul
+}
+
+// bigrams returns the overlapping pairs of a run of Hangul, or the run itself
+// when it is one syllable or none.
+func bigrams(run []byte, hangul bool) [][]byte {
+	if !hangul || utf8.RuneCount(run) < 2 {
+		return [][]byte{run}
+	}
+	var pairs [][]byte
+	for {
+		_, first := utf8.DecodeRune(run)
+		_, second := utf8.DecodeRune(run[first:])
+		if second == 0 {
+			return pairs
+		}
+		pairs = append(pairs, run[:first+second])
+		run = run[first:]
+	}
+}
+
+// splitText prepares a sentence for the analyzer: compatibility forms are made
+// plain, a compound such as createUser, user_id or a/b is cut, and a compound in
+// camel case is kept whole beside its parts, because "GitHub" must also be found
+// by "github". At most maxText characters count.
+func splitText(s string) string { return split(s, true) }
+
+// splitName prepares an identifier or a path: its parts only.
+func splitName(s string) string { return split(s, false) }
+
+func split(s string, keepWhole bool) string {
+	s = clip(norm.NFKC.String(clip(s)))
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for _, word := range strings.FieldsFunc(s, separates) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		parts := splitCamel(&b, word)
+		if parts > 1 && keepWhole {
+			b.WriteByte(' ')
+			b.WriteString(word)
+		}
+	}
+	return b.String()
+}
+
+// clip returns the first maxText characters of s.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == maxText {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+// plain reports whether split would change nothing: the usual sentence, in
+// which capitals stand only at the beginning of words.
+func plain(s string) bool {
+	letter := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf || c == '_' || c == '.' || c == '/':
+			return false
+		case c >= 'A' && c <= 'Z':
+			if letter {
+				return false
+			}
+			letter = true
+		default:
+			letter = c >= 'a' && c <= 'z'
+		}
+	}
+	return true
+}
+
+// separates reports whether r stands between words. A dot does: in a name it
+// parts words, at the end of a sentence it does no harm; "3.5" becoming "3 5"
+// costs little.
+func separates(r rune) bool {
+	switch r {
+	case '_', '-', '/', '.', ':', '{', '}', '\\', '#', '+', '=', '&', '?', '~':
+		return true
+	}
+	return unicode.IsSpace(r) || unicode.IsControl(r)
+}
+
+// splitCamel writes the parts of word to b with spaces between and returns how
+// many there are: HTTPServer gives HTTP Server, getUserIDs gives get User IDs.
+func splitCamel(b *strings.Builder, word string) int {
+	runes := []rune(word)
+	parts, from := 1, 0
+	for i := 1; i < len(runes); i++ {
+		if !camelBoundary(runes, i) {
+			continue
+		}
+		b.WriteString(string(runes[from:i]))
+		b.WriteByte(' ')
+		parts, from = parts+1, i
+	}
+	b.WriteString(string(runes[from:]))
+	return parts
+}
+
+// camelBoundary reports whether a new part begins at runes[i].
+func camelBoundary(runes []rune, i int) bool {
+	if !unicode.IsUpper(runes[i]) {
+		return false
+	}
+	if prev := runes[i-1]; unicode.IsLower(prev) || unicode.IsDigit(prev) {
+		return true
+	}
+	// The last capital of a run belongs to the word it begins (HTTPServer),
+	// except before a plural s (APIs, URLsOf).
+	if !unicode.IsUpper(runes[i-1]) || i+1 >= len(runes) || !unicode.IsLower(runes[i+1]) {
+		return false
+	}
+	plural := runes[i+1] == 's' && (i+2 == len(runes) || !unicode.IsLower(runes[i+2]))
+	return !plural
+}
+
+// A word is one word of a query and what it is looked up by.
+type word struct {
+	asked string
+	terms []term
+}
+
+// A term is a stem as the index holds it, and the word it came from.
+type term struct{ stem, surface string }
+
+// termsOf analyses a prepared text.
+func termsOf(a analysis.Analyzer, prepared string) []term {
+	tokens := a.Analyze([]byte(prepared))
+	terms := make([]term, len(tokens))
+	for i, t := range tokens {
+		terms[i] = term{string(t.Term), prepared[t.Start:t.End]}
+	}
+	return terms
+}
+
+// maxTerms bounds the terms of a query after analysis: a word without spaces
+// (Chinese, Japanese, Korean) gives one for each pair of characters.
+const maxTerms = 64
+
+// queryWords makes words of a query's free text: politeness is stripped, and
+// words that leave no term (stop words, punctuation) are dropped.
+func queryWords(a analysis.Analyzer, text string) []word {
+	var words []word
+	left := maxTerms
+	for _, asked := range stripPoliteness(strings.Fields(norm.NFKC.String(text))) {
+		terms := termsOf(a, splitText(asked))
+		terms = terms[:min(len(terms), left)]
+		left -= len(terms)
+		if len(terms) > 0 {
+			words = append(words, word{strings.TrimFunc(asked, unicode.IsPunct), terms})
+		}
+	}
+	return words
+}
+
+// distinctStems returns the stems of words in order of first appearance.
+func distinctStems(words []word) []string {
+	var stems []string
+	for _, w := range words {
+		for _, t := range w.terms {
+			if !slices.Contains(stems, t.stem) {
+				stems = append(stems, t.stem)
+			}
+		}
+	}
+	return stems
+}
+
+// stripPoliteness removes what people say around a wish: "I would like to book a
+// table, please" asks for "book a table". If nothing else was said, the words
+// stay.
+func stripPoliteness(words []string) []string {
+	left := words
+	for n := 1; n > 0; {
+		n = longestPhrase(left, politeOpenings, func(w []string, n int) []string { return w[:n] })
+		left = left[n:]
+	}
+	for n := 1; n > 0; {
+		n = longestPhrase(left, politeClosings, func(w []string, n int) []string { return w[len(w)-n:] })
+		left = left[:len(left)-n]
+	}
+	if len(left) == 0 {
+		return words
+	}
+	return left
+}
+
+// longestPhrase returns the length of the longest of phrases that cut takes
+// from words, 0 when none matches.
+func longestPhrase(words []string, phrases string, cut func([]string, int) []string) int {
+	for n := min(maxPhrase, len(words)); n > 0; n-- {
+		phrase := strings.ToLower(strings.Join(cut(words, n), " "))
+		phrase = strings.ReplaceAll(strings.TrimFunc(phrase, unicode.IsPunct), "’", "'")
+		if phrase != "" && strings.Contains(phrases, "\n"+phrase+"\n") {
+			return n
+		}
+	}
+	return 0
+}
+
+// maxPhrase is the number of words of the longest phrase below.
+const maxPhrase = 6
+
+const politeOpenings = `
+can i
+can we
+can you
+could i
+could we
+could you
+dear
+do you know
+do you know how to
+give me
+good morning
+hello
+help me
+help me to
+hey
+hi
+how can i
+how could i
+how do i
+how do you
+how to
+i am looking for
+i am looking to
+i am trying to
+i have to
+i need
+i need to
+i need you to
+i want
+i want to
+i want you to
+i wanna
+i was wondering if you could
+i wish to
+i would like
+i would like to
+i would like you to
+i'd like
+i'd like to
+i'd like you to
+i'd love to
+i'll need to
+i'm looking for
+i'm looking to
+i'm trying to
+id like to
+is it possible to
+is there a way to
+kindly
+let me
+let me know
+let us
+let's
+may i
+please
+pls
+show me
+show us
+so
+tell me
+we need
+we need to
+we want to
+we would like to
+will you
+would you
+would you mind
+would you please
+`
+
+const politeClosings = `
+cheers
+for me
+for me please
+for us
+if possible
+if you can
+if you could
+many thanks
+please
+pls
+thank you
+thanks
+해주세요
+주세요
+줘
+줘요
+싶어
+싶어요
+`

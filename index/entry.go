@@ -1,0 +1,239 @@
+package index
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	bleveDocument "github.com/blevesearch/bleve/v2/document"
+	api "github.com/blevesearch/bleve_index_api"
+
+	"gazetteer/document"
+)
+
+// A field is one of the three texts of an entry that words are looked up in.
+type field uint8
+
+// The fields, in the order in which a match is preferred when it is explained.
+const (
+	act  field = iota // verb, path nouns, capability id
+	what              // intent, outcome, parameter hints
+	ctx               // service, domain, data classes, parameter names
+	numFields
+)
+
+// The keyword fields, for filters.
+const (
+	verbField      = "verb"
+	namespaceField = "ns"
+	classField     = "class"
+)
+
+// idField is bleve's own field of entry ids.
+const idField = "_id"
+
+// String returns the field's name in the index and in an answer.
+func (f field) String() string {
+	return [numFields]string{"act", "what", "ctx"}[f]
+}
+
+// An entry is what the index takes from one operation: prepared texts by field,
+// and the values of the filters.
+type entry struct {
+	text      [numFields]string
+	verb      string
+	namespace string
+	classes   []string
+}
+
+// maxOperations is how many operations of one document are indexed; an ordinal
+// has four hexadecimal digits. A document of 262,144 bytes cannot hold more.
+const maxOperations = 1 << 16
+
+// maxListed is how many characters of a list of names (data classes, parameters)
+// count.
+const maxListed = 500
+
+// entriesOf returns the entries of a document, one an operation and in its
+// order.
+func entriesOf(d *document.Document) []entry {
+	operations := d.Operations[:min(len(d.Operations), maxOperations)]
+	service := serviceText(d)
+	classes := make([]string, len(d.DataClasses))
+	for i, c := range d.DataClasses {
+		classes[i] = canonicalClass(c.Name)
+	}
+	entries := make([]entry, len(operations))
+	for i := range operations {
+		o := &operations[i]
+		entries[i] = entry{
+			text:      [numFields]string{actText(o), whatText(o), service + parameterNames(o)},
+			verb:      canonicalVerb(o.Verb),
+			namespace: canonicalNamespace(d.Service.Namespace),
+			classes:   classes,
+		}
+	}
+	return entries
+}
+
+// actText is what the operation is called. The verb is left out where the
+// capability id already says it, because it was derived from there.
+func actText(o *document.Operation) string {
+	name := splitName(o.ID)
+	if o.Path != "" {
+		// An AGIS id is the verb and the path again.
+		return splitName(o.Verb) + " " + splitName(o.Path)
+	}
+	for w := range strings.FieldsSeq(name) {
+		if strings.EqualFold(w, o.Verb) {
+			return name
+		}
+	}
+	return splitName(o.Verb) + " " + name
+}
+
+// whatText is what the operation says it does.
+func whatText(o *document.Operation) string {
+	var l joiner
+	l.add(splitText(o.Intent))
+	l.add(splitText(o.Outcome))
+	hints := joiner{limit: maxListed}
+	for _, p := range o.Parameters {
+		hints.add(splitText(p.Description))
+	}
+	l.add(hints.String())
+	return l.String()
+}
+
+// serviceText is what is said of the service as a whole.
+func serviceText(d *document.Document) string {
+	var l joiner
+	l.add(splitText(d.Service.Name))
+	l.add(splitText(d.Service.Description))
+	l.add(splitName(d.Service.Domain))
+	names := joiner{limit: maxListed}
+	for _, c := range d.Service.Categories {
+		names.add(splitName(c))
+	}
+	for _, c := range d.DataClasses {
+		names.add(splitName(c.Name))
+	}
+	l.add(names.String())
+	return l.String()
+}
+
+func parameterNames(o *document.Operation) string {
+	names := joiner{limit: maxListed}
+	for _, p := range o.Parameters {
+		names.add(splitName(p.Name))
+	}
+	if names.Len() == 0 {
+		return ""
+	}
+	return " " + names.String()
+}
+
+// A joiner gathers texts with spaces between, up to a limit in bytes (0: none).
+// A text that would pass the limit is left out whole.
+type joiner struct {
+	strings.Builder
+	limit int
+}
+
+func (l *joiner) add(s string) {
+	if s == "" || l.limit > 0 && l.Len()+len(s) > l.limit {
+		return
+	}
+	if l.Len() > 0 {
+		l.WriteByte(' ')
+	}
+	l.WriteString(s)
+}
+
+// printOf returns a short digest of everything the index takes from a document.
+// Two documents with one print have the same entries in the same places, so a
+// fetch that brought no news for the index changes nothing in it.
+func printOf(entries []entry) string {
+	h := sha256.New()
+	for _, e := range entries {
+		for _, t := range e.text {
+			writePart(h, t)
+		}
+		writePart(h, e.verb)
+		writePart(h, e.namespace)
+		writePart(h, strconv.Itoa(len(e.classes)))
+		for _, c := range e.classes {
+			writePart(h, c)
+		}
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:printBytes])
+}
+
+// printBytes is the length of a print: 48 bits tell two versions of one document
+// apart, which is all they are for.
+const printBytes = 6
+
+// writePart writes s so that no two lists of parts give the same bytes.
+func writePart(h hash.Hash, s string) {
+	fmt.Fprintf(h, "%d:%s", len(s), s) // a hash never fails to write
+}
+
+// source names a document: where it was published, and in which format.
+type source struct {
+	host string
+	kind document.Kind
+}
+
+// entryID is the id of an entry. Ids sort by host, kind and ordinal among the
+// live entries, because a document has one print at a time.
+func entryID(s source, print string, ordinal int) string {
+	return s.host + "\x00" + string(s.kind) + "\x00" + print + "\x00" + fmt.Sprintf("%04x", ordinal)
+}
+
+// splitID takes an id apart. ok is false for an id that entryID did not make,
+// which only damage can bring.
+func splitID(id string) (s source, print string, ordinal int, ok bool) {
+	parts := strings.Split(id, "\x00")
+	if len(parts) != 4 || parts[0] == "" {
+		return source{}, "", 0, false
+	}
+	n, err := strconv.ParseUint(parts[3], 16, 16)
+	if err != nil || len(parts[3]) != 4 {
+		return source{}, "", 0, false
+	}
+	return source{parts[0], document.Kind(parts[1])}, parts[2], int(n), true
+}
+
+// bleveEntry gives an entry the form bleve takes. Nothing is stored, no places
+// of terms are kept and no column values: texts come from the store, and the
+// scorer needs only how often a term occurs and how long its field is.
+func bleveEntry(id string, e entry, a analysis.Analyzer) *bleveDocument.Document {
+	d := bleveDocument.NewDocument(id)
+	for f, text := range e.text {
+		if text != "" {
+			d.AddField(bleveDocument.NewTextFieldCustom(field(f).String(), nil, []byte(text), api.IndexField, a))
+		}
+	}
+	keyword := func(name, value string) {
+		if value != "" {
+			d.AddField(bleveDocument.NewTextFieldCustom(name, nil, []byte(value), api.IndexField|api.SkipFreqNorm, nil))
+		}
+	}
+	keyword(verbField, e.verb)
+	keyword(namespaceField, e.namespace)
+	for _, c := range e.classes {
+		keyword(classField, c)
+	}
+	return d
+}
+
+// The canonical forms of filter values, the same in entries and queries. The
+// length is bounded because a term lies in memory whole.
+
+func canonicalVerb(s string) string      { return strings.ToUpper(clip(strings.TrimSpace(s))) }
+func canonicalNamespace(s string) string { return strings.ToLower(clip(strings.TrimSpace(s))) }
+func canonicalClass(s string) string     { return strings.ToLower(clip(strings.TrimSpace(s))) }

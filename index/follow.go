@@ -1,0 +1,293 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+const (
+	// batchEntries is how many entries are gathered before they are written:
+	// a batch of one costs thirty times as much an entry, one of many thousands
+	// gains little and takes memory.
+	batchEntries = 4000
+	// batchRecords is how far the cursor runs ahead of the one on disk while
+	// nothing but records of other keys comes. They cost little to read again.
+	batchRecords = 10000
+	// retryFirst and retryMost are the pauses after a batch that could not be
+	// written, for example because the disk was full.
+	retryFirst = time.Second
+	retryMost  = time.Minute
+)
+
+// A writeError says that a batch could not be written. What the index then
+// holds in memory is not to be trusted: it may have the batch, cursor included.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return "write to the index: " + e.err.Error() }
+func (e *writeError) Unwrap() error { return e.err }
+
+// Run follows the log until ctx ends, and then returns nil. When the log is
+// another one than before, or the index turns out to be damaged, it rebuilds
+// the index from the beginning of the log; when a batch cannot be written, it
+// goes on from what is on disk, after a pause. It returns the first error that
+// following again would not mend: one of the store.
+func (x *Index) Run(ctx context.Context) error {
+	pause := retryFirst
+	for {
+		before := x.Cursor()
+		err := x.follow(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if x.Cursor() != before {
+			pause = retryFirst
+		}
+		var damage *damageError
+		var write *writeError
+		switch {
+		case errors.Is(err, store.ErrCursorGone):
+			err = x.rebuild("the cursor belongs to another log")
+		case errors.As(err, &damage):
+			err = x.rebuild(damage.what)
+		case errors.As(err, &write):
+			x.log.Error("the index could not be written, trying again", "error", write.err, "pause", pause)
+		default:
+			return fmt.Errorf("follow the log: %w", err)
+		}
+		if err == nil {
+			continue
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, retryMost)
+		if err := x.reopen(); err != nil {
+			x.log.Error("the index could not be opened again", "error", err)
+		}
+	}
+}
+
+// sleep waits for d, and reports false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// follow applies the log to the index until ctx ends, the log fails, the index
+// cannot be written, or a search has met damage.
+func (x *Index) follow(ctx context.Context) error {
+	if x.current() == nil {
+		return &writeError{ErrUnavailable} // reopening failed; Run tries again
+	}
+	following, stop := context.WithCancel(ctx)
+	watched := make(chan error, 1)
+	go func() {
+		var met error
+		select {
+		case met = <-x.damages:
+			stop()
+		case <-following.Done():
+		}
+		watched <- met
+	}()
+	f := &follower{x: x, durable: x.Cursor()}
+	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{}, func(batch []store.Record, upTo store.Cursor) error {
+		return guard(func() error { return f.apply(batch, upTo) })
+	})
+	stop()
+	if met := <-watched; err == nil && met != nil {
+		return met
+	}
+	if err == nil {
+		err = f.settle()
+	}
+	if err == nil && ctx.Err() == nil {
+		err = store.ErrClosed // the log ended by itself
+	}
+	return err
+}
+
+func (x *Index) current() *live {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.live
+}
+
+// rebuild begins again with an empty index.
+func (x *Index) rebuild(why string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.log.Warn("rebuilding the index", "dir", x.dir, "why", why)
+	x.live.bleve.Close() // it is thrown away
+	x.live = nil
+	x.moveTo(store.Cursor{})
+	l, err := x.create(x.dir)
+	if err != nil {
+		return &writeError{err}
+	}
+	x.live = l
+	return nil
+}
+
+// reopen goes back to what is on disk.
+func (x *Index) reopen() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.live != nil {
+		x.live.bleve.Close() // what it holds in memory is not to be trusted
+		x.live = nil
+	}
+	l, at, err := x.openDir(x.dir)
+	if err != nil {
+		return err
+	}
+	x.live = l
+	x.moveTo(at)
+	return nil
+}
+
+// A follower turns records of documents into batches of the index. It belongs
+// to one call of follow.
+type follower struct {
+	x       *Index
+	durable store.Cursor // the cursor on disk
+
+	pending map[source]change
+	order   []source // of pending, as they came
+	entries int      // of pending
+}
+
+// A change is what is to become of one document: no entries when it is gone.
+type change struct {
+	entries []entry
+	print   string
+}
+
+// apply takes a batch of the log. Each batch of the index that comes of it
+// carries the cursor of its own last record, so whatever survives a crash is a
+// state the index may go on from.
+func (f *follower) apply(batch []store.Record, upTo store.Cursor) error {
+	at := upTo
+	for _, r := range batch {
+		at.Seq = r.Seq
+		if !strings.HasPrefix(r.Key, store.DocumentPrefix) {
+			continue
+		}
+		f.take(r)
+		if f.entries >= batchEntries {
+			if err := f.flush(at); err != nil {
+				return err
+			}
+		}
+	}
+	if len(f.pending) > 0 || upTo.Seq-f.durable.Seq >= batchRecords {
+		return f.flush(upTo)
+	}
+	f.x.moveTo(upTo)
+	return nil
+}
+
+// take reads one record of a document.
+func (f *follower) take(r store.Record) {
+	parts := store.SplitKey(r.Key)
+	if len(parts) != 3 {
+		f.x.log.Error("no key of a document", "key", r.Key)
+		return
+	}
+	src := source{parts[1], document.Kind(parts[2])}
+	var c change
+	if !r.Deleted {
+		var d document.Document
+		if err := json.Unmarshal(r.Value, &d); err != nil {
+			// The store checks its records, so this is a fault of ours. The
+			// document is left out of search instead of stopping everybody's.
+			f.x.log.Error("a stored document is unreadable and left out of the index", "key", r.Key, "error", err)
+		}
+		if n := len(d.Operations); n > maxOperations {
+			f.x.log.Warn("a document has more operations than are indexed", "key", r.Key, "operations", n, "indexed", maxOperations)
+		}
+		c.entries = entriesOf(&d)
+		c.print = printOf(c.entries)
+	}
+	if f.pending == nil {
+		f.pending = make(map[source]change)
+	}
+	if _, again := f.pending[src]; !again {
+		f.order = append(f.order, src)
+	}
+	f.entries += len(c.entries) - len(f.pending[src].entries)
+	f.pending[src] = c
+}
+
+// flush writes what is pending, together with the cursor. Entries of an earlier
+// version are found in the index itself: keeping a count of them for each
+// document among bleve's internal values would cost more and more, because
+// bleve writes all of those again with every batch.
+func (f *follower) flush(at store.Cursor) error {
+	l := f.x.current()
+	snapshot, v, err := l.open()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close() // only releases
+	batch := l.bleve.NewBatch()
+	live := v.live
+	for _, src := range f.order {
+		old, c := v.document(src), f.pending[src]
+		if old.print == c.print && len(old.ids) == len(c.entries) {
+			continue // fetched again, nothing new for the index
+		}
+		for _, id := range old.ids {
+			batch.Delete(id)
+		}
+		for i, e := range c.entries {
+			if err := batch.IndexAdvanced(bleveEntry(entryID(src, c.print, i), e, f.x.analyzer)); err != nil {
+				return &writeError{err}
+			}
+		}
+		live += len(c.entries) - len(old.ids)
+	}
+	if err := f.write(l, batch, state{Version: f.x.version, Cursor: at, Entries: live}); err != nil {
+		return err
+	}
+	for _, src := range f.order {
+		f.x.texts.forget(src)
+	}
+	f.pending, f.order, f.entries = nil, nil, 0
+	f.x.moveTo(at)
+	return nil
+}
+
+// settle writes the cursor if only that has moved since the last batch.
+func (f *follower) settle() error {
+	at := f.x.Cursor()
+	if at == f.durable {
+		return nil
+	}
+	return guard(func() error { return f.flush(at) })
+}
+
+// write applies a batch of the index with its state.
+func (f *follower) write(l *live, batch *bleve.Batch, s state) error {
+	batch.SetInternal([]byte(stateKey), s.encode())
+	if err := l.bleve.Batch(batch); err != nil {
+		return &writeError{err}
+	}
+	f.durable = s.Cursor
+	return nil
+}

@@ -1,0 +1,155 @@
+package index
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/util"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// The files of a bleve index.
+const (
+	metaFile = "index_meta.json"
+	storeDir = "store"
+	rootFile = "root.bolt"
+)
+
+// lockTimeout is how long a lock on the index is waited for. Without one, bleve
+// waits for ever.
+const lockTimeout = 300 * time.Millisecond
+
+var errHeld = errors.New("another process holds the index")
+
+// inspect reads an index directory before bleve does, because bleve takes an
+// emptied root file for a new index, may end the process on a cut one, and
+// opens segments without looking into them. It returns nil for a sound index,
+// fs.ErrNotExist when there is none, errHeld or a *damageError.
+func inspect(dir string) error {
+	if err := present(dir); err != nil {
+		return err
+	}
+	root := filepath.Join(dir, storeDir, rootFile)
+	var segments []string
+	err := guard(func() (err error) { segments, err = readRoot(root); return err })
+	if err != nil {
+		return err
+	}
+	for _, name := range segments {
+		if err := checkSegment(filepath.Join(dir, storeDir, filepath.Base(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// present checks that the files that every index has are there.
+func present(dir string) error {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(files) == 0 {
+		return fs.ErrNotExist
+	}
+	if err != nil {
+		return damaged("%v", err)
+	}
+	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || !info.Mode().IsRegular() {
+			return damaged("%s is missing", name)
+		}
+		if info.Size() == 0 {
+			return damaged("%s is empty", name)
+		}
+	}
+	return nil
+}
+
+// readRoot reads all of a root file and returns the segment files that its
+// newest snapshot names.
+func readRoot(path string) ([]string, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, errHeld
+	}
+	if err != nil {
+		return nil, damaged("%s: %v", rootFile, err)
+	}
+	defer db.Close() // nothing was written
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, damaged("%s: %v", rootFile, err)
+	}
+	var segments []string
+	err = db.View(func(tx *bbolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return damaged("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
+		}
+		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
+		if snapshots == nil {
+			return damaged("%s has no snapshot", rootFile)
+		}
+		newest, _ := snapshots.Cursor().Last()
+		return snapshots.ForEachBucket(func(name []byte) error {
+			found := segmentFiles(snapshots.Bucket(name))
+			if string(name) == string(newest) {
+				segments = found
+			}
+			return nil
+		})
+	})
+	return segments, err
+}
+
+// segmentFiles walks a bucket and returns the files it names.
+func segmentFiles(b *bbolt.Bucket) []string {
+	var files []string
+	c := b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		switch {
+		case v == nil:
+			files = append(files, segmentFiles(b.Bucket(k))...)
+		case string(k) == string(util.BoltPathKey):
+			files = append(files, string(v))
+		}
+	}
+	return files
+}
+
+// checkSegment compares a segment file with the checksum at its end: CRC-32 of
+// all bytes before it.
+func checkSegment(path string) error {
+	name := filepath.Base(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return damaged("segment %s: %v", name, err)
+	}
+	defer f.Close() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return damaged("segment %s: %v", name, err)
+	}
+	if info.Size() < 4 {
+		return damaged("segment %s has %d bytes", name, info.Size())
+	}
+	sum := crc32.NewIEEE()
+	r := bufio.NewReaderSize(f, 1<<20)
+	if _, err := io.CopyN(sum, r, info.Size()-4); err != nil {
+		return damaged("segment %s: %v", name, err)
+	}
+	var want [4]byte
+	if _, err := io.ReadFull(r, want[:]); err != nil {
+		return damaged("segment %s: %v", name, err)
+	}
+	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
+		return damaged("segment %s does not match its checksum", name)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package index
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/mapping"
+
+	"gazetteer/document"
+)
+
+// staticMapping is the mapping that is stored in the index: it takes nothing
+// from a document by itself. Entries are built field by field in entry.go, so
+// nothing depends on reflection or on bleve's defaults (which cost five times
+// the bytes and more than twice the time).
+func staticMapping() *mapping.IndexMappingImpl {
+	m := bleve.NewIndexMapping()
+	m.DefaultMapping = bleve.NewDocumentDisabledMapping()
+	m.IndexDynamic = false
+	m.StoreDynamic = false
+	m.DocValuesDynamic = false
+	return m
+}
+
+// formVersion is raised by hand when the form of the index changes in a way
+// that currentVersion cannot see.
+const formVersion = 1
+
+// currentVersion names the form of the entries this program writes. It is
+// computed from what it writes for a sample in which every rule of the analysis
+// is at work, so an index built by other rules is recognised without anybody
+// remembering to raise a number.
+func currentVersion() (string, error) {
+	a, err := newAnalyzer()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "form %d\n", formVersion)
+	d := versionSample()
+	for i, e := range entriesOf(&d) {
+		fmt.Fprintf(h, "%q %q %q %q\n", entryID(source{d.Host, d.Kind}, "print", i), e.verb, e.namespace, e.classes)
+		for _, text := range e.text {
+			for _, t := range a.Analyze([]byte(text)) {
+				fmt.Fprintf(h, "%s ", t.Term)
+			}
+			fmt.Fprintln(h)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// versionSample is a document that sets every rule of entriesOf and of the
+// analyzer to work.
+func versionSample() document.Document {
+	return document.Document{
+		Kind: document.AGIS,
+		Host: "sample.example",
+		Service: document.Service{
+			Name: "GitHub Traveller's APIs", Description: "The ﬁnest bookings, ＡＢＣ and ｶﾞ",
+			Domain: "travel", Namespace: "Acme.Travel", Categories: []string{"booking"},
+		},
+		DataClasses: []document.DataClass{{Name: "Exchange_Rates"}},
+		Operations: []document.Operation{
+			{
+				ID: "BOOK /reservation/{tableId}", Verb: "Book", Path: "/reservation/{tableId}",
+				Intent: "Reserves a table in HTTPServer restaurants. 회의를 API를 예약해 줘 会議を予約する 预订会议", Outcome: "A user_id is returned",
+				Parameters: []document.Parameter{{Name: "party_size", Description: "How many guests"}},
+			},
+			{ID: "drive.files.listAll", Verb: "LIST"},
+			{ID: "weather_now", Verb: "RETRIEVE"},
+		},
+	}
+}

@@ -1,0 +1,304 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"gazetteer/store"
+)
+
+// Options of [Open].
+type Options struct {
+	// Dir is the directory of the index. It is made when it is missing; nothing
+	// in it is needed for good.
+	Dir string
+	// Store is the log to follow and the place of the texts to show.
+	Store store.Store
+	// Log gets a line for each rebuild and each failed batch; nil is silence.
+	Log *slog.Logger
+}
+
+// Errors of an index. Test with errors.Is.
+var (
+	ErrClosed = errors.New("the index is closed")
+	// ErrUnavailable: the index cannot be read at this moment; it is being
+	// rebuilt. Ask again.
+	ErrUnavailable = errors.New("the index is being rebuilt")
+)
+
+// An Index follows a log and answers queries. All methods may be called from
+// any goroutine; [Index.Run] by one at a time.
+type Index struct {
+	store    store.Store
+	log      *slog.Logger
+	analyzer analysis.Analyzer
+	version  string
+	texts    *texts
+
+	mu   sync.RWMutex // held for reading by a search, for writing to replace live
+	live *live        // nil when closed, or while it cannot be opened
+	dir  string       // the directory of live, also while that is nil
+
+	place   sync.Mutex // guards following
+	cursor  store.Cursor
+	moved   chan struct{} // closed and replaced when cursor moves or the index closes
+	closed  bool
+	damages chan error // holds the damage a search met, until Run sees it
+}
+
+// maxSiblings is how many directories are tried beside one that another process
+// holds.
+const maxSiblings = 8
+
+// Open opens the index in o.Dir, or makes it. A directory that is damaged, of
+// another version or of another log is emptied, and one that another process
+// holds is left alone for a sibling (Dir.1, Dir.2, …); in each case the index
+// begins empty, one line is logged, and [Index.Run] fills it from the log. So
+// Open fails only when the directory cannot be written.
+func Open(ctx context.Context, o Options) (*Index, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	analyzer, err := newAnalyzer()
+	if err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	version, err := currentVersion()
+	if err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	x := &Index{
+		store:    o.Store,
+		log:      o.Log,
+		analyzer: analyzer,
+		version:  version,
+		texts:    newTexts(o.Store),
+		moved:    make(chan struct{}),
+		damages:  make(chan error, 1),
+	}
+	for n := 0; n <= maxSiblings; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("open index: %w", err)
+		}
+		dir := sibling(o.Dir, n)
+		l, at, err := x.openDir(dir)
+		if errors.Is(err, errHeld) {
+			o.Log.Warn("index directory is held by another process, using one beside it", "dir", dir, "next", sibling(o.Dir, n+1))
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open index %s: %w", dir, err)
+		}
+		x.live, x.dir, x.cursor = l, dir, at
+		if n == 0 {
+			x.removeSiblings(o.Dir)
+		}
+		return x, nil
+	}
+	return nil, fmt.Errorf("open index %s: %w, and so are %d directories beside it", o.Dir, errHeld, maxSiblings)
+}
+
+// sibling is the n-th directory to try.
+func sibling(dir string, n int) string {
+	if n == 0 {
+		return dir
+	}
+	return dir + "." + strconv.Itoa(n)
+}
+
+// openDir opens or rebuilds one directory.
+func (x *Index) openDir(dir string) (*live, store.Cursor, error) {
+	l, at, err := x.openExisting(dir)
+	var damage *damageError
+	switch {
+	case err == nil:
+		return l, at, nil
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &damage):
+		x.log.Warn("rebuilding the index", "dir", dir, "why", damage.what)
+	default:
+		return nil, store.Cursor{}, err
+	}
+	l, err = x.create(dir)
+	return l, store.Cursor{}, err
+}
+
+// openExisting opens a directory that holds a sound index of this log. The
+// error is fs.ErrNotExist when there is none, errHeld, or a *damageError.
+func (x *Index) openExisting(dir string) (*live, store.Cursor, error) {
+	if err := inspect(dir); err != nil {
+		return nil, store.Cursor{}, err
+	}
+	var b bleve.Index
+	err := guard(func() (err error) {
+		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String()})
+		return err
+	})
+	if err != nil {
+		return nil, store.Cursor{}, damaged("it does not open: %v", err)
+	}
+	l, err := newLive(dir, b)
+	if err != nil {
+		b.Close() // the first error says more
+		return nil, store.Cursor{}, err
+	}
+	var at store.Cursor
+	if err = guard(func() (err error) { at, err = x.readState(l); return err }); err != nil {
+		l.bleve.Close() // the first error says more
+		return nil, store.Cursor{}, err
+	}
+	return l, at, nil
+}
+
+// readState returns the place of an index in the log, and an error if it is not
+// an index that this program can go on with.
+func (x *Index) readState(l *live) (store.Cursor, error) {
+	value, err := l.bleve.GetInternal([]byte(stateKey))
+	if err != nil {
+		return store.Cursor{}, damaged("its state: %v", err)
+	}
+	s, err := decodeState(value)
+	if err != nil {
+		return store.Cursor{}, err
+	}
+	if s.Version != x.version {
+		return store.Cursor{}, damaged("it was built in form %s, this program builds form %s", s.Version, x.version)
+	}
+	snapshot, v, err := l.open()
+	if err != nil {
+		return store.Cursor{}, err
+	}
+	defer snapshot.Close() // only releases
+	if v.live != s.Entries {
+		return store.Cursor{}, damaged("it has %d entries and should have %d", v.live, s.Entries)
+	}
+	head := x.store.Head()
+	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
+		return store.Cursor{}, damaged("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
+	}
+	return s.Cursor, nil
+}
+
+// create empties dir and makes a new index in it.
+func (x *Index) create(dir string) (*live, error) {
+	if err := clear(dir); err != nil {
+		return nil, err
+	}
+	// bleve makes files that others of the group can read; the directory keeps
+	// them out.
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	b, err := bleve.NewUsing(dir, staticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockTimeout.String()})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.SetInternal([]byte(stateKey), state{Version: x.version}.encode()); err != nil {
+		b.Close() // the first error says more
+		return nil, err
+	}
+	return newLive(dir, b)
+}
+
+// clear removes an index from dir: what bleve makes there and nothing else, so
+// that a wrong path in a configuration costs nobody their files.
+func clear(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return os.Rename(dir, dir+".damaged")
+	}
+	for _, name := range []string{metaFile, metaFile + "_temp", storeDir} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSiblings removes what an earlier run left beside a directory that was
+// held then and is not now.
+func (x *Index) removeSiblings(dir string) {
+	for n := 1; n <= maxSiblings; n++ {
+		beside := sibling(dir, n)
+		if _, err := os.Stat(filepath.Join(beside, metaFile)); err != nil {
+			continue
+		}
+		if err := inspect(beside); errors.Is(err, errHeld) {
+			continue
+		}
+		if err := clear(beside); err != nil {
+			x.log.Warn("cannot remove an index that is not used any more", "dir", beside, "error", err)
+			continue
+		}
+		os.Remove(beside) // stays if somebody put a file there
+	}
+}
+
+// Close stops the index and releases its files. [Index.Run] must have ended.
+// Searches that are running finish first; later ones get [ErrClosed].
+func (x *Index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.live == nil {
+		return nil
+	}
+	err := x.live.bleve.Close()
+	x.live = nil
+	x.place.Lock()
+	defer x.place.Unlock()
+	x.closed = true
+	close(x.moved)
+	x.moved = make(chan struct{})
+	if err != nil {
+		return fmt.Errorf("close index: %w", err)
+	}
+	return nil
+}
+
+// Cursor is the place in the log up to which the index is searchable. It is the
+// zero Cursor while a rebuild begins.
+func (x *Index) Cursor() store.Cursor {
+	x.place.Lock()
+	defer x.place.Unlock()
+	return x.cursor
+}
+
+// WaitFor waits until the write with that sequence is searchable. The error is
+// the context's, or [ErrClosed].
+func (x *Index) WaitFor(ctx context.Context, seq uint64) error {
+	for {
+		x.place.Lock()
+		at, moved, closed := x.cursor.Seq, x.moved, x.closed
+		x.place.Unlock()
+		if at >= seq {
+			return nil
+		}
+		if closed {
+			return ErrClosed
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// moveTo sets the cursor and wakes who waits for it.
+func (x *Index) moveTo(c store.Cursor) {
+	x.place.Lock()
+	defer x.place.Unlock()
+	x.cursor = c
+	close(x.moved)
+	x.moved = make(chan struct{})
+}

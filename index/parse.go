@@ -1,0 +1,268 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// The limits of a query.
+const (
+	maxQueryLength = 256 // characters
+	maxQueryItems  = 24  // words and filter values
+	defaultLimit   = 20
+	maxLimit       = 100
+	maxOffset      = 10000
+)
+
+const keysHelp = `the keys are verb:, ns:, class: and host:, as in verb:BOOK; to search for a text with a colon, put it in quotes, as in "10:30"`
+
+// ParseQuery reads a query:
+//
+//	query  = { item }, with spaces between
+//	item   = word | text | key ":" ( word | text )
+//	key    = "verb" | "ns" | "class" | "host", in any case
+//	text   = '"' characters other than '"' '"'
+//
+// Plain words are looked for in what operations say of themselves; the more of
+// them match, the better. The words of a text in quotes are words like others
+// (their order is not looked at), only that a colon or a minus sign in them has
+// no meaning. A key with a value is a filter: values of one key are
+// alternatives, filters of different keys must all hold. A query has at most 256
+// characters and 24 words and values. Leaving out words ("-word") is refused
+// rather than read as the word.
+//
+// The error is a *[QueryError] that points at the character.
+func ParseQuery(text string) (Query, error) {
+	p := &parser{text: text}
+	if err := p.checkCharacters(); err != nil {
+		return Query{}, err
+	}
+	for p.skipSpace(); len(p.rest) > 0; p.skipSpace() {
+		if err := p.item(); err != nil {
+			return Query{}, err
+		}
+	}
+	q := p.query
+	q.Words = strings.Join(p.words, " ")
+	if q.Words == "" && !q.filtered() {
+		return Query{}, p.fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
+	}
+	return q, nil
+}
+
+// A parser reads one query from left to right.
+type parser struct {
+	text  string
+	rest  []rune // what is left to read
+	at    int    // characters read
+	query Query
+	words []string
+	items int
+}
+
+func (p *parser) fail(at int, message, help string) error {
+	return &QueryError{Query: p.text, Offset: at, Message: message, Help: help}
+}
+
+// checkCharacters refuses what no query needs, before anything is read.
+func (p *parser) checkCharacters() error {
+	n := 0
+	for i := 0; i < len(p.text); n++ {
+		r, size := utf8.DecodeRuneInString(p.text[i:])
+		switch {
+		case n == maxQueryLength:
+			return p.fail(n, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
+		case r == utf8.RuneError && size == 1:
+			return p.fail(n, fmt.Sprintf("byte %#02x is not UTF-8", p.text[i]), "send the query in UTF-8")
+		case unicode.IsControl(r) && !unicode.IsSpace(r), isBidiControl(r):
+			return p.fail(n, fmt.Sprintf("control character %U", r), "remove it")
+		}
+		i += size
+	}
+	p.rest = []rune(p.text)
+	return nil
+}
+
+// isBidiControl reports whether r can make text look other than it is.
+func isBidiControl(r rune) bool {
+	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+}
+
+// take reads n characters.
+func (p *parser) take(n int) string {
+	s := string(p.rest[:n])
+	p.rest, p.at = p.rest[n:], p.at+n
+	return s
+}
+
+func (p *parser) skipSpace() {
+	n := 0
+	for n < len(p.rest) && unicode.IsSpace(p.rest[n]) {
+		n++
+	}
+	p.take(n)
+}
+
+// item reads a word, a text in quotes, or a filter.
+func (p *parser) item() error {
+	start := p.at
+	if p.rest[0] == '"' {
+		return p.value(start, func(v string) { p.words = append(p.words, v) })
+	}
+	if p.rest[0] == '-' && len(p.rest) > 1 && unicode.IsLetter(p.rest[1]) {
+		return p.fail(start, "words cannot be left out with a minus sign", "remove the minus sign to look for the word, or remove the word")
+	}
+	key, ok := p.key()
+	if !ok {
+		return p.bare(start, func(v string) { p.words = append(p.words, v) })
+	}
+	add := p.filter(key)
+	if add == nil {
+		return p.fail(start, fmt.Sprintf("unknown key %s:", key), keysHelp)
+	}
+	p.take(utf8.RuneCountInString(key) + 1)
+	if len(p.rest) == 0 || unicode.IsSpace(p.rest[0]) {
+		return p.fail(p.at, fmt.Sprintf("a value is missing after %s:", key), "write it without a space, as in verb:BOOK")
+	}
+	if p.rest[0] == '"' {
+		return p.value(start, add)
+	}
+	return p.bare(start, add)
+}
+
+// key returns the letters before a colon that begins a filter. An address such
+// as https://example.com and a time such as 10:30 have none.
+func (p *parser) key() (string, bool) {
+	n := 0
+	for n < len(p.rest) && unicode.IsLetter(p.rest[n]) {
+		n++
+	}
+	if n == 0 || n == len(p.rest) || p.rest[n] != ':' {
+		return "", false
+	}
+	if n+2 < len(p.rest) && p.rest[n+1] == '/' && p.rest[n+2] == '/' {
+		return "", false
+	}
+	return string(p.rest[:n]), true
+}
+
+// filter returns what adds a value to the filter of that key, nil when there is
+// none.
+func (p *parser) filter(key string) func(string) {
+	to := map[string]*[]string{
+		"verb":  &p.query.Verbs,
+		"ns":    &p.query.Namespaces,
+		"class": &p.query.Classes,
+		"host":  &p.query.Hosts,
+	}[strings.ToLower(key)]
+	if to == nil {
+		return nil
+	}
+	canonical := map[string]func(string) string{
+		"verb":  canonicalVerb,
+		"ns":    canonicalNamespace,
+		"class": canonicalClass,
+		"host":  canonicalHost,
+	}[strings.ToLower(key)]
+	return func(v string) {
+		if v = canonical(v); !slices.Contains(*to, v) {
+			*to = append(*to, v)
+		}
+	}
+}
+
+// value reads a text in quotes.
+func (p *parser) value(start int, add func(string)) error {
+	open := p.at
+	p.take(1)
+	end := slices.Index(p.rest, '"')
+	if end < 0 {
+		return p.fail(open, "a quotation mark is not closed", `add the closing " or remove this one`)
+	}
+	v := strings.TrimSpace(p.take(end))
+	p.take(1)
+	if v == "" {
+		return p.fail(open, "there is nothing between the quotation marks", "write a text between them or remove them")
+	}
+	return p.count(start, v, add)
+}
+
+// bare reads up to the next space.
+func (p *parser) bare(start int, add func(string)) error {
+	n := 0
+	for n < len(p.rest) && !unicode.IsSpace(p.rest[n]) {
+		if p.rest[n] == '"' {
+			return p.fail(p.at+n, "a quotation mark in the middle of a word", "put a space before it, or remove it")
+		}
+		n++
+	}
+	return p.count(start, p.take(n), add)
+}
+
+// count adds a value, if there are not too many.
+func (p *parser) count(start int, v string, add func(string)) error {
+	if p.items += len(strings.Fields(v)); p.items > maxQueryItems {
+		return p.fail(start, tooMany, "say it in fewer words")
+	}
+	add(v)
+	return nil
+}
+
+var tooMany = fmt.Sprintf("the query has more than %d words and values", maxQueryItems)
+
+// canonicalHost gives a host the form in which it is filed: ASCII lower case.
+func canonicalHost(s string) string {
+	s = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
+	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
+		return ascii
+	}
+	return s // no host has such a name, so nothing will be found
+}
+
+// filtered reports whether q has a filter.
+func (q Query) filtered() bool {
+	return len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) > 0
+}
+
+// canonical checks a query and returns it with its values in the forms that the
+// index holds, and the default limit.
+func (q Query) canonical() (Query, error) {
+	fail := func(at int, message, help string) (Query, error) {
+		return Query{}, &QueryError{Query: q.Words, Offset: at, Message: message, Help: help}
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultLimit
+	}
+	words := len(strings.Fields(q.Words))
+	switch {
+	case q.Limit < 1 || q.Limit > maxLimit:
+		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", maxLimit))
+	case q.Offset < 0 || q.Offset > maxOffset:
+		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
+	case words == 0 && !q.filtered():
+		return fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
+	case utf8.RuneCountInString(q.Words) > maxQueryLength:
+		return fail(maxQueryLength, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
+	case words+len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) > maxQueryItems:
+		return fail(0, tooMany, "say it in fewer words")
+	}
+	q.Verbs = each(q.Verbs, canonicalVerb)
+	q.Namespaces = each(q.Namespaces, canonicalNamespace)
+	q.Classes = each(q.Classes, canonicalClass)
+	q.Hosts = each(q.Hosts, canonicalHost)
+	return q, nil
+}
+
+// each applies f to a copy of values.
+func each(values []string, f func(string) string) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = f(v)
+	}
+	return out
+}

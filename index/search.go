@@ -1,0 +1,133 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"gazetteer/protocol"
+)
+
+// Search answers a query. The error is a *[QueryError] when the query cannot be
+// answered as asked, [ErrUnavailable] while the index cannot be read, [ErrClosed],
+// or the context's.
+//
+// With words, hits are ordered by score and a service shows at most three
+// operations, unless Hosts is set; without, they are ordered by host, kind and
+// place in the document, and all are shown. A hit whose document has changed
+// since it was indexed is left out, so a page can be shorter than asked for
+// while the index is behind.
+func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
+	q, err := q.canonical()
+	if err != nil {
+		return Result{}, err
+	}
+	seq := x.Cursor().Seq // before the snapshot, which is then at least as new
+	result := Result{Hits: []Hit{}, Seq: seq}
+	words := queryWords(x.analyzer, q.Words)
+	if len(words) == 0 && !q.filtered() {
+		result.Note = "every word of the query is too common to search for"
+		return result, nil
+	}
+	err = x.read(func(l *live, snapshot *scorch.IndexSnapshot, v *view) error {
+		return x.search(ctx, l, snapshot, v, q, words, &result)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return result, nil
+}
+
+// read runs f on the present state of the index. Damage that f meets is told to
+// Run, which rebuilds.
+func (x *Index) read(f func(*live, *scorch.IndexSnapshot, *view) error) error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.live == nil {
+		x.place.Lock()
+		defer x.place.Unlock()
+		if x.closed {
+			return ErrClosed
+		}
+		return ErrUnavailable
+	}
+	err := guard(func() error {
+		snapshot, v, err := x.live.open()
+		if err != nil {
+			return err
+		}
+		defer snapshot.Close() // only releases
+		return f(x.live, snapshot, v)
+	})
+	var damage *damageError
+	if !errors.As(err, &damage) {
+		return err
+	}
+	select {
+	case x.damages <- damage:
+	default: // told already
+	}
+	return fmt.Errorf("%w: %s", ErrUnavailable, damage.what)
+}
+
+// search fills in the result.
+func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, result *Result) error {
+	masks, err := l.filter(snapshot, v, q)
+	if err != nil {
+		return err
+	}
+	var page []ranked
+	if len(words) == 0 {
+		page, result.Total = v.inOrder(masks, q.Offset, q.Offset+q.Limit)
+		result.More = q.Offset+q.Limit < result.Total
+	} else {
+		scores, err := l.score(ctx, snapshot, v, distinctStems(words))
+		if err != nil {
+			return err
+		}
+		page, result.More, result.Total = v.rank(scores, masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		page = page[min(q.Offset, len(page)):]
+	}
+	for _, r := range page {
+		if err := x.addHit(ctx, v, r, q, words, result); err != nil {
+			return err
+		}
+	}
+	if result.Total == 0 {
+		result.Near, err = x.near(l, snapshot, v, q, words)
+	}
+	return err
+}
+
+// addHit appends an entry with its text, unless the text is that of another
+// version.
+func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, result *Result) error {
+	run, n := v.run(r.place), v.ordinal(r.place)
+	t, err := x.texts.find(ctx, run.source)
+	if err != nil {
+		return err
+	}
+	if t == nil || t.print != run.print || n >= len(t.entries) {
+		return nil
+	}
+	hit := Hit{
+		Host:      run.host,
+		Service:   t.Service,
+		Operation: t.Operations[n],
+		Score:     float64(r.score) * scoreUnit,
+		Why:       explain(x.analyzer, &t.entries[n], q, words),
+		Kind:      run.kind,
+		Source:    t.Source,
+		Document:  t.URL,
+		Digest:    t.Digest,
+		FetchedAt: t.FetchedAt,
+		ChangedAt: t.ChangedAt,
+	}
+	if worst, any := protocol.Worst(t.Findings); any {
+		hit.Findings = worst.String()
+	}
+	result.Hits = append(result.Hits, hit)
+	return nil
+}

@@ -1,0 +1,156 @@
+package index
+
+import (
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"gazetteer/document"
+)
+
+// A view is one state of the index, made ready for searching. It does not
+// change; searches that began on an older one finish on it.
+type view struct {
+	snapshot *scorch.IndexSnapshot // to recognise the state; not held open by the view
+	segments []viewSegment
+	live     int // entries that are not deleted
+	size     int // entries, deleted ones included
+
+	verbsOnce sync.Once
+	verbs     []VerbCount // set by verbsOnce
+	verbsErr  error       // set by verbsOnce
+}
+
+// A viewSegment is a segment and what of it counts now.
+type viewSegment struct {
+	*segmentEntries
+	id   uint64
+	base int // where its entries begin among those of all segments
+	n    int // entries, deleted ones included
+
+	deleted bitset
+	dead    int // how many are deleted
+	// searched has what a search may return: neither deleted nor superseded,
+	// nor from an alias; withAliases has the latter too.
+	searched, withAliases bitset
+}
+
+// newView makes a view of a snapshot. entries gives the ids of a segment.
+func newView(snapshot *scorch.IndexSnapshot, entries func(*scorch.SegmentSnapshot) (*segmentEntries, error)) (*view, error) {
+	v := &view{snapshot: snapshot}
+	for _, s := range snapshot.Segments() {
+		e, err := entries(s)
+		if err != nil {
+			return nil, err
+		}
+		n := len(e.order)
+		vs := viewSegment{segmentEntries: e, id: s.Id(), base: v.size, n: n, deleted: fromRoaring(s.Deleted(), n)}
+		if s.Deleted() != nil {
+			vs.dead = int(s.Deleted().GetCardinality())
+		}
+		v.size += n
+		v.live += n - vs.dead
+		v.segments = append(v.segments, vs)
+	}
+	v.sift()
+	return v, nil
+}
+
+// sift computes which entries a search may return. Superseding depends on which
+// documents are there now, not on the order in which they came.
+func (v *view) sift() {
+	present := make(map[source]bool) // documents that supersede others
+	for i := range v.segments {
+		s := &v.segments[i]
+		for _, r := range s.runs {
+			if r.kind == document.AGIS && s.alive(r) {
+				present[r.source] = true
+			}
+		}
+	}
+	for i := range v.segments {
+		s := &v.segments[i]
+		s.withAliases = fullBitset(s.n)
+		s.withAliases.without(s.deleted)
+		for _, r := range s.runs {
+			if by, ok := supersededBy(r.kind); ok && present[source{r.host, by}] {
+				s.remove(s.withAliases, r)
+			}
+		}
+		s.searched = append(bitset(nil), s.withAliases...)
+		for _, r := range s.runs {
+			if r.kind == document.AIAlias {
+				s.remove(s.searched, r)
+			}
+		}
+	}
+}
+
+// alive reports whether an entry of r is not deleted.
+func (s *viewSegment) alive(r run) bool {
+	for _, n := range s.order[r.from:r.to] {
+		if !s.deleted.has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// remove takes the entries of r out of b.
+func (s *viewSegment) remove(b bitset, r run) {
+	for _, n := range s.order[r.from:r.to] {
+		b[n/64] &^= 1 << (n % 64)
+	}
+}
+
+// A place is an entry of a view.
+type place struct {
+	segment int
+	number  uint32
+}
+
+// run returns the document version that the entry comes from.
+func (v *view) run(p place) run {
+	s := &v.segments[p.segment]
+	return s.runs[s.runOf[p.number]]
+}
+
+func (v *view) ordinal(p place) int { return int(v.segments[p.segment].ordinal[p.number]) }
+
+// before orders entries by host, kind and ordinal.
+func (v *view) before(a, b place) bool {
+	ra, rb := v.run(a), v.run(b)
+	if c := compareSources(ra.source, rb.source); c != 0 {
+		return c < 0
+	}
+	return v.ordinal(a) < v.ordinal(b)
+}
+
+// stored is what the view holds of one document: its live ids, and whether they
+// are all of one version.
+type stored struct {
+	ids   []string
+	print string // "" when nothing is there or versions are mixed
+}
+
+// document returns what the view holds of a document.
+func (v *view) document(src source) stored {
+	var d stored
+	for i := range v.segments {
+		s := &v.segments[i]
+		for _, r := range s.runsOf(src) {
+			for _, n := range s.order[r.from:r.to] {
+				if s.deleted.has(n) {
+					continue
+				}
+				if len(d.ids) == 0 {
+					d.print = r.print
+				} else if d.print != r.print {
+					d.print = ""
+				}
+				d.ids = append(d.ids, entryID(src, r.print, int(s.ordinal[n])))
+			}
+		}
+	}
+	return d
+}
