@@ -1,0 +1,75 @@
+package agis
+
+import (
+	"regexp"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// contract is pass 8 for one endpoint (§7).
+func (c *checker) contract(endpoint *protocol.Node) {
+	for _, block := range []struct{ field, missing string }{{"input", "AGIS801"}, {"output", "AGIS802"}} {
+		n := endpoint.Member(block.field)
+		if n == nil || n.Kind == protocol.Null {
+			c.Add(block.missing, place(n, endpoint), block.field+" is missing", "add a JSON Schema, for example "+block.field+": {type: object, properties: {…}}")
+			continue
+		}
+		c.schema(n)
+	}
+	n := endpoint.Member("errors")
+	if n == nil || n.Kind == protocol.Null {
+		c.Add("AGIS803", place(n, endpoint), "errors is missing", "list the names of what can go wrong, for example [reservation_unavailable]")
+		return
+	}
+	c.errors(n)
+}
+
+// genericErrors say nothing about what went wrong (§7).
+var genericErrors = map[string]bool{
+	"error": true, "errors": true, "failure": true, "failed": true, "unknown": true, "exception": true,
+	"unknown_error": true, "general_error": true, "generic_error": true,
+}
+
+func (c *checker) errors(n *protocol.Node) {
+	const help = "write a list of names, or of mappings with name and description"
+	if n.Kind != protocol.Array || len(n.Items) == 0 {
+		c.Add("AGIS806", n, "errors is "+article(n.Kind)+", not a list with at least one name", help)
+		return
+	}
+	seen := map[string]bool{}
+	var generic []*protocol.Node
+	named, described := 0, true
+	for _, item := range n.Items {
+		name := item.Str()
+		if item.Kind == protocol.Object {
+			name = item.Member("name").Str()
+		}
+		described = described && item.Member("description").Str() != ""
+		if strings.TrimSpace(name) == "" {
+			c.Add("AGIS806", item, "an error has no name", help)
+			continue
+		}
+		named++
+		if seen[name] {
+			c.Add("AGIS815", item, "the error "+protocol.Quote(name)+" is listed twice", "remove one of them")
+		}
+		seen[name] = true
+		if genericErrors[strings.ToLower(name)] {
+			generic = append(generic, item)
+		}
+	}
+	switch {
+	case len(generic) > 0 && len(generic) == named:
+		c.Add("AGIS807", n, "every error name is generic", "name what goes wrong, for example reservation_unavailable")
+	case len(generic) > 0:
+		c.Add("AGIS808", generic[0], "the error name "+protocol.Quote(generic[0].Str()+generic[0].Member("name").Str())+" is generic", "name what goes wrong, for example reservation_unavailable")
+	}
+	if !described {
+		c.Add("AGIS814", n, "an error has no description", "write {name: …, description: …}")
+	}
+}
+
+var snakePattern = regexp.MustCompile(`\A[a-z][a-z0-9]*(?:_[a-z0-9]+)*\z`)
+
+func snakeCase(s string) bool { return snakePattern.MatchString(s) }

@@ -1,0 +1,195 @@
+package agis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// Options tells [Parse] how much a document may cost. The zero value is fine.
+type Options struct {
+	Limits protocol.Limits
+}
+
+// Parse reads one full AGIS document, in JSON or YAML, and runs the validation
+// passes on it. Whatever is wrong with the document is a finding. The error is
+// for bytes that are no such document at all: it wraps
+// [protocol.ErrUnreadable]; the document is then nil and the findings say why.
+func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
+	o.Limits = o.Limits.OrDefault()
+	c := &checker{Report: protocol.NewReport(rules, o.Limits)}
+	text, _ = protocol.TrimBOM(text) // YAML allows one (YAML 1.2 §5.2)
+	root, yaml, err := read(text, o.Limits)
+	if err != nil {
+		c.unreadable(text, err)
+		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: %w", protocol.ErrUnreadable, err)
+	}
+	if root.Kind != protocol.Object {
+		c.Add("AGIS102", root, "the document is "+article(root.Kind)+", not a mapping", "put the fields agis, service, agtp, endpoints and vocabulary at the top level")
+		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+	}
+	c.yaml = yaml
+	return c.document(root), c.Findings(), nil
+}
+
+// read reads JSON when the text begins like JSON, else YAML (§10 wants both).
+// YAML's flow style begins like JSON too, so what fails as JSON is tried as
+// YAML; if that fails as well, the first error is the one to show.
+func read(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err error) {
+	trimmed := bytes.TrimLeft(text, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
+		root, err = ReadYAML(text, l)
+		return root, true, err
+	}
+	root, err = protocol.ReadJSON(text, l)
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok && syntax.Problem == protocol.Invalid {
+		if root, err := ReadYAML(text, l); err == nil {
+			return root, true, nil
+		}
+	}
+	return root, false, err
+}
+
+// checker runs the passes on a tree and fills the typed document on the way.
+type checker struct {
+	*protocol.Report
+	doc  Document
+	yaml bool // the text was YAML
+}
+
+func (c *checker) unreadable(text []byte, err error) {
+	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
+	if !ok {
+		syntax = &protocol.SyntaxError{Message: err.Error()}
+	}
+	switch syntax.Problem {
+	case protocol.Duplicate:
+		c.AddSyntax("AGIS103", syntax, "keep one of the two: readers differ in which one they see")
+	case protocol.Unsafe:
+		c.AddSyntax("AGIS104", syntax, "write the value out; a published document uses only what JSON can say")
+	case protocol.Several, protocol.Empty:
+		c.AddSyntax("AGIS102", syntax, "publish one document a file")
+	case protocol.TooDeep, protocol.TooMany, protocol.TooLongNumber, protocol.TooLarge:
+		c.AddSyntax("AGIS105", syntax, "a conforming document stays far below this limit")
+	default:
+		c.AddSyntax("AGIS101", syntax, syntaxHelp(text))
+	}
+}
+
+var (
+	illustrative = regexp.MustCompile(`(?m)^\s*[A-Z]+ +/[^\s{]*(?:\{[^}\s]*\}[^\s{]*)* *\{\s*$`)
+	transition   = regexp.MustCompile(`(?m)^\s*[A-Za-z_.]+: *\[[^\]\n]*\] *->`)
+)
+
+// syntaxHelp recognises two habits that come from the draft's own examples.
+func syntaxHelp(text []byte) string {
+	switch {
+	case illustrative.Match(text):
+		return `this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON; write endpoints as a list of mappings with method, path, semantic, input, output and errors`
+	case transition.Match(text):
+		return `put the values of state_transition in quotes: "[current] -> [current - amount]"`
+	default:
+		return "serve YAML or JSON in UTF-8; a YAML checker shows the place"
+	}
+}
+
+// article names a kind as a reader says it: "a list".
+func article(k protocol.Kind) string {
+	switch k {
+	case protocol.Null:
+		return "empty"
+	case protocol.Array:
+		return "a list"
+	case protocol.Object:
+		return "a mapping"
+	case protocol.Bool:
+		return "true or false"
+	default:
+		return "a " + k.String()
+	}
+}
+
+// empty reports whether a field is absent or has no value.
+func empty(n *protocol.Node) bool {
+	if n == nil {
+		return true
+	}
+	switch n.Kind {
+	case protocol.Null:
+		return true
+	case protocol.String:
+		return strings.TrimSpace(n.Text) == ""
+	case protocol.Array, protocol.Object:
+		return len(n.Items) == 0
+	default:
+		return false
+	}
+}
+
+// place is where to report that something is missing: the empty value, or else
+// what should have held it.
+func place(n, parent *protocol.Node) *protocol.Node {
+	if n != nil {
+		return n
+	}
+	return parent
+}
+
+// The fields that the draft names, by the block they stand in.
+var (
+	topFields      = []string{"agis", "service", "agtp", "description", "version", "endpoints", "vocabulary", "schemas", "data_manifest"}
+	linkFields     = []string{"agis_document", "interaction_protocols", "related_services", "mcp_tools_list"}
+	endpointFields = []string{"method", "path", "semantic", "input", "output", "errors", "proposed"}
+	semanticFields = []string{"intent", "actor", "outcome", "capability", "confidence_guidance", "impact_tier",
+		"is_idempotent", "parameter_hints", "state_transition", "mcp_tool_name"}
+	vocabularyFields = []string{"declared_verbs", "domain", "namespace", "version", "negotiable"}
+	manifestFields   = []string{"available_data", "pre_auth_discovery"}
+	dataFields       = []string{"class", "description", "formats", "sensitivity", "requires_authorization"}
+)
+
+// fields reports names that are misspelled (AGIS121) or unknown (AGIS122).
+func (c *checker) fields(n *protocol.Node, names ...string) {
+	for _, m := range members(n) {
+		if slices.Contains(names, m.Key) {
+			continue
+		}
+		i := slices.IndexFunc(names, func(name string) bool { return fold(name) == fold(m.Key) })
+		if i >= 0 {
+			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
+			continue
+		}
+		c.AddKey("AGIS122", m, "the draft names no field "+protocol.Quote(m.Key)+" here", "readers ignore it")
+	}
+}
+
+func fold(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+}
+
+// document runs the passes in the order of §9.1.
+func (c *checker) document(root *protocol.Node) *Document {
+	d := &c.doc
+	d.Root, d.anchors, d.ids = root, map[string]*protocol.Node{}, map[string]bool{}
+	d.names(root)
+	c.header(root)
+	c.manifest(root)
+	endpoints := c.endpoints(root)
+	for _, n := range endpoints {
+		d.Endpoints = append(d.Endpoints, c.endpoint(n))
+	}
+	for i, n := range endpoints { // pass 2 and 3
+		c.method(n, d.Endpoints[i].Method)
+	}
+	c.paths(endpoints)
+	c.semantics(endpoints)
+	c.vocabulary(root, endpoints)
+	for _, n := range endpoints { // pass 8
+		c.contract(n)
+	}
+	return d
+}

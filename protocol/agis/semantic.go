@@ -1,0 +1,238 @@
+package agis
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"gazetteer/protocol"
+)
+
+var (
+	actors       = []string{"agent", "user", "system"}
+	capabilities = []string{"discovery", "transaction", "modification", "retrieval", "analysis", "notification"}
+	impactTiers  = []string{"informational", "reversible", "irreversible"}
+)
+
+// semantic fills the typed declaration from a semantic block.
+func semantic(n *protocol.Node) Semantic {
+	s := Semantic{
+		Intent:      n.Member("intent").Str(),
+		Actor:       n.Member("actor").Str(),
+		Outcome:     n.Member("outcome").Str(),
+		Capability:  n.Member("capability").Str(),
+		ImpactTier:  strings.ToLower(n.Member("impact_tier").Str()),
+		Transition:  !empty(n.Member("state_transition")),
+		MCPToolName: n.Member("mcp_tool_name").Str(),
+	}
+	if v, ok := confidence(n.Member("confidence_guidance")); ok {
+		s.Confidence = &v
+	}
+	if m := n.Member("is_idempotent"); m != nil && m.Kind == protocol.Bool {
+		v := m.True()
+		s.Idempotent = &v
+	}
+	for _, m := range members(n.Member("parameter_hints")) {
+		s.Hints = append(s.Hints, Hint{Parameter: m.Key, Texts: m.Strs()})
+	}
+	return s
+}
+
+// confidence reads a number from 0.0 to 1.0.
+func confidence(n *protocol.Node) (float64, bool) {
+	if n == nil || n.Kind != protocol.Number {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(n.Text, 64)
+	return v, err == nil && v >= 0 && v <= 1
+}
+
+// semantics is pass 5 (§6).
+func (c *checker) semantics(endpoints []*protocol.Node) {
+	tools := map[string]bool{}
+	for i, endpoint := range endpoints {
+		n := endpoint.Member("semantic")
+		if empty(n) || n.Kind != protocol.Object {
+			c.Add("AGIS501", place(n, endpoint), "an endpoint has no semantic block", "add semantic with intent, actor and outcome")
+			c.recommended(endpoint, nil)
+			continue
+		}
+		c.fields(n, semanticFields...)
+		c.sentence(n, "intent", "AGIS502", "what the endpoint does for the caller, in one sentence")
+		c.actor(n)
+		c.sentence(n, "outcome", "AGIS505", "what is true after success, in one sentence")
+		c.optional(n, c.doc.Endpoints[i], tools)
+		c.recommended(n, n)
+		if m := endpoint.Member("proposed"); m.True() {
+			c.AddKey("AGIS522", m, "a proposed endpoint stands in a published document", "proposed endpoints belong to one session; remove proposed when the endpoint is here to stay")
+		}
+	}
+}
+
+func (c *checker) actor(parent *protocol.Node) {
+	n := parent.Member("actor")
+	switch {
+	case n == nil || n.Kind == protocol.Null:
+		c.Add("AGIS503", place(n, parent), "actor is missing", "use agent, user or system")
+	case !slices.Contains(actors, n.Str()):
+		c.Add("AGIS504", n, "actor is none of agent, user and system", "say who initiates the action: agent, user or system")
+	}
+}
+
+// sentence judges intent or outcome.
+func (c *checker) sentence(parent *protocol.Node, field, missing, what string) {
+	text := c.name(parent, field, missing, what)
+	if text == "" {
+		return
+	}
+	n := parent.Member(field)
+	if sentences(text) {
+		c.Add("AGIS506", n, field+" holds more than one sentence", "say it in one sentence")
+	}
+	if l := protocol.Length(text); l > 500 {
+		c.Add("AGIS518", n, fmt.Sprintf("%s has %d characters, more than 500", field, l), "say it in one short sentence")
+	}
+	if found, ok := protocol.Instruction(text); ok {
+		c.Add("AGIS519", n, field+" holds "+found+", which speaks to a model instead of describing the endpoint", "describe the endpoint only")
+	}
+	if field == "intent" && internal.MatchString(text) {
+		c.Add("AGIS507", n, "intent describes what the system does inside, not what the caller wants", `write the caller's goal, for example "Books a restaurant reservation on behalf of the requesting agent"`)
+	}
+}
+
+// internal matches the draft's example of what an intent must not say (§6.1):
+// rows and records put into tables and databases.
+var internal = regexp.MustCompile(`(?i)\b(?:insert|write|update|delete|select|append)e?s?\b.*\b(?:rows?|records?)\b.*\b(?:tables?|databases?)\W*\z`)
+
+var (
+	sentenceEnd  = regexp.MustCompile(`(\S+)[.!?]["')\]]*\s+["'(\[]*(\pL)|[。！？]\s*\S`)
+	abbreviation = regexp.MustCompile(`(?i)(?:^|[("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)$`)
+)
+
+// sentences reports whether a text goes on after the end of a sentence. A full
+// stop behind an abbreviation or before a small letter ends none.
+func sentences(text string) bool {
+	for _, m := range sentenceEnd.FindAllStringSubmatch(text, -1) {
+		if m[1] == "" {
+			return true // a CJK full stop
+		}
+		next := []rune(m[2])[0]
+		if unicode.IsUpper(next) && !abbreviation.MatchString(m[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// optional judges the fields of §6.2.
+func (c *checker) optional(n *protocol.Node, e Endpoint, tools map[string]bool) {
+	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
+		c.Add("AGIS508", m, "capability is none of the six classes", "use "+strings.Join(capabilities, ", "))
+	}
+	if m := n.Member("confidence_guidance"); m != nil {
+		if _, ok := confidence(m); !ok {
+			c.Add("AGIS509", m, "confidence_guidance is not a number from 0.0 to 1.0", "write a number such as 0.85, without quotes")
+		}
+	}
+	c.impact(n, e.Semantic)
+	c.booleanField(n, "is_idempotent", "AGIS512")
+	if m := n.Member("parameter_hints"); m != nil {
+		c.hints(m, e)
+	}
+	if m := n.Member("state_transition"); m != nil && m.Kind != protocol.Null {
+		c.transition(m)
+	}
+	if m := n.Member("mcp_tool_name"); m != nil {
+		if !toolName.MatchString(m.Str()) {
+			c.Add("AGIS515", m, "mcp_tool_name is not of lower-case letters, digits and underscores", `write a name such as "book_reservation"`)
+		} else if tools[m.Text] {
+			c.Add("AGIS515", m, "the mcp_tool_name "+protocol.Quote(m.Text)+" is used twice", "give each endpoint its own name")
+		}
+		tools[m.Str()] = true
+	}
+}
+
+var toolName = regexp.MustCompile(`\A[a-z0-9_]+\z`)
+
+func (c *checker) impact(n *protocol.Node, s Semantic) {
+	m := n.Member("impact_tier")
+	if m == nil {
+		return
+	}
+	if !slices.Contains(impactTiers, s.ImpactTier) {
+		c.Add("AGIS510", m, "impact_tier is none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
+		return
+	}
+	if m.Text != s.ImpactTier {
+		c.Add("AGIS511", m, "impact_tier "+protocol.Quote(m.Text)+" is not in lower case", "write "+s.ImpactTier)
+	}
+	if s.ImpactTier != "irreversible" {
+		return
+	}
+	if g := n.Member("confidence_guidance"); g == nil || s.Confidence != nil && *s.Confidence < 0.85 {
+		c.Add("AGIS517", place(g, m), "an irreversible endpoint asks for less than 0.85 confidence", "set confidence_guidance to 0.85 or more")
+	}
+}
+
+func (c *checker) hints(n *protocol.Node, e Endpoint) {
+	const help = `write {parameter: ["how people say it", …]}`
+	if n.Kind != protocol.Object {
+		c.Add("AGIS513", n, "parameter_hints is "+article(n.Kind)+", not a mapping", help)
+		return
+	}
+	input := c.doc.Resolve(e.Input, e.Input)
+	properties := input.Member("properties")
+	open := properties == nil || input.Member("allOf") != nil || input.Member("anyOf") != nil || input.Member("oneOf") != nil
+	for _, m := range n.Items {
+		if m.Kind != protocol.Array || len(m.Strs()) != len(m.Items) {
+			c.Add("AGIS513", m, "the hints for "+protocol.Quote(m.Key)+" are not a list of strings", help)
+		}
+		if !open && properties.Member(m.Key) == nil {
+			c.AddKey("AGIS516", m, "the input has no parameter "+protocol.Quote(m.Key), "use the names of input.properties")
+		}
+	}
+}
+
+// transition judges each text of a state_transition, whatever holds them.
+func (c *checker) transition(n *protocol.Node) {
+	if n.Kind == protocol.Object || n.Kind == protocol.Array {
+		for _, m := range n.Items {
+			c.transition(m)
+		}
+		return
+	}
+	from, to, ok := strings.Cut(n.Str(), "->")
+	if !ok || strings.TrimSpace(from) == "" || strings.TrimSpace(to) == "" {
+		c.Add("AGIS514", n, "a state transition is not of the form FROM -> TO", `write for example status: "PENDING -> CONFIRMED"`)
+	}
+}
+
+// recommended says once an endpoint what Level 2 needs (Table 4). block is nil
+// when the endpoint has no semantic block at all.
+func (c *checker) recommended(place, block *protocol.Node) {
+	var absent []string
+	for _, field := range []string{"capability", "confidence_guidance", "impact_tier", "is_idempotent"} {
+		if block.Member(field) == nil {
+			absent = append(absent, field)
+		}
+	}
+	if len(absent) > 0 {
+		c.Add("AGIS520", place, strings.Join(absent, ", ")+": recommended and absent", "Level 2 needs them")
+	}
+}
+
+// LevelTwo reports whether every endpoint declares what Level 2 requires
+// (Table 4). A state transition is asked of endpoints that change something.
+func (d *Document) LevelTwo() bool {
+	for _, e := range d.Endpoints {
+		s := e.Semantic
+		if s.Capability == "" || s.Confidence == nil || s.ImpactTier == "" || s.Idempotent == nil ||
+			s.ImpactTier != "informational" && !s.Transition {
+			return false
+		}
+	}
+	return len(d.Endpoints) > 0
+}

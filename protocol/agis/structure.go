@@ -1,0 +1,204 @@
+package agis
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// header is pass 1 for the top-level fields (§8.1).
+func (c *checker) header(root *protocol.Node) {
+	d := &c.doc
+	c.fields(root, slices.Concat(topFields, linkFields)...)
+	d.Version = c.version(root)
+	d.Service = c.name(root, "service", "AGIS113", "the human-readable name of the service")
+	d.AGTP = c.agtp(root)
+	d.Description = root.Member("description").Str()
+	d.Links = links(root)
+	vocabulary := root.Member("vocabulary")
+	d.ServiceVersion = root.Member("version").Str()
+	if d.ServiceVersion == "" {
+		d.ServiceVersion = vocabulary.Member("version").Str()
+	}
+	if root.Member("description") == nil {
+		c.Add("AGIS119", root, "description is missing", "say in a sentence what the service is for")
+	}
+	if root.Member("version") == nil && vocabulary.Member("version") == nil {
+		c.Add("AGIS120", root, "version is missing", `add the version of your service, for example version: "1.0.0"`)
+	}
+	if n := root.Member("schemas"); n != nil && n.Kind != protocol.Object {
+		c.Add("AGIS123", n, "schemas is "+article(n.Kind)+", not a mapping", "write schemas: {NAME: {type: object, …}}")
+	}
+}
+
+// links reads the members of §11.1 that name addresses and protocols.
+func links(root *protocol.Node) Links {
+	return Links{
+		AGISDocument:         root.Member("agis_document").Str(),
+		InteractionProtocols: root.Member("interaction_protocols").Strs(),
+		RelatedServices:      root.Member("related_services").Strs(),
+		MCPToolsList:         root.Member("mcp_tools_list").Str(),
+	}
+}
+
+func (c *checker) version(root *protocol.Node) string {
+	n := root.Member("agis")
+	const help = `write agis: "1.0"`
+	switch {
+	case empty(n):
+		c.Add("AGIS110", place(n, root), "agis is missing", help)
+		return ""
+	case c.yaml && n.Kind == protocol.Number && n.Text == "1.0":
+		c.Add("AGIS112", n, "agis: 1.0 without quotes is a number", help)
+		return n.Text
+	case n.Str() != "1.0":
+		c.Add("AGIS111", n, "agis is not the string 1.0", help)
+	}
+	return n.Str()
+}
+
+// name reads a required text.
+func (c *checker) name(parent *protocol.Node, field, code, what string) string {
+	n := parent.Member(field)
+	if empty(n) {
+		c.Add(code, place(n, parent), field+" is missing or empty", "add "+field+": "+what)
+		return ""
+	}
+	if n.Kind != protocol.String {
+		c.Add(code, n, field+" is "+article(n.Kind)+", not a string", "put the text in quotes")
+	}
+	return n.Str()
+}
+
+func (c *checker) agtp(root *protocol.Node) string {
+	address := c.name(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
+	if u, err := url.Parse(address); address != "" && (err != nil || !strings.EqualFold(u.Scheme, "agtp") || u.Hostname() == "") {
+		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write agtp://service.example.com")
+	}
+	return address
+}
+
+// endpoints is pass 1 for the list of endpoints: it returns those that are
+// mappings.
+func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
+	n := root.Member("endpoints")
+	const help = "write a list of mappings with method, path, semantic, input, output and errors"
+	if empty(n) {
+		c.Add("AGIS116", place(n, root), "endpoints is missing or empty", help)
+		return nil
+	}
+	if n.Kind != protocol.Array {
+		message := "endpoints is " + article(n.Kind) + ", not a list"
+		if n.Kind == protocol.Object && strings.Contains(n.Items[0].Key, " /") {
+			message += `; "METHOD /path" as a key is the notation of the draft's examples only`
+		}
+		c.Add("AGIS117", n, message, help)
+		return nil
+	}
+	var out []*protocol.Node
+	for _, item := range n.Items {
+		if item.Kind != protocol.Object {
+			c.Add("AGIS117", item, "an endpoint is "+article(item.Kind)+", not a mapping", help)
+			continue
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// endpoint fills the typed endpoint; the passes that follow judge it.
+func (c *checker) endpoint(n *protocol.Node) Endpoint {
+	c.fields(n, endpointFields...)
+	e := Endpoint{
+		Method:   n.Member("method").Str(),
+		Path:     n.Member("path").Str(),
+		Semantic: semantic(n.Member("semantic")),
+		Input:    n.Member("input"),
+		Output:   n.Member("output"),
+		Proposed: n.Member("proposed").True(),
+		Pointer:  n.Pointer,
+	}
+	for _, item := range n.Member("errors").Elements() {
+		name := item.Str()
+		if item.Kind == protocol.Object {
+			name = item.Member("name").Str()
+		}
+		if name != "" {
+			e.Errors = append(e.Errors, ErrorCondition{Name: name, Description: item.Member("description").Str()})
+		}
+	}
+	return e
+}
+
+// sensitivities are the impact tiers that §8.3 names and the scale that its
+// examples use.
+var sensitivities = map[string]bool{
+	"informational": true, "reversible": true, "irreversible": true, "low": true, "medium": true, "high": true,
+}
+
+// manifest is pass 1 for the data manifest (§8.3).
+func (c *checker) manifest(root *protocol.Node) {
+	n := root.Member("data_manifest")
+	negotiable := root.Member("vocabulary").Member("negotiable").True()
+	if n == nil {
+		if negotiable {
+			c.Add("AGIS130", root.Member("vocabulary").Member("negotiable"), "negotiable is true, but there is no data_manifest", "add data_manifest with available_data, or leave negotiable out")
+		}
+		return
+	}
+	const help = "write available_data as a list of mappings, each with class and description"
+	list := n.Member("available_data")
+	if n.Kind != protocol.Object || list == nil || list.Kind != protocol.Array {
+		c.Add("AGIS131", place(list, n), "data_manifest has no list available_data", help)
+		return
+	}
+	c.fields(n, manifestFields...)
+	c.booleanField(n, "pre_auth_discovery", "AGIS136")
+	if len(list.Items) == 0 && negotiable {
+		c.Add("AGIS132", list, "available_data is empty, yet negotiable is true", "list the data classes that can be asked for")
+	}
+	manifest := &DataManifest{PreAuthDiscovery: n.Member("pre_auth_discovery").True()}
+	seen := map[string]bool{}
+	for _, item := range list.Items {
+		if item.Kind != protocol.Object || item.Member("class").Str() == "" {
+			c.Add("AGIS131", item, "an entry of available_data is not a mapping with a class", help)
+			continue
+		}
+		manifest.Available = append(manifest.Available, c.dataClass(item, seen))
+	}
+	c.doc.DataManifest = manifest
+}
+
+func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
+	c.fields(n, dataFields...)
+	c.booleanField(n, "requires_authorization", "AGIS136")
+	class := n.Member("class").Str()
+	if seen[class] {
+		c.Add("AGIS137", n.Member("class"), "the data class "+protocol.Quote(class)+" is listed twice", "keep one entry for it")
+	}
+	seen[class] = true
+	authorized := n.Member("requires_authorization").True()
+	sensitivity := strings.ToLower(n.Member("sensitivity").Str())
+	switch m := n.Member("sensitivity"); {
+	case m == nil:
+	case !sensitivities[sensitivity]:
+		c.Add("AGIS133", m, "sensitivity is none of the known values", "use informational, reversible or irreversible")
+	case sensitivity == "low" || sensitivity == "medium" || sensitivity == "high":
+		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "informational, reversible and irreversible are the values of the text")
+	}
+	if (sensitivity == "high" || sensitivity == "irreversible") && !authorized {
+		c.Add("AGIS135", n, "the data class "+protocol.Quote(class)+" is sensitive, but does not require authorization", "add requires_authorization: true")
+	}
+	return DataClass{
+		Class: class, Description: n.Member("description").Str(), Formats: n.Member("formats").Strs(),
+		Sensitivity: sensitivity, RequiresAuthorization: authorized,
+	}
+}
+
+func (c *checker) booleanField(parent *protocol.Node, field, code string) {
+	if n := parent.Member(field); n != nil && n.Kind != protocol.Bool {
+		c.Add(code, n, field+" is "+article(n.Kind)+", not true or false", "write true or false without quotes")
+	}
+}

@@ -1,0 +1,154 @@
+package agis
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// ParseSummary reads the summary at /.well-known/agis.json (§11.1) and applies
+// the rules that can be judged from it alone. The error is for bytes that are
+// no JSON object: it wraps [protocol.ErrUnreadable]; the summary is then nil
+// and the finding says why.
+func ParseSummary(text []byte, o Options) (*Summary, []protocol.Finding, error) {
+	o.Limits = o.Limits.OrDefault()
+	c := &checker{Report: protocol.NewReport(rules, o.Limits)}
+	const help = "serve one JSON object and nothing else, as UTF-8"
+	root, err := protocol.ReadJSON(text, o.Limits)
+	if err != nil {
+		syntax, ok := errors.AsType[*protocol.SyntaxError](err)
+		if !ok {
+			syntax = &protocol.SyntaxError{Message: err.Error()}
+		}
+		c.AddSyntax("WK101", syntax, help)
+		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: %w", protocol.ErrUnreadable, err)
+	}
+	if root.Kind != protocol.Object {
+		c.Add("WK101", root, "the summary is "+article(root.Kind)+", not an object", help)
+		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+	}
+	return c.summary(root), c.Findings(), nil
+}
+
+func (c *checker) summary(root *protocol.Node) *Summary {
+	c.summaryRequired(root)
+	c.summaryRecommended(root)
+	c.summaryMethods(root)
+	c.summarySensitivity(root)
+	c.summaryLinks(root)
+	for _, item := range root.Member("capability_summary").Elements() {
+		if !slices.Contains(capabilities, item.Str()) {
+			c.Add("WK112", item, "capability_summary holds a value that is none of the six classes", "use "+strings.Join(capabilities, ", "))
+		}
+	}
+	s := &Summary{
+		Version:           root.Member("agis").Str(),
+		Service:           root.Member("service").Str(),
+		AGTP:              root.Member("agtp").Str(),
+		Methods:           root.Member("methods").Strs(),
+		Domain:            root.Member("domain").Str(),
+		Namespace:         root.Member("namespace").Str(),
+		Negotiable:        root.Member("negotiable").True(),
+		CapabilitySummary: root.Member("capability_summary").Strs(),
+		DataClasses:       root.Member("data_classes").Strs(),
+		PreAuthDiscovery:  root.Member("pre_auth_discovery").True(),
+		ServiceVersion:    root.Member("version").Str(),
+		Links:             links(root),
+	}
+	return s
+}
+
+func (c *checker) summaryRequired(root *protocol.Node) {
+	for _, field := range []string{"agis", "service", "agtp", "agis_document"} {
+		n := root.Member(field)
+		switch {
+		case n == nil:
+			c.Add("WK102", root, field+" is missing", "add "+field)
+		case n.Kind != protocol.String:
+			c.Add("WK102", n, field+" is "+article(n.Kind)+", not a string", "put it in quotes")
+		}
+	}
+	n := root.Member("methods")
+	switch {
+	case n == nil:
+		c.Add("WK102", root, "methods is missing", `list the verbs of the service, for example ["BOOK", "FIND"]`)
+	case n.Kind != protocol.Array || len(n.Strs()) != len(n.Items):
+		c.Add("WK102", n, "methods is not a list of strings", `list the verbs of the service, for example ["BOOK", "FIND"]`)
+	}
+	if n := root.Member("agis_document"); n != nil && n.Kind == protocol.String && !uri(n.Text) {
+		c.Add("WK103", n, "agis_document is not an agtp:// or https:// address", "write the address of the full document")
+	}
+}
+
+func (c *checker) summaryRecommended(root *protocol.Node) {
+	var absent []string
+	for _, field := range []string{"domain", "namespace", "negotiable", "capability_summary", "data_classes", "pre_auth_discovery", "version"} {
+		if root.Member(field) == nil {
+			absent = append(absent, field)
+		}
+	}
+	if len(absent) > 0 {
+		c.Add("WK109", root, strings.Join(absent, ", ")+": in the draft's summary and absent here", "add what the service has; it helps to be found")
+	}
+}
+
+func (c *checker) summaryMethods(root *protocol.Node) {
+	for _, item := range root.Member("methods").Elements() {
+		if item.Kind != protocol.String {
+			continue
+		}
+		f := methodFault(item.Text)
+		if item.Text == "" {
+			f = methodError{message: "a method is empty", help: "remove it", code: "AGIS201"}
+		}
+		if f.code != "" {
+			c.Add("WK104", item, f.message, f.help)
+		}
+	}
+}
+
+// summarySensitivity looks for what the summary must not tell (§11.1(b)).
+func (c *checker) summarySensitivity(n *protocol.Node) {
+	for _, m := range n.Items {
+		if m.Key == "sensitivity" || m.Key == "data_manifest" {
+			c.AddKey("WK105", m, "the summary exposes "+m.Key, "name the data classes only; details belong in the full document")
+			continue
+		}
+		c.summarySensitivity(m)
+	}
+}
+
+var interactionProtocols = []string{"request", "negotiate", "confirm", "query"}
+
+func (c *checker) summaryLinks(root *protocol.Node) {
+	protocols := root.Member("interaction_protocols")
+	for _, item := range protocols.Elements() {
+		if !slices.Contains(interactionProtocols, item.Str()) {
+			c.Add("WK106", item, "interaction_protocols holds a value that the draft does not define", "use "+strings.Join(interactionProtocols, ", "))
+		}
+	}
+	if protocols != nil && root.Member("negotiable").True() != slices.Contains(protocols.Strs(), "negotiate") {
+		c.Add("WK108", protocols, "negotiable and interaction_protocols disagree on whether the service negotiates", "list negotiate exactly when negotiable is true")
+	}
+	if n := root.Member("related_services"); n != nil && n.Kind != protocol.Array {
+		c.Add("WK107", n, "related_services is "+article(n.Kind)+", not a list", "write a list of agtp:// or https:// addresses")
+	}
+	for _, item := range root.Member("related_services").Elements() {
+		if !uri(item.Str()) {
+			c.Add("WK107", item, "a related service is not an agtp:// or https:// address", "write the whole address, for example agtp://payments.example.com")
+		}
+	}
+	if n := root.Member("mcp_tools_list"); n != nil && !uri(n.Str()) {
+		c.Add("WK113", n, "mcp_tools_list is not an agtp:// or https:// address", "write the whole address of the tools list")
+	}
+}
+
+// uri reports whether s is an address with scheme agtp or https and a host.
+func uri(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "agtp" || u.Scheme == "https") && u.Hostname() != ""
+}

@@ -1,0 +1,163 @@
+package agis
+
+import "gazetteer/protocol"
+
+// A Document is a full AGIS document (§8.1). What a broken document lacks or
+// gives a wrong type is left at its zero value.
+type Document struct {
+	Version        string // agis, the version of the draft
+	Service        string
+	AGTP           string
+	Description    string
+	ServiceVersion string // version, or else vocabulary.version
+	Endpoints      []Endpoint
+	Vocabulary     Vocabulary
+	DataManifest   *DataManifest // nil when absent
+	// Links are the members of a summary (§11.1) that some documents carry too.
+	Links Links
+	// Root is the whole tree, for what the fields above do not hold.
+	Root *protocol.Node
+
+	anchors map[string]*protocol.Node
+	ids     map[string]bool
+}
+
+// An Endpoint is a method on a path with its declarations (§8.1).
+type Endpoint struct {
+	Method   string // as written; compare without letter case (§4.1)
+	Path     string
+	Semantic Semantic
+	// Input and Output are JSON Schemas (§7), nil when absent.
+	Input, Output *protocol.Node
+	Errors        []ErrorCondition
+	Proposed      bool
+	// Pointer leads to the endpoint in the document.
+	Pointer string
+}
+
+// A Semantic is the semantic declaration of an endpoint (§6).
+type Semantic struct {
+	Intent      string
+	Actor       string
+	Outcome     string
+	Capability  string
+	Confidence  *float64 // confidence_guidance, nil when absent
+	ImpactTier  string   // lower case
+	Idempotent  *bool    // is_idempotent, nil when absent
+	Hints       []Hint   // parameter_hints
+	Transition  bool     // state_transition is declared
+	MCPToolName string
+}
+
+// A Hint lists how people say the value of a parameter.
+type Hint struct {
+	Parameter string
+	Texts     []string
+}
+
+// An ErrorCondition is one way an endpoint may fail (§7).
+type ErrorCondition struct{ Name, Description string }
+
+// A Vocabulary declares the verbs of a document (§8.2).
+type Vocabulary struct {
+	DeclaredVerbs []string
+	Domain        string
+	Namespace     string
+	Version       string
+	Negotiable    bool
+}
+
+// A DataManifest lists the kinds of data a service holds (§8.3).
+type DataManifest struct {
+	Available        []DataClass
+	PreAuthDiscovery bool
+}
+
+// A DataClass is one kind of data (§8.3).
+type DataClass struct {
+	Class                 string
+	Description           string
+	Formats               []string
+	Sensitivity           string
+	RequiresAuthorization bool
+}
+
+// Links are the addresses and protocols of §11.1.
+type Links struct {
+	AGISDocument         string
+	InteractionProtocols []string
+	RelatedServices      []string
+	MCPToolsList         string
+}
+
+// A Summary is the answer of /.well-known/agis.json (§11.1).
+type Summary struct {
+	Version           string // agis, the version of the draft
+	Service           string
+	AGTP              string
+	Methods           []string
+	Domain            string
+	Namespace         string
+	Negotiable        bool
+	CapabilitySummary []string
+	DataClasses       []string
+	PreAuthDiscovery  bool
+	ServiceVersion    string // version
+	Links             Links
+}
+
+// A Parameter is one property of an endpoint's input.
+type Parameter struct {
+	Name        string
+	Type        string // "string", "integer or null"; "" when open
+	Required    bool
+	Description string
+	Hints       []string
+}
+
+// Parameters reads the input schema of an endpoint of this document. References
+// within the document are followed.
+func (d *Document) Parameters(e Endpoint) []Parameter {
+	input := d.Resolve(e.Input, e.Input)
+	required := map[string]bool{}
+	for _, name := range input.Member("required").Strs() {
+		required[name] = true
+	}
+	hints := map[string][]string{}
+	for _, h := range e.Semantic.Hints {
+		hints[h.Parameter] = h.Texts
+	}
+	var out []Parameter
+	for _, m := range members(input.Member("properties")) {
+		schema := d.Resolve(m, e.Input)
+		out = append(out, Parameter{
+			Name: m.Key, Type: typeOf(schema), Required: required[m.Key],
+			Description: schema.Member("description").Str(), Hints: hints[m.Key],
+		})
+	}
+	return out
+}
+
+// typeOf renders the type keyword of a schema.
+func typeOf(schema *protocol.Node) string {
+	t := schema.Member("type")
+	if t.Str() != "" {
+		return t.Text
+	}
+	text := ""
+	for i, name := range t.Strs() {
+		if i > 0 {
+			text += " or "
+		}
+		text += name
+	}
+	return text
+}
+
+// members returns the members of an object, and nothing for any other node.
+func members(n *protocol.Node) []*protocol.Node {
+	if n == nil || n.Kind != protocol.Object {
+		return nil
+	}
+	return n.Items
+}

@@ -1,0 +1,68 @@
+package agis
+
+import (
+	"regexp"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// vocabulary is pass 7 (§8.2), and what pass 1 asks of the block.
+func (c *checker) vocabulary(root *protocol.Node, endpoints []*protocol.Node) {
+	n := root.Member("vocabulary")
+	if empty(n) || n.Kind != protocol.Object {
+		c.Add("AGIS118", place(n, root), "vocabulary is missing, empty or no mapping", "add vocabulary with declared_verbs and domain")
+		return
+	}
+	c.fields(n, vocabularyFields...)
+	c.booleanField(n, "negotiable", "AGIS136")
+	v := &c.doc.Vocabulary
+	v.Domain, v.Namespace, v.Version = n.Member("domain").Str(), n.Member("namespace").Str(), n.Member("version").Str()
+	v.Negotiable = n.Member("negotiable").True()
+	if v.Domain == "" {
+		c.Add("AGIS705", place(n.Member("domain"), n), "domain is missing", "name the field of business, for example hospitality")
+	}
+	if m := n.Member("namespace"); m != nil && !namespaceForm.MatchString(m.Str()) {
+		c.Add("AGIS706", m, "namespace is not a short lower-case token", "use letters, digits and hyphens, for example acme-reservations")
+	}
+	c.verbs(n, root, endpoints)
+}
+
+var namespaceForm = regexp.MustCompile(`\A[a-z][a-z0-9]*(?:-[a-z0-9]+)*\z`)
+
+// verbs compares declared_verbs with the methods of the endpoints, without
+// letter case (§4.1(e)).
+func (c *checker) verbs(n, root *protocol.Node, endpoints []*protocol.Node) {
+	list := n.Member("declared_verbs")
+	if list == nil || list.Kind != protocol.Array || len(list.Strs()) != len(list.Items) {
+		c.Add("AGIS701", place(list, n), "declared_verbs is missing or no list of strings", "list every method of the endpoints, for example [BOOK, FIND]")
+		return
+	}
+	c.doc.Vocabulary.DeclaredVerbs = list.Strs()
+	declared := map[string]bool{}
+	for _, item := range list.Items {
+		verb := strings.ToUpper(item.Text)
+		if declared[verb] {
+			c.Add("AGIS704", item, "the verb "+protocol.Quote(item.Text)+" is declared twice", "remove one of them")
+		}
+		declared[verb] = true
+	}
+	used := map[string]bool{}
+	for i, e := range c.doc.Endpoints {
+		verb := strings.ToUpper(e.Method)
+		if verb != "" && !declared[verb] && !used[verb] {
+			c.Add("AGIS702", endpoints[i].Member("method"), "the method "+protocol.Quote(e.Method)+" is not declared in the vocabulary", "add it to vocabulary.declared_verbs")
+		}
+		used[verb] = true
+	}
+	// Which verbs are unused can only be said when every endpoint could be read.
+	if used[""] || len(endpoints) == 0 || len(endpoints) != len(root.Member("endpoints").Elements()) {
+		return
+	}
+	for _, item := range list.Items {
+		if verb := strings.ToUpper(item.Text); !used[verb] {
+			c.Add("AGIS703", item, "the verb "+protocol.Quote(item.Text)+" is declared, but no endpoint uses it", "remove it, or add the endpoint")
+			used[verb] = true
+		}
+	}
+}

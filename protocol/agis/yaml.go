@@ -1,0 +1,314 @@
+package agis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"gazetteer/protocol"
+)
+
+// ReadYAML reads exactly one YAML document into the tree that
+// [protocol.ReadJSON] makes, with the same limits. YAML that JSON cannot say is
+// refused: anchors, aliases, merge keys, tags other than those of JSON, keys
+// that are not strings, duplicate keys, a second document.
+//
+// Plain scalars are read by the YAML core schema, as far as JSON has the value:
+// null, true and false, decimal numbers. Everything else is a string, also
+// dates, hexadecimal numbers and the yes and no of older YAML. The error is
+// always a [*protocol.SyntaxError].
+func ReadYAML(text []byte, l protocol.Limits) (*protocol.Node, error) {
+	l = l.OrDefault()
+	if err := protocol.CheckText(text, l); err != nil {
+		return nil, err
+	}
+	if err := checkDirectives(text); err != nil {
+		return nil, err
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(depthLimit(l.Depth)))
+	if err != nil {
+		return nil, &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: err.Error()}
+	}
+	var first, second yaml.Node
+	if err := loader.Load(&first); err == io.EOF {
+		return nil, &protocol.SyntaxError{Problem: protocol.Empty, Line: 1, Column: 1, Message: "the text holds no document"}
+	} else if err != nil {
+		return nil, yamlError(text, err)
+	}
+	if len(first.Content) != 1 {
+		return nil, fail(protocol.Empty, "", &first, "the text holds no document")
+	}
+	r := &yamlReader{limits: l, Budget: protocol.NewBudget(l)}
+	root, err := r.value(first.Content[0], "", 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := loader.Load(&second); err == nil {
+		return nil, fail(protocol.Several, "", &second, "a second YAML document begins here")
+	} else if err != io.EOF {
+		return nil, yamlError(text, err)
+	}
+	return root, nil
+}
+
+// depthLimit stops the parser itself at a depth, before a tree is built.
+type depthLimit int
+
+var errTooDeep = errors.New("too deep")
+
+func (d depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > int(d) {
+		return errTooDeep
+	}
+	return nil
+}
+
+// CheckAlias never matters: nodes keep aliases unexpanded, and the reader
+// refuses them.
+func (d depthLimit) CheckAlias(int, int) error { return nil }
+
+var tagDirective = regexp.MustCompile(`(?m)^%TAG[ \t]`)
+
+// checkDirectives refuses %TAG lines. They serve only foreign tags, which are
+// refused anyway, and thousands of them cost the parser quadratic time.
+func checkDirectives(text []byte) error {
+	at := tagDirective.FindIndex(text)
+	if at == nil {
+		return nil
+	}
+	line, column := protocol.Place(text, at[0])
+	return &protocol.SyntaxError{Problem: protocol.Unsafe, Line: line, Column: column, Offset: at[0],
+		Message: "a %TAG directive may not be used"}
+}
+
+// yamlError turns the parser's error into ours.
+func yamlError(text []byte, err error) error {
+	out := &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: "this is not YAML: " + err.Error()}
+	load, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return out
+	}
+	out.Message = "this is not YAML: " + load.Message
+	mark := load.Mark
+	switch {
+	case errors.Is(err, errTooDeep) || strings.Contains(load.Message, "max depth") || strings.Contains(load.Message, errTooDeep.Error()):
+		out.Problem, out.Message = protocol.TooDeep, "mappings and sequences nest too deep"
+	case strings.Contains(load.Message, "unknown anchor"):
+		out.Problem, out.Message = protocol.Unsafe, "an alias (*name) may not be used"
+	case mark.Line == 0:
+		// The reader names the character but not its place.
+		if i := bytes.IndexFunc(text, notYAML); i >= 0 {
+			out.Offset = i
+			out.Line, out.Column = protocol.Place(text, i)
+			out.Message = "a control character may not stand here"
+			return out
+		}
+	}
+	if mark.Line == 0 {
+		mark = load.ContextMark
+	}
+	if mark.Line > 0 {
+		out.Line, out.Column = mark.Line, max(mark.Column, 1)
+		out.Offset = offsetOf(text, mark.Line)
+	}
+	return out
+}
+
+// notYAML reports whether a character may not stand in YAML (YAML 1.2 §5.1).
+func notYAML(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7F || r >= 0x80 && r < 0xA0 && r != 0x85 ||
+		r == 0xFFFE || r == 0xFFFF
+}
+
+// offsetOf returns where a line begins.
+func offsetOf(text []byte, line int) int {
+	offset := 0
+	for range line - 1 {
+		i := bytes.IndexByte(text[offset:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		offset += i + 1
+	}
+	return offset
+}
+
+type yamlReader struct {
+	limits protocol.Limits
+	protocol.Budget
+}
+
+func fail(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) error {
+	return &protocol.SyntaxError{Problem: p, Pointer: pointer, Line: max(at.Line, 1), Column: max(at.Column, 1),
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// value reads one node; depth counts the node itself.
+func (r *yamlReader) value(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
+	if !r.Spend(pointer) {
+		return nil, fail(protocol.TooMany, pointer, y, "the keys are too long for how deeply they nest")
+	}
+	if err := refuse(y, pointer); err != nil {
+		return nil, err
+	}
+	n := &protocol.Node{Pointer: pointer, Line: y.Line, Column: y.Column}
+	if y.Kind == yaml.ScalarNode {
+		return n, r.scalar(y, n)
+	}
+	if depth > r.limits.Depth {
+		return nil, fail(protocol.TooDeep, pointer, y, "mappings and sequences nest deeper than %d levels", r.limits.Depth)
+	}
+	if y.Kind == yaml.SequenceNode {
+		return n, r.sequence(y, n, depth)
+	}
+	return n, r.mapping(y, n, depth)
+}
+
+// refuse reports what a fetched document may not use.
+func refuse(y *yaml.Node, pointer string) error {
+	switch {
+	case y.Kind == yaml.AliasNode:
+		return fail(protocol.Unsafe, pointer, y, "an alias (*%s) may not be used", y.Value)
+	case y.Anchor != "":
+		return fail(protocol.Unsafe, pointer, y, "an anchor (&%s) may not be used", y.Anchor)
+	}
+	ok := false
+	switch y.Kind {
+	case yaml.MappingNode:
+		ok = y.Tag == "!!map"
+	case yaml.SequenceNode:
+		ok = y.Tag == "!!seq"
+	case yaml.ScalarNode:
+		// The parser resolves plain scalars to these; a tag in the text is one
+		// of them only if the style says so, see scalar.
+		switch y.Tag {
+		case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge":
+			ok = y.Style&yaml.TaggedStyle == 0 || y.Tag != "!!timestamp" && y.Tag != "!!merge"
+		}
+	}
+	if !ok {
+		return fail(protocol.Unsafe, pointer, y, "the tag %s may not be used", protocol.Quote(y.Tag))
+	}
+	return nil
+}
+
+func (r *yamlReader) sequence(y *yaml.Node, n *protocol.Node, depth int) error {
+	n.Kind = protocol.Array
+	if len(y.Content) > r.limits.Members {
+		return fail(protocol.TooMany, n.Pointer, y, "a sequence has more than %d elements", r.limits.Members)
+	}
+	for i, c := range y.Content {
+		item, err := r.value(c, protocol.ItemPointer(n.Pointer, i), depth+1)
+		if err != nil {
+			return err
+		}
+		n.Items = append(n.Items, item)
+	}
+	return nil
+}
+
+func (r *yamlReader) mapping(y *yaml.Node, n *protocol.Node, depth int) error {
+	n.Kind = protocol.Object
+	if len(y.Content)/2 > r.limits.Members {
+		return fail(protocol.TooMany, n.Pointer, y, "a mapping has more than %d keys", r.limits.Members)
+	}
+	seen := make(map[string]bool, len(y.Content)/2)
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k := y.Content[i]
+		name, err := r.key(k, n.Pointer)
+		if err != nil {
+			return err
+		}
+		pointer := protocol.MemberPointer(n.Pointer, name)
+		if seen[name] {
+			return fail(protocol.Duplicate, pointer, k, "the key %s stands twice in one mapping", protocol.Quote(name))
+		}
+		seen[name] = true
+		member, err := r.value(y.Content[i+1], pointer, depth+1)
+		if err != nil {
+			return err
+		}
+		member.Key, member.KeyLine, member.KeyColumn = name, k.Line, k.Column
+		n.Items = append(n.Items, member)
+	}
+	return nil
+}
+
+// key reads a key, which must be a string.
+func (r *yamlReader) key(k *yaml.Node, pointer string) (string, error) {
+	if err := refuse(k, pointer); err != nil {
+		return "", err
+	}
+	if k.Kind != yaml.ScalarNode {
+		return "", fail(protocol.Unsafe, pointer, k, "a key may not be a mapping or a sequence")
+	}
+	if k.Tag == "!!merge" && plain(k) {
+		return "", fail(protocol.Unsafe, pointer, k, "a merge key (<<) may not be used")
+	}
+	var n protocol.Node
+	if err := r.scalar(k, &n); err != nil {
+		return "", err
+	}
+	if n.Kind != protocol.String {
+		return "", fail(protocol.Unsafe, pointer, k, "the key %s is not a string; put it in quotes", protocol.Quote(k.Value))
+	}
+	return n.Text, nil
+}
+
+func plain(y *yaml.Node) bool {
+	return y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+}
+
+var (
+	coreNumber = regexp.MustCompile(`\A[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\z`)
+	coreTrue   = map[string]bool{"true": true, "True": true, "TRUE": true}
+	coreFalse  = map[string]bool{"false": true, "False": true, "FALSE": true}
+	coreNull   = map[string]bool{"": true, "~": true, "null": true, "Null": true, "NULL": true}
+)
+
+// scalar gives n the kind and text of y.
+func (r *yamlReader) scalar(y *yaml.Node, n *protocol.Node) error {
+	tagged := y.Style&yaml.TaggedStyle != 0
+	n.Kind, n.Text = protocol.String, y.Value
+	if plain(y) && (!tagged || y.Tag != "!!str") {
+		switch {
+		case coreNull[y.Value]:
+			n.Kind, n.Text = protocol.Null, ""
+		case coreTrue[y.Value]:
+			n.Kind, n.Text = protocol.Bool, "true"
+		case coreFalse[y.Value]:
+			n.Kind, n.Text = protocol.Bool, "false"
+		case coreNumber.MatchString(y.Value):
+			n.Kind = protocol.Number
+		}
+	}
+	if n.Kind == protocol.Number && len(n.Text) > r.limits.Number {
+		return fail(protocol.TooLongNumber, n.Pointer, y, "a number is written with %d characters, the limit is %d", len(n.Text), r.limits.Number)
+	}
+	if tagged && !tagFits(y.Tag, n) {
+		return fail(protocol.Unsafe, n.Pointer, y, "%s is no value for the tag %s", protocol.Quote(y.Value), y.Tag)
+	}
+	return nil
+}
+
+// tagFits reports whether a written tag says what the scalar is anyway.
+func tagFits(tag string, n *protocol.Node) bool {
+	switch tag {
+	case "!!str":
+		return n.Kind == protocol.String
+	case "!!int":
+		return n.Kind == protocol.Number && !strings.ContainsAny(n.Text, ".eE")
+	case "!!float":
+		return n.Kind == protocol.Number
+	case "!!bool":
+		return n.Kind == protocol.Bool
+	case "!!null":
+		return n.Kind == protocol.Null
+	}
+	return false
+}
