@@ -1,0 +1,201 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gazetteer/protocol/did"
+)
+
+// Lengths count characters. They are the reference's, which cuts what is
+// longer; here it is refused, so that nobody finds another text than the one
+// they sent.
+const (
+	maxName           = 100
+	maxDescription    = 2000
+	maxCreatorName    = 200
+	maxCapabilities   = 20
+	maxCertifications = 10
+	maxItem           = 200 // one capability or certification
+	maxURL            = 500
+)
+
+// fieldError turns an error of package did into one about a field.
+func fieldError(field, prefix string, err error) error {
+	var e *did.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &Error{Field: field, Code: e.Code, Message: prefix + e.Message, Help: e.Help}
+}
+
+func checkName(text string) (string, error) {
+	name, err := checkText("name", text, maxName, oneLine)
+	if err == nil && name == "" {
+		return "", &Error{Field: "name", Code: "required", Message: "Field 'name' is required",
+			Help: "give the agent a name of 1 to " + strconv.Itoa(maxName) + " characters"}
+	}
+	return name, err
+}
+
+// Which control characters a text may hold.
+const (
+	oneLine   = ""
+	manyLines = "\n\r\t"
+)
+
+// checkText trims a text and returns it if it is not longer than most and can
+// be shown without changing what stands around it.
+func checkText(field, text string, most int, controls string) (string, error) {
+	text = strings.TrimSpace(text)
+	if n := utf8.RuneCountInString(text); n > most {
+		return "", &Error{Field: field, Code: "length",
+			Message: fmt.Sprintf("Field '%s' is too long: %d characters, at most %d", field, n, most),
+			Help:    "shorten it; nothing is cut silently"}
+	}
+	if !utf8.ValidString(text) {
+		return "", &Error{Field: field, Code: "text", Message: fmt.Sprintf("Field '%s' is not valid UTF-8", field), Help: "encode the text as UTF-8"}
+	}
+	for i, c := range text {
+		if disturbs(c) && !strings.ContainsRune(controls, c) {
+			return "", &Error{Field: field, Code: "text",
+				Message: fmt.Sprintf("Field '%s' holds the control character U+%04X", field, c),
+				Help:    fmt.Sprintf("remove it; it stands after %d bytes", i)}
+		}
+	}
+	return text, nil
+}
+
+// disturbs reports control characters, and those that turn the direction of the
+// text around them or hide it: with them one name can be made to read as
+// another.
+func disturbs(c rune) bool {
+	switch {
+	case unicode.IsControl(c),
+		c == 0x061c, c == 0x200e, c == 0x200f, // marks of direction
+		c >= 0x2028 && c <= 0x202e, // line and paragraph ends, embeddings, overrides
+		c >= 0x2060 && c <= 0x206f, // word joiner, isolates, deprecated format characters
+		c == 0x200b, c == 0xfeff,   // no width at all
+		c >= 0xfff9 && c <= 0xfffb,   // interlinear annotation
+		c >= 0xe0000 && c <= 0xe007f: // tags
+		return true
+	}
+	return false
+}
+
+func checkDescription(field, text string) (string, error) {
+	return checkText(field, text, maxDescription, manyLines)
+}
+
+func checkCreatorType(text string) (string, error) {
+	switch text {
+	case "":
+		return "individual", nil
+	case "individual", "organization":
+		return text, nil
+	}
+	return "", &Error{Field: "creator_type", Code: "value", Message: "Field 'creator_type' must be 'individual' or 'organization'",
+		Help: "leave it out for 'individual'"}
+}
+
+// checkIdentity checks what anchors an agent's identity: a DID of its creator,
+// a key, or both. The creator's DID may be empty.
+func (r *Registry) checkIdentity(creator, keyText string) (string, []byte, error) {
+	creator, keyText = strings.TrimSpace(creator), strings.TrimSpace(keyText)
+	if creator == "" && keyText == "" {
+		return "", nil, &Error{Field: "public_key", Code: "required",
+			Message: "Either 'creator_did' or 'public_key' is required.",
+			Help:    "If you have no domain, leave creator_did out: a did:wba is minted for you, anchored by your public_key."}
+	}
+	if creator != "" {
+		if err := r.checkCreator(creator); err != nil {
+			return "", nil, err
+		}
+	}
+	if keyText == "" {
+		if strings.HasPrefix(creator, "did:wba:") {
+			return "", nil, &Error{Field: "public_key", Code: "required",
+				Message: "did:wba creator_did requires a public_key field (Ed25519, base64url-encoded). did:key creators can omit this."}
+		}
+		return creator, nil, nil
+	}
+	key, err := did.ParsePublicKey(keyText)
+	if err != nil {
+		return "", nil, fieldError("public_key", "Invalid public_key: ", err)
+	}
+	return creator, key, nil
+}
+
+func (r *Registry) checkCreator(creator string) error {
+	web, err := did.ParseWeb(creator)
+	if !strings.HasPrefix(creator, "did:wba:") && !strings.HasPrefix(creator, "did:web:") {
+		if err := did.CheckSyntax(creator); err != nil {
+			return fieldError("creator_did", "Invalid creator_did: ", err)
+		}
+		return nil
+	}
+	prefix := "Invalid " + creator[:len("did:wba")] + ": "
+	if err == nil {
+		err = web.CheckPublic()
+	}
+	if err != nil {
+		return fieldError("creator_did", prefix, err)
+	}
+	if web.SameHost(r.host) {
+		// Whoever may write it could call themselves another agent's owner.
+		return &Error{Field: "creator_did", Code: "reserved", Message: prefix + "DIDs of this registry are given out by it",
+			Help: "leave creator_did out: the agent's own DID is then its creator"}
+	}
+	return nil
+}
+
+func checkList(field string, items []string, most int) ([]string, error) {
+	if len(items) > most {
+		return nil, &Error{Field: field, Code: "count", Message: fmt.Sprintf("Field '%s' has %d entries, at most %d", field, len(items), most),
+			Help: "keep the most important ones"}
+	}
+	out := make([]string, 0, len(items))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		text, err := checkText(at, item, maxItem, oneLine)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			return nil, &Error{Field: at, Code: "required", Message: fmt.Sprintf("Field '%s' is empty", at), Help: "remove the entry"}
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// checkLink checks an address that people will click on; "" is none.
+func checkLink(field, text string) (string, error) {
+	text, err := checkText(field, text, maxURL, oneLine)
+	if err != nil || text == "" {
+		return "", err
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return "", &Error{Field: field, Code: "url", Message: fmt.Sprintf("Field '%s' must be an absolute http or https URL without a user name", field),
+			Help: "example: https://example.com/docs"}
+	}
+	return text, nil
+}
+
+// checkHandle folds a handle to be claimed; "" gives the present one back.
+func checkHandle(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	handle, err := did.ClaimHandle(text)
+	if err != nil {
+		return "", fieldError("username", "Invalid username: ", err)
+	}
+	return handle, nil
+}

@@ -1,0 +1,68 @@
+package registry
+
+import "math"
+
+// A Score is the trust score of the AIR reference, 0 to 1000. It is computed
+// from what the agent says of itself and is kept for the clients that read it;
+// it is no evidence, and no list is sorted by it.
+type Score struct {
+	Total      int
+	Grade      string // "AAA" to "C"
+	Components Components
+}
+
+// Components are the parts of a [Score], each 0 to 1000.
+type Components struct {
+	Provenance       int `json:"provenance"`
+	Behavioral       int `json:"behavioral"`
+	Transparency     int `json:"transparency"`
+	Security         int `json:"security"`
+	PeerAttestations int `json:"peer_attestations"`
+}
+
+// TrustScore computes the score of an agent by the reference's formula. Weight
+// is the sum of the weights of its active attestations, 0 while it has none.
+func TrustScore(a Agent, weight int) Score {
+	c := Components{
+		Provenance:       min(600, 300+100*count(a.CreatorDID != "", a.CreatorName != "", a.CreatorType == "organization")),
+		Behavioral:       500,
+		Transparency:     min(650, 300+150*count(a.OpenSource)+100*count(a.CodeRepository != "", a.DocumentationURL != "")),
+		Security:         300 + min(300, 100*len(a.SecurityCertifications)),
+		PeerAttestations: min(1000, 300+int(math.Floor(18*math.Sqrt(float64(weight))+0.5))),
+	}
+	// In hundredths and rounded half up, so that no machine rounds differently.
+	hundredths := 25*c.Provenance + 25*c.Behavioral + 20*c.Transparency + 15*c.Security + 15*c.PeerAttestations
+	total := (hundredths + 50) / 100
+	return Score{Total: total, Grade: grade(total), Components: c}
+}
+
+func count(facts ...bool) int {
+	n := 0
+	for _, fact := range facts {
+		if fact {
+			n++
+		}
+	}
+	return n
+}
+
+func grade(total int) string {
+	for _, g := range []struct {
+		from int
+		name string
+	}{{950, "AAA"}, {850, "AA"}, {700, "A"}, {600, "BBB"}, {500, "BB"}, {400, "B"}} {
+		if total >= g.from {
+			return g.name
+		}
+	}
+	return "C"
+}
+
+// evidenceLabel is the reference's word for what a score rests on. Its words
+// for attested agents need attestations, which no agent has yet.
+func evidenceLabel(c Components) string {
+	if c.Provenance > 300 || c.Transparency > 300 || c.Security > 300 {
+		return "Self-declared"
+	}
+	return "Registered"
+}
