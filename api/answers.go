@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"gazetteer/crawler"
@@ -13,13 +14,24 @@ import (
 )
 
 // Answers computes what the routes and the pages show, from the views below it.
-// It keeps no state of its own.
+// It keeps no state of its own, so any number of requests may use it at once.
 type Answers struct {
 	Store    store.Store
 	Index    Searcher
 	Registry *registry.Registry
 	Crawler  CrawlStatus // nil in a process that does not crawl
 }
+
+// Errors of Answers, for what is asked and not there. Test with errors.Is; an
+// agent that is not there is [registry.ErrNoAgent].
+var (
+	ErrNoService  = errors.New("no such service")
+	ErrNoDocument = errors.New("no such document")
+	ErrNoVerb     = errors.New("no operation bears this verb")
+	ErrNoName     = errors.New("nothing bears this name")
+	// ErrDamaged: stored bytes do not have the digest they are filed under.
+	ErrDamaged = errors.New("the stored bytes do not match their digest")
+)
 
 // Searcher is what Answers needs of the index.
 type Searcher interface {
@@ -78,6 +90,27 @@ type Version struct {
 	Seen   time.Time `json:"seen"`
 	Size   int       `json:"size"`
 	URL    string    `json:"url"`
+}
+
+// RawDocument is a document as its host sent it: the bytes, byte for byte.
+type RawDocument struct {
+	Kind   document.Kind
+	Host   string
+	Digest string
+	// MediaType as the host sent it, "" for a version that is not the current one.
+	MediaType string
+	URL       string
+	Seen      time.Time // when these bytes were first seen
+	Bytes     []byte
+}
+
+// VerbAnswer is a verb with the operations that bear it.
+type VerbAnswer struct {
+	index.VerbCount
+	Hits []index.Hit `json:"hits"`
+	// Total counts the operations, this page or not.
+	Total int    `json:"total"`
+	Seq   uint64 `json:"seq"`
 }
 
 // State is the crawl state of a host, for a person and for a program.

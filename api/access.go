@@ -1,0 +1,218 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// answerTime bounds the work for one answer. Streams lift it.
+const answerTime = 15 * time.Second
+
+// logged writes one line for each request: never its query, its body or a whole
+// address, since what somebody looks for is theirs. The route is the template,
+// so that a line cannot be filled with a stranger's text.
+func (a *API) logged(c *gin.Context) {
+	begun := time.Now()
+	defer func() {
+		route := c.FullPath()
+		if route == "" {
+			route = "none"
+		}
+		a.log.LogAttrs(context.WithoutCancel(c.Request.Context()), slog.LevelInfo, "request",
+			slog.String("method", methodWord(c.Request.Method)), slog.String("route", route),
+			slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
+			slog.Duration("took", time.Since(begun)), slog.String("client", neighbourhood(c)))
+	}()
+	c.Next()
+}
+
+// methodWord keeps methods of a stranger's invention out of the log.
+func methodWord(method string) string {
+	if slices.Contains(methods, method) {
+		return method
+	}
+	return "other"
+}
+
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
+}
+
+// address is the address of the client: that of the connection, unless a proxy
+// that the operator trusts says otherwise. It is not valid on the Unix socket.
+func address(c *gin.Context) netip.Addr {
+	a, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}
+
+// prefix is the address with only its first bits kept.
+func prefix(a netip.Addr, v4, v6 int) netip.Prefix {
+	bits := v6
+	if a.Is4() {
+		bits = v4
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// neighbourhood names a client in the log: /24 or /48.
+func neighbourhood(c *gin.Context) string {
+	if a := address(c); a.IsValid() {
+		return prefix(a, 24, 48).String()
+	}
+	return "local"
+}
+
+// bounded gives each answer a time limit, and refuses what only a proxy or a
+// smuggler sends: a request that names its server in the request line. The
+// headers that every answer carries are set here too; a page replaces those it
+// wants otherwise.
+func (a *API) bounded(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublic(c.Request.URL.Path) {
+		// Anyone's page may read what anyone may read, never with credentials.
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", "ETag, Link, Repr-Digest, Retry-After")
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h.Set("Cache-Control", "no-cache") // keep it, ask before using it
+	}
+	if c.Request.URL.IsAbs() {
+		h.Set("Connection", "close")
+		a.refuse(c, refuse(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
+		return
+	}
+	if c.FullPath() == crawlPath {
+		c.Next()
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), answerTime)
+	defer cancel()
+	original := c.Request
+	c.Request = original.WithContext(ctx)
+	c.Next()
+	// The layers above ask whether the client left, not whether we were slow.
+	c.Request = original
+}
+
+// isPublic reports whether a path belongs to the public API, not to the pages.
+func isPublic(path string) bool {
+	return strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+}
+
+// recovered turns a panic into a 500, and one line in the log that the answer's
+// instance leads to.
+func (a *API) recovered(c *gin.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		instance := newInstance()
+		a.log.Error("panic", "instance", instance, "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if r, ok := c.Writer.(*reply); ok && !r.streaming {
+			r.body.Reset()
+		}
+		r := refuse(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		r.problem.Instance = instance
+		a.write(c, r)
+	}()
+	c.Next()
+}
+
+// newInstance names one failure, in the answer and in the log.
+func newInstance() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// explained completes a refusal: a failure of ours is logged under the instance
+// that the answer names.
+func (a *API) explained(route string, err error) *refusal {
+	r := refusalFor(err)
+	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil {
+		r.problem.Instance = newInstance()
+		a.log.Error("failed to answer", "instance", r.problem.Instance, "route", route, "code", r.problem.Code, "error", r.cause)
+	}
+	return r
+}
+
+// refuse answers with what err calls for, outside of huma's routes.
+func (a *API) refuse(c *gin.Context, err error) {
+	a.write(c, a.explained(c.FullPath(), err))
+	c.Abort()
+}
+
+// write sends a refusal.
+func (a *API) write(c *gin.Context, r *refusal) {
+	h := c.Writer.Header()
+	for name, values := range r.GetHeaders() {
+		h[name] = values
+	}
+	h.Set("Content-Type", r.ContentType(""))
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic("a problem cannot be encoded: " + err.Error()) // it holds only strings and numbers
+	}
+	c.Writer.WriteHeader(r.problem.Status)
+	c.Writer.Write(append(body, '\n'))
+}
+
+// noRoute answers for addresses where nothing is.
+func (a *API) noRoute(c *gin.Context) {
+	if a.notFound != nil && !isPublic(c.Request.URL.Path) {
+		a.notFound(c)
+		return
+	}
+	a.refuse(c, refuse(noRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
+}
+
+// noMethod answers for methods that an address does not take. Gin has put those
+// it takes into Allow.
+func (a *API) noMethod(c *gin.Context) {
+	h := c.Writer.Header()
+	allowed := strings.Split(h.Get("Allow"), ", ")
+	allowed = append(allowed, http.MethodOptions)
+	slices.Sort(allowed)
+	h.Set("Allow", strings.Join(allowed, ", "))
+	if c.Request.Method != http.MethodOptions {
+		a.refuse(c, refuse(wrongMethod, "the address does not take the method "+methodWord(c.Request.Method), "it takes "+list(allowed)))
+		return
+	}
+	// A preflight learns only of reads: a page of another origin cannot write.
+	wanted := c.GetHeader("Access-Control-Request-Method")
+	if slices.Contains(allowed, http.MethodGet) && isPublic(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+		h.Set("Access-Control-Allow-Headers", "Accept, If-None-Match")
+		h.Set("Access-Control-Max-Age", "86400")
+		h.Add("Vary", "Access-Control-Request-Method")
+	}
+	c.Writer.WriteHeader(http.StatusNoContent)
+	c.Abort()
+}

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/crawler"
+	"gazetteer/protocol"
+	"gazetteer/store"
+)
+
+// maxCrawlBody bounds the list of hosts of one crawl, maxCrawlHosts their number.
+const (
+	maxCrawlBody  = 4 << 20
+	maxCrawlHosts = 20_000
+)
+
+// crawlPath is the one route whose answer may take any time.
+const crawlPath = "/admin/crawl"
+
+func isAdmin(path string) bool { return strings.HasPrefix(path, "/admin/") }
+
+// adminRoutes declares what only the owner of the data directory may ask. They
+// have an engine and an OpenAPI document of their own, so that no mistake of
+// wiring can show them to the public.
+func (a *API) adminRoutes() error {
+	h := a.huma(a.admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+	crawl := huma.Operation{
+		OperationID: "crawl", Method: http.MethodPost, Path: crawlPath,
+		Summary: "Add hosts and wait for their results, one line of JSON each",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
+			Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: schemaOf[crawler.Result](h)}},
+		}},
+	}
+	handle(a, h, crawl, a.crawlHosts)
+	describeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
+	handle(a, h, get("status", "/admin/status", "How the crawl, the store and the index stand"), a.status)
+	return a.finish(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
+}
+
+// CrawlBody documents the body of a crawl.
+type CrawlBody struct {
+	Hosts []string `json:"hosts" doc:"names of hosts, 1 to 20,000"`
+}
+
+type crawlInput struct{ body body }
+
+// Resolve reads the body (huma.Resolver).
+func (in *crawlInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, maxCrawlBody)
+	return nil
+}
+
+type streamOutput struct {
+	Body func(huma.Context)
+}
+
+func (a *API) crawlHosts(_ context.Context, in *crawlInput) (*streamOutput, error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	if a.crawl == nil {
+		return nil, refuse(unavailable, "this process does not crawl", "start it with crawling switched on").after(time.Minute)
+	}
+	hosts, err := readHosts(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	return &streamOutput{Body: func(ctx huma.Context) { a.streamCrawl(ctx, hosts) }}, nil
+}
+
+// readHosts reads the body of a crawl, strictly.
+func readHosts(text []byte) ([]string, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxCrawlBody, Depth: 4, Members: maxCrawlHosts})
+	if err != nil {
+		return nil, err
+	}
+	list := root.Member("hosts")
+	if list == nil || list.Kind != protocol.Array || len(list.Items) == 0 || len(root.Items) > 1 {
+		return nil, refuse(badField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
+			at(Where{Pointer: "/hosts"})
+	}
+	hosts := make([]string, len(list.Items))
+	for i, item := range list.Items {
+		at := Where{Pointer: item.Pointer, Line: item.Line, Column: item.Column}
+		if item.Kind != protocol.String {
+			return nil, refuse(badField, "the name of a host must be a string", `for example "example.com"`).at(at)
+		}
+		if hosts[i], err = crawler.CheckHost(item.Text); err != nil {
+			return nil, refusalFor(err).at(at)
+		}
+	}
+	return hosts, nil
+}
+
+// streamCrawl writes each result as it comes. It takes as long as the hosts
+// take, so the limits of an answer's time do not hold.
+func (a *API) streamCrawl(ctx huma.Context, hosts []string) {
+	c := humagin.Unwrap(ctx)
+	control := http.NewResponseController(c.Writer)
+	control.SetReadDeadline(time.Time{})
+	control.SetWriteDeadline(time.Time{})
+	c.Header("Content-Type", "application/x-ndjson")
+	c.Header("Cache-Control", "no-store")
+	c.Status(http.StatusOK)
+	c.Writer.Flush() // the client sees that its hosts were taken
+	encoder := json.NewEncoder(c.Writer)
+	work, cancel := context.WithCancel(ctx.Context())
+	defer cancel()
+	err := a.crawl(work, hosts, func(r crawler.Result) {
+		if err := encoder.Encode(r); err != nil {
+			cancel() // nobody reads any more
+			return
+		}
+		c.Writer.Flush()
+	})
+	if err != nil {
+		if !gone(work, err) {
+			a.log.Error("crawl for the socket ended early", "error", err)
+		}
+		// The answer has begun, so only a cut tells that it is not whole.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Status is how the server stands, for its operator.
+type Status struct {
+	Crawler crawler.Status `json:"crawler"`
+	Store   store.Cursor   `json:"store" doc:"the newest sequence of the store"`
+	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
+	Ready   bool           `json:"ready"`
+	PID     int            `json:"pid"`
+	Version string         `json:"version"`
+}
+
+func (a *API) status(context.Context, *struct{}) (*output[Status], error) {
+	s := Status{
+		Store: a.answers.Store.Head(), Index: a.answers.Index.Cursor(),
+		PID: os.Getpid(), Version: a.version,
+	}
+	s.Ready = a.ready.observe(s.Index, s.Store)
+	if a.answers.Crawler != nil {
+		s.Crawler = a.answers.Crawler.Status()
+	}
+	out := answer(s)
+	out.CacheControl = "no-store"
+	return out, nil
+}

@@ -1,0 +1,259 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+)
+
+// tagAgents marks the routes of the AIR registry. Their paths, shapes and error
+// words are those of the public reference, with members added, so that its
+// clients work unchanged.
+const tagAgents = "agents"
+
+// maxAgentBody is the largest body of a registration or an update. The longest
+// valid one has some 30 KB.
+const maxAgentBody = 64 << 10
+
+// bodyTime is how long a body may take to arrive.
+const bodyTime = 10 * time.Second
+
+func (a *API) agentRoutes(h huma.API) {
+	agents := func(op huma.Operation) huma.Operation {
+		op.Tags = []string{tagAgents}
+		return op
+	}
+	register := agents(huma.Operation{
+		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
+		Summary: "Register an agent; the answer shows its secret this once",
+	})
+	handle(a, h, register, a.register)
+	describeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
+	handle(a, h, agents(get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.agent)
+	update := agents(huma.Operation{
+		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
+		Summary: "Change an agent's record; needs its secret",
+	})
+	handle(a, h, update, a.update)
+	describeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
+	handle(a, h, agents(get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.didDocument)
+	handle(a, h, agents(get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.trustScore)
+}
+
+// describeBody adds a JSON body to the description of an operation. It is done
+// after huma has set the operation up, for huma must not read it: it would let
+// duplicate members and other spellings of a name pass.
+func describeBody[T any](h huma.API, op *huma.Operation) {
+	op.RequestBody = &huma.RequestBody{
+		Required: true,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](h)}},
+	}
+}
+
+// RegistrationBody documents the members of a registration.
+// [registry.ReadRegistration] reads it.
+type RegistrationBody struct {
+	Name                   string                     `json:"name" doc:"of the agent"`
+	PublicKey              string                     `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
+	CreatorDID             string                     `json:"creator_did,omitempty" doc:"who stands behind the agent; left out, the agent's own DID is minted"`
+	CreatorName            string                     `json:"creator_name,omitempty"`
+	CreatorType            string                     `json:"creator_type,omitempty"`
+	Description            string                     `json:"description,omitempty"`
+	Capabilities           []string                   `json:"capabilities,omitempty"`
+	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
+	OpenSource             bool                       `json:"open_source,omitempty"`
+	CodeRepository         string                     `json:"code_repository,omitempty"`
+	DocumentationURL       string                     `json:"documentation_url,omitempty"`
+	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+}
+
+// UpdateBody documents the members of an update: at least one of them.
+// [registry.ReadUpdate] reads it.
+type UpdateBody struct {
+	Username               *string                    `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
+	Description            string                     `json:"description,omitempty"`
+	Capabilities           []string                   `json:"capabilities,omitempty"`
+	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
+	OpenSource             bool                       `json:"open_source,omitempty"`
+	CodeRepository         string                     `json:"code_repository,omitempty"`
+	DocumentationURL       string                     `json:"documentation_url,omitempty"`
+	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+}
+
+// A body is the raw body of a request, read when huma resolves the input. Its
+// error waits there until the handler returns it.
+type body struct {
+	text   []byte
+	client netip.Addr
+	err    error
+}
+
+// read reads the body, at most limit bytes of JSON.
+func (b *body) read(ctx huma.Context, limit int64) {
+	c := humagin.Unwrap(ctx)
+	b.client = address(c)
+	b.text, b.err = readBody(c, limit)
+}
+
+func readBody(c *gin.Context, limit int64) ([]byte, error) {
+	r := c.Request
+	if err := checkMediaType(r.Header); err != nil {
+		closeAfter(c)
+		return nil, err
+	}
+	tooLarge := refuse(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "send less")
+	if r.ContentLength > limit {
+		closeAfter(c)
+		return nil, tooLarge
+	}
+	// The deadline of the connection is restored by the server for the next
+	// request.
+	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
+	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		closeAfter(c)
+		return nil, refuse(bodyTimeout, "the body did not arrive in time", "send it at once")
+	case err != nil:
+		closeAfter(c)
+		return nil, refuse(badBody, "the body was cut off or is not well formed", "send the whole body")
+	case int64(len(text)) > limit:
+		closeAfter(c)
+		return nil, tooLarge
+	}
+	return text, nil
+}
+
+// closeAfter ends the connection after the answer: the rest of the body is not
+// worth reading.
+func closeAfter(c *gin.Context) { c.Writer.Header().Set("Connection", "close") }
+
+// checkMediaType takes application/json and nothing compressed.
+func checkMediaType(h http.Header) error {
+	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset := parameters["charset"]
+	if err != nil || mediaType != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse(wrongMediaType, "the body must be JSON in UTF-8", "send it with the header Content-Type: application/json").
+			at(Where{Header: "Content-Type"})
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return refuse(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").at(Where{Header: "Content-Encoding"})
+	}
+	return nil
+}
+
+type registerInput struct{ body body }
+
+// Resolve reads the body (huma.Resolver).
+func (in *registerInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, maxAgentBody)
+	return nil
+}
+
+func (a *API) register(ctx context.Context, in *registerInput) (*output[registry.RegistrationView], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	registration, err := registry.ReadRegistration(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.budget.take(in.body.client); err != nil {
+		return nil, err
+	}
+	agent, secret, err := a.answers.Registry.Register(ctx, registration)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(a.answers.Registry.RegistrationView(agent, secret))
+	out.Status, out.CacheControl = http.StatusCreated, "no-store"
+	return out, nil
+}
+
+type agentInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+}
+
+func (a *API) agent(ctx context.Context, in *agentInput) (*output[registry.RecordView], error) {
+	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	return answer(a.answers.Registry.RecordView(agent)), nil
+}
+
+type updateInput struct {
+	agentInput
+	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered"`
+	body   body
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *updateInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, maxAgentBody)
+	return nil
+}
+
+func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.UpdateView], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	update, err := registry.ReadUpdate(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, in.Secret, update)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	out := answer(registry.NewUpdateView(agent, fields))
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+func (a *API) didDocument(ctx context.Context, in *agentInput) (*output[did.Document], error) {
+	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	if len(agent.PublicKey) == 0 {
+		return nil, asked(registry.ErrNoKey, in.AirID)
+	}
+	out := answer(a.answers.Registry.DIDDocument(agent))
+	// Senders keep a document for 50 to 70 seconds; no cache on the way may
+	// make that longer (A2A §4.5).
+	out.CacheControl = "public, max-age=50"
+	return out, nil
+}
+
+func (a *API) trustScore(ctx context.Context, in *agentInput) (*output[registry.TrustScoreView], error) {
+	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	return answer(a.answers.Registry.TrustScoreView(agent)), nil
+}
+
+// asked adds the AIR ID that was asked for to what is said of err, where the
+// reference has it.
+func asked(err error, airID string) error {
+	r := refusalFor(err)
+	if r.problem.Status == http.StatusNotFound {
+		r.problem.AirID = clean(airID, 60)
+	}
+	return r
+}

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/crawler"
+)
+
+// Options says what an API is made of. Only Answers is required.
+type Options struct {
+	Answers *Answers
+	Log     *slog.Logger // nil: silent
+	// CursorKey authenticates the cursors of lists. Keep it over restarts, so
+	// that a client in the middle of a list can go on; nil makes a new one.
+	CursorKey []byte
+	// Version is shown in the OpenAPI document and in the admin status.
+	Version string
+	// PublicURL is where clients reach this server, for the OpenAPI document.
+	PublicURL string
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is
+	// believed. None by default: anybody can send that header.
+	TrustedProxies []string
+	// Registrations is how many agents one client (an IPv4 address, an IPv6
+	// /64) may register in an hour, RegistrationsGlobal how many all together.
+	// 0 means 20 and 1,000; a negative number lifts the limit.
+	Registrations       int
+	RegistrationsGlobal int
+	// MaxLag is how many records the index may be behind the store while the
+	// server still counts as ready; 10,000 when 0.
+	MaxLag uint64
+	// Crawl adds hosts and yields the result of each, for the owner's socket.
+	// Nil in a process that does not crawl.
+	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result)) error
+	Now   func() time.Time // nil: time.Now
+}
+
+// API is the HTTP side of Gazetteer. Make one with [New].
+type API struct {
+	answers  *Answers
+	log      *slog.Logger
+	version  string
+	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result)) error
+	cursors  cursors
+	budget   *budget
+	ready    *readiness
+	notFound gin.HandlerFunc // set before serving
+
+	public *gin.Engine
+	admin  *gin.Engine
+}
+
+// New returns an API. It starts nothing: [Server] makes the server for its
+// handlers.
+func New(o Options) (*API, error) {
+	if o.Answers == nil {
+		return nil, errors.New("api: Options.Answers is missing")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.CursorKey) == 0 {
+		o.CursorKey = make([]byte, 32)
+		rand.Read(o.CursorKey) // never fails
+	}
+	if len(o.CursorKey) < 16 {
+		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
+	}
+	orDefault := func(n, d int) int {
+		if n == 0 {
+			return d
+		}
+		return n
+	}
+	budget, err := newBudget(orDefault(o.Registrations, 20), orDefault(o.RegistrationsGlobal, 1000), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxLag == 0 {
+		o.MaxLag = 10_000
+	}
+	a := &API{
+		answers: o.Answers, log: o.Log, version: o.Version, crawl: o.Crawl,
+		cursors: cursors{key: o.CursorKey, now: o.Now},
+		budget:  budget,
+		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
+	}
+	if a.public, err = a.engine(o.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if a.admin, err = a.engine(nil); err != nil {
+		return nil, err
+	}
+	if err := a.publicRoutes(o.PublicURL); err != nil {
+		return nil, err
+	}
+	return a, a.adminRoutes()
+}
+
+// engine returns a gin engine with its defaults made strict: 405 is told from
+// 404, nothing is redirected, no proxy is believed unless named.
+func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	if err := e.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
+	}
+	e.Use(a.logged, buffered, a.bounded, a.recovered)
+	e.NoRoute(a.noRoute)
+	e.NoMethod(a.noMethod)
+	return e, nil
+}
+
+// Engine returns the engine of the public routes, for pages to be added to
+// before it serves. They get the API's limits, log, tags and compression.
+func (a *API) Engine() *gin.Engine { return a.public }
+
+// SetNotFound sets the page for addresses outside the API where nothing is.
+// Call it before serving.
+func (a *API) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
+
+// Handler answers the public.
+func (a *API) Handler() http.Handler { return a.public }
+
+// AdminHandler answers the owner of the data directory: what the public gets,
+// and the routes below /admin. It must be reachable by nobody else, so serve it
+// on a Unix socket of mode 0600.
+func (a *API) AdminHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAdmin(r.URL.Path) {
+			a.admin.ServeHTTP(w, r)
+			return
+		}
+		a.public.ServeHTTP(w, r)
+	})
+}

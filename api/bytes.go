@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+// Document returns the bytes that host sent as its document of that kind: the
+// current ones when digest is "", else the stored version of that digest. Only
+// versions of this host and kind are found, and bytes that do not have their
+// digest any more are never handed out: the error is [ErrDamaged] then, and
+// [ErrNoDocument] when there is no such document.
+func (a *Answers) Document(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
+	host, err := crawler.CheckHost(host)
+	if err != nil {
+		return RawDocument{}, err
+	}
+	raw, err := a.current(ctx, host, kind)
+	if err != nil {
+		return RawDocument{}, err
+	}
+	if digest == "" && raw.Digest == "" {
+		return RawDocument{}, fmt.Errorf("%w: %s has no current %s", ErrNoDocument, host, kind)
+	}
+	if digest != "" && digest != raw.Digest {
+		if raw, err = a.version(ctx, host, kind, digest); err != nil {
+			return RawDocument{}, err
+		}
+	}
+	blob, err := a.Store.Get(ctx, store.BlobKey(raw.Digest))
+	if err != nil {
+		return RawDocument{}, fmt.Errorf("read the bytes of %s of %s: %w", kind, host, notThere(err))
+	}
+	if sum := sha256.Sum256(blob.Value); raw.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
+		return RawDocument{}, fmt.Errorf("%w: %s of %s is filed under %s", ErrDamaged, kind, host, raw.Digest)
+	}
+	raw.Bytes = blob.Value
+	return raw, nil
+}
+
+// notThere turns "not found" into damage: a document names bytes that must be
+// in the store.
+func notThere(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: they are gone", ErrDamaged)
+	}
+	return err
+}
+
+// current describes the current document, the zero value when there is none.
+func (a *Answers) current(ctx context.Context, host string, kind document.Kind) (RawDocument, error) {
+	record, err := a.Store.Get(ctx, store.DocumentKey(host, string(kind)))
+	if errors.Is(err, store.ErrNotFound) {
+		return RawDocument{}, nil
+	}
+	if err != nil {
+		return RawDocument{}, fmt.Errorf("read %s of %s: %w", kind, host, err)
+	}
+	d, err := decode[document.Document](record)
+	if err != nil {
+		return RawDocument{}, err
+	}
+	return RawDocument{Kind: kind, Host: host, Digest: d.Digest, MediaType: d.MediaType, URL: d.URL, Seen: d.ChangedAt}, nil
+}
+
+// version describes the stored version with that digest.
+func (a *Answers) version(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
+	for record, err := range a.Store.List(ctx, store.VersionsOf(host, string(kind)), "") {
+		if err != nil {
+			return RawDocument{}, fmt.Errorf("list the versions of %s of %s: %w", kind, host, err)
+		}
+		v, err := decode[Version](record)
+		if err != nil {
+			return RawDocument{}, err
+		}
+		if v.Digest == digest {
+			return RawDocument{Kind: kind, Host: host, Digest: digest, URL: v.URL, Seen: v.Seen}, nil
+		}
+	}
+	return RawDocument{}, fmt.Errorf("%w: %s of %s never was %s", ErrNoDocument, kind, host, digest)
+}
+
+// history lists the stored versions of a host's document, and [ErrNoDocument]
+// when there never was one.
+func (a *Answers) history(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
+	host, err := crawler.CheckHost(host)
+	if err != nil {
+		return "", nil, err
+	}
+	versions, err := a.Versions(ctx, host, kind)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(versions) == 0 {
+		return "", nil, fmt.Errorf("%w: %s never had %s", ErrNoDocument, host, kind)
+	}
+	return host, versions, nil
+}

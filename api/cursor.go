@@ -1,0 +1,96 @@
+package api
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"time"
+
+	"gazetteer/store"
+)
+
+// A cursor is where the next page begins, handed to the client as opaque text:
+// base64url of a 16-byte HMAC-SHA256 and what it authenticates. The MAC also
+// covers the route and the parameters of the request, which are not in the
+// text, so a cursor opens only the list it was made for.
+type cursor struct {
+	Log   store.Cursor `json:"log"` // of the answer that handed it out
+	Until int64        `json:"until"`
+	// Offset is for lists by rank, After for lists by key.
+	Offset int    `json:"offset,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+const (
+	cursorLife = 24 * time.Hour
+	cursorMAC  = 16
+	// maxCursor bounds the text of a cursor: a key of 512 bytes and the rest.
+	maxCursor = 1200
+)
+
+// cursors makes and reads cursors.
+type cursors struct {
+	key []byte
+	now func() time.Time
+}
+
+// bindings are the parameters of a list without those that may differ from page
+// to page.
+func bindings(query url.Values) string {
+	bound := url.Values{}
+	for name, values := range query {
+		if name != "cursor" && name != "limit" {
+			bound[name] = values
+		}
+	}
+	return bound.Encode()
+}
+
+// write returns the text of c for the list at route with that query.
+func (k cursors) write(c cursor, route string, query url.Values) string {
+	c.Until = k.now().Add(cursorLife).Unix()
+	payload, err := json.Marshal(c)
+	if err != nil {
+		panic("a cursor cannot be encoded: " + err.Error()) // it holds only strings and numbers
+	}
+	return base64.RawURLEncoding.EncodeToString(append(k.mac(payload, route, query), payload...))
+}
+
+// read returns the cursor in text. It refuses one that we did not make for this
+// list (400), and one that is older than a day or belongs to another log (410):
+// never is a cursor an empty page.
+func (k cursors) read(text, route string, query url.Values, head store.Cursor) (cursor, error) {
+	at := Where{Parameter: "cursor"}
+	bad := refuse(badCursor, "the cursor was altered, or made for another request or by another server",
+		"use the cursor of an answer unchanged, with the same path and parameters; leave it out to begin again").at(at)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC {
+		return cursor{}, bad
+	}
+	mac, payload := raw[:cursorMAC], raw[cursorMAC:]
+	if !hmac.Equal(mac, k.mac(payload, route, query)) {
+		return cursor{}, bad
+	}
+	var c cursor
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return cursor{}, bad
+	}
+	if c.Log.Store != head.Store || c.Log.Incarnation != head.Incarnation {
+		return cursor{}, refuse(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").at(at)
+	}
+	if k.now().Unix() > c.Until {
+		return cursor{}, refuse(cursorGone, "the cursor has expired; they last a day", "begin again without a cursor").at(at)
+	}
+	return c, nil
+}
+
+// mac authenticates payload for one list. The parts are joined by NUL, which
+// neither a route nor an encoded query can hold.
+func (k cursors) mac(payload []byte, route string, query url.Values) []byte {
+	m := hmac.New(sha256.New, k.key)
+	m.Write(bytes.Join([][]byte{[]byte("cursor 1"), []byte(route), []byte(bindings(query)), payload}, []byte{0}))
+	return m.Sum(nil)[:cursorMAC]
+}

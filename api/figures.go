@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/store"
+)
+
+// Figures say how much there is.
+type Figures struct {
+	Services   int       `json:"services"` // hosts with a current document of their own
+	Operations int       `json:"operations"`
+	Verbs      int       `json:"verbs"`
+	Visited    time.Time `json:"visited,omitzero"` // when the last visit to any host ended
+}
+
+// Figures counts services, operations and verbs. It reads the state of every
+// host, so who shows the figures often keeps them for a while.
+func (a *Answers) Figures(ctx context.Context) (Figures, error) {
+	verbs, err := a.Index.Verbs(ctx)
+	if err != nil {
+		return Figures{}, err
+	}
+	f := Figures{Verbs: len(verbs)}
+	for _, v := range verbs {
+		f.Operations += v.Operations
+	}
+	for record, err := range a.Store.List(ctx, store.HostPrefix, "") {
+		if err != nil {
+			return Figures{}, fmt.Errorf("count the hosts: %w", err)
+		}
+		h, err := decode[crawler.Host](record)
+		if err != nil {
+			return Figures{}, err
+		}
+		if h.Listed() {
+			f.Services++
+		}
+		if h.Visited.After(f.Visited) {
+			f.Visited = h.Visited
+		}
+	}
+	return f, nil
+}

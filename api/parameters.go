@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// maxLimit is the most entries on one page of any list.
+const maxLimit = 100
+
+// maxParameter bounds the value of any parameter, in bytes.
+const maxParameter = 2048
+
+// queryOf returns the parsed query of the request that ctx belongs to.
+func queryOf(ctx context.Context) url.Values {
+	query, _ := ctx.Value(queryKey{}).(url.Values)
+	return query
+}
+
+type queryKey struct{}
+
+// strict is the huma middleware that judges parameters by the schemas of the
+// operation, before huma reads them. Huma by itself ignores unknown query
+// parameters and all but the first of repeated ones, and answers 422 in a shape
+// of its own; a filter that was misspelled must not give a wider answer.
+func (a *API) strict(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
+	query, err := checker{schemas}.parameters(ctx)
+	if err != nil {
+		r := a.explained(ctx.Operation().Path, err)
+		r.plain = forAgents(ctx.Operation())
+		writeRefusal(ctx, r)
+		return
+	}
+	next(huma.WithValue(ctx, queryKey{}, query))
+}
+
+// writeRefusal sends r through huma's context.
+func writeRefusal(ctx huma.Context, r *refusal) {
+	for name, values := range r.GetHeaders() {
+		ctx.SetHeader(name, values[0])
+	}
+	ctx.SetHeader("Content-Type", r.ContentType(""))
+	ctx.SetStatus(r.problem.Status)
+	huma.DefaultJSONFormat.Marshal(ctx.BodyWriter(), r) // into our buffer, which takes everything
+}
+
+// A checker judges parameters by their schemas.
+type checker struct{ schemas huma.Registry }
+
+func (k checker) parameters(ctx huma.Context) (url.Values, error) {
+	u := ctx.URL()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, refuse(badParameter, "the query of the address is not well formed", `separate parameters by "&" and write special characters as %XX`)
+	}
+	op := ctx.Operation()
+	known := map[string]*huma.Param{}
+	var names []string
+	for _, p := range op.Parameters {
+		switch p.In {
+		case "query":
+			known[p.Name] = p
+			names = append(names, p.Name)
+		case "path":
+			if err := k.value(p, p.Schema, ctx.Param(p.Name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, values := range query {
+		p := known[name]
+		if p == nil {
+			return nil, refuse(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+list(names)).
+				at(Where{Parameter: clean(name, 60)})
+		}
+		if err := k.values(p, values); err != nil {
+			return nil, err
+		}
+	}
+	return query, nil
+}
+
+// values judges the values of one query parameter.
+func (k checker) values(p *huma.Param, values []string) error {
+	if p.Schema.Type != huma.TypeArray {
+		if len(values) > 1 {
+			return refuse(repeated, p.Name+" is given more than once", "give it once").at(Where{Parameter: p.Name})
+		}
+		return k.value(p, p.Schema, values[0])
+	}
+	if most := p.Schema.MaxItems; most != nil && len(values) > *most {
+		return refuse(badParameter, fmt.Sprintf("%s is given %d times", p.Name, len(values)), fmt.Sprintf("give it at most %d times", *most)).
+			at(Where{Parameter: p.Name})
+	}
+	for _, v := range values {
+		if err := k.value(p, p.Schema.Items, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value judges one value by its schema.
+func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
+	bad := func(message string) error {
+		return refuse(badParameter, p.Name+": "+message, p.Name+" is "+p.Description).at(Where{Parameter: p.Name})
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
+		return bad("it holds bytes that are not UTF-8 text, or control characters")
+	}
+	if len(text) > maxParameter {
+		return bad("it is too long")
+	}
+	var value any = text
+	switch schema.Type {
+	case huma.TypeInteger:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return bad("expected a whole number")
+		}
+		value = n
+	case huma.TypeBoolean:
+		if text != "true" && text != "false" {
+			return bad("expected true or false")
+		}
+		value = text == "true"
+	}
+	var result huma.ValidateResult
+	huma.Validate(k.schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &result)
+	if len(result.Errors) == 0 {
+		return nil
+	}
+	if detail, ok := result.Errors[0].(*huma.ErrorDetail); ok {
+		return bad(detail.Message)
+	}
+	return bad("it is not possible")
+}
+
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
+
+// clean shortens what a stranger sent and drops what is not text.
+func clean(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most])
+	}
+	return text
+}

@@ -1,0 +1,365 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/index"
+	"gazetteer/protocol"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// A Problem is the body of every refusal and failure: an RFC 9457 problem
+// document that also carries the members which other conventions read. It says
+// what is wrong, by which rule, where, and how to mend it; it never holds a
+// path, a package, a stack or a text of the store.
+type Problem struct {
+	// Type is where the problem is described: /openapi.json#/x-problems/{code}.
+	Type   string `json:"type" doc:"where this sort of problem is described"`
+	Title  string `json:"title" doc:"the sort of problem, the same each time"`
+	Status int    `json:"status" doc:"the HTTP status of this answer"`
+	Detail string `json:"detail" doc:"what is wrong this time"`
+	// Instance is a URN that the server's log repeats; only with our own failures.
+	Instance string `json:"instance,omitempty" doc:"the name of this occurrence in the server's log"`
+	// Code names the sort of problem for ever.
+	Code string `json:"code" doc:"the sort of problem, stable, for programs"`
+	// Rule is the code of the rule that was broken, Section its place in the draft.
+	Rule    string `json:"rule,omitempty" doc:"the rule that was broken"`
+	Section string `json:"section,omitempty" doc:"the place in the draft or RFC"`
+	Where   *Where `json:"where,omitempty" doc:"where in the request"`
+	Help    string `json:"help,omitempty" doc:"how to mend it"`
+	// AirID, Username and Hint stand where the AIR reference has them.
+	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
+	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
+	Hint     string `json:"hint,omitempty" doc:"the help again, for clients of the AIR reference"`
+	// Retry is after how many seconds it may be tried again.
+	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
+
+	// What other conventions read: the AIR reference, ARD.
+	Error     string `json:"error" doc:"the detail again, for clients of the AIR reference"`
+	ErrorCode string `json:"errorCode" doc:"the code of the ARD convention"`
+	Message   string `json:"message" doc:"the detail again, for clients of the ARD convention"`
+}
+
+// Where is a place in a request: a parameter, or a place in its body.
+type Where struct {
+	Parameter string `json:"parameter,omitempty"`
+	Header    string `json:"header,omitempty"`
+	// Pointer is the JSON Pointer of the offending node of the body, "" also
+	// for the whole of it.
+	Pointer string `json:"pointer,omitempty"`
+	// Line and Column count from 1. In a query there is only a column.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// A sort is a row of the table of problems.
+type sort struct {
+	Code   string `json:"code"`
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+}
+
+// The sorts of problems. A code is never used again for something else.
+var (
+	badRequest       = sort{"bad-request", 400, "The request cannot be understood"}
+	badQuery         = sort{"bad-query", 400, "The search query cannot be read"}
+	unknownParameter = sort{"unknown-parameter", 400, "There is no such parameter"}
+	repeated         = sort{"repeated-parameter", 400, "The parameter is given more than once"}
+	badParameter     = sort{"bad-parameter", 400, "The parameter has an impossible value"}
+	badHost          = sort{"bad-host", 400, "This is not the name of a public host"}
+	badCursor        = sort{"bad-cursor", 400, "The cursor is not one of ours for this request"}
+	badBody          = sort{"bad-body", 400, "The body cannot be read"}
+	badField         = sort{"bad-field", 400, "A member of the body has an impossible value"}
+	unauthorized     = sort{"unauthorized", 401, "The request does not prove who sends it"}
+	noRoute          = sort{"not-found", 404, "There is nothing at this address"}
+	noService        = sort{"no-service", 404, "The host is not known"}
+	noDocument       = sort{"no-document", 404, "The document is not known"}
+	noVerb           = sort{"no-verb", 404, "No operation bears this verb"}
+	noName           = sort{"no-name", 404, "Nothing bears this name"}
+	noAgent          = sort{"no-agent", 404, "The agent is not known"}
+	noKey            = sort{"no-key", 404, "The agent has no public key"}
+	wrongMethod      = sort{"method-not-allowed", 405, "The address does not take this method"}
+	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
+	conflict         = sort{"conflict", 409, "Somebody else was first"}
+	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
+	bodyTooLarge     = sort{"body-too-large", 413, "The body is too large"}
+	wrongMediaType   = sort{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
+	rateLimited      = sort{"rate-limited", 429, "Too many requests"}
+	internal         = sort{"internal", 500, "We failed"}
+	damaged          = sort{"damaged", 500, "The stored bytes are damaged"}
+	notReady         = sort{"not-ready", 503, "Not ready yet"}
+	unavailable      = sort{"unavailable", 503, "Not possible at the moment"}
+)
+
+// sorts is the whole table, for the OpenAPI document.
+func sorts() map[string]sort {
+	table := map[string]sort{}
+	for _, s := range []sort{
+		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
+		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, wrongMethod, bodyTimeout, conflict,
+		cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
+	} {
+		table[s.Code] = s
+	}
+	return table
+}
+
+// A refusal is a problem on its way to the client.
+type refusal struct {
+	problem Problem
+	plain   bool          // for clients of the AIR reference: application/json
+	retry   time.Duration // for Retry-After; 0 is none
+	cause   error         // for our log only
+}
+
+// refuse returns a refusal of that sort, saying what is wrong this time and how
+// to mend it.
+func refuse(s sort, detail, help string) *refusal {
+	return &refusal{problem: Problem{
+		Type: "/openapi.json#/x-problems/" + s.Code, Title: s.Title, Status: s.Status, Code: s.Code,
+		Detail: detail, Help: help,
+		Error: detail, Message: detail, ErrorCode: ardCode(s.Status),
+	}}
+}
+
+func (r *refusal) Error() string { return r.problem.Code + ": " + r.problem.Detail }
+
+// GetStatus, GetHeaders, ContentType and MarshalJSON are what huma asks of an
+// error that it shall send as it is.
+func (r *refusal) GetStatus() int { return r.problem.Status }
+
+// GetHeaders returns what belongs to the refusal beside its body.
+func (r *refusal) GetHeaders() http.Header {
+	h := http.Header{"Cache-Control": {"no-store"}}
+	if r.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(seconds(r.retry)))
+	}
+	if r.problem.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `AgentSecret realm="agents"`)
+	}
+	return h
+}
+
+// ContentType returns the media type of the body. The reference's clients look
+// for plain JSON, so the routes they use answer with that.
+func (r *refusal) ContentType(string) string {
+	if r.plain {
+		return "application/json"
+	}
+	return "application/problem+json"
+}
+
+// MarshalJSON writes the problem. The standard encoder replaces invalid UTF-8,
+// so what a client sent cannot break the answer about it.
+func (r *refusal) MarshalJSON() ([]byte, error) { return json.Marshal(r.problem) }
+
+// Unwrap makes the cause visible to errors.Is.
+func (r *refusal) Unwrap() error { return r.cause }
+
+// at adds the place.
+func (r *refusal) at(w Where) *refusal {
+	r.problem.Where = &w
+	return r
+}
+
+// under adds the rule and its section.
+func (r *refusal) under(rule, section string) *refusal {
+	r.problem.Rule, r.problem.Section = rule, section
+	return r
+}
+
+// after asks to try again no sooner than d.
+func (r *refusal) after(d time.Duration) *refusal {
+	r.retry = max(d, time.Second)
+	r.problem.Retry = seconds(r.retry)
+	return r
+}
+
+// because keeps the error behind the refusal for our log.
+func (r *refusal) because(err error) *refusal {
+	r.cause = err
+	return r
+}
+
+// seconds rounds up: who waits that long finds the door open.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// ardCode is the code of the ARD convention for a status.
+func ardCode(status int) string {
+	switch {
+	case status == 401:
+		return "UNAUTHENTICATED"
+	case status == 404, status == 410:
+		return "NOT_FOUND"
+	case status == 429:
+		return "RATE_LIMIT_EXCEEDED"
+	case status >= 500:
+		return "INTERNAL_ERROR"
+	default:
+		return "INVALID_ARGUMENT"
+	}
+}
+
+// refusalFor turns any error of the packages below into what the client is told
+// about it. It is the error table of the whole API.
+func refusalFor(err error) *refusal {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
+	}
+	if r := refusalForCaller(err); r != nil {
+		return r.because(err)
+	}
+	return refusalForUs(err).because(err)
+}
+
+// refusalForCaller covers what the caller can mend; nil for the rest.
+func refusalForCaller(err error) *refusal {
+	if e, ok := errors.AsType[*index.QueryError](err); ok {
+		return refuse(badQuery, e.Message, e.Help).at(Where{Parameter: "q", Column: e.Offset + 1})
+	}
+	if e, ok := errors.AsType[*crawler.HostError](err); ok {
+		return refuse(badHost, "the host name cannot be used: "+e.Problem, e.Help).at(Where{Parameter: "host"})
+	}
+	if e, ok := errors.AsType[*protocol.SyntaxError](err); ok {
+		return refuse(badBody, "the body is not valid JSON: "+e.Message, "send one JSON object in UTF-8, with each member once").
+			under(e.Problem.String(), "RFC 8259").
+			at(Where{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
+	}
+	if r := refusalForAgent(err); r != nil {
+		return r
+	}
+	if e, ok := errors.AsType[*did.Error](err); ok {
+		return refuse(badParameter, e.Message, e.Help).under(e.Code, "")
+	}
+	switch {
+	case errors.Is(err, ErrNoService):
+		return refuse(noService, "nothing is known of this host", "see /api/v1/services for those that are known")
+	case errors.Is(err, ErrNoDocument):
+		return refuse(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
+	case errors.Is(err, ErrNoVerb):
+		return refuse(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
+	case errors.Is(err, ErrNoName):
+		return refuse(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
+	case errors.Is(err, store.ErrConflict):
+		return refuse(conflict, "the record was changed meanwhile", "read it again and repeat the change")
+	default:
+		return nil
+	}
+}
+
+// refusalForAgent covers the registry: our sorts, the reference's words.
+func refusalForAgent(err error) *refusal {
+	view, ok := registry.NewErrorView(err, "")
+	if !ok {
+		return nil
+	}
+	r := refuse(agentSort(err), view.Error, agentHelp(err))
+	r.problem.Username = view.Username
+	if view.Hint != "" {
+		r.problem.Hint, r.problem.Help = view.Hint, view.Hint
+	}
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		r.problem.Rule = e.Code
+		if e.Field != "" && r.problem.Status == badField.Status {
+			r.at(Where{Pointer: fieldPointer(e.Field)})
+		}
+	}
+	return r
+}
+
+// agentSort tells which sort of problem an error of the registry is.
+func agentSort(err error) sort {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		switch {
+		case e.Code == protocol.TooLarge.String() && e.Field == "":
+			return bodyTooLarge
+		case e.Field == "":
+			return badBody
+		case e.Field == "air_id": // a path that can lead to no agent
+			return noAgent
+		case e.Field == "id":
+			return badParameter
+		default:
+			return badField
+		}
+	}
+	switch {
+	case errors.Is(err, registry.ErrHandleTaken):
+		return conflict
+	case errors.Is(err, registry.ErrNoAgent):
+		return noAgent
+	case errors.Is(err, registry.ErrNoKey):
+		return noKey
+	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
+		return unauthorized
+	default:
+		return badField // registry.ErrNothingToUpdate
+	}
+}
+
+// agentHelp says how to mend an error of the registry.
+func agentHelp(err error) string {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return e.Help
+	}
+	switch {
+	case errors.Is(err, registry.ErrHandleTaken):
+		return "choose another username"
+	case errors.Is(err, registry.ErrNoAgent):
+		return "check the id for mistyped characters; it may also belong to another registry"
+	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
+		return "send the agent_secret that the registration answered, in the header X-Agent-Secret"
+	default:
+		return "name at least one member that changes"
+	}
+}
+
+// fieldPointer turns "service_endpoints[0].type" into a JSON Pointer.
+func fieldPointer(field string) string {
+	return "/" + strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
+}
+
+// refusalForUs covers what is wrong on our side. What it was stands in our log.
+func refusalForUs(err error) *refusal {
+	switch {
+	case errors.Is(err, store.ErrFull):
+		return refuse(unavailable, "there is no room for new data at the moment", "try again later; reading still works").after(5 * time.Minute)
+	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
+		return refuse(unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").after(time.Minute)
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(unavailable, "the answer took too long", "try again later").after(10 * time.Second)
+	case errors.Is(err, ErrDamaged), errors.Is(err, store.ErrCorrupt):
+		return refuse(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
+	default:
+		return refuse(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+	}
+}
+
+// gone reports whether the client has given up, so that nobody reads an answer.
+func gone(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled)
+}
+
+// list joins words for a sentence: `a, b and c`.
+func list(words []string) string {
+	words = slices.Clone(words)
+	slices.Sort(words)
+	switch n := len(words); n {
+	case 0:
+		return "none"
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzip"
+)
+
+// minGzip is the smallest body worth compressing: below it the headers weigh more.
+const minGzip = 1024
+
+// A reply holds back what a handler writes until it is done, so that the answer
+// can get its tag, become a 304, be compressed, or be replaced by a problem.
+// Answers are bounded by the limits of their routes; what is not, flushes, and
+// from then on goes straight through.
+type reply struct {
+	gin.ResponseWriter
+	status    int
+	body      bytes.Buffer
+	streaming bool
+}
+
+func (r *reply) WriteHeader(status int) { r.status = status }
+func (r *reply) WriteHeaderNow()        {}
+func (r *reply) Status() int            { return r.status }
+func (r *reply) Size() int              { return r.body.Len() }
+func (r *reply) Written() bool          { return r.streaming || r.body.Len() > 0 }
+
+func (r *reply) Write(p []byte) (int, error) {
+	if r.streaming {
+		return r.ResponseWriter.Write(p)
+	}
+	return r.body.Write(p)
+}
+
+func (r *reply) WriteString(s string) (int, error) {
+	if r.streaming {
+		return r.ResponseWriter.WriteString(s)
+	}
+	return r.body.WriteString(s)
+}
+
+// Flush sends what is there. The answer is a stream from now on.
+func (r *reply) Flush() {
+	if !r.streaming {
+		r.streaming = true
+		r.ResponseWriter.WriteHeader(r.status)
+		r.ResponseWriter.WriteHeaderNow()
+		r.ResponseWriter.Write(r.body.Bytes()) // a client that left is noticed by the next write
+		r.body.Reset()
+	}
+	r.ResponseWriter.Flush()
+}
+
+// Unwrap lets http.ResponseController find the connection's deadlines.
+func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// discard forgets what the handler wrote, headers included.
+func (r *reply) discard() {
+	r.body.Reset()
+	clear(r.Header())
+}
+
+var replies = sync.Pool{New: func() any { return new(reply) }}
+
+// maxPooled is the largest buffer kept for the next answer.
+const maxPooled = 256 << 10
+
+// buffered is the middleware that answers through a [reply].
+func buffered(c *gin.Context) {
+	r := replies.Get().(*reply)
+	r.ResponseWriter, r.status, r.streaming = c.Writer, c.Writer.Status(), false
+	original := c.Writer
+	c.Writer = r
+	defer func() {
+		c.Writer = original
+		r.ResponseWriter = nil
+		if r.body.Cap() <= maxPooled {
+			r.body.Reset()
+			replies.Put(r)
+		}
+	}()
+	// Handlers know only GET: HEAD is the same answer without its body.
+	method := c.Request.Method
+	if method == http.MethodHead {
+		c.Request.Method = http.MethodGet
+	}
+	c.Next()
+	c.Request.Method = method
+	if r.streaming {
+		return
+	}
+	if c.Request.Context().Err() == context.Canceled {
+		// The client left: nobody reads an answer.
+		original.WriteHeader(statusGone)
+		return
+	}
+	r.send(c.Request)
+}
+
+// statusGone stands in the access log for a client that left. It is never sent.
+const statusGone = 499
+
+// send writes what was held back.
+func (r *reply) send(request *http.Request) {
+	w, h, body := r.ResponseWriter, r.Header(), r.body.Bytes()
+	if len(request.TransferEncoding) > 0 {
+		// RFC 9112 §6.3: a request with both lengths may be two in disguise.
+		// Go has dropped the Content-Length by now, so no chunked request
+		// keeps its connection.
+		h.Set("Connection", "close")
+	}
+	read := request.Method == http.MethodGet || request.Method == http.MethodHead
+	if read && (r.status == http.StatusOK || r.status == http.StatusMultipleChoices) {
+		body = r.represent(request, body)
+		if r.status == http.StatusOK && tagListed(request.Header["If-None-Match"], h.Get("ETag")) {
+			h.Del("Content-Type")
+			h.Del("Content-Length")
+			h.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			w.WriteHeaderNow()
+			return
+		}
+	}
+	if r.status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(r.status)
+	w.WriteHeaderNow()
+	if request.Method != http.MethodHead {
+		w.Write(body) // a client that left needs no answer
+	}
+}
+
+// represent chooses between the plain and the compressed form of body and tags
+// it. Each form has a tag of its own: a strong tag names bytes (RFC 9110 §8.8.1).
+func (r *reply) represent(request *http.Request, body []byte) []byte {
+	h := r.Header()
+	sum := sha256.Sum256(body)
+	tag := hex.EncodeToString(sum[:16])
+	if len(body) >= minGzip && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(request.Header["Accept-Encoding"]) {
+			h.Set("Content-Encoding", "gzip")
+			h.Set("ETag", `"`+tag+`-gzip"`)
+			return compressed(body)
+		}
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	return body
+}
+
+var gzips = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
+	if err != nil {
+		panic("gzip: " + err.Error()) // the level is a constant
+	}
+	return w
+}}
+
+// compressed returns body in gzip.
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(body)/4 + 64)
+	w := gzips.Get().(*gzip.Writer)
+	defer gzips.Put(w)
+	w.Reset(&b)
+	w.Write(body) // a buffer takes everything
+	w.Close()
+	return b.Bytes()
+}
+
+// acceptsGzip reads Accept-Encoding (RFC 9110 §12.5.3): gzip by name or by "*",
+// unless its weight is 0.
+func acceptsGzip(header []string) bool {
+	accepted := false
+	for _, line := range header {
+		for item := range strings.SplitSeq(line, ",") {
+			coding, parameters, _ := strings.Cut(item, ";")
+			coding = strings.ToLower(strings.TrimSpace(coding))
+			if coding != "gzip" && coding != "*" {
+				continue
+			}
+			accepted = !zeroWeight(parameters)
+			if coding == "gzip" {
+				return accepted // the name outweighs "*"
+			}
+		}
+	}
+	return accepted
+}
+
+func zeroWeight(parameters string) bool {
+	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
+	if !found || strings.TrimSpace(strings.ToLower(name)) != "q" {
+		return false
+	}
+	weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	return err != nil || weight <= 0
+}
+
+// tagListed reports whether If-None-Match names tag. The comparison is weak, as
+// RFC 9110 §13.1.2 asks.
+func tagListed(header []string, tag string) bool {
+	for _, line := range header {
+		for item := range strings.SplitSeq(line, ",") {
+			item = strings.TrimSpace(item)
+			if item == "*" || strings.TrimPrefix(item, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,477 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/document"
+	"gazetteer/index"
+)
+
+// maxOffset is how deep a search can be paged: beyond it, better words help more.
+const maxOffset = 10_000
+
+// publicRoutes declares what everybody may ask.
+func (a *API) publicRoutes(publicURL string) error {
+	h := a.huma(a.public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
+		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
+		"explained in x-problems.", publicURL)
+	handle(a, h, get("search", "/api/v1/search", "Find operations by words and filters, best first"), a.search)
+	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
+	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
+	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
+	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
+	handle(a, h, raw(get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.versionBytes)
+	handle(a, h, get("list-verbs", "/api/v1/verbs", "Every verb that is offered"), a.verbs)
+	handle(a, h, get("verb", "/api/v1/verbs/{verb}", "A verb and the operations that bear it"), a.verb)
+	resolve := get("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
+	resolve.Responses = map[string]*huma.Response{"300": {
+		Description: "More than one service bears the name: the caller chooses among the candidates.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Resolution](h)}},
+	}}
+	handle(a, h, resolve, a.resolve)
+	a.agentRoutes(h)
+	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
+	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)
+	return a.finish(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1")
+}
+
+// huma sets up the description of the routes of one engine, with huma's
+// defaults changed: no routes and no members of its own, no page that loads
+// scripts from elsewhere.
+func (a *API) huma(e *gin.Engine, title, description, publicURL string) huma.API {
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: title, Version: "1", Description: description},
+			Components: &huma.Components{Schemas: schemas},
+			Extensions: map[string]any{"x-problems": sorts()},
+		},
+		Formats:       huma.DefaultFormats,
+		DefaultFormat: "application/json",
+	}
+	if publicURL != "" {
+		config.Servers = []*huma.Server{{URL: publicURL}}
+	}
+	h := humagin.New(e, config)
+	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.strict(schemas, ctx, next) })
+	return h
+}
+
+// schemaOf returns a reference to the schema of a type in h's description.
+func schemaOf[T any](h huma.API) *huma.Schema {
+	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// finish adds the description itself as the last route, and HEAD to every GET.
+func (a *API) finish(h huma.API, e *gin.Engine, path, summary string) error {
+	var text []byte
+	op := get("openapi", path, summary)
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
+	handle(a, h, op, func(context.Context, *struct{}) (*rawOutput, error) {
+		return &rawOutput{ContentType: "application/openapi+json", Body: text}, nil
+	})
+	text, err := json.Marshal(h.OpenAPI())
+	if err != nil {
+		return fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	for _, r := range e.Routes() {
+		if r.Method == http.MethodGet {
+			e.HEAD(r.Path, r.HandlerFunc)
+		}
+	}
+	return nil
+}
+
+// schemaName names the schema of a type: by its package too, unless it is ours,
+// because several packages have a Document.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	at := strings.LastIndexByte(t.PkgPath(), '/')
+	if from := t.PkgPath()[at+1:]; t.Name() != "" && from != "" && from != "api" {
+		return strings.ToUpper(from[:1]) + from[1:] + name
+	}
+	return name
+}
+
+// get begins the description of a GET.
+func get(id, path, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
+}
+
+// raw describes an answer of bytes that are somebody else's.
+func raw(op huma.Operation) huma.Operation {
+	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "The bytes as the host sent them.",
+		Content: map[string]*huma.MediaType{
+			"application/json": bytes(), "application/yaml": bytes(), "application/octet-stream": bytes(),
+		},
+	}}
+	return op
+}
+
+// handle declares one operation. Parameters are judged by [API.strict]; errors
+// become refusals here, so a handler returns whatever error it met.
+func handle[I, O any](a *API, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
+	op.SkipValidateParams = true // done by strict
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	mediaType := "application/problem+json"
+	plain := forAgents(&op)
+	if plain {
+		mediaType = "application/json"
+	}
+	op.Responses["default"] = &huma.Response{
+		Description: "A problem; its code is explained in x-problems.",
+		Content:     map[string]*huma.MediaType{mediaType: {Schema: schemaOf[Problem](h)}},
+	}
+	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := work(ctx, in)
+		if err != nil {
+			r := a.explained(op.Path, err)
+			r.plain = plain
+			return nil, r
+		}
+		return out, nil
+	})
+	// Huma describes its own error too, which no route answers with.
+	for _, unused := range []string{"HumaErrorModel", "HumaErrorDetail"} {
+		delete(h.OpenAPI().Components.Schemas.Map(), unused)
+	}
+}
+
+// forAgents reports whether an operation belongs to the AIR registry, whose
+// clients have their own idea of an error.
+func forAgents(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }
+
+// An output is an answer in JSON.
+type output[T any] struct {
+	CacheControl string `header:"Cache-Control"`
+	Link         string `header:"Link"`
+	Status       int
+	Body         T
+}
+
+func answer[T any](v T) *output[T] { return &output[T]{Status: http.StatusOK, Body: v} }
+
+// A rawOutput is an answer of bytes.
+type rawOutput struct {
+	ContentType        string `header:"Content-Type"`
+	CacheControl       string `header:"Cache-Control"`
+	ContentDisposition string `header:"Content-Disposition"`
+	SecurityPolicy     string `header:"Content-Security-Policy"`
+	ReprDigest         string `header:"Repr-Digest"`
+	Body               []byte
+}
+
+type searchInput struct {
+	Q       string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class: and host:, at most 256 characters"`
+	Verb    []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
+	NS      []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
+	Class   []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
+	Host    []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
+	Aliases bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
+	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
+	Cursor  string   `query:"cursor" doc:"where the page begins, from the answer before"`
+}
+
+// SearchPage is one page of a search.
+type SearchPage struct {
+	index.Result
+	// Query is how the search was understood.
+	Query QueryView `json:"query" doc:"how the search was understood"`
+	Next  string    `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+// QueryView is a query as it was understood.
+type QueryView struct {
+	Words      string   `json:"words,omitempty"`
+	Verbs      []string `json:"verbs,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	Classes    []string `json:"classes,omitempty"`
+	Hosts      []string `json:"hosts,omitempty"`
+}
+
+func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage], error) {
+	q, err := index.ParseQuery(in.Q)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range in.Verb {
+		q.Verbs = append(q.Verbs, strings.ToUpper(v))
+	}
+	q.Namespaces = append(q.Namespaces, in.NS...)
+	q.Classes = append(q.Classes, in.Class...)
+	for _, host := range in.Host {
+		q.Hosts = append(q.Hosts, strings.ToLower(host))
+	}
+	if q.Words == "" && len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) == 0 {
+		return nil, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class or host").
+			at(Where{Parameter: "q"})
+	}
+	q.Aliases, q.Limit = in.Aliases, in.Limit
+	c, err := a.place(ctx, in.Cursor, "search")
+	if err != nil {
+		return nil, err
+	}
+	q.Offset = c.Offset
+	r, err := a.answers.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	r.Hits = orEmpty(r.Hits)
+	page := SearchPage{Result: r, Query: QueryView{q.Words, q.Verbs, q.Namespaces, q.Classes, q.Hosts}}
+	out := answer(page)
+	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/search", "search", q.Offset+len(r.Hits), r.Total)
+	return out, nil
+}
+
+// place reads the cursor of a list; without one the list begins at its front.
+func (a *API) place(ctx context.Context, text, route string) (cursor, error) {
+	if text == "" {
+		return cursor{}, nil
+	}
+	return a.cursors.read(text, route, queryOf(ctx), a.answers.Store.Head())
+}
+
+// nextByRank returns the cursor and Link of the next page of a list by rank,
+// or nothing at its end.
+func (a *API) nextByRank(ctx context.Context, path, route string, shown, total int) (next, link string) {
+	if shown >= min(total, maxOffset) {
+		return "", ""
+	}
+	return a.next(ctx, path, route, cursor{Offset: shown})
+}
+
+// next returns the cursor and Link of the page that c begins.
+func (a *API) next(ctx context.Context, path, route string, c cursor) (next, link string) {
+	c.Log = a.answers.Store.Head()
+	query := queryOf(ctx)
+	next = a.cursors.write(c, route, query)
+	to := url.Values{}
+	for name, values := range query {
+		to[name] = values
+	}
+	to.Set("cursor", next)
+	return next, "<" + path + "?" + to.Encode() + `>; rel="next"`
+}
+
+type servicesInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many services on one page, 1 to 100"`
+	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+}
+
+// ServiceList is one page of services.
+type ServiceList struct {
+	ServicePage
+	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+func (a *API) services(ctx context.Context, in *servicesInput) (*output[ServiceList], error) {
+	c, err := a.place(ctx, in.Cursor, "services")
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.answers.Services(ctx, c.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(ServiceList{ServicePage: page})
+	if page.After != "" {
+		out.Body.Next, out.Link = a.next(ctx, "/api/v1/services", "services", cursor{After: page.After})
+	}
+	return out, nil
+}
+
+type hostInput struct {
+	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
+}
+
+func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], error) {
+	s, err := a.answers.Service(ctx, in.Host)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s), nil
+}
+
+type documentInput struct {
+	hostInput
+	Kind string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
+}
+
+func (a *API) document(ctx context.Context, in *documentInput) (*rawOutput, error) {
+	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), "")
+	if err != nil {
+		return nil, err
+	}
+	return rawAnswer(d, "no-cache"), nil
+}
+
+type versionInput struct {
+	documentInput
+	Digest string `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
+}
+
+func (a *API) versionBytes(ctx context.Context, in *versionInput) (*rawOutput, error) {
+	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), in.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return rawAnswer(d, "public, max-age=31536000, immutable"), nil
+}
+
+// rawAnswer serves a stranger's bytes so that no browser runs them: a media
+// type of our choice, sandboxed, and what is neither JSON nor YAML only to be
+// saved. They are never transformed: their digest is part of the answer.
+func rawAnswer(d RawDocument, cache string) *rawOutput {
+	sum := sha256.Sum256(d.Bytes)
+	out := &rawOutput{
+		ContentType:    safeMediaType(d),
+		CacheControl:   cache + ", no-transform",
+		SecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
+		ReprDigest:     "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":",
+		Body:           d.Bytes,
+	}
+	if out.ContentType == "application/octet-stream" {
+		out.ContentDisposition = "attachment"
+	}
+	return out
+}
+
+// safeMediaType keeps JSON and YAML apart and makes bytes of everything else.
+// Versions are stored without their type; every kind but a full AGIS document
+// is JSON (AGIS §8 allows both forms, and only JSON begins with a bracket).
+func safeMediaType(d RawDocument) string {
+	sent, _, err := mime.ParseMediaType(d.MediaType)
+	switch {
+	case d.MediaType != "" && err != nil:
+		return "application/octet-stream"
+	case sent == "application/json", strings.HasSuffix(sent, "+json"):
+		return "application/json"
+	case sent == "application/yaml", sent == "text/yaml", sent == "application/x-yaml", sent == "text/x-yaml", strings.HasSuffix(sent, "+yaml"):
+		return "application/yaml"
+	case d.MediaType != "":
+		return "application/octet-stream"
+	case d.Kind != document.AGIS, strings.HasPrefix(strings.TrimSpace(string(d.Bytes)), "{"):
+		return "application/json"
+	default:
+		return "application/yaml"
+	}
+}
+
+// VersionList holds the stored versions of a document.
+type VersionList struct {
+	Host     string        `json:"host"`
+	Kind     document.Kind `json:"kind"`
+	Versions []Version     `json:"versions" doc:"newest first, at most 100"`
+}
+
+func (a *API) versions(ctx context.Context, in *documentInput) (*output[VersionList], error) {
+	host, versions, err := a.answers.history(ctx, in.Host, document.Kind(in.Kind))
+	if err != nil {
+		return nil, err
+	}
+	return answer(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
+}
+
+// VerbList holds every verb of the catalogue.
+type VerbList struct {
+	Verbs []index.VerbCount `json:"verbs"`
+}
+
+func (a *API) verbs(ctx context.Context, _ *struct{}) (*output[VerbList], error) {
+	verbs, err := a.answers.Verbs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(VerbList{Verbs: orEmpty(verbs)}), nil
+}
+
+type verbInput struct {
+	Verb   string `path:"verb" pattern:"^[A-Za-z][A-Za-z0-9_-]{0,63}$" doc:"an imperative word such as BOOK"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
+	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+}
+
+// VerbPage is a verb with one page of its operations.
+type VerbPage struct {
+	VerbAnswer
+	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+func (a *API) verb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
+	verb := strings.ToUpper(in.Verb)
+	c, err := a.place(ctx, in.Cursor, "verb "+verb)
+	if err != nil {
+		return nil, err
+	}
+	v, err := a.answers.Verb(ctx, verb, in.Limit, c.Offset)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(VerbPage{VerbAnswer: v})
+	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/verbs/"+verb, "verb "+verb, c.Offset+len(v.Hits), v.Total)
+	return out, nil
+}
+
+type resolveInput struct {
+	Name string `query:"name" required:"true" doc:"an AIR ID, a handle with or without @, a did:wba, or NAMESPACE.VERB"`
+}
+
+func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
+	if strings.TrimSpace(in.Name) == "" {
+		return nil, refuse(badParameter, "name is missing", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB").at(Where{Parameter: "name"})
+	}
+	r, err := a.answers.Resolve(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(r)
+	if r.Ambiguous {
+		out.Status = http.StatusMultipleChoices
+	}
+	return out, nil
+}
+
+// Health says that the process is alive.
+type Health struct {
+	Status string `json:"status" doc:"ok"`
+}
+
+func (a *API) health(context.Context, *struct{}) (*output[Health], error) {
+	out := answer(Health{Status: "ok"})
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+func (a *API) readiness(context.Context, *struct{}) (*output[Readiness], error) {
+	index, head := a.answers.Index.Cursor(), a.answers.Store.Head()
+	if !a.ready.observe(index, head) {
+		return nil, refuse(notReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
+			"ask again in a moment").after(time.Second)
+	}
+	out := answer(Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
+	out.CacheControl = "no-store"
+	return out, nil
+}

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// The limits of one connection. A client that is slower than these is cut off,
+// so that idle and dripping connections hold nothing for long.
+const (
+	headerTime   = 5 * time.Second
+	readTime     = 20 * time.Second // headers and body
+	writeTime    = 60 * time.Second // from the end of the headers to the end of the answer
+	idleTime     = 60 * time.Second
+	maxHeaderLen = 16 << 10
+)
+
+// Server returns an HTTP server for handler with every limit set. The caller
+// gives it a listener, and shuts it down. What net/http says of broken
+// connections goes to the log at debug level: strangers write most of it.
+func Server(handler http.Handler, log *slog.Logger) *http.Server {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaderLen,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/store"
+)
+
+// maxVersions bounds how many versions of a document are listed.
+const maxVersions = 100
+
+// Services lists the hosts that publish a document at a place of their own, in
+// the order of their keys, from behind after ("" is the beginning). Hosts that
+// only /ai answered for are left out: that document is not authoritative.
+func (a *Answers) Services(ctx context.Context, after string, limit int) (ServicePage, error) {
+	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
+	var host string
+	var documents []document.Document
+	// finish adds the host that was gathered and reports whether there is room
+	// for more.
+	finish := func() bool {
+		if summary := summarise(host, documents); listed(summary) {
+			page.Services = append(page.Services, summary)
+			page.After = lastDocumentKey(host)
+		}
+		documents = nil
+		return len(page.Services) < limit
+	}
+	for record, err := range a.Store.List(ctx, store.DocumentPrefix, after) {
+		if err != nil {
+			return ServicePage{}, fmt.Errorf("list services: %w", err)
+		}
+		next := store.SplitKey(record.Key)[1]
+		if host != "" && next != host && !finish() {
+			return page, nil
+		}
+		host = next
+		d, err := decode[document.Document](record)
+		if err != nil {
+			return ServicePage{}, err
+		}
+		documents = append(documents, d)
+	}
+	if host != "" {
+		finish()
+	}
+	page.After = ""
+	return page, nil
+}
+
+// lastDocumentKey sorts behind every document of host and before those of the
+// next one: kinds are lower-case letters and dashes.
+func lastDocumentKey(host string) string { return store.DocumentsOf(host) + "~" }
+
+// listed reports whether a host has a document other than an alias.
+func listed(s ServiceSummary) bool {
+	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return k != document.AIAlias })
+}
+
+// Service returns all that is known of a host. The name is normalised as the
+// crawler does; the error is a *[crawler.HostError] for what cannot be a host,
+// and [ErrNoService] for a host that nobody ever named.
+func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
+	host, err := crawler.CheckHost(host)
+	if err != nil {
+		return Service{}, err
+	}
+	state, known, err := a.state(ctx, host)
+	if err != nil {
+		return Service{}, err
+	}
+	views, err := a.documents(ctx, host)
+	if err != nil {
+		return Service{}, err
+	}
+	if !known && len(views) == 0 {
+		return Service{}, fmt.Errorf("%w: %s", ErrNoService, host)
+	}
+	documents := make([]document.Document, len(views))
+	for i := range views {
+		documents[i] = views[i].Document
+	}
+	return Service{
+		ServiceSummary: summarise(host, documents),
+		Documents:      views,
+		Related:        related(host, documents),
+		State:          state,
+	}, nil
+}
+
+// state reads the crawl state of host; false when it has none.
+func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
+	state := State{Fetches: []crawler.Fetch{}}
+	record, err := a.Store.Get(ctx, store.HostKey(host))
+	if errors.Is(err, store.ErrNotFound) {
+		return state, false, nil
+	}
+	if err != nil {
+		return State{}, false, fmt.Errorf("read the state of %s: %w", host, err)
+	}
+	h, err := decode[crawler.Host](record)
+	if err != nil {
+		return State{}, false, err
+	}
+	for _, f := range h.Fetches {
+		state.Fetches = append(state.Fetches, f)
+	}
+	slices.SortFunc(state.Fetches, func(f, g crawler.Fetch) int { return strings.Compare(f.Kind, g.Kind) })
+	state.Added, state.Visited, state.Due = h.Added, h.Visited, h.Due
+	state.Depth, state.FoundOn, state.Failures, state.Robots = h.Depth, h.FoundOn, h.Failures, h.Robots
+	return state, true, nil
+}
+
+// documents reads the current documents of host with their versions, in order
+// of kind.
+func (a *Answers) documents(ctx context.Context, host string) ([]DocumentView, error) {
+	views := []DocumentView{}
+	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
+		if err != nil {
+			return nil, fmt.Errorf("list the documents of %s: %w", host, err)
+		}
+		d, err := decode[document.Document](record)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, DocumentView{Document: d})
+	}
+	for i := range views {
+		versions, err := a.Versions(ctx, host, views[i].Kind)
+		if err != nil {
+			return nil, err
+		}
+		views[i].Versions = versions
+	}
+	return views, nil
+}
+
+// Versions lists the stored versions of a host's document of one kind, newest
+// first, at most 100. Host is a normalised name.
+func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind) ([]Version, error) {
+	versions := []Version{}
+	for record, err := range a.Store.List(ctx, store.VersionsOf(host, string(kind)), "") {
+		if err != nil {
+			return nil, fmt.Errorf("list the versions of %s of %s: %w", kind, host, err)
+		}
+		v, err := decode[Version](record)
+		if err != nil {
+			return nil, err
+		}
+		// The keys are in order of time, so the oldest go first.
+		if versions = append(versions, v); len(versions) > maxVersions {
+			versions = slices.Delete(versions, 0, 1)
+		}
+	}
+	slices.Reverse(versions)
+	return versions, nil
+}
+
+// decode reads the JSON of a stored record.
+func decode[T any](record store.Record) (T, error) {
+	var v T
+	if err := json.Unmarshal(record.Value, &v); err != nil {
+		return v, fmt.Errorf("decode the record %s: %w", record.Key, err)
+	}
+	return v, nil
+}
+
+// speakers is the order in which documents are asked who the service is.
+var speakers = []document.Kind{document.AI, document.AGIS, document.AGISSummary, document.AIAlias}
+
+// summarise folds the documents of a host into one row. Each member comes from
+// the first speaker that has it. What only an alias offers is counted only when
+// there is nothing else.
+func summarise(host string, documents []document.Document) ServiceSummary {
+	s := ServiceSummary{Host: host, Kinds: []document.Kind{}}
+	sorted := slices.Clone(documents)
+	slices.SortStableFunc(sorted, func(a, b document.Document) int {
+		return slices.Index(speakers, a.Kind) - slices.Index(speakers, b.Kind)
+	})
+	first := func(to *string, value string) {
+		if *to == "" {
+			*to = value
+		}
+	}
+	var worst protocol.Severity
+	found := false
+	for _, d := range sorted {
+		s.Kinds = append(s.Kinds, d.Kind)
+		first(&s.Name, d.Service.Name)
+		first(&s.Description, d.Service.Description)
+		first(&s.Namespace, d.Service.Namespace)
+		first(&s.Domain, d.Service.Domain)
+		if d.Kind != document.AIAlias || len(sorted) == 1 {
+			s.Operations += len(d.Operations)
+		}
+		if d.FetchedAt.After(s.FetchedAt) {
+			s.FetchedAt = d.FetchedAt
+		}
+		if w, any := protocol.Worst(d.Findings); any {
+			worst, found = max(worst, w), true
+		}
+	}
+	if found {
+		s.Findings = worst.String()
+	}
+	return s
+}
+
+// related lists the other hosts that the documents name, sorted.
+func related(host string, documents []document.Document) []string {
+	var hosts []string
+	for _, d := range documents {
+		for _, l := range d.Links {
+			if l.Rel == document.RelRelated && l.Host != "" && l.Host != host {
+				hosts = append(hosts, l.Host)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
