@@ -79,7 +79,8 @@ type Document struct {
 	Links       []Link             `json:"links,omitempty"`
 	Findings    []protocol.Finding `json:"findings,omitempty"`
 	// Level is the conformance level reached: 0 when a finding is an error,
-	// 1 else. (AGIS §3.3 defines level 2.)
+	// 1 else, and 2 for an AGIS document that declares all that Level 2 asks
+	// (AGIS §3.3, Table 4).
 	Level int `json:"level"`
 }
 
@@ -134,6 +135,8 @@ type Parameter struct {
 	Name        string `json:"name"`
 	Type        string `json:"type,omitempty"`
 	Required    bool   `json:"required,omitempty"`
+	// Description is the text of the document; constraints and hints of how
+	// people say the value follow in parentheses.
 	Description string `json:"description,omitempty"`
 	// In is where it goes when the operation is called over HTTP: "path",
 	// "query" or "body"; "" when the document does not settle it.

@@ -49,7 +49,6 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 		Version:           root.Member("agis").Str(),
 		Service:           root.Member("service").Str(),
 		AGTP:              root.Member("agtp").Str(),
-		Methods:           root.Member("methods").Strs(),
 		Domain:            root.Member("domain").Str(),
 		Namespace:         root.Member("namespace").Str(),
 		Negotiable:        root.Member("negotiable").True(),
@@ -58,6 +57,11 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 		PreAuthDiscovery:  root.Member("pre_auth_discovery").True(),
 		ServiceVersion:    root.Member("version").Str(),
 		Links:             links(root),
+	}
+	for _, item := range root.Member("methods").Elements() {
+		if item.Kind == protocol.String {
+			s.Methods = append(s.Methods, SummaryMethod{Name: item.Text, Pointer: item.Pointer})
+		}
 	}
 	return s
 }

@@ -95,7 +95,7 @@ type Summary struct {
 	Version           string // agis, the version of the draft
 	Service           string
 	AGTP              string
-	Methods           []string
+	Methods           []SummaryMethod
 	Domain            string
 	Namespace         string
 	Negotiable        bool
@@ -104,6 +104,13 @@ type Summary struct {
 	PreAuthDiscovery  bool
 	ServiceVersion    string // version
 	Links             Links
+}
+
+// A SummaryMethod is one verb of a summary.
+type SummaryMethod struct {
+	Name string // as written
+	// Pointer leads to the verb in the summary.
+	Pointer string
 }
 
 // A Parameter is one property of an endpoint's input.

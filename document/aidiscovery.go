@@ -1,0 +1,155 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"gazetteer/protocol/aidiscovery"
+)
+
+// maxCapabilities is how many capabilities of a document become operations
+// (AI Discovery §6.5).
+const maxCapabilities = 100
+
+func readAI(d *Document, in Input) error {
+	ai, findings, err := aidiscovery.Parse(in.Bytes, aidiscovery.Options{
+		Host: in.Host, SameSite: sameSite, Now: in.FetchedAt,
+	})
+	d.Findings = findings
+	if err != nil {
+		return err
+	}
+	if in.Kind == AIAlias {
+		d.Findings = append(d.Findings, aidiscovery.AliasOnly())
+	}
+	d.Service = aiService(ai)
+	seen := map[string]bool{}
+	for i, c := range ai.Capabilities[:min(len(ai.Capabilities), maxCapabilities)] {
+		op := aiOperation(in.Host, c)
+		if op.ID == "" {
+			op.ID = "capability-" + strconv.Itoa(i+1)
+		}
+		op.ID = uniqueID(seen, op.ID)
+		d.Operations = append(d.Operations, op)
+	}
+	d.setLevel()
+	return nil
+}
+
+// setLevel derives the level that the findings allow.
+func (d *Document) setLevel() {
+	if d.Valid() {
+		d.Level = 1
+	}
+}
+
+func aiService(ai *aidiscovery.Document) Service {
+	s := Service{
+		Name: ai.Service.Name, Description: ai.Service.Description,
+		Categories: ai.Service.Category, Languages: ai.Service.Language,
+	}
+	if s.Languages == nil {
+		s.Languages = []string{"en"} // AI Discovery §3.2: the default
+	}
+	if ai.Auth != nil {
+		s.Auth, s.Docs = ai.Auth.Type, ai.Auth.Docs
+	}
+	return s
+}
+
+func aiOperation(host string, c aidiscovery.Capability) Operation {
+	return Operation{
+		ID:          c.ID,
+		Verb:        deriveVerb(c.ID, c.Description, c.Method),
+		VerbDerived: true,
+		Intent:      c.Description,
+		Returns:     c.Returns,
+		Effect:      EffectUnknown,
+		Parameters:  aiParameters(c),
+		Call:        Call{Protocol: "http", Method: c.Method, URL: aiURL(host, c.Endpoint)},
+		Pointer:     c.Pointer,
+	}
+}
+
+// aiURL resolves an endpoint against the host that was asked (AI Discovery
+// §3.3). Path parameters are written {name} in the answer. An endpoint that is
+// no address, or that would leave the host without saying so, gives "".
+func aiURL(host, endpoint string) string {
+	switch form, _ := aidiscovery.Endpoint(endpoint); form {
+	case aidiscovery.Relative:
+		return "https://" + host + braces(endpoint)
+	case aidiscovery.Absolute:
+		scheme, rest, _ := strings.Cut(endpoint, "://")
+		authority, path, slash := strings.Cut(rest, "/")
+		if !slash {
+			return endpoint
+		}
+		return scheme + "://" + authority + braces("/"+path)
+	default:
+		return ""
+	}
+}
+
+// braces turns :name segments into {name}.
+func braces(path string) string {
+	path, query, asked := strings.Cut(path, "?")
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if name, ok := strings.CutPrefix(s, ":"); ok && name != "" {
+			segments[i] = "{" + name + "}"
+		}
+	}
+	path = strings.Join(segments, "/")
+	if asked {
+		path += "?" + query
+	}
+	return path
+}
+
+// aiParameters says where each parameter goes: the draft leaves it open, so a
+// name in the path goes there, and the method decides for the others.
+func aiParameters(c aidiscovery.Capability) []Parameter {
+	inPath := map[string]bool{}
+	for _, name := range aidiscovery.PathParams(c.Endpoint) {
+		inPath[name] = true
+	}
+	elsewhere := ""
+	switch c.Method {
+	case "GET", "DELETE":
+		elsewhere = "query"
+	case "POST", "PUT", "PATCH":
+		elsewhere = "body"
+	}
+	var out []Parameter
+	declared := map[string]bool{}
+	for _, p := range c.Params {
+		declared[p.Name] = true
+		out = append(out, Parameter{
+			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
+			Description: describe(p.Description, p.Constraints), In: elsewhere,
+		})
+		if inPath[p.Name] {
+			out[len(out)-1].In = "path"
+		}
+	}
+	for _, name := range aidiscovery.PathParams(c.Endpoint) {
+		if !declared[name] { // a path cannot be called without its parameters
+			declared[name] = true
+			out = append(out, Parameter{Name: name, Required: true, In: "path"})
+		}
+	}
+	return out
+}
+
+// describe joins a description and what stands beside it.
+func describe(description string, more []string) string {
+	rest := strings.Join(more, ", ")
+	switch {
+	case rest == "":
+		return description
+	case description == "":
+		return rest
+	default:
+		return description + " (" + rest + ")"
+	}
+}

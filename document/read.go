@@ -1,0 +1,67 @@
+package document
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"gazetteer/protocol"
+)
+
+// Errors that [Read] wraps. What is wrong inside a document is a finding.
+var (
+	// ErrUnreadable: the bytes are not a document of that format at all.
+	ErrUnreadable = protocol.ErrUnreadable
+	// ErrOtherFormat: the bytes are a document of another published format.
+	ErrOtherFormat = protocol.ErrOtherFormat
+)
+
+// Input is one fetched document and how it was fetched.
+type Input struct {
+	Kind Kind
+	// Host is the authority that was asked, in ASCII lower case; relative
+	// addresses resolve against it, also after a redirect.
+	Host string
+	// URL is where the bytes finally came from.
+	URL       string
+	MediaType string
+	Source    Source
+	FetchedAt time.Time
+	Bytes     []byte
+}
+
+// Read turns the bytes of one document into a [Document]. The error wraps
+// [ErrUnreadable], [ErrOtherFormat] or is an [UnknownKindError]; with the first
+// two the Document is there as well and holds the findings that say why, but no
+// service and no operations.
+func Read(in Input) (*Document, error) {
+	f, ok := FormatOf(in.Kind)
+	if !ok {
+		return nil, fmt.Errorf("read document of %s: %w", in.Host, &UnknownKindError{in.Kind})
+	}
+	d := &Document{
+		Kind: in.Kind, Host: in.Host, URL: in.URL, Digest: Digest(in.Bytes), Size: len(in.Bytes),
+		MediaType: in.MediaType, Source: in.Source, FetchedAt: in.FetchedAt, ChangedAt: in.FetchedAt,
+	}
+	if err := f.read(d, in); err != nil {
+		return d, fmt.Errorf("read %s of %s: %w", in.Kind, in.Host, err)
+	}
+	return d, nil
+}
+
+// Digest returns "sha256:" and the lower-case hex SHA-256 of b.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// uniqueID returns id, or id with a number behind it when it was given before.
+func uniqueID(seen map[string]bool, id string) string {
+	unique := id
+	for i := 2; seen[unique]; i++ {
+		unique = fmt.Sprintf("%s#%d", id, i)
+	}
+	seen[unique] = true
+	return unique
+}
