@@ -1,0 +1,279 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+// A group takes callers until one of these is reached; then it commits.
+const (
+	groupWrites = maxWrites
+	groupBytes  = 32 << 20
+)
+
+// request is one Apply on its way to commitLoop.
+type request struct {
+	changes []change
+	bytes   int
+	adds    bool // something besides deletions
+	answer  chan answer
+}
+
+type answer struct {
+	seq uint64
+	err error
+}
+
+func newRequest(writes []store.Write) (*request, error) {
+	if len(writes) > maxWrites {
+		return nil, fmt.Errorf("%w: %d writes at once, at most %d are allowed", store.ErrInvalid, len(writes), maxWrites)
+	}
+	r := &request{changes: make([]change, len(writes)), answer: make(chan answer, 1)}
+	seen := make(map[string]bool, len(writes))
+	for i, w := range writes {
+		c, err := newChange(w)
+		if err != nil {
+			return nil, err
+		}
+		if seen[w.Key] {
+			return nil, fmt.Errorf("%w: two writes to %q at once", store.ErrInvalid, w.Key)
+		}
+		seen[w.Key] = true
+		r.changes[i] = c
+		r.bytes += len(c.key) + len(c.raw)
+		r.adds = r.adds || !c.delete
+	}
+	return r, nil
+}
+
+// Apply writes all or nothing, as store.Store says. ctx counts until the commit
+// begins; the commit itself is waited for, so that its outcome is known.
+// store.ErrFull and store.ErrCorrupt mean that nothing was written.
+func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
+	r, err := newRequest(writes)
+	if err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	select {
+	case <-s.closing:
+		return 0, store.ErrClosed
+	case <-s.failed:
+		return 0, s.Err()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case s.requests <- r:
+	}
+	a := <-r.answer
+	return a.seq, a.err
+}
+
+// commitLoop owns the writing side: it takes the callers that wait, puts them
+// into one transaction, and takes those that came meanwhile. It ends at Close
+// or when the store has failed.
+func (s *Store) commitLoop() {
+	defer close(s.stopped)
+	for {
+		select {
+		case <-s.closing:
+			return
+		case first := <-s.requests:
+			s.commitGroup(s.gather(first))
+		}
+		if s.Err() != nil {
+			return
+		}
+		// The callers just answered may write again: let them, or every second
+		// group would hold one caller only.
+		runtime.Gosched()
+	}
+}
+
+func (s *Store) gather(first *request) []*request {
+	group := []*request{first}
+	writes, bytes := len(first.changes), first.bytes
+	for writes < groupWrites && bytes < groupBytes {
+		select {
+		case r := <-s.requests:
+			group = append(group, r)
+			writes, bytes = writes+len(r.changes), bytes+r.bytes
+			continue
+		default:
+		}
+		break
+	}
+	return group
+}
+
+// commitGroup commits the group and answers everybody in it.
+func (s *Store) commitGroup(group []*request) {
+	answers := make([]answer, len(group))
+	seq, _ := s.progress()
+	top, err := s.write(group, answers, seq)
+	if err == nil && top > seq {
+		// Before anybody is answered: HEAD may not be behind what was promised.
+		if err := writeHead(s.head, head{s.incarnation, top}); err != nil {
+			s.log.Warn("a rollback of the store might go unnoticed", "dir", s.dir, "err", err)
+		}
+		s.advance(top)
+	}
+	for i, r := range group {
+		if err != nil {
+			answers[i] = answer{err: err}
+		}
+		r.answer <- answers[i]
+	}
+}
+
+// write does the group's writes after seq in one transaction, fills in the
+// answers, and returns the last sequence given out. An error counts for the
+// whole group.
+func (s *Store) write(group []*request, answers []answer, seq uint64) (top uint64, err error) {
+	full := s.full()
+	var committing error
+	err = guard("write", func() error {
+		tx, err := s.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // does nothing after a commit
+		b := batch{records: tx.Bucket(recordsBucket), log: tx.Bucket(logBucket), seq: seq}
+		b.log.FillPercent = 0.9 // it grows at its end
+		for i, r := range group {
+			if r.adds && full != nil {
+				answers[i].err = full
+				continue
+			}
+			if answers[i].err, err = b.apply(r); err != nil {
+				return err
+			}
+			answers[i].seq = b.seq
+		}
+		top = b.seq
+		if top == seq {
+			return nil // nothing to write: no commit
+		}
+		committing = s.commit(tx)
+		return nil
+	})
+	switch {
+	case err != nil: // bbolt refused or panicked; what it holds in memory cannot be trusted
+		err = s.fail(err)
+		s.unusable.Store(true)
+		return seq, err
+	case noSpace(committing):
+		return seq, fmt.Errorf("%w: %w", store.ErrFull, committing)
+	case committing != nil:
+		return seq, s.fail(fmt.Errorf("commit: %w", committing))
+	}
+	return top, nil
+}
+
+// noSpace reports whether a commit ended because a page could not be written
+// for lack of space. Pages go to unused places and the meta page comes last, so
+// nothing has happened then, and bbolt takes it back cleanly. A sync that fails
+// for lack of space is another matter: it is not of this form.
+func noSpace(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Op == "write" && errors.Is(err, syscall.ENOSPC)
+}
+
+// full returns store.ErrFull when the disk has less room than it should.
+func (s *Store) full() error {
+	if s.minFree < 0 {
+		return nil
+	}
+	left, err := free(s.dir)
+	if err != nil || left >= s.minFree {
+		return nil // a file system that cannot tell is not full
+	}
+	return fmt.Errorf("%w: %d MiB are free under %s, %d MiB are wanted", store.ErrFull, left>>20, s.dir, s.minFree>>20)
+}
+
+// batch is one transaction that several requests write into.
+type batch struct {
+	records, log *bolt.Bucket
+	seq          uint64 // the last one given out
+}
+
+// apply checks the whole request and then writes it. refused is the request's
+// own error, with nothing written; err spoils the transaction.
+func (b *batch) apply(r *request) (refused, err error) {
+	current := make([]uint64, len(r.changes)) // sequence of the key's log entry, 0 for none
+	for i := range r.changes {
+		c := &r.changes[i]
+		old, err := b.current(c.key)
+		if err != nil {
+			return err, nil
+		}
+		living := old.Seq
+		if old.Deleted {
+			living = 0
+		}
+		if c.expect != nil && *c.expect != living {
+			return conflict(c.key, *c.expect, living), nil
+		}
+		current[i] = old.Seq
+		c.void = c.delete && living == 0
+	}
+	for i := range r.changes {
+		if c := &r.changes[i]; !c.void {
+			if err := b.put(c, current[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// current returns the newest write to key, the zero record if there is none. It
+// is verified, because its sequence says which entry of the log will go.
+func (b *batch) current(key string) (old record, err error) {
+	err = guard("read", func() error {
+		raw := b.records.Get([]byte(key))
+		if raw == nil {
+			return nil
+		}
+		if old, err = decode([]byte(key), raw); err != nil {
+			return err
+		}
+		if string(b.log.Get(logKey(old.Seq))) != key {
+			return corrupt("the log does not name the record %q", key)
+		}
+		return nil
+	})
+	return old, err
+}
+
+func (b *batch) put(c *change, old uint64) error {
+	b.seq++
+	if old != 0 {
+		if err := b.log.Delete(logKey(old)); err != nil {
+			return err
+		}
+	}
+	if err := b.records.Put([]byte(c.key), c.stamp(b.seq)); err != nil {
+		return err
+	}
+	return b.log.Put(logKey(b.seq), []byte(c.key))
+}
+
+func conflict(key string, expected, found uint64) error {
+	switch {
+	case expected == 0:
+		return fmt.Errorf("%w: %q exists already, with sequence %d", store.ErrConflict, key, found)
+	case found == 0:
+		return fmt.Errorf("%w: %q does not exist, sequence %d was expected", store.ErrConflict, key, expected)
+	}
+	return fmt.Errorf("%w: %q has sequence %d, %d was expected", store.ErrConflict, key, found, expected)
+}

@@ -1,0 +1,248 @@
+package boltstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+// List and Changes read in pages, each in a transaction of its own that ends
+// before the consumer sees a record. A page ends at whichever comes first.
+const (
+	pageRecords = 256
+	pageBytes   = 1 << 20
+	pageVisits  = 4096 // tombstones included
+)
+
+// Get returns the record of key, or store.ErrNotFound.
+func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Record{}, err
+	}
+	var found store.Record
+	err := s.view("read", func(records, _ *bolt.Bucket) error {
+		raw := records.Get([]byte(key))
+		if raw == nil {
+			return fmt.Errorf("%q: %w", key, store.ErrNotFound)
+		}
+		r, err := decode([]byte(key), raw)
+		if err != nil {
+			return err
+		}
+		if r.Deleted {
+			return fmt.Errorf("%q: %w", key, store.ErrNotFound)
+		}
+		found = own(r)
+		return nil
+	})
+	return found, err
+}
+
+// view runs f in a read transaction. f must not call anything that may wait.
+func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) error {
+	s.inUse.RLock()
+	defer s.inUse.RUnlock()
+	if s.isClosed() {
+		return store.ErrClosed
+	}
+	if s.unusable.Load() {
+		return s.Err()
+	}
+	began := false
+	err := guard(doing, func() error {
+		tx, err := s.db.Begin(false)
+		if err != nil {
+			return err
+		}
+		began = true
+		defer tx.Rollback()
+		return f(tx.Bucket(recordsBucket), tx.Bucket(logBucket))
+	})
+	if err != nil && !began {
+		// The meta pages cannot be read, and bbolt still holds its lock.
+		err = s.fail(err)
+		s.unusable.Store(true)
+		return err
+	}
+	return err
+}
+
+// List yields the living records of a prefix in key order, as store.Store says.
+func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		from := []byte(prefix)
+		if after >= prefix {
+			from = append([]byte(after), 0) // the smallest key greater than after
+		}
+		for from != nil {
+			if err := ctx.Err(); err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			page, next, err := s.listPage(prefix, from)
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			from = next
+		}
+	}
+}
+
+// listPage returns a page of the records from a key on, and where the next page
+// begins, nil for nowhere. With an error come the records before it.
+func (s *Store) listPage(prefix string, from []byte) (page []store.Record, next []byte, err error) {
+	err = s.view("list", func(records, _ *bolt.Bucket) error {
+		visits, size := 0, 0
+		c := records.Cursor()
+		for key, raw := c.Seek(from); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, raw = c.Next() {
+			if visits == pageVisits || len(page) == pageRecords || size >= pageBytes {
+				next = bytes.Clone(key)
+				return nil
+			}
+			r, err := decode(key, raw)
+			if err != nil {
+				return err
+			}
+			visits++
+			if !r.Deleted {
+				page, size = append(page, own(r)), size+len(raw)
+			}
+		}
+		return nil
+	})
+	return page, next, err
+}
+
+// Changes yields the latest record of every key written after the cursor and
+// waits for more, as store.Store says. It yields store.ErrClosed when the store
+// is closed, and store.ErrUnknown rather than anything that stands beside a
+// commit which failed and may or may not stay.
+func (s *Store) Changes(ctx context.Context, after store.Cursor) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := s.follows(after); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		for place := after.Seq; ; {
+			s.waitNewer(ctx, place)
+			if ctx.Err() != nil {
+				return
+			}
+			page, reached, err := s.changesPage(ctx, place)
+			for _, r := range page {
+				if ctx.Err() != nil || !yield(r, nil) {
+					return
+				}
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			place = reached
+		}
+	}
+}
+
+// follows says whether a cursor is a place in this log.
+func (s *Store) follows(c store.Cursor) error {
+	if c == (store.Cursor{}) {
+		return nil
+	}
+	head := s.Head()
+	switch {
+	case c.Store != head.Store:
+		return fmt.Errorf("%w: it is of store %q, this is store %q", store.ErrCursorGone, c.Store, head.Store)
+	case c.Incarnation != head.Incarnation:
+		return fmt.Errorf("%w: it is of incarnation %d, this is incarnation %d", store.ErrCursorGone, c.Incarnation, head.Incarnation)
+	case c.Seq > head.Seq:
+		return fmt.Errorf("%w: it stands at %d, the log ends at %d", store.ErrCursorGone, c.Seq, head.Seq)
+	}
+	return nil
+}
+
+// waitNewer waits until something newer than place is on disk, or the store is
+// closed, which the next read will notice, or ctx ends.
+func (s *Store) waitNewer(ctx context.Context, place uint64) {
+	for {
+		seq, grown := s.progress()
+		if seq > place {
+			return
+		}
+		select {
+		case <-grown:
+		case <-s.closing:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// changesPage returns a page of the log after a place, and the place it reaches.
+//
+// A transaction may see a commit whose last sync is still running. If its
+// records were handed out, or only the gap that an overwritten record leaves,
+// and then the power failed, a follower would have passed by a record for ever.
+// So the page waits until what it saw is on disk.
+func (s *Store) changesPage(ctx context.Context, place uint64) (page []store.Record, reached uint64, err error) {
+	var seen uint64
+	err = s.view("read the log", func(records, log *bolt.Bucket) error {
+		size := 0
+		c := log.Cursor()
+		last, _ := c.Last()
+		if len(last) != 8 {
+			return corrupt("the log ends with the entry %x", last)
+		}
+		seen, reached = binary.BigEndian.Uint64(last), binary.BigEndian.Uint64(last)
+		for seq, key := c.Seek(logKey(place + 1)); seq != nil; seq, key = c.Next() {
+			r, err := logged(records, seq, key)
+			if err != nil {
+				return err
+			}
+			page, size = append(page, own(r)), size+headerSize+len(r.Value)
+			if len(page) == pageRecords || size >= pageBytes {
+				reached = r.Seq
+				return nil
+			}
+		}
+		return nil
+	})
+	if waiting := s.onDisk(ctx, seen); waiting != nil {
+		return nil, place, waiting
+	}
+	return page, reached, err
+}
+
+// onDisk waits until seq is on disk.
+func (s *Store) onDisk(ctx context.Context, seq uint64) error {
+	for {
+		durable, grown := s.progress()
+		if durable >= seq {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-s.failed:
+			return s.Err()
+		case <-s.closing:
+			return store.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package boltstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"unicode/utf8"
+
+	"gazetteer/store"
+)
+
+// Limits of a write, as store.Store states them.
+const (
+	maxKey    = 512
+	maxValue  = 16 << 20
+	maxWrites = 20_000
+)
+
+// A record lies in the file as
+//
+//	sequence 8 | flags 1 | CRC-32C 4 | value
+//
+// with the checksum over key, value, flags and sequence. The sequence comes
+// last in it, so that a caller can sum key and value before its number is
+// known.
+const (
+	flagsAt    = 8
+	sumAt      = 9
+	headerSize = 13
+
+	flagDeleted = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// change is one store.Write, encoded in the goroutine of its caller so that the
+// one goroutine that commits has little left to do.
+type change struct {
+	key    string
+	raw    []byte // the record; sequence and checksum are set by stamp
+	sum    uint32 // CRC-32C of key and value
+	delete bool
+	expect *uint64
+	void   bool // a deletion of nothing; set by batch.apply
+}
+
+func newChange(w store.Write) (change, error) {
+	if err := checkKey(w.Key); err != nil {
+		return change{}, err
+	}
+	if len(w.Value) > maxValue {
+		return change{}, fmt.Errorf("%w: the value of %q has %d bytes, at most %d are allowed", store.ErrInvalid, w.Key, len(w.Value), maxValue)
+	}
+	if w.Delete && len(w.Value) > 0 {
+		return change{}, fmt.Errorf("%w: the deletion of %q carries a value", store.ErrInvalid, w.Key)
+	}
+	c := change{
+		key:    w.Key,
+		raw:    make([]byte, headerSize+len(w.Value)),
+		sum:    crc32.Update(crc32.Checksum([]byte(w.Key), castagnoli), castagnoli, w.Value),
+		delete: w.Delete,
+		expect: w.Expect,
+	}
+	copy(c.raw[headerSize:], w.Value)
+	if w.Delete {
+		c.raw[flagsAt] = flagDeleted
+	}
+	return c, nil
+}
+
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return fmt.Errorf("%w: the key is empty", store.ErrInvalid)
+	case len(key) > maxKey:
+		return fmt.Errorf("%w: a key of %d bytes, at most %d are allowed", store.ErrInvalid, len(key), maxKey)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("%w: the key %q is not UTF-8", store.ErrInvalid, key)
+	case strings.IndexByte(key, 0) >= 0:
+		return fmt.Errorf("%w: the key %q contains NUL", store.ErrInvalid, key)
+	}
+	return nil
+}
+
+// stamp gives the record its number and returns its bytes.
+func (c *change) stamp(seq uint64) []byte {
+	binary.BigEndian.PutUint64(c.raw, seq)
+	binary.BigEndian.PutUint32(c.raw[sumAt:], finish(c.sum, c.raw))
+	return c.raw
+}
+
+// finish adds flags and sequence of a raw record to the sum of key and value.
+func finish(sum uint32, raw []byte) uint32 {
+	sum = crc32.Update(sum, castagnoli, raw[flagsAt:flagsAt+1])
+	return crc32.Update(sum, castagnoli, raw[:flagsAt])
+}
+
+// record is a store.Record whose Value still lies in the memory of the file: own
+// must be called before the transaction ends.
+type record store.Record
+
+// decode verifies a raw record and returns it. The error names the key, never
+// the value.
+func decode(key, raw []byte) (record, error) {
+	if len(raw) < headerSize || len(raw) > headerSize+maxValue {
+		return record{}, corrupt("record %q has an impossible size", key)
+	}
+	value := raw[headerSize:]
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	if finish(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
+		return record{}, corrupt("record %q does not match its checksum", key)
+	}
+	r := record{
+		Key:     string(key),
+		Seq:     binary.BigEndian.Uint64(raw),
+		Deleted: raw[flagsAt]&flagDeleted != 0,
+	}
+	if !r.Deleted {
+		r.Value = value
+	}
+	return r, nil
+}
+
+// own copies the value out of the file's memory.
+func own(r record) store.Record {
+	r.Value = bytes.Clone(r.Value)
+	return store.Record(r)
+}
+
+func corrupt(form string, args ...any) error {
+	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
+}
+
+// logKey is the key of a sequence in the log bucket; bytes sort like numbers.
+func logKey(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(nil, seq)
+}

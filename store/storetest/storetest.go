@@ -1,0 +1,680 @@
+// Package storetest is what every store.Store must pass: call [Run] from the
+// tests of an implementation. It knows the store only through its interface,
+// and through a [Subject], which opens it and makes its commits fail.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gazetteer/store"
+)
+
+// Subject is an implementation under test.
+type Subject struct {
+	// Open opens the store kept in dir, which is empty at first. Run closes it.
+	Open func(t testing.TB, dir string) store.Store
+	// FailCommit makes the next commit of s fail, with what it was to write kept
+	// or not.
+	FailCommit func(t testing.TB, s store.Store, f Fault)
+}
+
+// Fault is a way for a commit to fail.
+type Fault int
+
+const (
+	NotPersisted    Fault = iota // an error, and nothing was kept
+	PersistedAnyway              // an error, and everything was kept
+)
+
+func (f Fault) String() string {
+	return [...]string{"not persisted", "persisted anyway"}[f]
+}
+
+// Run tests the subject.
+func Run(t *testing.T, subject Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"records", testRecords},
+		{"compare and set", testCompareAndSet},
+		{"all or nothing", testAllOrNothing},
+		{"invalid writes", testInvalidWrites},
+		{"deletion", testDeletion},
+		{"list in pages", testList},
+		{"list while the consumer writes", testListWhileWriting},
+		{"compacted replay with tombstones", testReplay},
+		{"changes wait for more", testChangesWait},
+		{"cursor of another log", testCursorGone},
+		{"reopen", testReopen},
+		{"closed", testClosed},
+		{"one winner of eight", testOneWinner},
+		{"grouped callers succeed and fail alone", testGroupedCallers},
+		{"no follower misses a record", testFollowers},
+		{"failed commit", testFailedCommit},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, subject) })
+	}
+}
+
+// open opens a fresh store that is closed with the test.
+func open(t testing.TB, subject Subject) store.Store {
+	t.Helper()
+	s := subject.Open(t, t.TempDir())
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+func apply(t testing.TB, s store.Store, writes ...store.Write) uint64 {
+	t.Helper()
+	seq, err := s.Apply(t.Context(), writes...)
+	if err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	return seq
+}
+
+// wantErr checks the sentinel of an error.
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+}
+
+// show writes a record as "key=value@seq", "key-@seq" for a tombstone.
+func show(r store.Record) string {
+	if r.Deleted {
+		return fmt.Sprintf("%s-@%d", r.Key, r.Seq)
+	}
+	return fmt.Sprintf("%s=%s@%d", r.Key, r.Value, r.Seq)
+}
+
+// get shows the record of key, "" when it does not exist.
+func get(t testing.TB, s store.Store, key string) string {
+	t.Helper()
+	r, err := s.Get(t.Context(), key)
+	if errors.Is(err, store.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatalf("Get(%q): %v", key, err)
+	}
+	return show(r)
+}
+
+func list(t testing.TB, s store.Store, prefix, after string) []string {
+	t.Helper()
+	var got []string
+	for r, err := range s.List(t.Context(), prefix, after) {
+		if err != nil {
+			t.Fatalf("List(%q, %q): %v", prefix, after, err)
+		}
+		got = append(got, show(r))
+	}
+	return got
+}
+
+// changes shows what lies in the log after the cursor now.
+func changes(t testing.TB, s store.Store, after store.Cursor) []string {
+	t.Helper()
+	head := s.Head()
+	var got []string
+	if after.Seq == head.Seq {
+		return got
+	}
+	for r, err := range s.Changes(t.Context(), after) {
+		if err != nil {
+			t.Fatalf("Changes(%v): %v", after, err)
+		}
+		got = append(got, show(r))
+		if r.Seq >= head.Seq {
+			break
+		}
+	}
+	return got
+}
+
+func want(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s:\n got %s\nwant %s", what, strings.Join(got, " "), strings.Join(want, " "))
+	}
+}
+
+func testRecords(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	want(t, "an empty store", append(list(t, s, "", ""), get(t, s, "a")), "")
+	if seq := apply(t, s, store.Put("a", []byte("1")), store.Put("b", nil)); seq != 2 {
+		t.Fatalf("two first writes end at %d, want 2", seq)
+	}
+	apply(t, s, store.Put("a", []byte("2")))
+	want(t, "records", []string{get(t, s, "a"), get(t, s, "b"), get(t, s, "c"), get(t, s, "")}, "a=2@3", "b=@2", "", "")
+	if head := s.Head(); head.Seq != 3 || head.Store == "" || head.Incarnation == 0 {
+		t.Fatalf("Head is %+v, want sequence 3 of a named log", head)
+	}
+	if seq := apply(t, s); seq != 3 {
+		t.Fatalf("an Apply of nothing returned %d, want 3", seq)
+	}
+
+	r, err := s.Get(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(r.Value) // the reader owns it
+	want(t, "after the reader changed its copy", []string{get(t, s, "a")}, "a=2@3")
+
+	large := strings.Repeat("x", 16<<20)
+	apply(t, s, store.Put("large", []byte(large)))
+	if r, err := s.Get(t.Context(), "large"); err != nil || string(r.Value) != large {
+		t.Fatalf("a value of 16 MiB came back with %d bytes, error %v", len(r.Value), err)
+	}
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Get(ended, "a")
+	wantErr(t, err, context.Canceled)
+	_, err = s.Apply(ended, store.Put("a", nil))
+	wantErr(t, err, context.Canceled)
+	for _, err := range s.List(ended, "", "") {
+		wantErr(t, err, context.Canceled)
+	}
+}
+
+func testCompareAndSet(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	first := apply(t, s, store.PutIf("k", []byte("1"), 0))
+	_, err := s.Apply(t.Context(), store.PutIf("k", []byte("x"), 0))
+	wantErr(t, err, store.ErrConflict)
+	second := apply(t, s, store.PutIf("k", []byte("2"), first))
+	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), first))
+	wantErr(t, err, store.ErrConflict)
+	_, err = s.Apply(t.Context(), store.PutIf("absent", []byte("x"), 7))
+	wantErr(t, err, store.ErrConflict)
+	apply(t, s, store.Write{Key: "k", Delete: true, Expect: &second})
+	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), second))
+	wantErr(t, err, store.ErrConflict)
+	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), second+1)) // the tombstone's number
+	wantErr(t, err, store.ErrConflict)
+	apply(t, s, store.PutIf("k", []byte("3"), 0))
+	want(t, "after a deletion the key does not exist", []string{get(t, s, "k")}, "k=3@4")
+}
+
+func testAllOrNothing(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	apply(t, s, store.Put("taken", []byte("old")))
+	writes := make([]store.Write, 0, 10_000)
+	for i := range 9_999 {
+		writes = append(writes, store.Put(fmt.Sprintf("new/%05d", i), []byte("x")))
+	}
+	writes = slices.Insert(writes, 5_000, store.PutIf("taken", []byte("new"), 0))
+	_, err := s.Apply(t.Context(), writes...)
+	wantErr(t, err, store.ErrConflict)
+	want(t, "after 10,000 writes with one bad expectation", list(t, s, "", ""), "taken=old@1")
+	want(t, "its log", changes(t, s, store.Cursor{}), "taken=old@1")
+
+	writes[5_000] = store.PutIf("taken", []byte("new"), 1)
+	if seq := apply(t, s, writes...); seq != 10_001 {
+		t.Fatalf("10,000 writes after one end at %d, want 10001", seq)
+	}
+	if n := len(list(t, s, "new/", "")); n != 9_999 {
+		t.Fatalf("%d of 9,999 records are there", n)
+	}
+}
+
+func testInvalidWrites(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	tooMany := make([]store.Write, 20_001)
+	for i := range tooMany {
+		tooMany[i] = store.Put(fmt.Sprint("k", i), nil)
+	}
+	for name, writes := range map[string][]store.Write{
+		"empty key":             {store.Put("", nil)},
+		"key of 513 bytes":      {store.Put(strings.Repeat("k", 513), nil)},
+		"key with NUL":          {store.Put("a\x00b", nil)},
+		"key that is not UTF-8": {store.Put("a\xff", nil)},
+		"key deleted":           {store.Delete("a\xff")},
+		"value over 16 MiB":     {store.Put("k", make([]byte, 16<<20+1))},
+		"deletion with a value": {{Key: "k", Value: []byte("x"), Delete: true}},
+		"same key twice":        {store.Put("k", nil), store.Put("other", nil), store.Delete("k")},
+		"20,001 writes":         tooMany,
+		"the last one bad":      {store.Put("k", nil), store.Put("", nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Apply(t.Context(), writes...)
+			wantErr(t, err, store.ErrInvalid)
+		})
+	}
+	want(t, "after invalid writes", changes(t, s, store.Cursor{}))
+	apply(t, s, store.Put(strings.Repeat("k", 512), nil))
+}
+
+func testDeletion(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	if seq := apply(t, s, store.Delete("absent")); seq != 0 {
+		t.Fatalf("deleting what is not there returned %d, want 0", seq)
+	}
+	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
+	if seq := apply(t, s, store.Delete("a"), store.Delete("absent")); seq != 3 {
+		t.Fatalf("one real deletion returned %d, want 3", seq)
+	}
+	if seq := apply(t, s, store.Delete("a")); seq != 3 {
+		t.Fatalf("deleting twice returned %d, want 3", seq)
+	}
+	want(t, "list", list(t, s, "", ""), "b=1@2")
+	want(t, "deleted record", []string{get(t, s, "a")}, "")
+	want(t, "log", changes(t, s, store.Cursor{}), "b=1@2", "a-@3")
+}
+
+func testList(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	var writes []store.Write
+	var all []string
+	for i := range 3_000 {
+		key := fmt.Sprintf("p/%05d", i)
+		writes = append(writes, store.Put(key, []byte("v")))
+		all = append(all, fmt.Sprintf("%s=v@%d", key, i+1))
+	}
+	apply(t, s, writes...)
+	apply(t, s, store.Put("o", nil), store.Put("p", nil), store.Put("q", nil), store.Put("p0", nil))
+	want(t, "a prefix over many pages", list(t, s, "p/", ""), all...)
+	want(t, "after a key", list(t, s, "p/", "p/01499"), all[1_500:]...)
+	want(t, "after a key that is not there", list(t, s, "p/", "p/01499x"), all[1_500:]...)
+	want(t, "after a key before the prefix", list(t, s, "p/0299", "a"), all[2_990:]...)
+	want(t, "after a key past the prefix", list(t, s, "p/", "q"))
+	want(t, "after the last", list(t, s, "p/", "p/02999"))
+	want(t, "no such prefix", list(t, s, "nothing/", ""))
+	want(t, "an exact key", list(t, s, "p0", ""), "p0=@3004")
+	if n := len(list(t, s, "", "")); n != 3_004 {
+		t.Fatalf("the empty prefix lists %d records, want 3004", n)
+	}
+
+	deletions := make([]store.Write, 0, 2_999)
+	for _, w := range writes[:2_999] {
+		deletions = append(deletions, store.Delete(w.Key))
+	}
+	apply(t, s, deletions...)
+	want(t, "behind many tombstones", list(t, s, "p/", ""), all[2_999])
+
+	large := make([]byte, 3<<20)
+	for i := range 5 {
+		apply(t, s, store.Put(fmt.Sprintf("large/%d", i), large))
+	}
+	if n := len(list(t, s, "large/", "")); n != 5 {
+		t.Fatalf("%d of 5 large records are listed", n)
+	}
+}
+
+// testListWhileWriting would hang or fail if a lock were held while the
+// consumer runs.
+func testListWhileWriting(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	for i := range 10 {
+		apply(t, s, store.Put(fmt.Sprintf("k/%04d", i), []byte("1")))
+	}
+	n := 0
+	for r, err := range s.List(t.Context(), "k/", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, s, store.PutIf(r.Key, []byte("2"), r.Seq), store.Put("grows/"+r.Key, make([]byte, 1<<20)))
+		n++
+	}
+	if n != 10 {
+		t.Fatalf("the list had %d records, want 10", n)
+	}
+	want(t, "one of them", []string{get(t, s, "k/0003")}, "k/0003=2@17")
+
+	n = 0
+	for r, err := range s.Changes(t.Context(), store.Cursor{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n > 20 { // each of the 20 records once, then what is written here
+			break
+		}
+		apply(t, s, store.Put("seen/"+r.Key, nil))
+	}
+}
+
+func testReplay(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1")))
+	apply(t, s, store.Put("a", []byte("2")))
+	middle := s.Head()
+	apply(t, s, store.Delete("b"), store.Put("d", []byte("1")))
+	apply(t, s, store.Put("a", []byte("3")))
+	want(t, "from zero", changes(t, s, store.Cursor{}), "c=1@3", "b-@5", "d=1@6", "a=3@7")
+	want(t, "from the middle", changes(t, s, middle), "b-@5", "d=1@6", "a=3@7")
+	want(t, "from the end", changes(t, s, s.Head()))
+	apply(t, s, store.Put("b", []byte("back")))
+	want(t, "a key that came back", changes(t, s, middle), "d=1@6", "a=3@7", "b=back@8")
+
+	var many []store.Write
+	for i := range 2_000 {
+		many = append(many, store.Put(fmt.Sprintf("m/%04d", i), []byte("x")))
+	}
+	apply(t, s, many...)
+	if got := changes(t, s, store.Cursor{}); len(got) != 2_004 || got[2_003] != "m/1999=x@2008" {
+		t.Fatalf("a replay over many pages has %d records, the last %s", len(got), got[len(got)-1])
+	}
+}
+
+func testChangesWait(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	records := make(chan store.Record)
+	ended := make(chan error, 1)
+	go func() {
+		var last error
+		for r, err := range s.Changes(ctx, store.Cursor{}) {
+			if last = err; err != nil {
+				break
+			}
+			records <- r
+		}
+		ended <- last
+	}()
+	for i := range 20 {
+		seq := apply(t, s, store.Put("k", fmt.Append(nil, i)))
+		if got := show(<-records); got != fmt.Sprintf("k=%d@%d", i, seq) {
+			t.Fatalf("after write %d the follower got %s", i, got)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatalf("Changes ended with %v when its context did, want no error", err)
+	}
+}
+
+func testCursorGone(t *testing.T, subject Subject) {
+	s, other := open(t, subject), open(t, subject)
+	apply(t, s, store.Put("a", nil))
+	apply(t, other, store.Put("a", nil))
+	head := s.Head()
+	for name, c := range map[string]store.Cursor{
+		"another store":       other.Head(),
+		"another incarnation": {Store: head.Store, Incarnation: head.Incarnation + 1, Seq: 1},
+		"no name":             {Seq: 1},
+		"ahead of the log":    {Store: head.Store, Incarnation: head.Incarnation, Seq: head.Seq + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			for _, err := range s.Changes(t.Context(), c) {
+				wantErr(t, err, store.ErrCursorGone)
+				n++
+			}
+			if n != 1 {
+				t.Fatalf("%d errors, want one, last", n)
+			}
+		})
+	}
+	want(t, "the beginning of a named log", changes(t, s, store.Cursor{Store: head.Store, Incarnation: head.Incarnation}), "a=@1")
+}
+
+func testReopen(t *testing.T, subject Subject) {
+	dir := t.TempDir()
+	s := subject.Open(t, dir)
+	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
+	apply(t, s, store.Delete("a"))
+	head := s.Head()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = subject.Open(t, dir)
+	defer s.Close()
+	if s.Head() != head {
+		t.Fatalf("after reopening Head is %+v, it was %+v", s.Head(), head)
+	}
+	want(t, "log", changes(t, s, store.Cursor{}), "b=1@2", "a-@3")
+	if seq := apply(t, s, store.Put("c", nil)); seq != 4 {
+		t.Fatalf("the next write has sequence %d, want 4", seq)
+	}
+}
+
+func testClosed(t *testing.T, subject Subject) {
+	s := subject.Open(t, t.TempDir())
+	apply(t, s, store.Put("a", nil))
+	arrived, ended := make(chan bool), make(chan error)
+	go func() {
+		var last error
+		for _, err := range s.Changes(t.Context(), store.Cursor{}) {
+			if last = err; err == nil {
+				arrived <- true
+			}
+		}
+		ended <- last
+	}()
+	<-arrived
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, <-ended, store.ErrClosed)
+	_, err := s.Get(t.Context(), "a")
+	wantErr(t, err, store.ErrClosed)
+	_, err = s.Apply(t.Context(), store.Put("a", nil))
+	wantErr(t, err, store.ErrClosed)
+	for _, err := range s.List(t.Context(), "", "") {
+		wantErr(t, err, store.ErrClosed)
+	}
+	for _, err := range s.Changes(t.Context(), store.Cursor{}) {
+		wantErr(t, err, store.ErrClosed)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("closing twice: %v", err)
+	}
+}
+
+// testOneWinner lets eight callers change one key from the same state, over and
+// over.
+func testOneWinner(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	var seq uint64
+	for round := range 200 {
+		wins := make(chan uint64, 8)
+		var callers sync.WaitGroup
+		for i := range 8 {
+			callers.Go(func() {
+				won, err := s.Apply(t.Context(), store.PutIf("k", fmt.Append(nil, i), seq))
+				switch {
+				case err == nil:
+					wins <- won
+				case !errors.Is(err, store.ErrConflict):
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		callers.Wait()
+		if len(wins) != 1 {
+			t.Fatalf("round %d has %d winners", round, len(wins))
+		}
+		seq = <-wins
+		if r, err := s.Get(t.Context(), "k"); err != nil || r.Seq != seq {
+			t.Fatalf("round %d: the record has sequence %d, its winner was given %d (error %v)", round, r.Seq, seq, err)
+		}
+	}
+}
+
+// testGroupedCallers mixes callers that must succeed with callers that must
+// fail. Each owns its keys, so every outcome is known.
+func testGroupedCallers(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	apply(t, s, store.Put("taken", nil))
+	var callers sync.WaitGroup
+	for i := range 16 {
+		callers.Go(func() {
+			for n := range 20 {
+				key := fmt.Sprintf("good/%02d/%02d", i, n)
+				seq, err := s.Apply(t.Context(), store.PutIf(key, []byte("1"), 0), store.Put(key+"/b", nil))
+				if err != nil {
+					t.Errorf("%s: %v", key, err)
+					return
+				}
+				if r, err := s.Get(t.Context(), key+"/b"); err != nil || r.Seq != seq {
+					t.Errorf("%s: reads sequence %d after being given %d (error %v)", key, r.Seq, seq, err)
+				}
+				_, err = s.Apply(t.Context(), store.Put(fmt.Sprintf("bad/%02d/%02d", i, n), nil), store.PutIf("taken", nil, 0))
+				if !errors.Is(err, store.ErrConflict) {
+					t.Errorf("bad caller %d: error %v, want a conflict", i, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if n := len(list(t, s, "good/", "")); n != 640 {
+		t.Errorf("%d of 640 good records are there", n)
+	}
+	want(t, "records of callers that failed", list(t, s, "bad/", ""))
+	if head := s.Head(); head.Seq != 641 {
+		t.Errorf("641 writes end at sequence %d", head.Seq)
+	}
+}
+
+// testFollowers lets four followers, one of which starts anew again and again,
+// run beside eight writers that put, overwrite and delete. In the end each must
+// hold exactly what the store holds.
+func testFollowers(t *testing.T, subject Subject) {
+	const writers, rounds = 8, 150
+	s := open(t, subject)
+	var writing sync.WaitGroup
+	for w := range writers {
+		writing.Go(func() {
+			for n := range rounds {
+				shared := fmt.Sprintf("shared/%d", n%7)
+				own := fmt.Sprintf("own/%d/%d", w, n)
+				writes := []store.Write{store.Put(own, fmt.Append(nil, n)), store.Put(shared, fmt.Append(nil, w, n))}
+				if n%3 == 0 {
+					writes = append(writes, store.Delete(fmt.Sprintf("own/%d/%d", w, n/2)))
+				}
+				if n%5 == 0 {
+					writes[1] = store.Delete(shared)
+				}
+				if n == 0 {
+					writes = writes[:2]
+				}
+				if _, err := s.Apply(t.Context(), writes...); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	views := make([]map[string]string, 4)
+	var following sync.WaitGroup
+	for f := range views {
+		following.Go(func() { views[f] = follow(t, s, f == 0) })
+	}
+	writing.Wait()
+	apply(t, s, store.Put("end", nil))
+	following.Wait()
+
+	truth := map[string]string{}
+	for r, err := range s.List(t.Context(), "", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth[r.Key] = show(r)
+	}
+	for f, view := range views {
+		for key, record := range truth {
+			if view[key] != record {
+				t.Errorf("follower %d has %q for %s, the store has %q", f, view[key], key, record)
+			}
+		}
+		if len(view) != len(truth) {
+			t.Errorf("follower %d has %d records, the store %d", f, len(view), len(truth))
+		}
+	}
+}
+
+// follow keeps a copy of the store until the record "end" comes. An impatient
+// follower stops after each few records and takes its cursor up again.
+func follow(t *testing.T, s store.Store, impatient bool) map[string]string {
+	view := map[string]string{}
+	cursor := s.Head()
+	cursor.Seq = 0
+	for {
+		n := 0
+		for r, err := range s.Changes(t.Context(), cursor) {
+			if err != nil {
+				t.Errorf("Changes: %v", err)
+				return view
+			}
+			if r.Seq <= cursor.Seq {
+				t.Errorf("sequence %d came after %d", r.Seq, cursor.Seq)
+				return view
+			}
+			cursor.Seq = r.Seq
+			if r.Deleted {
+				delete(view, r.Key)
+			} else {
+				view[r.Key] = show(r)
+			}
+			if r.Key == "end" {
+				return view
+			}
+			if n++; impatient && n == 5 {
+				break
+			}
+		}
+	}
+}
+
+// testFailedCommit makes the commit of a group fail both ways, and at each of
+// three places in a history.
+func testFailedCommit(t *testing.T, subject Subject) {
+	for _, fault := range []Fault{NotPersisted, PersistedAnyway} {
+		for before := range 3 {
+			t.Run(fmt.Sprintf("%v after %d", fault, before), func(t *testing.T) {
+				failCommit(t, subject, fault, before)
+			})
+		}
+	}
+}
+
+func failCommit(t *testing.T, subject Subject, fault Fault, before int) {
+	dir := t.TempDir()
+	s := subject.Open(t, dir)
+	for i := range before {
+		apply(t, s, store.Put("kept", fmt.Append(nil, i)))
+	}
+	head := s.Head()
+	log := changes(t, s, store.Cursor{})
+
+	subject.FailCommit(t, s, fault)
+	_, err := s.Apply(t.Context(), store.Put("kept", []byte("doubtful")), store.Put("new", nil))
+	wantErr(t, err, store.ErrUnknown)
+	if s.Head() != head {
+		t.Errorf("Head moved to %+v with a commit of unknown outcome", s.Head())
+	}
+	_, err = s.Apply(t.Context(), store.Put("later", nil))
+	wantErr(t, err, store.ErrUnknown)
+	if r, err := s.Get(t.Context(), "kept"); err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("reading after the failure: %+v, %v", r, err)
+	}
+	_ = s.Close() // it may complain of the file that was taken from it
+
+	s = subject.Open(t, dir)
+	defer s.Close()
+	if s.Head().Incarnation != head.Incarnation {
+		t.Errorf("incarnation %d became %d though nothing acknowledged was lost", head.Incarnation, s.Head().Incarnation)
+	}
+	if fault == NotPersisted {
+		want(t, "log after reopening", changes(t, s, store.Cursor{}), log...)
+	} else {
+		n := head.Seq
+		want(t, "log after reopening", changes(t, s, store.Cursor{}), fmt.Sprintf("kept=doubtful@%d", n+1), fmt.Sprintf("new=@%d", n+2))
+	}
+	apply(t, s, store.PutIf("later", []byte("works"), 0))
+}
