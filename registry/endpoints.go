@@ -138,13 +138,14 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 }
 
 // checkPublicHost refuses addresses and names that are private by their form.
-// What a name resolves to is judged by whoever connects.
+// An IPv4 address in the clothes of IPv6 is refused whatever it is. What a name
+// resolves to is judged by whoever connects.
 func checkPublicHost(host string) error {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.Zone() != "" {
 			return fmt.Errorf("%s is bound to a network interface", addr)
 		}
-		if err := ssrf.New().SafeAddr(addr.Unmap()); err != nil {
+		if err := ssrf.New().SafeAddr(addr); err != nil {
 			return fmt.Errorf("%s is not a public address", addr)
 		}
 		return nil

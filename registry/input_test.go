@@ -222,7 +222,7 @@ func TestServiceEndpointsThatAreRefused(t *testing.T) {
 			"https://127.0.0.1/", "https://127.1/", "https://0x7f.1/", "https://2130706433/", "https://0177.0.0.1/", "https://10.0.0.1/", "https://172.16.0.1/",
 			"https://192.168.1.1/", "https://169.254.169.254/latest", "https://100.64.0.1/", "https://0.0.0.0/", "https://224.0.0.1/", "https://255.255.255.255/",
 			"https://192.0.2.1/", "https://198.18.0.1/", "https://[::1]/", "https://[::]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fc00::1]/",
-			"https://[::ffff:127.0.0.1]/", "https://[::ffff:10.0.0.1]/", "https://[64:ff9b::7f00:1]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
+			"https://[::ffff:127.0.0.1]/", "https://[::ffff:10.0.0.1]/", "https://[::ffff:8.8.8.8]/", "https://[64:ff9b::7f00:1]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
 			"https://a_b.test/", "https://a..test/", "https://a.test./", "https://-a.test/"},
 	} {
 		for _, address := range addresses {
