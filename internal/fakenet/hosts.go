@@ -1,6 +1,14 @@
 package fakenet
 
-import "slices"
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+)
 
 // A Host is one host of the standard internet and what a visit must find there.
 type Host struct {
@@ -10,23 +18,30 @@ type Host struct {
 	Seed bool
 	// Depth counts links from the nearest seed: 0 for a seed.
 	Depth int
-	// Expect has, for each document kind that a visit settles, the outcome in
-	// the crawler's words: Expect["ai"] = "ok".
+	// Expect has the outcome of the first visit by document kind, in the
+	// crawler's words: Expect["ai"] = "ok". Kinds that are left out are not
+	// asked for, or do not matter here. It is empty for a host that is not
+	// Reachable.
 	Expect map[string]string
 	// Note says in one line what is particular about the host.
 	Note string
-	// Reachable tells whether a crawl from the seeds visits the host at all.
+	// Reachable tells whether a crawl from the seeds visits the host: links
+	// are followed to depth 3.
 	Reachable bool
 }
 
+// deepest is how many links from a seed a crawl follows.
+const deepest = 3
+
 // Hosts returns the standard hosts, by name. It is empty with Options.Empty.
+// Some of them do not exist: other hosts link to them.
 func (n *Net) Hosts() []Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.hosts)
 }
 
-// Seeds returns the names of the hosts that a crawl begins with.
+// Seeds returns the names of the hosts that a crawl begins with, by name.
 func (n *Net) Seeds() []string {
 	var seeds []string
 	for _, h := range n.Hosts() {
@@ -37,4 +52,110 @@ func (n *Net) Seeds() []string {
 	return seeds
 }
 
-func (n *Net) install() error { return nil }
+//go:embed testdata/hosts.json testdata/services testdata/drafts testdata/odd
+var embedded embed.FS
+
+// data returns an embedded file by its name below testdata.
+func data(name string) ([]byte, error) { return embedded.ReadFile(path.Join("testdata", name)) }
+
+// install fills n with the standard hosts. It is called before n is shared.
+func (n *Net) install() error {
+	add := func(h Host, s *Site) {
+		h.Reachable = h.Depth <= deepest
+		if !h.Reachable {
+			h.Expect = nil
+		}
+		n.hosts = append(n.hosts, h)
+		if s != nil {
+			n.sites[h.Name] = *s
+		}
+	}
+	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installOdd} {
+		if err := part(add); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(n.hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// installServices adds the hosts that Generate made of real services.
+func installServices(add func(Host, *Site)) error {
+	list, err := data("hosts.json")
+	if err != nil {
+		return err
+	}
+	var records []record
+	if err := json.Unmarshal(list, &records); err != nil {
+		return fmt.Errorf("read hosts.json: %w", err)
+	}
+	for i, r := range records {
+		s := site{}
+		for where, name := range r.Files {
+			text, err := data(path.Join("services", name))
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.Name, err)
+			}
+			s[where] = newFile(text, mediaTypes[path.Ext(name)])
+		}
+		switch i % 3 {
+		case 1:
+			s["/robots.txt"] = newFile([]byte("User-agent: *\nAllow: /\n"), "text/plain; charset=utf-8")
+		case 2:
+			s["/robots.txt"] = newFile([]byte("User-agent: *\nDisallow: /account/\nDisallow: /internal/\n"), "text/plain; charset=utf-8")
+		}
+		add(Host{Name: r.Name, Seed: r.Seed, Depth: r.Depth, Expect: maps.Clone(expectations[r.Shape]), Note: r.Origin + ": " + shapeNotes[r.Shape]}, &Site{Handler: s})
+	}
+	return nil
+}
+
+var mediaTypes = map[string]string{
+	".json": "application/json; charset=utf-8",
+	".agis": "application/agis",
+	".yaml": "application/yaml",
+}
+
+var expectations = map[shape]map[string]string{
+	aiOnly:   {"ai": "ok", "agis-summary": "absent"},
+	agisOnly: {"ai": "absent", "ai-alias": "absent", "agis-summary": "ok", "agis": "ok"},
+	both:     {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
+	apart:    {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
+	agtpOnly: {"ai": "ok", "agis-summary": "ok"},
+}
+
+var shapeNotes = map[shape]string{
+	aiOnly:   "an AI Discovery document",
+	agisOnly: "an AGIS summary and document",
+	both:     "an AI Discovery document, an AGIS summary and document",
+	apart:    "as most, with its AGIS document on another host",
+	agtpOnly: "as most, with its AGIS document at an agtp address",
+}
+
+// installDrafts adds the services of the examples in AGIS 10.1, and two that an
+// example links to and that cannot be had.
+func installDrafts(add func(Host, *Site)) error {
+	for i, name := range []string{"reservations", "finance", "patients"} {
+		summary, err := data("drafts/" + name + "-summary.json")
+		if err != nil {
+			return err
+		}
+		doc, err := data("drafts/" + name + ".agis")
+		if err != nil {
+			return err
+		}
+		add(Host{Name: name + ".acme.test", Seed: i == 0, Depth: min(i, 1), Expect: maps.Clone(expectations[agisOnly]),
+			Note: "an example of the AGIS draft, written out"},
+			&Site{Handler: site{
+				"/.well-known/agis.json": newFile(summary, mediaTypes[".json"]),
+				"/" + name + ".agis":     newFile(doc, mediaTypes[".agis"]),
+			}})
+	}
+	add(Host{Name: "payments.acme.test", Depth: 1, Expect: all("dns"), Note: "a related service whose name does not exist"}, nil)
+	add(Host{Name: "loyalty.acme.test", Depth: 1, Expect: all("unreachable"), Note: "a related service that refuses connections"}, &Site{Down: true})
+	return nil
+}
+
+// all expects one outcome for both documents that a visit begins with.
+func all(outcome string) map[string]string {
+	return map[string]string{"ai": outcome, "agis-summary": outcome}
+}

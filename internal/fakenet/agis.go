@@ -1,0 +1,463 @@
+package fakenet
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type agisDocument struct {
+	AGIS         string         `json:"agis" yaml:"agis"`
+	Service      string         `json:"service" yaml:"service"`
+	AGTP         string         `json:"agtp" yaml:"agtp"`
+	Description  string         `json:"description" yaml:"description"`
+	Version      string         `json:"version" yaml:"version"`
+	Vocabulary   agisVocabulary `json:"vocabulary" yaml:"vocabulary"`
+	DataManifest *agisManifest  `json:"data_manifest,omitempty" yaml:"data_manifest,omitempty"`
+	Endpoints    []agisEndpoint `json:"endpoints" yaml:"endpoints"`
+}
+
+type agisVocabulary struct {
+	DeclaredVerbs []string `json:"declared_verbs" yaml:"declared_verbs,flow"`
+	Domain        string   `json:"domain" yaml:"domain"`
+	Namespace     string   `json:"namespace" yaml:"namespace"`
+	Version       string   `json:"version" yaml:"version"`
+	Negotiable    bool     `json:"negotiable,omitempty" yaml:"negotiable,omitempty"`
+}
+
+type agisManifest struct {
+	AvailableData    []agisDataClass `json:"available_data" yaml:"available_data"`
+	PreAuthDiscovery bool            `json:"pre_auth_discovery" yaml:"pre_auth_discovery"`
+}
+
+type agisDataClass struct {
+	Class       string   `json:"class" yaml:"class"`
+	Description string   `json:"description" yaml:"description"`
+	Formats     []string `json:"formats" yaml:"formats,flow"`
+	Sensitivity string   `json:"sensitivity" yaml:"sensitivity"`
+}
+
+type agisEndpoint struct {
+	Method   string       `json:"method" yaml:"method"`
+	Path     string       `json:"path" yaml:"path"`
+	Semantic agisSemantic `json:"semantic" yaml:"semantic"`
+	Input    agisInput    `json:"input" yaml:"input"`
+	Output   agisSchema   `json:"output" yaml:"output"`
+	Errors   []string     `json:"errors" yaml:"errors,flow"`
+}
+
+type agisSemantic struct {
+	Intent     string  `json:"intent" yaml:"intent"`
+	Actor      string  `json:"actor" yaml:"actor"`
+	Outcome    string  `json:"outcome" yaml:"outcome"`
+	Capability string  `json:"capability" yaml:"capability"`
+	Confidence float64 `json:"confidence_guidance" yaml:"confidence_guidance"`
+	ImpactTier string  `json:"impact_tier" yaml:"impact_tier"`
+	Idempotent bool    `json:"is_idempotent" yaml:"is_idempotent"`
+}
+
+// agisInput is an agisSchema that always says which parameters are required
+// (AGIS 7), also when none is.
+type agisInput struct {
+	Type       string                `json:"type" yaml:"type"`
+	Required   []string              `json:"required" yaml:"required,flow"`
+	Properties map[string]agisSchema `json:"properties" yaml:"properties,flow"`
+}
+
+// agisSchema is as much of JSON Schema as a derived document needs.
+type agisSchema struct {
+	Type       string                `json:"type" yaml:"type"`
+	Properties map[string]agisSchema `json:"properties,omitempty" yaml:"properties,flow,omitempty"`
+}
+
+type agisSummary struct {
+	AGIS                 string   `json:"agis"`
+	Service              string   `json:"service"`
+	AGTP                 string   `json:"agtp"`
+	AGISDocument         string   `json:"agis_document"`
+	Methods              []string `json:"methods"`
+	Domain               string   `json:"domain"`
+	Namespace            string   `json:"namespace"`
+	Negotiable           bool     `json:"negotiable"`
+	CapabilitySummary    []string `json:"capability_summary"`
+	DataClasses          []string `json:"data_classes"`
+	PreAuthDiscovery     bool     `json:"pre_auth_discovery"`
+	Version              string   `json:"version"`
+	InteractionProtocols []string `json:"interaction_protocols"`
+	RelatedServices      []string `json:"related_services"`
+}
+
+// agis returns the service as a full AGIS document of at most so many endpoints.
+// It is none when it has no endpoint.
+func (s service) agis(host string, most int) agisDocument {
+	doc := agisDocument{
+		AGIS: "1.0", Service: clip(plain(s.Name), 100), AGTP: "agtp://" + host,
+		Description: s.about(), Version: "1.0.0",
+		Vocabulary: agisVocabulary{
+			Domain:    s.domain(),
+			Namespace: namespace(host),
+			Version:   "1.0.0",
+		},
+	}
+	seen := map[string]bool{}
+	for _, op := range s.Operations {
+		e, ok := op.endpoint()
+		if key := e.Method + " " + template.ReplaceAllString(e.Path, "{}"); ok && !seen[key] && len(doc.Endpoints) < most {
+			seen[key] = true
+			doc.Endpoints = append(doc.Endpoints, e)
+			if !slices.Contains(doc.Vocabulary.DeclaredVerbs, e.Method) {
+				doc.Vocabulary.DeclaredVerbs = append(doc.Vocabulary.DeclaredVerbs, e.Method)
+			}
+		}
+	}
+	return doc
+}
+
+// negotiate declares the data classes of the service, open to proposals of new
+// endpoints (AGIS 8.3).
+func (s service) negotiate(doc *agisDocument) {
+	classes := s.classes()
+	if len(classes) == 0 {
+		return
+	}
+	doc.Vocabulary.Negotiable = true
+	doc.DataManifest = &agisManifest{PreAuthDiscovery: true}
+	for _, c := range classes {
+		doc.DataManifest.AvailableData = append(doc.DataManifest.AvailableData, agisDataClass{
+			Class: c, Description: "Data on " + strings.ReplaceAll(c, "-", " ") + " that " + doc.Service + " holds",
+			Formats: []string{"json"}, Sensitivity: "informational",
+		})
+	}
+}
+
+// summary is the answer of /.well-known/agis.json for doc.
+func (s service) summary(doc agisDocument, documentURL string, related []string) agisSummary {
+	sum := agisSummary{
+		AGIS: "1.0", Service: doc.Service, AGTP: doc.AGTP, AGISDocument: documentURL,
+		Methods: doc.Vocabulary.DeclaredVerbs, Domain: doc.Vocabulary.Domain, Namespace: doc.Vocabulary.Namespace,
+		Negotiable: doc.Vocabulary.Negotiable, DataClasses: s.classes(), PreAuthDiscovery: true, Version: doc.Version,
+		InteractionProtocols: []string{"request"}, RelatedServices: related,
+	}
+	informs := false
+	for _, e := range doc.Endpoints {
+		informs = informs || e.Semantic.ImpactTier == "informational"
+		if !slices.Contains(sum.CapabilitySummary, e.Semantic.Capability) {
+			sum.CapabilitySummary = append(sum.CapabilitySummary, e.Semantic.Capability)
+		}
+	}
+	if informs {
+		sum.InteractionProtocols = append(sum.InteractionProtocols, "query")
+	}
+	if sum.Negotiable {
+		sum.InteractionProtocols = append(sum.InteractionProtocols, "negotiate")
+	}
+	return sum
+}
+
+var (
+	nounSegment  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	paramSegment = regexp.MustCompile(`^\{[A-Za-z][A-Za-z0-9_.-]*\}$`)
+	className    = nounSegment
+)
+
+// endpoint returns the operation as an AGIS endpoint, and false for one whose
+// path names no entity.
+func (op operation) endpoint() (agisEndpoint, bool) {
+	path, nouns, params, ok := op.nounPath()
+	if !ok {
+		return agisEndpoint{}, false
+	}
+	verb, intent := op.purpose(params)
+	does := actions[verb]
+	for _, n := range nouns {
+		if strings.HasPrefix(n, strings.ToLower(verb)) {
+			return agisEndpoint{}, false // AGIS 5(e)
+		}
+	}
+	one := len(params) > 0 && strings.HasSuffix(path, "}")
+	noun := nouns[len(nouns)-1]
+	e := agisEndpoint{
+		Method: verb, Path: path,
+		Semantic: agisSemantic{
+			Intent: intent, Actor: "agent", Outcome: outcome(does, noun, one),
+			Idempotent: does <= computes || op.Method == "PUT" || op.Method == "DELETE",
+		},
+		Input:  agisInput{Type: "object", Required: []string{}, Properties: map[string]agisSchema{}},
+		Output: output(does, noun, one),
+		Errors: failures(does, noun, one),
+	}
+	e.Semantic.Capability, e.Semantic.ImpactTier, e.Semantic.Confidence = weight(does)
+	for _, p := range params {
+		e.Input.Required = append(e.Input.Required, p)
+		e.Input.Properties[p] = agisSchema{Type: typeOf(p)}
+	}
+	for _, a := range op.Args {
+		if name := snake(a); name != "" && argName.MatchString(a) {
+			e.Input.Properties[name] = agisSchema{Type: typeOf(a)}
+		}
+	}
+	return e, true
+}
+
+// nounPath brings the path to the rules of AGIS 5: lower case, nouns, parameters
+// in snake_case, no verb. It returns the nouns and the parameters beside it.
+func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
+	for segment := range strings.SplitSeq(strings.TrimPrefix(op.Path, "/"), "/") {
+		switch {
+		case paramSegment.MatchString(segment):
+			name := snake(segment[1 : len(segment)-1])
+			if name == "" || slices.Contains(params, name) {
+				return "", nil, nil, false
+			}
+			params = append(params, name)
+			path += "/{" + name + "}"
+		case nounSegment.MatchString(segment):
+			first, _, _ := strings.Cut(segment, "-")
+			if segmentVerbs[first] || segmentVerbs[segment] {
+				continue
+			}
+			nouns = append(nouns, segment)
+			path += "/" + segment
+		default:
+			return "", nil, nil, false
+		}
+	}
+	ok = len(nouns) > 0 && !strings.HasPrefix(path, "/{")
+	return path, nouns, params, ok
+}
+
+// purpose returns the verb and the intent, which must not contradict each other
+// (AGIS 6.3): where the text begins with a verb of another effect, that one wins.
+func (op operation) purpose(params []string) (verb, intent string) {
+	verb = op.Verb
+	if _, known := actions[verb]; !known {
+		verb = methodVerb(op.Method, len(params) > 0 && strings.HasSuffix(op.Path, "}"))
+	}
+	text := sentence(plain(op.Intent))
+	word, rest, _ := strings.Cut(text, " ")
+	base := baseVerb(strings.TrimRight(word, ",:;"))
+	second, tail, _ := strings.Cut(rest, " ")
+	switch {
+	case rest == "" || base == "":
+		intent = thirdPerson(verb) + " " + lowerFirst(text)
+	case second == "of": // "List of currencies": a noun
+		verb = pick(base, verb)
+		intent = thirdPerson(verb) + " " + tail
+	default:
+		verb = pick(base, verb)
+		intent = thirdPerson(base) + " " + rest
+	}
+	first, size := utf8.DecodeRuneInString(intent)
+	return verb, string(unicode.ToUpper(first)) + intent[size:]
+}
+
+// pick chooses between the verb that the text begins with and the one the
+// directory has: the latter stays when it does the same to the world.
+func pick(spoken, given string) string {
+	if other, ok := otherVerbs[spoken]; ok {
+		spoken = other
+	}
+	if spoken == "" || actions[spoken] == actions[given] || actions[spoken] <= searches && actions[given] <= searches {
+		return given
+	}
+	return spoken
+}
+
+func methodVerb(method string, one bool) string {
+	switch {
+	case method == "GET" && one:
+		return "RETRIEVE"
+	case method == "GET":
+		return "LIST"
+	case method == "PUT":
+		return "REPLACE"
+	case method == "PATCH":
+		return "UPDATE"
+	case method == "DELETE":
+		return "REMOVE"
+	default:
+		return "CREATE"
+	}
+}
+
+// sentence makes one sentence of a summary, which is often a title followed by
+// an explanation.
+func sentence(text string) string {
+	first, rest, more := strings.Cut(text, ". ")
+	if more && strings.Count(first, " ") < 2 {
+		second, _, _ := strings.Cut(rest, ". ")
+		first += ": " + lowerFirst(strings.TrimSpace(second))
+	}
+	first = strings.NewReplacer("! ", ", ", "? ", ", ", " > ", " ").Replace(first)
+	return clip(strings.TrimRight(first, ".:;!? "), 200)
+}
+
+// lowerFirst lowers the first letter, unless the word is an abbreviation.
+func lowerFirst(text string) string {
+	r := []rune(text)
+	if len(r) > 1 && unicode.IsUpper(r[0]) && unicode.IsLower(r[1]) {
+		r[0] = unicode.ToLower(r[0])
+	}
+	return string(r)
+}
+
+func outcome(does action, noun string, one bool) string {
+	words := strings.ReplaceAll(noun, "-", " ")
+	thing := singular(words)
+	switch does {
+	case reads:
+		if one {
+			return "Details of the requested " + thing + " are returned and nothing is changed"
+		}
+		return "The requested data on " + words + " is returned and nothing is changed"
+	case searches:
+		return "A list of matching results among " + words + " is returned and nothing is changed"
+	case computes:
+		return "A result for the given " + thing + " is returned and nothing is changed"
+	case creates:
+		return strings.ToUpper("a") + article(thing)[1:] + " exists with the given content and its identifier is returned"
+	case changes:
+		return "The " + thing + " has the given content"
+	case ends:
+		return "The " + thing + " is no longer in effect"
+	case sends:
+		return "The " + thing + " is accepted for delivery and its status is returned"
+	case transacts:
+		return "The " + thing + " is carried out and a confirmation is returned"
+	default:
+		return "The " + thing + " is in the requested state"
+	}
+}
+
+func weight(does action) (capability, tier string, confidence float64) {
+	switch does {
+	case reads:
+		return "retrieval", "informational", 0.6
+	case searches:
+		return "discovery", "informational", 0.6
+	case computes:
+		return "analysis", "informational", 0.7
+	case sends:
+		return "notification", "irreversible", 0.9
+	case transacts:
+		return "transaction", "irreversible", 0.9
+	case ends:
+		return "modification", "irreversible", 0.9
+	case creates:
+		return "transaction", "reversible", 0.8
+	default:
+		return "modification", "reversible", 0.8
+	}
+}
+
+func output(does action, noun string, one bool) agisSchema {
+	name := snake(noun)
+	properties := map[string]agisSchema{}
+	switch {
+	case does == searches, does == reads && !one:
+		properties[name] = agisSchema{Type: "array"}
+	case does == reads:
+		properties[singular(name)] = agisSchema{Type: "object"}
+	case does == computes:
+		properties["result"] = agisSchema{Type: "object"}
+	case does == creates, does == sends, does == transacts:
+		properties[singular(name)+"_id"] = agisSchema{Type: "string"}
+		properties["status"] = agisSchema{Type: "string"}
+	default:
+		properties["status"] = agisSchema{Type: "string"}
+	}
+	return agisSchema{Type: "object", Properties: properties}
+}
+
+func failures(does action, noun string, one bool) []string {
+	thing := singular(snake(noun))
+	switch does {
+	case reads:
+		if one {
+			return []string{thing + "_not_found"}
+		}
+		return []string{thing + "_data_unavailable"}
+	case searches:
+		return []string{"no_matching_" + thing}
+	case computes:
+		return []string{"unsupported_" + thing}
+	case creates:
+		return []string{"invalid_" + thing, thing + "_already_exists"}
+	case changes:
+		return []string{thing + "_not_found", "invalid_" + thing}
+	case ends:
+		return []string{thing + "_not_found", thing + "_already_ended"}
+	case sends:
+		return []string{"invalid_" + thing, thing + "_not_accepted"}
+	case transacts:
+		return []string{"invalid_" + thing, thing + "_declined"}
+	default:
+		return []string{thing + "_not_found", thing + "_state_conflict"}
+	}
+}
+
+// domains says a category as a plain-language domain (AGIS 8.2c).
+var domains = map[string]string{
+	"finance": "financial-services", "ecommerce": "commerce", "communication": "communications", "maps": "geography",
+	"travel": "travel", "food": "food", "health": "healthcare", "weather": "meteorology", "media": "media",
+	"developer": "software-development", "data": "public-data", "productivity": "business-operations",
+	"education": "education", "news": "news", "calendar": "scheduling", "government": "government", "search": "search",
+	"storage": "file-storage",
+}
+
+func (s service) domain() string {
+	for _, c := range s.category() {
+		if d := domains[c]; d != "" {
+			return d
+		}
+	}
+	return "general-services"
+}
+
+// classes are the data classes that are tokens, at most six.
+func (s service) classes() []string {
+	out := []string{}
+	for _, c := range s.DataClasses {
+		if className.MatchString(c) && !segmentVerbs[c] && len(out) < 6 && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// namespace derives the namespace from the host: it must begin with a letter.
+func namespace(host string) string {
+	n := strings.ReplaceAll(strings.TrimSuffix(host, ".test"), ".", "-")
+	if !unicode.IsLetter(rune(n[0])) {
+		return "n" + n
+	}
+	return n
+}
+
+// snake turns camelCase, dots and hyphens into snake_case, and returns "" for
+// what has no form in it.
+func snake(name string) string {
+	var b strings.Builder
+	var last rune
+	for i, r := range name {
+		switch {
+		case r == '-' || r == '.' || r == '_' || r == ' ':
+			r = '_'
+		case unicode.IsUpper(r):
+			if i > 0 && (unicode.IsLower(last) || unicode.IsDigit(last)) {
+				b.WriteByte('_')
+			}
+		}
+		last = r
+		b.WriteRune(unicode.ToLower(r))
+	}
+	out := strings.Trim(b.String(), "_")
+	if !snakeName.MatchString(out) {
+		return ""
+	}
+	return out
+}
+
+var snakeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)

@@ -1,0 +1,228 @@
+package fakenet
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// This file turns a service into an AI Discovery document and into an AGIS
+// document with its summary. What the directory does not say is derived by the
+// rules that testdata/README.md lists. Nothing here is random: the same service
+// always becomes the same bytes.
+
+type aiDocument struct {
+	AIEndpoint   string         `json:"aiendpoint"`
+	Service      aiService      `json:"service"`
+	Capabilities []aiCapability `json:"capabilities"`
+	Auth         *aiAuth        `json:"auth,omitempty"`
+}
+
+type aiService struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Category    []string `json:"category,omitempty"`
+}
+
+type aiCapability struct {
+	ID          string            `json:"id"`
+	Description string            `json:"description"`
+	Endpoint    string            `json:"endpoint"`
+	Method      string            `json:"method"`
+	Params      map[string]string `json:"params,omitempty"`
+	Returns     string            `json:"returns,omitempty"`
+}
+
+type aiAuth struct {
+	Type   string `json:"type"`
+	Header string `json:"header,omitempty"`
+	Docs   string `json:"docs,omitempty"`
+}
+
+// ai returns the service as an AI Discovery document of at most so many
+// capabilities, and how many they are. The document lacks capabilities, so it is
+// none, when the count is 0.
+func (s service) ai(most int) ([]byte, int, error) {
+	doc := aiDocument{
+		AIEndpoint: "1.0",
+		Service:    aiService{Name: clip(plain(s.Name), 100), Description: s.about(), Category: s.category()},
+		Auth:       s.auth(),
+	}
+	seen := map[string]bool{}
+	for _, op := range s.Operations {
+		if c, ok := op.capability(); ok && !seen[c.ID] && len(doc.Capabilities) < most {
+			seen[c.ID] = true
+			doc.Capabilities = append(doc.Capabilities, c)
+		}
+	}
+	text, err := marshal(doc)
+	return text, len(doc.Capabilities), err
+}
+
+var (
+	capabilityID = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	endpointPath = regexp.MustCompile(`^(/([A-Za-z0-9._~$:,-]|\{[A-Za-z0-9_.-]+\})+)+/?$`)
+	template     = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`)
+	argName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+)
+
+// capability returns the operation as an AI Discovery capability, and false for
+// one that the draft's members cannot carry.
+func (op operation) capability() (aiCapability, bool) {
+	text := clip(plain(op.Intent), 200)
+	if text == "" || !capabilityID.MatchString(op.ID) || !endpointPath.MatchString(op.Endpoint) ||
+		strings.Contains(op.Endpoint, "/:") || !slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, op.Method) {
+		return aiCapability{}, false
+	}
+	c := aiCapability{ID: op.ID, Description: text, Endpoint: op.Endpoint, Method: op.Method, Params: map[string]string{}}
+	for _, m := range template.FindAllStringSubmatch(op.Endpoint, -1) {
+		c.Params[m[1]] = typeOf(m[1]) + ", required -- part of the path"
+	}
+	for _, a := range op.Args {
+		if argName.MatchString(a) && c.Params[a] == "" {
+			c.Params[a] = typeOf(a) + ", optional"
+		}
+	}
+	return c, true
+}
+
+// typeOf guesses the type of a parameter from its name; the directory has none.
+func typeOf(name string) string {
+	switch strings.ToLower(name) {
+	case "limit", "offset", "page", "per_page", "perpage", "page_size", "pagesize", "count", "skip", "top", "size",
+		"adults", "rooms", "party_size", "max", "start_index", "maxresults":
+		return "integer"
+	case "lat", "lng", "lon", "long", "latitude", "longitude", "amount", "radius", "price", "price_min", "price_max":
+		return "number"
+	default:
+		return "string"
+	}
+}
+
+// about is the description of the service: whole sentences up to 200
+// characters, or a cut first sentence.
+func (s service) about() string {
+	text := plain(s.Description)
+	if text == "" {
+		return clip("The programming interface of "+plain(s.Name)+".", 300)
+	}
+	if utf8.RuneCountInString(text) <= 200 {
+		return text
+	}
+	cut := clip(text, 200)
+	if i := strings.LastIndex(cut, ". "); i > 40 {
+		return cut[:i+1]
+	}
+	return cut
+}
+
+func (s service) auth() *aiAuth {
+	if slices.Contains(s.Categories, "open_data") && !slices.ContainsFunc(s.Operations, func(op operation) bool { return op.Method != "GET" }) {
+		return &aiAuth{Type: "none"}
+	}
+	a := &aiAuth{Type: "apikey", Header: "X-API-Key"}
+	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "https" && u.Host != "" && !strings.ContainsAny(s.URL, "{} ") {
+		a.Docs = s.URL
+	}
+	return a
+}
+
+// categories maps the directory's categories to those of AI Discovery 3.2.
+var categories = map[string]string{
+	"financial": "finance", "payment": "finance", "ecommerce": "ecommerce", "media": "media", "entertainment": "media",
+	"open_data": "data", "analytics": "data", "machine_learning": "data", "text": "data", "developer_tools": "developer",
+	"cloud": "developer", "security": "developer", "hosting": "developer", "backend": "developer", "monitoring": "developer",
+	"messaging": "communication", "telecom": "communication", "email": "communication", "social": "communication",
+	"support": "communication", "collaboration": "productivity", "location": "maps", "transport": "travel",
+	"education": "education", "search": "search", "storage": "storage", "time_management": "calendar",
+	"project_management": "productivity", "marketing": "productivity", "customer_relation": "productivity",
+	"forms": "productivity", "tools": "productivity", "enterprise": "productivity",
+}
+
+// topics adds the categories that the directory has no word for.
+var topics = []struct{ category, words string }{
+	{"weather", `(?i)\b(weather|forecast|uv index|air quality)\b`},
+	{"food", `(?i)\b(recipes?|food|restaurants?|wine|grocery)\b`},
+	{"health", `(?i)\b(health|patients?|medical|symptoms?|covid)\b`},
+	{"travel", `(?i)\b(flights?|airports?|hotels?|trips?|travel|train)\b`},
+	{"news", `(?i)\b(news|articles)\b`},
+	{"calendar", `(?i)\b(calendars?|appointments?|holidays)\b`},
+	{"government", `(?i)\b(parliament|government|federal|legislat\w+)\b`},
+}
+
+var topicWords = func() []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, t := range topics {
+		out = append(out, regexp.MustCompile(t.words))
+	}
+	return out
+}()
+
+func (s service) category() []string {
+	var out []string
+	add := func(c string) {
+		if c != "" && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	for i, t := range topics {
+		if topicWords[i].MatchString(s.Name + " " + s.about()) {
+			add(t.category)
+		}
+	}
+	for _, c := range s.Categories {
+		add(categories[c])
+	}
+	return out
+}
+
+var (
+	markdownLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	markup       = regexp.MustCompile("<[^>]*>|[*`#]+|^[-=>]+ ")
+)
+
+// plain takes Markdown and markup out of a description and makes it one line.
+func plain(text string) string {
+	text = markdownLink.ReplaceAllString(text, "$1")
+	text = markup.ReplaceAllString(text, " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ReplaceAll(text, "..", ".")
+}
+
+// clip shortens text to so many characters, at a word.
+func clip(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	cut := string(runes[:most-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:.") + "…"
+}
+
+// marshal writes compact JSON without the escapes that are for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}

@@ -1,0 +1,144 @@
+package fakenet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/net/publicsuffix"
+)
+
+// A service is one line of the directory of real services in
+// testdata/openapi-services.jsonl.zst. testdata/README.md names its origin.
+type service struct {
+	ID          string      `json:"id"` // "provider" or "provider:service"
+	Name        string      `json:"name"`
+	Provider    string      `json:"provider"`
+	Description string      `json:"description"`
+	Categories  []string    `json:"categories"`
+	URL         string      `json:"url"`
+	DataClasses []string    `json:"data_classes"`
+	Operations  []operation `json:"ops"`
+}
+
+// An operation is one operation of a service.
+type operation struct {
+	ID       string   `json:"id"` // as an AI Discovery capability id
+	Verb     string   `json:"v"`
+	Path     string   `json:"p"` // of nouns, as in AGIS
+	Method   string   `json:"m"` // HTTP
+	Endpoint string   `json:"e"`
+	Intent   string   `json:"i"`
+	Args     []string `json:"a"`
+}
+
+// A CorpusDocument is a service of the directory in both formats.
+type CorpusDocument struct {
+	Host string // a name under .test, unique in the corpus
+	// AI is an AI Discovery document, AGIS a full AGIS document in JSON; AGIS
+	// is nil when no operation of the service can be said in it.
+	AI, AGIS []byte
+	// Operations counts the capabilities in AI.
+	Operations int
+}
+
+// corpusOperations bounds one document of the corpus: readers index no more
+// capabilities of an AI Discovery document than 100.
+const corpusOperations = 100
+
+// Corpus returns documents made of real services, in the order of the directory
+// and always the same, until they hold so many operations; 0 means all of them
+// (some 2,400 documents). The directory is read from below the module's root
+// folder, because it is too large to be part of a program.
+func Corpus(root string, operations int) ([]CorpusDocument, error) {
+	all, err := services(root)
+	if err != nil {
+		return nil, err
+	}
+	var out []CorpusDocument
+	used, total := map[string]bool{}, 0
+	for _, s := range all {
+		host := s.host()
+		for n := 2; used[host]; n++ {
+			host = fmt.Sprintf("n%d.%s", n, s.host())
+		}
+		used[host] = true
+		ai, count, err := s.ai(corpusOperations)
+		if err != nil {
+			return nil, fmt.Errorf("convert %s: %w", s.ID, err)
+		}
+		if count == 0 {
+			continue
+		}
+		d := CorpusDocument{Host: host, AI: ai, Operations: count}
+		if doc := s.agis(host, corpusOperations); len(doc.Endpoints) > 0 {
+			if d.AGIS, err = marshal(doc); err != nil {
+				return nil, fmt.Errorf("convert %s: %w", s.ID, err)
+			}
+		}
+		out = append(out, d)
+		if total += count; operations > 0 && total >= operations {
+			break
+		}
+	}
+	return out, nil
+}
+
+// services reads the whole directory from below the module's root folder.
+func services(root string) ([]service, error) {
+	name := filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of services: %w", err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer z.Close()
+	var out []service
+	for d := json.NewDecoder(z); ; {
+		var s service
+		switch err := d.Decode(&s); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, fmt.Errorf("read %s, service %d: %w", name, len(out)+1, err)
+		}
+		out = append(out, s)
+	}
+}
+
+var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
+
+// host derives a host name from the identifier: "stripe.com" is "stripe.test",
+// "googleapis.com:calendar" is "calendar.googleapis.test". Two services of the
+// directory may come to the same name.
+func (s service) host() string {
+	provider, part, _ := strings.Cut(strings.ToLower(s.ID), ":")
+	suffix, _ := publicsuffix.PublicSuffix(provider)
+	base := strings.TrimSuffix(strings.TrimSuffix(provider, suffix), ".")
+	if base == "" {
+		base = provider
+	}
+	labels := []string{}
+	own, _, _ := strings.Cut(base, ".")
+	part = strings.TrimPrefix(strings.TrimPrefix(part, own), "_")
+	for _, label := range append([]string{part}, strings.Split(base, ".")...) {
+		label = strings.Trim(notLabel.ReplaceAllString(label, "-"), "-")
+		if len(label) > 40 {
+			label = strings.Trim(label[:40], "-")
+		}
+		if label != "" {
+			labels = append(labels, label)
+		}
+	}
+	return strings.Join(labels, ".") + ".test"
+}

@@ -1,0 +1,316 @@
+package fakenet
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+//go:generate go run ./gen ../..
+
+// The kept operations of one document, so that the whole stays small.
+const (
+	capabilitiesKept = 20
+	endpointsKept    = 12
+)
+
+// A shape is what a host publishes.
+type shape string
+
+const (
+	aiOnly   shape = "ai"      // an AI Discovery document
+	agisOnly shape = "agis"    // a summary and the AGIS document it names
+	both     shape = "ai+agis" // all three
+	agtpOnly shape = "ai+agtp" // as both, but the summary names an agtp:// address
+	apart    shape = "ai+apart"
+)
+
+// A record is one generated host in testdata/hosts.json.
+type record struct {
+	Name   string            `json:"name"`
+	Origin string            `json:"origin"` // the service's identifier in the directory
+	Shape  shape             `json:"shape"`
+	Seed   bool              `json:"seed,omitempty"`
+	Depth  int               `json:"depth"`
+	Files  map[string]string `json:"files"` // path on the host to file below testdata/services
+	// Related are the hosts that the summary links to.
+	Related []string `json:"related,omitempty"`
+}
+
+// Generate writes testdata/services and testdata/hosts.json below the module's
+// root folder from testdata/services.txt and the directory of services. It is
+// what `go generate` runs; the same input gives the same bytes.
+func Generate(root string) error {
+	files, err := generated(root)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(root, "internal", "fakenet", "testdata")
+	if err := os.RemoveAll(filepath.Join(dir, "services")); err != nil {
+		return err
+	}
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generated returns the files of Generate by their names below testdata.
+func generated(root string) (map[string][]byte, error) {
+	chosen, err := choose(root)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]record, len(chosen))
+	for i, c := range chosen {
+		records[i] = record{Name: c.host(), Origin: c.ID, Shape: c.shape(i), Seed: !c.deep && i%2 == 0, Files: map[string]string{}}
+	}
+	if err := link(records, chosen); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for i, c := range chosen {
+		if err := c.write(i, &records[i], records, files); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.ID, err)
+		}
+	}
+	slices.SortFunc(records, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
+	if files["hosts.json"], err = json.MarshalIndent(records, "", " "); err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// A choice is a line of testdata/services.txt with its service.
+type choice struct {
+	service
+	deep bool
+}
+
+// choose reads the list and keeps, of each service, the operations wanted.
+func choose(root string) ([]choice, error) {
+	all, err := services(root)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]service{}
+	for _, s := range all {
+		byID[s.ID] = s
+	}
+	list, err := os.ReadFile(filepath.Join(root, "internal", "fakenet", "testdata", "services.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var out []choice
+	for lines := bufio.NewScanner(bytes.NewReader(list)); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		deep := words[0] == "deep"
+		if deep {
+			words = words[1:]
+		}
+		s, ok := byID[words[0]]
+		if !ok {
+			return nil, fmt.Errorf("services.txt: no service %q in the directory", words[0])
+		}
+		s.Operations = keep(s.Operations, words[1:])
+		out = append(out, choice{service: s, deep: deep})
+	}
+	return out, nil
+}
+
+// keep orders operations so that the first ones are the best to keep: those
+// with a wanted word in their intent, then by turns one of each entity, so that
+// the breadth of a large service stays visible.
+func keep(ops []operation, wanted []string) []operation {
+	type ranked struct {
+		operation
+		wants bool
+		turn  int
+		depth int // of a wanted one: short paths are the main entities
+	}
+	turns := map[string]int{}
+	var rank []ranked
+	for _, op := range ops {
+		intent := strings.ToLower(op.Intent)
+		wants := slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(intent, w) })
+		entity, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
+		turns[entity]++
+		r := ranked{operation: op, wants: wants, turn: turns[entity]}
+		if wants {
+			r.depth = strings.Count(op.Endpoint, "/")
+		}
+		rank = append(rank, r)
+	}
+	slices.SortStableFunc(rank, func(a, b ranked) int {
+		if a.wants != b.wants {
+			if a.wants {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn))
+	})
+	var out []operation
+	for _, r := range rank {
+		out = append(out, r.operation)
+	}
+	return out
+}
+
+// shape mixes what hosts publish: of ten, three have only an AI Discovery
+// document, one only AGIS, six have both. A service of which nothing can be said
+// in one format gets the other.
+func (c choice) shape(i int) shape {
+	_, capabilities, _ := c.ai(1)
+	if capabilities == 0 {
+		return agisOnly
+	}
+	if len(c.agis(c.host(), 1).Endpoints) == 0 {
+		return aiOnly
+	}
+	switch i % 10 {
+	case 0, 3, 6:
+		return aiOnly
+	case 9:
+		return agisOnly
+	}
+	switch i % 34 {
+	case 1:
+		return agtpOnly
+	case 2:
+		return apart
+	}
+	return both
+}
+
+// link gives each host that is no seed a parent among the hosts before it in
+// depth that publish a summary, and the deep ones a parent at depth 3. The nearest
+// in the list is chosen, so links lead to services of the same sort.
+func link(records []record, chosen []choice) error {
+	later := 0
+	for i := range records {
+		switch r := &records[i]; {
+		case chosen[i].deep:
+			r.Depth = 4
+		case !r.Seed:
+			r.Depth = []int{1, 1, 2, 1, 2, 3}[later%6]
+			later++
+		}
+	}
+	for depth := 1; depth <= 4; depth++ {
+		for i, r := range records {
+			if r.Depth != depth {
+				continue
+			}
+			parent := -1
+			for j, p := range records {
+				if p.Depth == depth-1 && p.Shape != aiOnly && len(p.Related) < 4 && (parent < 0 || distance(i, j) < distance(i, parent)) {
+					parent = j
+				}
+			}
+			if parent < 0 {
+				return fmt.Errorf("no host of depth %d is left to link to %s", depth-1, r.Name)
+			}
+			records[parent].Related = append(records[parent].Related, r.Name)
+		}
+	}
+	// Links back to seeds make circles, as in life.
+	for i := range records {
+		if r := &records[i]; r.Shape != aiOnly && i%3 == 0 {
+			if back := records[(i+14)%100/2*2]; back.Name != r.Name && back.Seed {
+				r.Related = append(r.Related, back.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func distance(i, j int) int { return max(i-j, j-i) }
+
+// write adds the files of one host.
+func (c choice) write(i int, r *record, all []record, files map[string][]byte) error {
+	dir := "services/" + r.Name + "/"
+	add := func(path, name string, text []byte) {
+		files[dir+name] = text
+		r.Files[path] = r.Name + "/" + name
+	}
+	if r.Shape != agisOnly {
+		text, _, err := c.ai(capabilitiesKept)
+		if err != nil {
+			return err
+		}
+		add("/.well-known/ai", "ai.json", text)
+	}
+	if r.Shape == aiOnly {
+		return nil
+	}
+	doc := c.agis(r.Name, endpointsKept)
+	if i%3 == 1 {
+		c.negotiate(&doc)
+	}
+	text, name, path, err := serialise(doc, i)
+	if err != nil {
+		return err
+	}
+	where := "https://" + r.Name + path
+	switch r.Shape {
+	case agtpOnly:
+		where = "agtp://" + r.Name
+	case apart:
+		// The document lies with the next host of the list that has both.
+		for j := i + 1; ; j++ {
+			if other := &all[j%len(all)]; other.Shape == both && other.Depth <= 1 {
+				path = "/hosted/" + r.Name + path
+				where = "https://" + other.Name + path
+				other.Files[path] = r.Name + "/" + name
+				files[dir+name] = text
+				break
+			}
+		}
+	default:
+		add(path, name, text)
+	}
+	related := []string{}
+	for n, host := range r.Related {
+		if n%3 == 2 {
+			related = append(related, "https://"+host+"/")
+		} else {
+			related = append(related, "agtp://"+host)
+		}
+	}
+	if text, err = marshal(c.summary(doc, where, related)); err != nil {
+		return err
+	}
+	add("/.well-known/agis.json", "summary.json", text)
+	return nil
+}
+
+// serialise writes half of the documents in YAML and half in JSON.
+func serialise(doc agisDocument, i int) (text []byte, name, path string, err error) {
+	if i/2%2 == 1 {
+		text, err = marshal(doc)
+		return text, "agis.json", "/agis/v1/service.json", err
+	}
+	text, err = yaml.Marshal(doc)
+	if i/4%2 == 1 {
+		return text, "agis.yaml", "/agis/v1/service.yaml", err
+	}
+	return text, "service.agis", "/service.agis", err
+}
