@@ -1,0 +1,232 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/index"
+	"gazetteer/store"
+	"gazetteer/web"
+
+	"github.com/gin-gonic/gin"
+)
+
+func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 45})
+	style := stylePath(t, h)
+	paths := []string{style, "/agents?id=alice"}
+	for _, p := range samplePages {
+		paths = append(paths, p.path)
+	}
+	for _, path := range paths {
+		w := get(t, h, path)
+		policy := w.Header().Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "style-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q lacks %q", path, policy, want)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "script-src") {
+			t.Errorf("%s: the policy lets scripts in: %q", path, policy)
+		}
+		if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: nosniff or the referrer policy is missing: %v", path, w.Header())
+		}
+	}
+}
+
+func TestAPageIsNotSentTwice(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for _, path := range []string{"/", "/services/ristorante.test", "/agents/" + airID, stylePath(t, h)} {
+		first := get(t, h, path)
+		tag := first.Header().Get("ETag")
+		if !strings.HasPrefix(tag, `"`) {
+			t.Fatalf("%s: no strong tag: %q", path, tag)
+		}
+		for _, header := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
+			again := get(t, h, path, "If-None-Match", header)
+			if again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get("ETag") != tag {
+				t.Errorf("%s with %s: status %d, %d bytes", path, header, again.Code, again.Body.Len())
+			}
+		}
+		if other := get(t, h, path, "If-None-Match", `"other"`); other.Code != http.StatusOK {
+			t.Errorf("%s with another tag: status %d", path, other.Code)
+		}
+	}
+}
+
+func TestHeadIsGetWithoutTheBody(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for _, path := range []string{"/", "/?q=book", "/services/ristorante.test", "/services/unknown.test", stylePath(t, h)} {
+		full, head := get(t, h, path), ask(t, h, http.MethodHead, path)
+		if head.Body.Len() != 0 {
+			t.Errorf("%s: HEAD has a body", path)
+		}
+		for _, key := range []string{"ETag", "Content-Type", "Content-Length", "Cache-Control"} {
+			if a, b := full.Header().Get(key), head.Header().Get(key); a != b {
+				t.Errorf("%s: %s is %q with GET and %q with HEAD", path, key, a, b)
+			}
+		}
+		if full.Code != head.Code || full.Header().Get("Content-Length") != fmt.Sprint(full.Body.Len()) {
+			t.Errorf("%s: status %d and %d, length %s of %d", path, full.Code, head.Code, full.Header().Get("Content-Length"), full.Body.Len())
+		}
+	}
+}
+
+func TestOtherMethodsAreRefused(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for _, path := range []string{"/", "/services", "/agents"} {
+		if w := ask(t, h, http.MethodPost, path); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: status %d", path, w.Code)
+		}
+	}
+}
+
+func TestStaticFilesMayBeKeptForEver(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	w := get(t, h, stylePath(t, h))
+	if w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("headers %v", w.Header())
+	}
+	if strings.Contains(w.Body.String(), "url(") || strings.Contains(w.Body.String(), "@import") {
+		t.Error("the style sheet asks for another file")
+	}
+}
+
+// stylePath reads the address of the style sheet from a page.
+func stylePath(t *testing.T, h http.Handler) string {
+	t.Helper()
+	for _, l := range elements(parse(t, get(t, h, "/agents").Body.String()), "link") {
+		if attribute(l, "rel") == "stylesheet" {
+			return attribute(l, "href")
+		}
+	}
+	t.Fatal("no style sheet")
+	return ""
+}
+
+func TestOurOwnFailuresAreShownWithoutDetail(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		says   string
+	}{
+		"a damaged record":    {fmt.Errorf("read doc/secret/path: %w", store.ErrCorrupt), 500, "The fault is ours"},
+		"a rebuilding index":  {fmt.Errorf("search secret: %w", index.ErrUnavailable), 503, "being rebuilt"},
+		"a closed store":      {fmt.Errorf("list secret: %w", store.ErrClosed), 503, "being restarted"},
+		"an answer too late":  {fmt.Errorf("search secret: %w", context.DeadlineExceeded), 503, "could not be had in time"},
+		"an unexpected error": {errors.New("secret"), 500, "The fault is ours"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := engine(t, sample{word: plainWord, hits: 1, err: c.err})
+			for _, path := range []string{"/", "/?q=book", "/services", "/services/ristorante.test", "/verbs", "/verbs/BOOK", "/agents/" + airID} {
+				w := get(t, h, path)
+				text := textOf(parse(t, w.Body.String()))
+				if w.Code != c.status || !strings.Contains(text, c.says) {
+					t.Errorf("%s: status %d, says %q", path, w.Code, text)
+				}
+				if strings.Contains(text, "secret") {
+					t.Errorf("%s shows the error: %q", path, text)
+				}
+				if w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+					t.Errorf("%s: a failure may be kept: %v", path, w.Header())
+				}
+			}
+		})
+	}
+}
+
+// broken panics where the sample would answer.
+type broken struct{ sample }
+
+func (broken) Service(context.Context, string) (api.Service, error) { panic("secret") }
+
+func TestAPanicBecomesAnErrorPageAndALogLine(t *testing.T) {
+	var log strings.Builder
+	gin.SetMode(gin.TestMode)
+	e := gin.New()
+	web.New(broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).Mount(e)
+	w := get(t, e, "/services/ristorante.test")
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "/services/ristorante.test") {
+		t.Errorf("the log says %q", log.String())
+	}
+}
+
+func TestAQueryThatCannotBeReadIsPointedAt(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	w := get(t, h, "/?q=book+verb%3A")
+	page := parse(t, w.Body.String())
+	var pre string
+	for _, n := range elements(page, "pre") {
+		pre = textOf(n)
+	}
+	query, caret, ok := strings.Cut(pre, "\n")
+	_, err := index.ParseQuery("book verb:")
+	var fault *index.QueryError
+	if !errors.As(err, &fault) {
+		t.Fatalf("the grammar takes the query: %v", err)
+	}
+	if w.Code != http.StatusBadRequest || !ok || !strings.HasPrefix(query, "book verb:") || strings.Index(caret, "^") != fault.Offset {
+		t.Errorf("status %d, caret at %d, want %d:\n%s", w.Code, strings.Index(caret, "^"), fault.Offset, pre)
+	}
+	for _, input := range elements(page, "input") {
+		if attribute(input, "value") != "book verb:" {
+			t.Errorf("the query is lost: %q", attribute(input, "value"))
+		}
+	}
+}
+
+func TestOtherSpellingsLeadToTheOneAddress(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for path, want := range map[string]string{
+		"/agents?id=" + airID: "/agents/" + airID,
+		"/agents?id=alice":    "/agents/" + airID,
+		"/agents/alice":       "/agents/" + airID,
+	} {
+		if w := get(t, h, path); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%s: status %d to %q, want %q", path, w.Code, w.Header().Get("Location"), want)
+		}
+	}
+}
+
+// counting counts how often the figures are counted.
+type counting struct {
+	sample
+	counts *int
+}
+
+func (c counting) Figures(ctx context.Context) (api.Figures, error) {
+	*c.counts++
+	return c.sample.Figures(ctx)
+}
+
+func TestFiguresAreKeptForSeconds(t *testing.T) {
+	clock, counts := now, 0
+	gin.SetMode(gin.TestMode)
+	e := gin.New()
+	web.New(counting{sample{word: plainWord}, &counts}, web.Options{
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: func() time.Time { return clock },
+	}).Mount(e)
+	for range 3 {
+		get(t, e, "/")
+	}
+	if counts != 1 {
+		t.Errorf("counted %d times for three pages of one moment", counts)
+	}
+	clock = clock.Add(6 * time.Second)
+	if get(t, e, "/"); counts != 2 {
+		t.Errorf("counted %d times, want 2 after six seconds", counts)
+	}
+}

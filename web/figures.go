@@ -1,0 +1,41 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"gazetteer/api"
+)
+
+// figures keeps the last count, because counting reads every host.
+type figures struct {
+	turn  chan struct{} // of one place; who stands in it may touch the following
+	kept  api.Figures
+	until time.Time
+}
+
+// countEvery is how old the figures of the front page may be.
+const countEvery = 5 * time.Second
+
+// counted returns the figures, counted anew when they are too old. A count that
+// takes long is kept for longer: at most a twentieth of the time is spent on it.
+func (p *Pages) counted(ctx context.Context) (api.Figures, error) {
+	f := &p.figures
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		return api.Figures{}, ctx.Err()
+	}
+	defer func() { <-f.turn }()
+	began := p.now()
+	if began.Before(f.until) {
+		return f.kept, nil
+	}
+	counted, err := p.answers.Figures(ctx)
+	if err != nil {
+		return api.Figures{}, err
+	}
+	took := p.now().Sub(began)
+	f.kept, f.until = counted, began.Add(max(countEvery, 20*took))
+	return counted, nil
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"fmt"
+	"time"
+)
+
+// A moment is a time as template "moment" shows it: relative for reading, exact
+// for machines and for those who point at it. The zero moment is "never".
+type moment struct {
+	Exact string // RFC 3339, for the datetime attribute
+	Full  string // 2 January 2006 15:04:05 UTC
+	Ago   string // 3 minutes ago, in 2 hours
+}
+
+func (p *Pages) moment(t time.Time) moment {
+	if t.IsZero() {
+		return moment{}
+	}
+	t = t.UTC()
+	return moment{
+		Exact: t.Format(time.RFC3339),
+		Full:  t.Format("2 January 2006 15:04:05 UTC"),
+		Ago:   relative(p.now().Sub(t)),
+	}
+}
+
+// relative says how long ago something was, or with a negative span how far
+// ahead it is, in the largest unit that counts at least two (or "a day ago").
+func relative(span time.Duration) string {
+	ahead := span < 0
+	if ahead {
+		span = -span
+	}
+	if span < 10*time.Second {
+		return "just now"
+	}
+	words := length(span)
+	if ahead {
+		return "in " + words
+	}
+	return words + " ago"
+}
+
+func length(span time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		span time.Duration
+		one  string
+		many string
+	}{
+		{365 * day, "a year", "years"},
+		{30 * day, "a month", "months"},
+		{day, "a day", "days"},
+		{time.Hour, "an hour", "hours"},
+		{time.Minute, "a minute", "minutes"},
+		{time.Second, "a second", "seconds"},
+	} {
+		n := int(span / u.span)
+		if n == 1 {
+			return u.one
+		}
+		if n > 1 {
+			return fmt.Sprintf("%d %s", n, u.many)
+		}
+	}
+	return "a moment"
+}

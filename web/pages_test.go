@@ -1,0 +1,422 @@
+package web_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/net/html"
+)
+
+// samplePages are pages of every template, with what the sample answers.
+var samplePages = []struct {
+	path   string
+	status int
+}{
+	{"/", 200},
+	{"/?q=book+tables", 200},
+	{"/?q=book+tables&page=2", 200},
+	{"/?q=AIR-7KQ2-M9XD-41VB", 200},
+	{"/services", 200},
+	{"/services?after=ristorante.test", 200},
+	{"/services/ristorante.test", 200},
+	{"/services/empty.test", 200},
+	{"/verbs", 200},
+	{"/verbs/BOOK", 200},
+	{"/agents", 200},
+	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
+	{"/services/unknown.test", 404},
+	{"/services/10.0.0.1", 404},
+	{"/services?after=10.0.0.1", 400},
+	{"/agents/AIR-0000-0000-0000", 404},
+	{"/agents?id=nobody", 404},
+	{"/?q=verb:", 400},
+	{"/?q=book&page=0", 400},
+	{"/no/such/page", 404},
+	{"/static/style-000000000000.css", 404},
+}
+
+func TestEveryPageIsSoundHTML(t *testing.T) {
+	for _, hits := range []int{0, 45} {
+		h := engine(t, sample{word: plainWord, hits: hits})
+		for _, p := range samplePages {
+			if hits == 0 && p.path == "/verbs/BOOK" {
+				p.status = 404 // nobody offers it then
+			}
+			t.Run(fmt.Sprintf("%d hits %s", hits, p.path), func(t *testing.T) {
+				w := get(t, h, p.path)
+				if w.Code != p.status {
+					t.Fatalf("status %d, want %d:\n%s", w.Code, p.status, w.Body)
+				}
+				for _, fault := range faults(parse(t, w.Body.String())) {
+					t.Error(fault)
+				}
+				if n := w.Body.Len(); n > 100<<10 {
+					t.Errorf("the page has %d bytes, more than 100 KiB", n)
+				}
+			})
+		}
+	}
+}
+
+// hostile surrounds a field with what strangers may write into it: markup that
+// breaks out of text and of attributes, template syntax, characters that reorder
+// or hide text, terminal escapes.
+func hostile(field string) string {
+	return field + `'"><script>alert(1)</script><img src=x onerror=alert(1)></pre></title>{{.}}<!--` + "\u202Egnp.exe\u200B\u2066\x1b[31m\x00"
+}
+
+func TestHostileTextIsInert(t *testing.T) {
+	h := engine(t, sample{word: hostile, hits: 45})
+	for _, p := range samplePages {
+		t.Run(p.path, func(t *testing.T) {
+			w := get(t, h, p.path)
+			if w.Code != p.status {
+				t.Fatalf("status %d, want %d", w.Code, p.status)
+			}
+			page := parse(t, w.Body.String())
+			for _, fault := range faults(page) {
+				t.Error(fault)
+			}
+			shown := 0
+			for n := range page.Descendants() {
+				if n.Type == html.CommentNode {
+					t.Errorf("a comment got into the page: %q", n.Data)
+				}
+				if n.Type == html.TextNode {
+					shown += strings.Count(n.Data, "<script>alert(1)</script>")
+				}
+				for _, text := range append(values(n), n.Data) {
+					if i := strings.IndexFunc(text, invisible); i >= 0 {
+						t.Errorf("the character %+q stands in the page: %q", text[i:i+1], text)
+					}
+				}
+			}
+			foreign := p.status == 200 && !slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path)
+			if foreign && shown == 0 {
+				t.Error("the hostile text is not shown, so the test shows nothing")
+			}
+		})
+	}
+}
+
+// invisible is what no page may contain in the raw.
+func invisible(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf)
+}
+
+func TestHiddenCharactersAreWrittenOut(t *testing.T) {
+	h := engine(t, sample{word: hostile, hits: 1})
+	page := parse(t, get(t, h, "/services/ristorante.test").Body.String())
+	marks := map[string]bool{}
+	for n := range page.Descendants() {
+		if n.Type == html.ElementNode && attribute(n, "class") == "mark" {
+			marks[textOf(n)] = true
+		}
+	}
+	for _, want := range []string{"U+202E", "U+200B", "U+2066", "U+001B", "U+0000"} {
+		if !marks[want] {
+			t.Errorf("no mark says %s; there are %v", want, marks)
+		}
+	}
+}
+
+func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
+	for address, linked := range map[string]bool{
+		"https://docs.example.com/a?b=c#d":         true,
+		"HTTPS://docs.example.com/":                true,
+		"http://docs.example.com/":                 false,
+		"javascript:alert(1)":                      false,
+		"JaVaScRiPt:alert(1)//https://x.example/":  false,
+		"data:text/html,<script>alert(1)</script>": false,
+		"//docs.example.com/":                      false,
+		"https:docs.example.com":                   false,
+		"https:///path":                            false,
+		"https://user@docs.example.com/":           false,
+		"https://docs.example.com\\@evil.example/": false,
+		"https://docs.example.com/\u202Efdp":       false,
+		" https://docs.example.com/":               false,
+		"/services":                                false,
+		"agtp://docs.example.com":                  false,
+	} {
+		t.Run(address, func(t *testing.T) {
+			h := engine(t, sample{hits: 1, word: func(field string) string {
+				if strings.HasPrefix(field, "https://docs.") {
+					return address
+				}
+				return field
+			}})
+			for _, path := range []string{"/services/ristorante.test", "/agents/" + airID} {
+				page := parse(t, get(t, h, path).Body.String())
+				found := false
+				for _, a := range elements(page, "a") {
+					if attribute(a, "rel") != "nofollow ugc noopener" || !strings.HasPrefix(strings.ToLower(attribute(a, "href")), strings.ToLower(address)) {
+						continue
+					}
+					found = true
+				}
+				if found != linked {
+					t.Errorf("%s: linked %v, want %v", path, found, linked)
+				}
+				if fs := faults(page); len(fs) > 0 {
+					t.Errorf("%s: %v", path, fs)
+				}
+			}
+		})
+	}
+}
+
+func TestForeignTextCarriesItsLanguage(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	page := parse(t, get(t, h, "/?q=book").Body.String())
+	for _, n := range elements(page, "h2") {
+		if textOf(n) == "Reserve a table" && attribute(n, "lang") == "it" && attribute(n, "dir") == "auto" {
+			return
+		}
+	}
+	t.Error("no heading of the hit has lang=it and dir=auto")
+}
+
+func TestAHitSaysHowToCallItAndWhyItMatched(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	text := textOf(parse(t, get(t, h, "/?q=booking+tables+cheap").Body.String()))
+	for _, want := range []string{
+		"BOOK", "/table", "Reserve a table", "Ristorante", "ristorante.test",
+		"POST https://ristorante.test/tables", "date in the body, required", "guests in the query",
+		"it offers BOOK, another form of BOOKING", "book in the verb or path", "tables as table in the intent", "2 of 3 words found, missing: cheap",
+		"fetched 3 minutes ago", "Has warnings", "Changes something, can be undone", "sha256:abababababab",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, strings.Repeat("ab", 20)) {
+		t.Error("the digest of a hit is not short")
+	}
+}
+
+func TestAHitLeadsToItsOperation(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 2})
+	page := parse(t, get(t, h, "/?q=book").Body.String())
+	links := elements(page, "a")
+	i := slices.IndexFunc(links, func(a *html.Node) bool { return strings.HasSuffix(attribute(a, "href"), "#op") })
+	if i < 0 {
+		t.Fatal("no hit leads to its operation")
+	}
+	target, err := url.Parse(attribute(links[i], "href"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Fragment = ""
+	service := parse(t, get(t, h, target.String()).Body.String())
+	for n := range service.Descendants() {
+		if attribute(n, "id") == "op" {
+			return
+		}
+	}
+	t.Errorf("%s marks no operation", target)
+}
+
+func TestPagingKeepsTheQuery(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 45})
+	for path, want := range map[string]struct{ text, previous, next string }{
+		"/?q=a+%26+b":        {"1 to 20 of 45", "", "/?page=2&q=a+%26+b"},
+		"/?q=a+%26+b&page=2": {"21 to 40 of 45", "/?q=a+%26+b", "/?page=3&q=a+%26+b"},
+		"/?q=a+%26+b&page=3": {"41 to 45 of 45", "/?page=2&q=a+%26+b", ""},
+		"/?q=a+%26+b&page=9": {"none on this page", "/?page=3&q=a+%26+b", ""},
+		"/verbs/BOOK?page=2": {"21 to 40 of 45", "/verbs/BOOK", "/verbs/BOOK?page=3"},
+	} {
+		page := parse(t, get(t, h, path).Body.String())
+		if !strings.Contains(textOf(page), want.text) {
+			t.Errorf("%s does not say %q", path, want.text)
+		}
+		for rel, address := range map[string]string{"prev": want.previous, "next": want.next} {
+			got := ""
+			for _, a := range elements(page, "a") {
+				if attribute(a, "rel") == rel {
+					got = attribute(a, "href")
+				}
+			}
+			if got != address {
+				t.Errorf("%s: %s is %q, want %q", path, rel, got, address)
+			}
+		}
+	}
+}
+
+func TestAServicePageTellsItsState(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	text := textOf(parse(t, get(t, h, "/services/ristorante.test").Body.String()))
+	for _, want := range []string{
+		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
+		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
+		"2 parameters", "date string, in the body, required", "guests integer, in the query, optional",
+		"due in a day", "Failures in a row2", "It closes some of the paths", "AI Discovery document: Nothing is published here (HTTP 404)",
+		"AGIS document: Fetched", "named by the host's own document", "xn--80ak6aa92e.test",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if at, before := strings.Index(text, "Error AGIS101"), strings.Index(text, "Warning AGIS117"); at > before {
+		t.Error("errors do not come first")
+	}
+}
+
+func TestAHostThatPublishesNothingSaysWhatHappened(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	w := get(t, h, "/services/empty.test")
+	text := textOf(parse(t, w.Body.String()))
+	for _, want := range []string{"publishes no description", "https://ristorante.test/.well-known/ai", "Nothing is published here", "not there"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestAnAgentPageShowsClaimsAsClaims(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	page := parse(t, get(t, h, "/agents/"+airID).Body.String())
+	text := textOf(page)
+	for _, want := range []string{
+		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
+		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Nobody has checked these lines",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, pre := range elements(page, "pre") {
+		if strings.Contains(textOf(pre), "\n  \"id\": \"did:wba:gazetteer.test") {
+			return
+		}
+	}
+	t.Error("no DID document is shown")
+}
+
+// parse reads a page as a browser does.
+func parse(t *testing.T, text string) *html.Node {
+	t.Helper()
+	n, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// faults lists what a page of ours must not do.
+func faults(page *html.Node) []string {
+	var found []string
+	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	ids, labels, count := map[string]int{}, map[string]bool{}, map[string]int{}
+	heading := 0
+	for n := range page.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		count[n.Data]++
+		switch n.Data {
+		case "script", "style", "iframe", "object", "embed", "base", "svg", "math":
+			fault("<%s> stands in the page", n.Data)
+		case "h1", "h2", "h3", "h4":
+			level := int(n.Data[1] - '0')
+			if level > heading+1 {
+				fault("<%s> %q follows a heading of level %d", n.Data, textOf(n), heading)
+			}
+			heading = level
+			if strings.TrimSpace(textOf(n)) == "" {
+				fault("an empty <%s>", n.Data)
+			}
+		case "label":
+			labels[attribute(n, "for")] = true
+		case "th":
+			if s := attribute(n, "scope"); s != "col" && s != "row" {
+				fault("a header cell %q has the scope %q", textOf(n), s)
+			}
+		}
+		for _, a := range n.Attr {
+			switch {
+			case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc":
+				fault("<%s> has the attribute %s=%q", n.Data, a.Key, a.Val)
+			case a.Key == "id":
+				if ids[a.Val]++; ids[a.Val] > 1 || a.Val == "" {
+					fault("the id %q is empty or stands twice", a.Val)
+				}
+			case a.Key == "href", a.Key == "src", a.Key == "action":
+				if local := strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") || strings.HasPrefix(a.Val, "#"); !local &&
+					!(n.Data == "a" && strings.HasPrefix(strings.ToLower(a.Val), "https://") && attribute(n, "rel") == "nofollow ugc noopener") {
+					fault("<%s> leads to %q", n.Data, a.Val)
+				}
+			}
+		}
+	}
+	for n := range page.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if n.Data == "input" && !labels[attribute(n, "id")] {
+			fault("the field %q has no label", attribute(n, "name"))
+		}
+		for _, key := range []string{"aria-labelledby", "aria-describedby"} {
+			if id := attribute(n, key); id != "" && ids[id] == 0 {
+				fault("%s names %q, which is not there", key, id)
+			}
+		}
+		if href := attribute(n, "href"); strings.HasPrefix(href, "#") && ids[href[1:]] == 0 {
+			fault("a link leads to %q, which is not there", href)
+		}
+	}
+	for _, once := range []string{"title", "h1", "main", "header", "footer"} {
+		if count[once] != 1 {
+			fault("the page has %d <%s>", count[once], once)
+		}
+	}
+	if root := elements(page, "html"); len(root) != 1 || attribute(root[0], "lang") != "en" {
+		fault("the page does not say that it is in English")
+	}
+	return found
+}
+
+func elements(page *html.Node, name string) []*html.Node {
+	var all []*html.Node
+	for n := range page.Descendants() {
+		if n.Type == html.ElementNode && n.Data == name {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func values(n *html.Node) []string {
+	var all []string
+	for _, a := range n.Attr {
+		all = append(all, a.Val)
+	}
+	return all
+}
+
+// textOf is the text of a node with its white space folded, except in <pre>.
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	if n.Data == "pre" {
+		return b.String()
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

@@ -1,0 +1,199 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/protocol"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/web"
+
+	"github.com/gin-gonic/gin"
+)
+
+// now is when the sample pages are read.
+var now = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+// sample is a set of answers made by hand, so that every member of every page
+// can hold whatever a test wants: word writes the text of each free field.
+type sample struct {
+	word func(field string) string
+	hits int   // of every search
+	err  error // of every answer
+}
+
+func plainWord(field string) string { return field }
+
+func (s sample) service() document.Service {
+	return document.Service{
+		Name: s.word("Ristorante"), Description: s.word("Tables and meals"), Version: s.word("1.0"),
+		Domain: s.word("hospitality"), Namespace: s.word("ristorante"), Categories: []string{s.word("food")},
+		Languages: []string{"it"}, Protocols: []string{s.word("http")}, Auth: s.word("api_key"),
+		Docs: s.word("https://docs.ristorante.test/"), AGTP: s.word("agtp://ristorante.test"),
+	}
+}
+
+func (s sample) operation(n int) document.Operation {
+	return document.Operation{
+		ID: s.word("BOOK /table") + fmt.Sprint(n), Verb: s.word("BOOK"), Path: s.word("/table"), Intent: s.word("Reserve a table"),
+		Outcome: s.word("The table is held"), Returns: s.word("A reservation"), Actor: s.word("agent"),
+		Capability: s.word("transaction"), Effect: document.Reversible, Errors: []string{s.word("full")},
+		Parameters: []document.Parameter{
+			{Name: s.word("date"), Type: s.word("string"), Required: true, Description: s.word("The day"), In: "body"},
+			{Name: s.word("guests"), Type: s.word("integer"), In: "query"},
+		},
+		Call: document.Call{Protocol: "http", Method: s.word("POST"), URL: s.word("https://ristorante.test/tables")},
+	}
+}
+
+func (s sample) Search(_ context.Context, q index.Query) (index.Result, error) {
+	r := index.Result{Total: s.hits, Seq: 7}
+	if s.hits == 0 {
+		r.Near = []string{s.word("BOOK")}
+	}
+	for n := q.Offset; n < min(s.hits, q.Offset+q.Limit); n++ {
+		r.Hits = append(r.Hits, index.Hit{
+			Host: "ristorante.test", Service: s.service(), Operation: s.operation(n), Score: 3,
+			Why: index.Why{
+				Matched: []index.Match{
+					{Term: s.word("book"), Field: "act", Kind: "exact", Text: s.word("book")},
+					{Term: s.word("tables"), Field: "what", Kind: "stem", Text: s.word("table")},
+				},
+				Verb: &index.Verb{Asked: s.word("BOOKING"), Offered: s.word("BOOK"), Relation: "stem"}, Coverage: .67, Missing: []string{s.word("cheap")},
+			},
+			Kind: document.AGIS, Source: document.OwnerPublished, Document: s.word("https://ristorante.test/.well-known/agis.json"),
+			Digest: "sha256:" + strings.Repeat("ab", 32), FetchedAt: now.Add(-3 * time.Minute), ChangedAt: now.Add(-time.Hour), Findings: "warning",
+		})
+	}
+	return r, s.err
+}
+
+func (s sample) summary() api.ServiceSummary {
+	v := s.service()
+	return api.ServiceSummary{
+		Host: "ristorante.test", Name: v.Name, Description: v.Description, Namespace: v.Namespace, Domain: v.Domain,
+		Kinds: []document.Kind{document.AI, document.AGIS}, Operations: 2, FetchedAt: now.Add(-3 * time.Minute), Findings: "error",
+	}
+}
+
+func (s sample) Services(_ context.Context, after string, _ int) (api.ServicePage, error) {
+	if after != "" {
+		return api.ServicePage{}, s.err
+	}
+	return api.ServicePage{Services: []api.ServiceSummary{s.summary()}, After: "doc/test.ristorante/~"}, s.err
+}
+
+func (s sample) Service(_ context.Context, name string) (api.Service, error) {
+	host, err := crawler.CheckHost(name)
+	if err != nil {
+		return api.Service{}, err
+	}
+	state := api.State{
+		Added: now.Add(-48 * time.Hour), Visited: now.Add(-3 * time.Minute), Due: now.Add(24 * time.Hour), Depth: 1,
+		FoundOn: "guide.test", Failures: 2,
+		Robots: &crawler.Robots{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
+		Fetches: []crawler.Fetch{
+			{Kind: "agis", URL: "https://ristorante.test/agis.yaml", Outcome: crawler.OK, Status: 200, At: now.Add(-3 * time.Minute), Took: 12},
+			{Kind: "ai", URL: "https://ristorante.test/.well-known/ai", Outcome: crawler.Absent, Status: 404, At: now.Add(-3 * time.Minute), Took: 8, Detail: s.word("not there"), Redirects: []string{s.word("https://www.ristorante.test/ai")}},
+		},
+	}
+	switch host {
+	case "ristorante.test":
+	case "empty.test":
+		return api.Service{ServiceSummary: api.ServiceSummary{Host: host}, State: state}, s.err
+	default:
+		return api.Service{}, fmt.Errorf("%w: %s", api.ErrNoService, host)
+	}
+	doc := document.Document{
+		Kind: document.AGIS, Host: host, URL: s.word("https://ristorante.test/agis.yaml"), Digest: "sha256:" + strings.Repeat("ab", 32),
+		Size: 4321, MediaType: s.word("application/yaml"), Source: document.Linked, FetchedAt: now.Add(-3 * time.Minute), ChangedAt: now.Add(-time.Hour),
+		Service: s.service(), Operations: []document.Operation{s.operation(0), s.operation(1)},
+		DataClasses: []document.DataClass{{Name: s.word("reservation"), Description: s.word("who eats when"), Sensitivity: s.word("internal")}},
+		Findings: []protocol.Finding{
+			{Code: "AGIS117", Severity: protocol.Warning, Pointer: s.word("/endpoints/0/method"), Line: 4, Column: 12, Message: s.word("mixed case"), Help: s.word("write BOOK"), Section: "AGIS §4.3"},
+			{Code: "AGIS101", Severity: protocol.Error, Message: s.word("no intent"), Help: s.word("add one"), Section: "AGIS §8"},
+			{Code: "AGIS900", Severity: protocol.Info, Message: s.word("a hint"), Section: "AGIS §9"},
+		},
+	}
+	alias := doc
+	alias.Kind, alias.URL, alias.Findings = document.AIAlias, "https://ristorante.test/ai", nil
+	alias.Level, alias.Operations = 1, nil
+	return api.Service{
+		ServiceSummary: s.summary(),
+		Documents: []api.DocumentView{
+			{Document: doc, Versions: []api.Version{{Digest: doc.Digest, Seen: now.Add(-time.Hour), Size: 4321, URL: doc.URL}}},
+			{Document: alias},
+		},
+		Related: []string{"hotel.test", "xn--80ak6aa92e.test"}, State: state,
+	}, s.err
+}
+
+func (s sample) Verbs(context.Context) ([]index.VerbCount, error) {
+	return []index.VerbCount{{Verb: s.word("BOOK"), Operations: 12, Services: 8}, {Verb: "CANCEL", Operations: 1, Services: 1}}, s.err
+}
+
+func (s sample) Figures(context.Context) (api.Figures, error) {
+	return api.Figures{Services: 214, Operations: 12345, Verbs: 2, Visited: now.Add(-20 * time.Second)}, s.err
+}
+
+const airID = "AIR-7KQ2-M9XD-41VB"
+
+func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
+	if id != airID && id != "alice" {
+		return api.AgentAnswer{}, fmt.Errorf("%w: %s", registry.ErrNoAgent, id)
+	}
+	self := "did:wba:gazetteer.test:agents:" + airID
+	return api.AgentAnswer{
+		Agent: registry.Agent{
+			AirID: airID, Name: s.word("Alice"), Handle: s.word("alice"), Description: s.word("Books tables"),
+			CreatorDID: s.word("did:wba:ristorante.test"), CreatorName: s.word("Ristorante"), CreatorType: s.word("organization"),
+			Capabilities: []string{s.word("book")}, SecurityCertifications: []string{s.word("ISO")}, OpenSource: true,
+			CodeRepository: s.word("https://code.test/alice"), DocumentationURL: s.word("https://docs.test/alice"),
+			Status: "active", Created: now.Add(-30 * 24 * time.Hour), Updated: now.Add(-time.Hour),
+		},
+		DID: did.Document{
+			Context: did.Contexts(), ID: self, AlsoKnownAs: []string{s.word("did:wba:ristorante.test")},
+			VerificationMethod: []did.VerificationMethod{{ID: self + did.KeyFragment, Type: did.TypeEd25519, Controller: self, PublicKeyMultibase: "z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH"}},
+			Service:            []did.Service{{ID: self + "#inbox", Type: did.TypeInbox, ServiceEndpoint: s.word("https://relay.test/inbox/alice")}},
+		},
+	}, s.err
+}
+
+// engine mounts the pages over answers as the program does.
+func engine(t *testing.T, a web.Answers) http.Handler {
+	t.Helper()
+	gin.SetMode(gin.TestMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	p := web.New(a, web.Options{Now: func() time.Time { return now }})
+	p.Mount(e)
+	e.NoRoute(p.NotFound)
+	return e
+}
+
+// get asks the handler for a page and returns the answer.
+func get(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return ask(t, h, http.MethodGet, target, header...)
+}
+
+func ask(t *testing.T, h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,422 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/store"
+
+	"github.com/gin-gonic/gin"
+)
+
+type servicesView struct {
+	Services []summaryView
+	First    bool   // the list begins here
+	Next     string // address of the next page, "" on the last
+}
+
+type summaryView struct {
+	Host        string
+	Name        string
+	Description string
+	Namespace   string
+	Kinds       string
+	Operations  int
+	Fetched     moment
+	Findings    string
+}
+
+// services lists the services in order of their reversed host name. The place
+// in the list is a host name in the address: a page may be linked to, and what
+// it says is public anyway.
+func (p *Pages) services(c *gin.Context) (view, error) {
+	after := c.Query("after")
+	key := ""
+	if after != "" {
+		host, err := crawler.CheckHost(after)
+		if err != nil {
+			return view{}, &badRequest{
+				what: fmt.Sprintf("%q is not a host name the list could continue behind", clipPlain(60, after)),
+				help: "Begin at the first page.",
+			}
+		}
+		key = store.DocumentsOf(host) + "~" // behind the documents of every kind
+	}
+	r, err := p.answers.Services(c.Request.Context(), key, perPage)
+	if err != nil {
+		return view{}, err
+	}
+	v := servicesView{First: after == ""}
+	for _, s := range r.Services {
+		v.Services = append(v.Services, p.summary(s))
+	}
+	if n := len(r.Services); r.After != "" && n > 0 {
+		v.Next = "/services?" + url.Values{"after": {r.Services[n-1].Host}}.Encode()
+	}
+	return view{name: "services", title: "Services", body: v}, nil
+}
+
+func (p *Pages) summary(s api.ServiceSummary) summaryView {
+	kinds := make([]string, 0, len(s.Kinds))
+	for _, k := range s.Kinds {
+		kinds = append(kinds, kindOf(string(k)))
+	}
+	return summaryView{
+		Host:        s.Host,
+		Name:        cmp.Or(s.Name, s.Host),
+		Description: s.Description,
+		Namespace:   s.Namespace,
+		Kinds:       strings.Join(kinds, ", "),
+		Operations:  s.Operations,
+		Fetched:     p.moment(s.FetchedAt),
+		Findings:    findingsWords[s.Findings],
+	}
+}
+
+// serviceView is all that is known of one host.
+type serviceView struct {
+	Host        string
+	Name        string
+	Lang        string
+	Description string
+	Published   bool // the host publishes at least one document
+	Facts       []fact
+	Docs        outside
+	Operations  []listedOperation
+	Total       int // operations of all documents
+	First       int
+	Last        int
+	Pages       pager
+	DataClasses []document.DataClass
+	Documents   []documentView
+	Related     []string
+	State       stateView
+}
+
+// A fact is one line of the head of a service.
+type fact struct{ Name, Text string }
+
+type listedOperation struct {
+	operationView
+	Kind   string
+	Wanted bool // the address asked for this one
+}
+
+type documentView struct {
+	ID       string // fragment
+	Kind     string
+	Alias    bool
+	URL      outside
+	Size     string
+	Digest   string
+	Media    string
+	Fetched  moment
+	Changed  moment
+	Source   string
+	Level    string
+	Findings []findingView
+	More     int // findings that are not shown
+	Counts   string
+	Versions []versionView
+	Older    int // versions that are not shown
+}
+
+type findingView struct {
+	protocol.Finding
+	Word string // Error, Warning or Note
+	Tone string // class of the mark
+	Spot string // line 4, column 12
+}
+
+type versionView struct {
+	Digest string
+	Seen   moment
+	Size   string
+}
+
+type stateView struct {
+	Added    moment
+	Visited  moment
+	Due      moment
+	FoundOn  string
+	Failures int
+	Fetches  []fetchView
+	Robots   string // verdict
+	RobotsAt moment
+	Why      string // the rule or failure behind it
+	Closed   []string
+}
+
+type fetchView struct {
+	Kind      string
+	URL       string
+	Outcome   string
+	Good      bool
+	Detail    string
+	Status    int
+	At        moment
+	Took      string
+	Redirects []string
+}
+
+const (
+	maxFindings = 50 // shown for each document; the API has all
+	maxVersions = 10
+)
+
+// service is the page of one host. With op (and kind) in the query it opens at
+// that operation, wherever in the list it stands.
+func (p *Pages) service(c *gin.Context) (view, error) {
+	host := c.Param("host")
+	number, err := pageNumber(c)
+	if err != nil {
+		return view{}, err
+	}
+	s, err := p.answers.Service(c.Request.Context(), host)
+	if err != nil {
+		return view{}, hostError(host, err)
+	}
+	if s.Host != host { // another spelling; each service has one address
+		return view{status: http.StatusSeeOther, location: servicePath(s.Host)}, nil
+	}
+	v := p.serviceHead(s)
+	all := operationsOf(s)
+	if at := wanted(all, c.Query("op"), c.Query("kind")); at >= 0 {
+		all[at].Wanted = true
+		number = at/perPage + 1
+	}
+	first := min((number-1)*perPage, len(all))
+	v.Operations = all[first:min(first+perPage, len(all))]
+	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
+	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all))
+	return view{name: "service", title: plain(v.Name), body: v}, nil
+}
+
+func servicePath(host string) string { return "/services/" + url.PathEscape(host) }
+
+func (p *Pages) serviceHead(s api.Service) serviceView {
+	v := serviceView{
+		Host:        s.Host,
+		Name:        cmp.Or(s.Name, s.Host),
+		Description: s.Description,
+		Published:   len(s.Documents) > 0,
+		Related:     s.Related,
+		State:       p.state(s.State),
+	}
+	add := func(name, text string) {
+		if text != "" && !slices.Contains(v.Facts, fact{name, text}) {
+			v.Facts = append(v.Facts, fact{name, text})
+		}
+	}
+	add("Namespace", s.Namespace)
+	add("Domain", s.Domain)
+	for _, d := range s.Documents {
+		sv := d.Service
+		add("Authentication", sv.Auth)
+		add("Categories", strings.Join(sv.Categories, ", "))
+		add("Languages", strings.Join(sv.Languages, ", "))
+		add("Protocols", strings.Join(sv.Protocols, ", "))
+		add("AGTP address", sv.AGTP)
+		if v.Docs.Text == "" {
+			v.Docs = outsideOf(sv.Docs)
+		}
+		if v.Lang == "" {
+			v.Lang = languageOf(sv.Languages)
+		}
+		v.DataClasses = append(v.DataClasses, d.DataClasses...)
+		v.Documents = append(v.Documents, p.document(d))
+	}
+	return v
+}
+
+func operationsOf(s api.Service) []listedOperation {
+	var all []listedOperation
+	for _, d := range s.Documents {
+		for _, o := range d.Operations {
+			all = append(all, listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind)})
+		}
+	}
+	return all
+}
+
+// wanted returns the place of the operation with that id, -1 when there is none.
+func wanted(all []listedOperation, id, kind string) int {
+	if id == "" {
+		return -1
+	}
+	return slices.IndexFunc(all, func(o listedOperation) bool {
+		return o.ID == id && (kind == "" || o.Kind == kind)
+	})
+}
+
+func (p *Pages) document(d api.DocumentView) documentView {
+	v := documentView{
+		ID:      "document-" + string(d.Kind),
+		Kind:    kindOf(string(d.Kind)),
+		Alias:   d.Kind == document.AIAlias,
+		URL:     outsideOf(d.URL),
+		Size:    size(d.Size),
+		Digest:  d.Digest,
+		Media:   d.MediaType,
+		Fetched: p.moment(d.FetchedAt),
+		Changed: p.moment(d.ChangedAt),
+		Source:  sourceWords[d.Source],
+		Level:   levelWords(&d.Document),
+		Counts:  countsOf(d.Findings),
+	}
+	findings := slices.Clone(d.Findings)
+	slices.SortStableFunc(findings, func(a, b protocol.Finding) int { return int(b.Severity) - int(a.Severity) })
+	for _, f := range findings[:min(len(findings), maxFindings)] {
+		v.Findings = append(v.Findings, findingOf(f))
+	}
+	v.More = len(findings) - len(v.Findings)
+	for _, o := range d.Versions[:min(len(d.Versions), maxVersions)] {
+		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.moment(o.Seen), Size: size(o.Size)})
+	}
+	v.Older = len(d.Versions) - len(v.Versions)
+	return v
+}
+
+var sourceWords = map[document.Source]string{
+	document.OwnerPublished: "published by the host itself",
+	document.Linked:         "named by the host's own document",
+}
+
+func levelWords(d *document.Document) string {
+	if d.Valid() {
+		return fmt.Sprintf("Valid, level %d", d.Level)
+	}
+	return fmt.Sprintf("Not valid, level %d", d.Level)
+}
+
+func countsOf(findings []protocol.Finding) string {
+	var n [protocol.Error + 1]int
+	for _, f := range findings {
+		n[min(f.Severity, protocol.Error)]++
+	}
+	var parts []string
+	for s := protocol.Error; ; s-- {
+		if n[s] > 0 {
+			parts = append(parts, count(n[s], strings.ToLower(severityWords[s])))
+		}
+		if s == protocol.Info {
+			return strings.Join(parts, ", ")
+		}
+	}
+}
+
+var severityWords = map[protocol.Severity]string{
+	protocol.Error:   "Error",
+	protocol.Warning: "Warning",
+	protocol.Info:    "Note",
+}
+
+func findingOf(f protocol.Finding) findingView {
+	v := findingView{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
+	if f.Line > 0 {
+		v.Spot = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
+	}
+	return v
+}
+
+func (p *Pages) state(s api.State) stateView {
+	v := stateView{
+		Added:    p.moment(s.Added),
+		Visited:  p.moment(s.Visited),
+		Due:      p.moment(s.Due),
+		FoundOn:  s.FoundOn,
+		Failures: s.Failures,
+	}
+	for _, f := range s.Fetches {
+		v.Fetches = append(v.Fetches, p.fetch(f))
+	}
+	if s.Robots != nil {
+		v.Robots, v.Closed = robotsVerdict(*s.Robots)
+		v.RobotsAt, v.Why = p.moment(s.Robots.FetchedAt), s.Robots.Why
+	}
+	return v
+}
+
+// robotsVerdict says what robots.txt lets us do, and the paths it closes.
+func robotsVerdict(r crawler.Robots) (verdict string, closed []string) {
+	switch {
+	case slices.Contains(r.Disallowed, "*"):
+		return "It asks us to stay away, and we do", nil
+	case len(r.Disallowed) > 0:
+		return "It closes some of the paths we ask for", r.Disallowed
+	}
+	return "It lets us in", nil
+}
+
+func (p *Pages) fetch(f crawler.Fetch) fetchView {
+	v := fetchView{
+		Kind:      kindOf(f.Kind),
+		URL:       f.URL,
+		Outcome:   outcomeOf(f.Outcome),
+		Good:      f.Outcome == crawler.OK || f.Outcome == crawler.Unchanged,
+		Detail:    f.Detail,
+		Status:    f.Status,
+		At:        p.moment(f.At),
+		Redirects: f.Redirects,
+	}
+	if f.Took > 0 {
+		v.Took = (time.Duration(f.Took) * time.Millisecond).String()
+	}
+	return v
+}
+
+var outcomeWords = map[crawler.Outcome]string{
+	crawler.OK:               "Fetched",
+	crawler.Unchanged:        "Unchanged since the last visit",
+	crawler.Absent:           "Nothing is published here",
+	crawler.Forbidden:        "Closed: it asks for a login",
+	crawler.RefusedByRobots:  "Not asked: robots.txt closes it",
+	crawler.TooLarge:         "Too large",
+	crawler.InsecureRedirect: "Sent us to an address that is not https",
+	crawler.TooManyRedirects: "Sent us on too many times",
+	crawler.BadRedirect:      "Sent us on to no usable address",
+	crawler.BadMediaType:     "Came as another media type",
+	crawler.OtherFormat:      "Another format is published here",
+	crawler.Unreadable:       "Could not be read as this format",
+	crawler.BlockedAddress:   "Leads to a private address",
+	crawler.BadHost:          "Not a public host name",
+	crawler.TLSFailed:        "No trusted TLS connection",
+	crawler.DNSFailed:        "The name could not be resolved",
+	crawler.Timeout:          "No answer in time",
+	crawler.Unreachable:      "Could not be reached",
+	crawler.Throttled:        "Asked us to come back later",
+	crawler.ServerError:      "The server failed",
+	crawler.BadStatus:        "Answered with an unexpected status",
+}
+
+func outcomeOf(o crawler.Outcome) string {
+	if w, ok := outcomeWords[o]; ok {
+		return w
+	}
+	return string(o)
+}
+
+// size writes a number of bytes for a person.
+func size(n int) string {
+	if n < 1024 {
+		return count(n, "byte")
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
+}
+
+// count writes n things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

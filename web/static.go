@@ -1,0 +1,78 @@
+package web
+
+import (
+	"embed"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed static
+var staticFiles embed.FS
+
+// assets are the static files under names that contain their digest, so that a
+// browser may keep them for ever and still sees every change.
+type assets struct {
+	hashed map[string]string // style.css → /static/style-3f2a….css
+	files  map[string]asset  // by hashed name
+}
+
+type asset struct {
+	body      []byte
+	mediaType string
+	tag       string
+}
+
+var mediaTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// readAssets names the embedded files. That they can be read is settled when
+// the program is built.
+func readAssets() assets {
+	a := assets{hashed: map[string]string{}, files: map[string]asset{}}
+	for _, file := range []string{"style.css", "icon.svg"} {
+		body, err := staticFiles.ReadFile("static/" + file)
+		if err != nil {
+			panic(err)
+		}
+		ext := path.Ext(file)
+		tag := tagOf(body)
+		name := strings.TrimSuffix(file, ext) + "-" + strings.Trim(tag, `"`)[:12] + ext
+		a.hashed[file] = "/static/" + name
+		a.files[name] = asset{body: body, mediaType: mediaTypes[ext], tag: tag}
+	}
+	return a
+}
+
+// path returns the address of a static file, for templates.
+func (a assets) path(name string) (string, error) {
+	p, ok := a.hashed[name]
+	if !ok {
+		return "", fmt.Errorf("no static file %q", name)
+	}
+	return p, nil
+}
+
+func (p *Pages) static(c *gin.Context) {
+	f, ok := p.assets.files[c.Param("name")]
+	if !ok {
+		p.NotFound(c)
+		return
+	}
+	h := c.Writer.Header()
+	secure(h)
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("ETag", f.tag)
+	if tagListed(c.GetHeader("If-None-Match"), f.tag) {
+		c.Writer.WriteHeader(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	write(c, http.StatusOK, f.body)
+}

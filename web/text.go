@@ -1,0 +1,141 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/width"
+)
+
+// inert returns a stranger's text as HTML that shows all of it: markup is
+// escaped, and each character that would hide, reorder or blank out what stands
+// beside it is shown as a mark with its code point.
+func inert(s string) template.HTML {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for part, marked := range pieces(s) {
+		if marked {
+			b.WriteString(`<span class="mark">`)
+			b.WriteString(part)
+			b.WriteString(`</span>`)
+			continue
+		}
+		b.WriteString(template.HTMLEscapeString(part))
+	}
+	return template.HTML(b.String())
+}
+
+// plain returns a stranger's text for places that hold no markup (a title, an
+// attribute, a line of a preformatted block): hidden characters are written as
+// "U+202E". The template escapes it as usual.
+func plain(s string) string {
+	var b strings.Builder
+	for part := range pieces(s) {
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// clip is inert for lists: it cuts a text of more than n characters, so that
+// one service cannot push the others off the page.
+func clip(n int, s string) template.HTML {
+	if utf8.RuneCountInString(s) <= n {
+		return inert(s)
+	}
+	return inert(strings.TrimSpace(string([]rune(s)[:n])) + "…")
+}
+
+// clipPlain is plain, cut to n characters.
+func clipPlain(n int, s string) string {
+	if chars := []rune(s); len(chars) > n {
+		s = string(chars[:n]) + "…"
+	}
+	return plain(s)
+}
+
+// maxCombining is how many combining marks may stand on one character. Written
+// languages use up to four; hundreds paint over the lines above.
+const maxCombining = 4
+
+// pieces yields s as runs of ordinary text and, marked, the code points of its
+// hidden characters.
+func pieces(s string) func(yield func(part string, marked bool) bool) {
+	return func(yield func(string, bool) bool) {
+		start, combining := 0, 0
+		prev := rune(0)
+		for i := 0; i < len(s); {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			combining++
+			if !unicode.In(r, unicode.Mn, unicode.Me) {
+				combining = 0
+			}
+			broken := r == utf8.RuneError && size == 1
+			if broken || combining > maxCombining || hides(r, prev, s[i+size:]) {
+				if start < i && !yield(s[start:i], false) {
+					return
+				}
+				if !yield(fmt.Sprintf("U+%04X", r), true) {
+					return
+				}
+				start = i + size
+			}
+			prev = r
+			i += size
+		}
+		if start < len(s) {
+			yield(s[start:], false)
+		}
+	}
+}
+
+// hides reports whether r cannot be seen or changes how its neighbours are seen.
+func hides(r, prev rune, rest string) bool {
+	switch r {
+	case '\n', '\t', '\r':
+		return false
+	case '\u200C', '\u200D':
+		// Joiners are how Persian, Hindi and many emoji are written. Beside a
+		// letter of a script that does not use them they only hide.
+		next, _ := utf8.DecodeRuneInString(rest)
+		return !joins(prev) || !joins(next)
+	case '\u034F', '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800', '\u2028', '\u2029':
+		// Fillers and blanks that Unicode does not count as format characters,
+		// and the separators that break a line where none is.
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co)
+}
+
+func joins(r rune) bool {
+	return r >= '\u0600' && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk)
+}
+
+// languageOf returns the one language a service says it speaks, as a lang
+// attribute, or "" when it names none, several or something else.
+func languageOf(languages []string) string {
+	if len(languages) != 1 {
+		return ""
+	}
+	t, err := language.Parse(languages[0])
+	if err != nil || t == language.Und {
+		return ""
+	}
+	return t.String()
+}
+
+// caret returns the white space that puts a caret under what follows before.
+func caret(before string) string {
+	var b strings.Builder
+	for _, r := range before {
+		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+			b.WriteRune('\u3000')
+			continue
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}

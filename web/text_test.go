@@ -1,0 +1,105 @@
+package web
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHiddenCharacters(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"markup is escaped":                     {`<b>"a" & 'b'</b>`, "&lt;b&gt;&#34;a&#34; &amp; &#39;b&#39;&lt;/b&gt;"},
+		"an override is written out":            {"a\u202Eb", `a<span class="mark">U+202E</span>b`},
+		"every bidi control":                    {"\u061C\u200E\u200F\u202A\u2066\u2069", `<span class="mark">U+061C</span><span class="mark">U+200E</span><span class="mark">U+200F</span><span class="mark">U+202A</span><span class="mark">U+2066</span><span class="mark">U+2069</span>`},
+		"zero width and soft hyphen":            {"pay\u200Bpal\u00AD\uFEFF", `pay<span class="mark">U+200B</span>pal<span class="mark">U+00AD</span><span class="mark">U+FEFF</span>`},
+		"escapes of terminals":                  {"\x1b[31m", `<span class="mark">U+001B</span>[31m`},
+		"blanks that are letters":               {"a\u3164b\u2800", `a<span class="mark">U+3164</span>b<span class="mark">U+2800</span>`},
+		"line separators":                       {"a\u2028b", `a<span class="mark">U+2028</span>b`},
+		"tags":                                  {"a\U000E0041", `a<span class="mark">U+E0041</span>`},
+		"private use":                           {"\uE000", `<span class="mark">U+E000</span>`},
+		"broken UTF-8":                          {"a\xffb", `a<span class="mark">U+FFFD</span>b`},
+		"a replacement character that was sent": {"a\uFFFDb", "a\uFFFDb"},
+		"line ends and tabs stay":               {"a\n\tb", "a\n\tb"},
+		"joiners of Persian stay":               {"می\u200Cخواهم", "می\u200Cخواهم"},
+		"joiners of emoji stay":                 {"👩\u200D🍳", "👩\u200D🍳"},
+		"joiners beside Latin do not":           {"a\u200Db", `a<span class="mark">U+200D</span>b`},
+		"a few accents stay":                    {"e\u0301\u0323", "e\u0301\u0323"},
+		"a tower of accents does not":           {"e" + strings.Repeat("\u0301", 6), "e" + strings.Repeat("\u0301", 4) + strings.Repeat(`<span class="mark">U+0301</span>`, 2)},
+		"nothing":                               {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := string(inert(c.text)); got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func FuzzInert(f *testing.F) {
+	f.Add("<script>\u202E\xff")
+	f.Add("\u200D👩\u200D🍳\u0301\u0301\u0301\u0301\u0301")
+	f.Fuzz(func(t *testing.T, s string) {
+		out := strings.NewReplacer(`<span class="mark">`, "", `</span>`, "").Replace(string(inert(s)))
+		if strings.ContainsAny(out, `<>"'`) {
+			t.Errorf("%q leaves markup: %q", s, out)
+		}
+		for _, bad := range []string{"\u202E", "\u2066", "\u200B", "\x1b", "\x00"} {
+			if strings.Contains(out, bad) || strings.Contains(plain(s), bad) {
+				t.Errorf("%q keeps %+q", s, bad)
+			}
+		}
+	})
+}
+
+func TestClip(t *testing.T) {
+	if got := string(clip(3, "日本語")); got != "日本語" {
+		t.Errorf("a text that fits became %q", got)
+	}
+	if got := string(clip(3, "ab <cd")); got != "ab…" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRelative(t *testing.T) {
+	for span, want := range map[time.Duration]string{
+		0:                                   "just now",
+		9 * time.Second:                     "just now",
+		-3 * time.Second:                    "just now",
+		42 * time.Second:                    "42 seconds ago",
+		time.Minute:                         "a minute ago",
+		3*time.Minute + 59*time.Second:      "3 minutes ago",
+		time.Hour:                           "an hour ago",
+		47 * time.Hour:                      "a day ago",
+		-25 * time.Hour:                     "in a day",
+		-23 * time.Hour:                     "in 23 hours",
+		45 * 24 * time.Hour:                 "a month ago",
+		800 * 24 * time.Hour:                "2 years ago",
+		-(14*24*time.Hour + 30*time.Minute): "in 14 days",
+	} {
+		if got := relative(span); got != want {
+			t.Errorf("%v: %q, want %q", span, got, want)
+		}
+	}
+}
+
+func TestCaretStandsUnderWideCharacters(t *testing.T) {
+	if got := caret("a日b"); got != " \u3000 " {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLanguageOf(t *testing.T) {
+	for want, languages := range map[string][]string{
+		"it":    {"it"},
+		"pt-BR": {"pt-br"},
+	} {
+		if got := languageOf(languages); got != want {
+			t.Errorf("%v: %q, want %q", languages, got, want)
+		}
+	}
+	for _, languages := range [][]string{nil, {"it", "en"}, {"not a language"}, {`"><script>`}, {"und"}} {
+		if got := languageOf(languages); got != "" {
+			t.Errorf("%v: %q, want none", languages, got)
+		}
+	}
+}

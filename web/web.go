@@ -1,0 +1,185 @@
+// Package web is Gazetteer for people: pages over the same answers that the API
+// gives to programs. Begin with [New] and [Pages.Mount]; search.go, services.go,
+// verbs.go and agents.go each hold one sort of page, the templates folder its
+// HTML, static the one style sheet.
+//
+// Pages are rendered on the server, work without scripts (there are none), ask
+// nothing of any other host, and look right in light and dark from 390 pixels
+// up. All that a page shows of services and agents was written by strangers.
+// Three rules keep it inert: html/template escapes it, characters that hide or
+// reorder text are written out as U+XXXX (text.go), and only https addresses
+// become links (links.go). The content security policy stands behind all three.
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/index"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Answers is what the pages need to know. [api.Answers] knows it.
+type Answers interface {
+	// Search returns a page of operations, best first.
+	Search(ctx context.Context, q index.Query) (index.Result, error)
+	// Services lists services in order of host key, from behind after.
+	Services(ctx context.Context, after string, limit int) (api.ServicePage, error)
+	// Service returns all that is known of a host.
+	Service(ctx context.Context, host string) (api.Service, error)
+	// Verbs lists every verb that is offered, in order of verb.
+	Verbs(ctx context.Context) ([]index.VerbCount, error)
+	// Figures says how much there is.
+	Figures(ctx context.Context) (api.Figures, error)
+	// Agent finds an agent by AIR ID, handle or did:wba.
+	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
+}
+
+var _ Answers = (*api.Answers)(nil)
+
+// Options are what New can be told beside the answers.
+type Options struct {
+	// Log gets one line for each page that failed through our own fault. Nil
+	// discards them.
+	Log *slog.Logger
+	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
+	Now func() time.Time
+}
+
+// Pages are the pages. Any number of requests may use them at once.
+type Pages struct {
+	answers   Answers
+	log       *slog.Logger
+	now       func() time.Time
+	assets    assets
+	templates map[string]*template.Template
+	figures   figures
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+// New prepares the pages over a.
+func New(a Answers, o Options) *Pages {
+	p := &Pages{answers: a, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	p.templates = parseTemplates(p.assets)
+	return p
+}
+
+// Mount adds the pages to e. Their paths are /, /services, /verbs, /agents and
+// /static and what lies below; they meet no path of the API.
+func (p *Pages) Mount(e *gin.Engine) {
+	for path, h := range map[string]gin.HandlerFunc{
+		"/":               p.page(p.search),
+		"/services":       p.page(p.services),
+		"/services/:host": p.page(p.service),
+		"/verbs":          p.page(p.verbs),
+		"/verbs/:verb":    p.page(p.verb),
+		"/agents":         p.page(p.agents),
+		"/agents/:id":     p.page(p.agent),
+		"/static/:name":   p.static,
+	} {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+}
+
+// NotFound answers with the page for an address where nothing is. It is for the
+// engine's NoRoute, for the paths that are not the API's.
+func (p *Pages) NotFound(c *gin.Context) {
+	p.page(func(*gin.Context) (view, error) { return view{}, errNoPage })(c)
+}
+
+// A view is one page, ready to be rendered.
+type view struct {
+	name     string // of the template
+	title    string
+	status   int // 200 when 0
+	body     any
+	location string // where to go instead, for a redirect
+}
+
+// frame is what the layout template sees.
+type frame struct {
+	Title   string
+	Section string
+	Body    any
+}
+
+// page turns a function that works out a view into a handler: it renders the
+// view, or the error page for what went wrong, a panic included.
+func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		v, err := p.guarded(work, c)
+		if err != nil {
+			v = p.failed(c, err)
+		}
+		if v.location != "" {
+			secure(c.Writer.Header())
+			c.Redirect(v.status, v.location)
+			return
+		}
+		html, err := p.render(v)
+		if err != nil {
+			v = p.failed(c, err)
+			if html, err = p.render(v); err != nil {
+				p.log.Error("render the error page", "error", err)
+				c.Status(http.StatusInternalServerError)
+				return
+			}
+		}
+		answer(c, v.status, html)
+	}
+}
+
+// guarded runs work and returns its panic as an error.
+func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context) (v view, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return work(c)
+}
+
+func (p *Pages) render(v view) ([]byte, error) {
+	var b bytes.Buffer
+	f := frame{Title: v.title, Section: v.name, Body: v.body}
+	if err := p.templates[v.name].ExecuteTemplate(&b, "layout", f); err != nil {
+		return nil, fmt.Errorf("render %s: %w", v.name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// parseTemplates joins the layout and the shared parts with each page. The
+// files are part of the program, so one that cannot be read is a mistake in it.
+func parseTemplates(a assets) map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(template.FuncMap{
+		"text":  inert,
+		"clip":  clip,
+		"plain": plain,
+		"asset": a.path,
+		"verb":  verbPath,
+		"agent": agentPath,
+	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	pages := make(map[string]*template.Template)
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "problem"} {
+		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
+	}
+	return pages
+}
