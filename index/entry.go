@@ -80,20 +80,29 @@ func entriesOf(d *document.Document) []entry {
 	return entries
 }
 
-// actText is what the operation is called. The verb is left out where the
-// capability id already says it, because it was derived from there.
+// actText is what the operation is called. What one name already says is not
+// said again: an AGIS id is the verb and the path, and the verb of a capability
+// was often derived from its id.
 func actText(o *document.Operation) string {
-	name := splitName(o.ID)
-	if o.Path != "" {
-		// An AGIS id is the verb and the path again.
-		return splitName(o.Verb) + " " + splitName(o.Path)
+	var l joiner
+	if o.ID != o.Verb+" "+o.Path {
+		l.add(splitName(o.ID))
 	}
-	for w := range strings.FieldsSeq(name) {
-		if strings.EqualFold(w, o.Verb) {
-			return name
+	if !containsWord(l.String(), o.Verb) {
+		l.add(splitName(o.Verb))
+	}
+	l.add(splitName(o.Path))
+	return l.String()
+}
+
+// containsWord reports whether word is one of the words of text, in any case.
+func containsWord(text, word string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if strings.EqualFold(w, word) {
+			return true
 		}
 	}
-	return splitName(o.Verb) + " " + name
+	return false
 }
 
 // whatText is what the operation says it does.

@@ -11,14 +11,14 @@ import (
 
 // The score of an entry is a sum over the query's terms and the three fields:
 //
-//	sum of  weight(field) · idf(term, field) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
+//	sum of  weight(field) · idf(term) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
 //
-// which is BM25F with fixed pivots in place of average lengths, and with idf from
-// the entries that are alive now. So the score of an entry depends on what the
+// which is BM25 by field with fixed pivots in place of average lengths, and with
+// idf from the entries that are alive now. So the score of an entry depends on what the
 // index holds and on nothing else: not on its history, not on its segments.
 const (
 	k1 = 1.2
-	b  = 0.75
+	b  = 0.5
 	// maxCount is how often a term counts in a field: repeating it more often
 	// only makes the field longer, and so the score lower.
 	maxCount = 3
@@ -44,33 +44,35 @@ func idf(df, n int) float64 {
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
-// score adds up the scores of all entries for the terms. The result has one
+// score adds up the scores of all entries for the stems. The result has one
 // number for each entry of the view; 0 is no match.
-func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, terms []string) ([]float32, error) {
+func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string) ([]float32, error) {
 	scores := make([]float32, v.size)
 	segments := snapshot.Segments()
-	found := make([][]posting, len(segments))
-	for _, term := range terms {
+	found := make([][numFields][]posting, len(segments))
+	for _, stem := range stems {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		df := 0 // in the field where the term is most usual
 		for f := range numFields {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			df := 0
+			n := 0
 			for i, s := range segments {
-				p, err := l.find(s, f.String(), term, termWeight(f))
+				p, err := l.find(s, f.String(), stem, termWeight(f))
 				if err != nil {
 					return nil, err
 				}
-				found[i] = p
-				df += v.segments[i].countLive(p)
+				found[i][f] = p
+				n += v.segments[i].countLive(p)
 			}
-			if df == 0 {
-				continue
-			}
-			weight := float32(fieldWeight(f) * idf(df, v.live))
-			for i, p := range found {
+			df = max(df, n)
+		}
+		rarity := idf(df, v.live)
+		for f := range numFields {
+			weight := float32(fieldWeight(f) * rarity)
+			for i := range found {
 				base := scores[v.segments[i].base:]
-				for _, at := range p {
+				for _, at := range found[i][f] {
 					base[at.number] += weight * at.weight
 				}
 			}

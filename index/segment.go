@@ -160,8 +160,8 @@ func readPostings(s *scorch.SegmentSnapshot, field, term string, weigh func(coun
 		}
 		out := posting{number: uint32(p.Number())}
 		if weigh != nil {
-			// bleve keeps the length of the field in the bits of the norm.
-			out.weight = weigh(int(p.Frequency()), int(math.Float32bits(float32(p.Norm()))))
+			// bleve's norm is 1/√length; the length comes back exactly.
+			out.weight = weigh(int(p.Frequency()), int(math.Round(1/(p.Norm()*p.Norm()))))
 		}
 		postings = append(postings, out)
 	}

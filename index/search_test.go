@@ -1,0 +1,413 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/store"
+)
+
+// golden are queries over testdata/services.jsonl with the exact top hit.
+var golden = []struct{ query, top string }{
+	{"convert 100 euros to another currency", "vatapi.com.test CONVERT /currency-conversion"},
+	{"I want to book a hotel room", "amadeus.com-amadeus-hotel-booking.test CREATE /booking/hotel-bookings"},
+	{"will my flight be delayed?", "amadeus.com-amadeus-flight-delay-prediction.test RETURN /predictions/flight-delay"},
+	{"cheapest date to fly", "amadeus.com-amadeus-flight-cheapest-date-search.test FIND /shopping/flight-dates"},
+	{"what is the weather forecast for tomorrow", "visualcrossing.com-weather.test WEATHER /weatherdata/forecast"},
+	{"hourly marine forecast at coordinates", "stormglass.io.test RETRIEVE /forecast"},
+	{"please shorten a long link", "tinyuid.com.test CREATE /shorten"},
+	{"remove the background from a picture", "remove.bg.test REMOVE /removebg"},
+	{"transcribe speech to text", "rev.ai.test SUBMIT /jobs"},
+	{"when does the next bus arrive at my stop", "wmata.com-bus-realtime.test LIST /predictions"},
+	{"current time in a timezone", "worldtimeapi.org.test REQUEST /timezone/{area}/{location}"},
+	{"route between an origin and a destination", "tomtom.com-routing.test CALCULATE /routing/{versionNumber}/route/{locations}/{contentType}"},
+	{"check whether a VAT number is valid", "vatapi.com.test VALIDATE /vat-number-check"},
+	{"delete a fax and everything associated with it", "twilio.com-twilio-fax-v1.test REMOVE /faxes/{Sid}"},
+	{"find concerts and other events near me", "ticketmaster.com-discovery.test LIST /discovery/events"},
+	{"fetch the current comic", "xkcd.com.test FETCH /info-0-json"},
+	{"cancel a payout", "adyen.com-payoutservice.test CANCEL /decline-third-party"},
+	{"location of an IP address", "abstractapi.com-geolocation.test RETRIEVE /resource"},
+	{"update the inventory of an item", "walmart.com-inventory.test UPDATE /inventory"},
+	{"what language is this text written in", "symanto.net.test CREATE /language-detection"},
+	{"convert html to pdf", "scideas.net-perfectpdf.test RETURN /perfectpdf"},
+	{"school rankings of a state", "schooldigger.com.test RETURN /rankings/schools/{st}"},
+}
+
+func TestGoldenQueries(t *testing.T) {
+	x, _ := indexed(t, realServices(t)...)
+	for _, g := range golden {
+		t.Run(g.query, func(t *testing.T) {
+			r := search(t, x, Query{Words: g.query})
+			if got := named(r); len(got) == 0 || got[0] != g.top {
+				for _, h := range r.Hits[:min(4, len(r.Hits))] {
+					t.Logf("%.3f %s %s %+v", h.Score, h.Host, h.Operation.ID, h.Why)
+				}
+				t.Errorf("top hit is not %s", g.top)
+			}
+		})
+	}
+}
+
+func TestHitAnswersWithoutASecondLookup(t *testing.T) {
+	d := agis("example.test", "BOOK /reservation: Reserves a table for a party", "CANCEL /reservation: Cancels it")
+	d.Service.Namespace = "dining"
+	d.Findings = []protocol.Finding{{Code: "X1", Severity: protocol.Info}, {Code: "X2", Severity: protocol.Warning}}
+	x, s := indexed(t, d)
+	r := search(t, x, Query{Words: "book a table, please"})
+	if len(r.Hits) != 1 || r.Total != 1 || r.More || r.Seq != s.Head().Seq || r.Near != nil || r.Note != "" {
+		t.Fatalf("got %+v", r)
+	}
+	h := r.Hits[0]
+	h.Score = 0
+	want := Hit{
+		Host: d.Host, Service: d.Service, Operation: d.Operations[0], Kind: document.AGIS, Source: document.Linked,
+		Document: d.URL, Digest: d.Digest, FetchedAt: d.FetchedAt, ChangedAt: d.ChangedAt, Findings: "warning",
+		Why: Why{
+			Matched: []Match{
+				{Term: "book", Field: "act", Kind: "exact", Text: "BOOK"},
+				{Term: "table", Field: "what", Kind: "exact", Text: "table"},
+			},
+			Verb:     &Verb{Asked: "book", Offered: "BOOK", Relation: "exact"},
+			Coverage: 1,
+		},
+	}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("got  %+v\nwant %+v", h, want)
+	}
+}
+
+func TestWhySaysWhatMatchedAndWhatDidNot(t *testing.T) {
+	x, _ := indexed(t, agis("example.test", "SCHEDULE /meeting: Schedules meetings with userAccounts"))
+	h := search(t, x, Query{Words: "scheduling a meeting for Thursday"}).Hits[0]
+	want := Why{
+		Matched: []Match{
+			{Term: "scheduling", Field: "act", Kind: "stem", Text: "SCHEDULE"},
+			{Term: "scheduling", Field: "what", Kind: "stem", Text: "Schedules"},
+			{Term: "meeting", Field: "act", Kind: "exact", Text: "meeting"},
+			{Term: "meeting", Field: "what", Kind: "stem", Text: "meetings"},
+		},
+		Verb:     &Verb{Asked: "scheduling", Offered: "SCHEDULE", Relation: "stem"},
+		Coverage: 2.0 / 3,
+		Missing:  []string{"Thursday"},
+	}
+	if !reflect.DeepEqual(h.Why, want) {
+		t.Errorf("got  %+v\nwant %+v", h.Why, want)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	bistro := agis("bistro.test", "BOOK /table: Reserves a table", "CANCEL /table: Cancels a reservation")
+	bistro.Service.Namespace = "Dining.Paris"
+	bistro.DataClasses = []document.DataClass{{Name: "Reservation"}, {Name: "menu"}}
+	hotel := agis("hotel.test", "BOOK /room: Reserves a room", "RETRIEVE /menu: Shows the menu")
+	hotel.Service.Namespace = "stay"
+	hotel.DataClasses = []document.DataClass{{Name: "reservation"}}
+	x, _ := indexed(t, bistro, hotel)
+	for _, c := range []struct {
+		query string
+		want  []string
+	}{
+		{"verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
+		{"verb:BOOK verb:cancel", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table", "hotel.test BOOK /room"}},
+		{"verb:BOOK host:hotel.test", []string{"hotel.test BOOK /room"}},
+		{"host:HOTEL.test.", []string{"hotel.test BOOK /room", "hotel.test RETRIEVE /menu"}},
+		{"ns:dining.paris", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
+		{"class:menu verb:BOOK", []string{"bistro.test BOOK /table"}},
+		{"class:RESERVATION verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
+		{"room verb:BOOK", []string{"hotel.test BOOK /room"}},
+		{"table ns:stay", []string{}},
+		{"the verb:CANCEL", []string{"bistro.test CANCEL /table"}},
+		{"verb:DANCE", []string{}},
+	} {
+		q, err := ParseQuery(c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := named(search(t, x, q)); !slices.Equal(got, c.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", c.query, got, c.want)
+		}
+	}
+	h := search(t, x, Query{Verbs: []string{"book"}}).Hits[0]
+	if h.Why.Coverage != 1 || h.Why.Verb == nil || h.Why.Verb.Relation != "exact" || h.Why.Matched != nil {
+		t.Errorf("why of a filter: %+v", h.Why)
+	}
+}
+
+func TestAServiceShowsThreeOperations(t *testing.T) {
+	big := agis("big.test")
+	for i := range 10 {
+		big.Operations = append(big.Operations, agis("big.test", fmt.Sprintf("BOOK /table/%d: Book a table", i)).Operations[0])
+	}
+	x, _ := indexed(t, big, agis("small.test", "BOOK /table: Book a table of another and quite different kind"))
+	r := search(t, x, Query{Words: "book table"})
+	want := []string{"big.test BOOK /table/0", "big.test BOOK /table/1", "big.test BOOK /table/2", "small.test BOOK /table"}
+	got := named(r)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || r.Total != 11 || r.More {
+		t.Errorf("got %q, total %d, more %v", got, r.Total, r.More)
+	}
+	if r := search(t, x, Query{Words: "book table", Hosts: []string{"big.test"}}); len(r.Hits) != 10 || r.More {
+		t.Errorf("with host: %d hits, more %v", len(r.Hits), r.More)
+	}
+	if r := search(t, x, Query{Verbs: []string{"BOOK"}}); len(r.Hits) != 11 {
+		t.Errorf("without words: %d hits", len(r.Hits))
+	}
+}
+
+func TestPagesJoinToTheWhole(t *testing.T) {
+	x, _ := indexed(t, realServices(t)...)
+	for _, q := range []Query{{Words: "get a list of events"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "orders", Hosts: []string{"voodoomfg.com.test"}}} {
+		q.Limit = 100
+		whole := search(t, x, q)
+		var joined []string
+		for q.Limit, q.Offset = 7, 0; ; q.Offset += q.Limit {
+			page := search(t, x, q)
+			if page.Total != whole.Total {
+				t.Fatalf("total is %d on one page, %d on another", page.Total, whole.Total)
+			}
+			joined = append(joined, named(page)...)
+			if !page.More {
+				break
+			}
+		}
+		if want := named(whole); len(want) < 8 || !slices.Equal(joined, want) {
+			t.Errorf("pages of %+v\ngot  %q\nwant %q", q, joined, want)
+		}
+	}
+}
+
+func TestFullDocumentSupersedesTheSummary(t *testing.T) {
+	summary := func() *document.Document {
+		return as(document.AGISSummary, agis("a.test", "BOOK /table", "LIST /menu"))
+	}
+	full := func() *document.Document { return agis("a.test", "BOOK /table: Reserves a table") }
+	bare, whole := []string{"a.test BOOK /table", "a.test LIST /menu"}, []string{"a.test BOOK /table"}
+	for name, c := range map[string]struct {
+		puts []func() *document.Document
+		want []string
+	}{
+		"summary alone": {[]func() *document.Document{summary}, bare},
+		"summary first": {[]func() *document.Document{summary, full}, whole},
+		"summary last":  {[]func() *document.Document{full, summary}, whole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, s := indexed(t)
+			for _, d := range c.puts {
+				put(t, s, d())
+				catchUp(t, x, s)
+			}
+			r := search(t, x, Query{Hosts: []string{"a.test"}})
+			if got := named(r); !slices.Equal(got, c.want) || r.Total != len(c.want) {
+				t.Errorf("got %q, total %d", got, r.Total)
+			}
+			verbs, err := x.Verbs(context.Background())
+			if err != nil || len(verbs) != len(c.want) {
+				t.Errorf("verbs %v, %v", verbs, err)
+			}
+			apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
+			catchUp(t, x, s)
+			if got := named(search(t, x, Query{Hosts: []string{"a.test"}})); !slices.Equal(got, bare) {
+				t.Errorf("after the full document is gone: %q", got)
+			}
+		})
+	}
+	t.Run("AI Discovery stays beside AGIS", func(t *testing.T) {
+		x, _ := indexed(t, full(), as(document.AI, agis("a.test", "BOOK /table: Reserves a table")))
+		if got := named(search(t, x, Query{Hosts: []string{"a.test"}})); len(got) != 2 {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestAliasesOnlyWhenAskedFor(t *testing.T) {
+	x, _ := indexed(t, as(document.AIAlias, agis("a.test", "BOOK /table: Reserves a table")))
+	if got := words(t, x, "table"); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+	if r := search(t, x, Query{Words: "table", Aliases: true}); len(r.Hits) != 1 || r.Hits[0].Kind != document.AIAlias {
+		t.Errorf("asked for: %+v", r)
+	}
+	if verbs, err := x.Verbs(context.Background()); err != nil || len(verbs) != 0 {
+		t.Errorf("verbs %v, %v", verbs, err)
+	}
+}
+
+func TestReplacedAndDeletedDocuments(t *testing.T) {
+	x, s := indexed(t, agis("a.test", "BOOK /table: one", "BOOK /room: two", "BOOK /car: three"))
+	put(t, s, agis("a.test", "BOOK /boat: four"))
+	catchUp(t, x, s)
+	if got := named(search(t, x, Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"a.test BOOK /boat"}) {
+		t.Errorf("replaced: %q", got)
+	}
+	apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
+	catchUp(t, x, s)
+	if r := search(t, x, Query{Verbs: []string{"BOOK"}}); r.Total != 0 {
+		t.Errorf("deleted: %+v", r)
+	}
+}
+
+func TestRefetchRefreshesTheEvidence(t *testing.T) {
+	d := agis("a.test", "BOOK /table: Reserves a table")
+	x, s := indexed(t, d)
+	words(t, x, "table") // the document is kept from now on
+	d.FetchedAt = day(9)
+	put(t, s, d)
+	catchUp(t, x, s)
+	if got := search(t, x, Query{Words: "table"}).Hits[0].FetchedAt; !got.Equal(day(9)) {
+		t.Errorf("fetched at %v", got)
+	}
+}
+
+func TestNeverTheTextOfAnotherVersion(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	x := openIndex(t, s, t.TempDir(), newLogged())
+	put(t, s, agis("a.test", "BOOK /table: Reserves a table", "BUY /car: Sells a car"))
+	follow(t, x, s)
+	put(t, s, agis("a.test", "BUY /car: Sells a car", "BOOK /table: Reserves a table"))
+	if r := search(t, x, Query{Words: "table"}); len(r.Hits) != 0 || r.Total != 1 || r.Seq != s.Head().Seq-1 {
+		t.Errorf("while the index is behind: %+v", r)
+	}
+	follow(t, x, s)
+	if got := words(t, x, "table"); !slices.Equal(got, []string{"a.test BOOK /table"}) {
+		t.Errorf("when it has caught up: %q", got)
+	}
+	apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
+	follow(t, x, s)
+	if got := words(t, x, "table"); len(got) != 0 {
+		t.Errorf("deleted: %q", got)
+	}
+}
+
+func TestKorean(t *testing.T) {
+	x, _ := indexed(t,
+		agis("meeting.test", "BOOK /meeting: 회의실을 예약합니다"),
+		agis("weather.test", "RETRIEVE /weather: 오늘의 날씨를 조회합니다"),
+		agis("bank.test", "TRANSFER /money: 계좌에서 돈을 이체합니다"),
+		agis("tokyo.test", "BOOK /hotel: 東京のホテルを予約する"),
+		agis("shanghai.test", "BOOK /train: 预订火车票"),
+	)
+	for query, want := range map[string]string{
+		"회의실 예약해 줘":                                  "meeting.test BOOK /meeting",
+		"내일 날씨 알려 주세요":                               "weather.test RETRIEVE /weather",
+		"이체하고 싶어요":                                   "bank.test TRANSFER /money",
+		"ホテルの予約":                                     "tokyo.test BOOK /hotel",
+		"火车票":                                        "shanghai.test BOOK /train",
+		"\u1112\u116c\u110b\u1174\u1109\u1175\u11af": "meeting.test BOOK /meeting", // 회의실 in single letters
+	} {
+		if got := words(t, x, query); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: %q", query, got)
+		}
+	}
+}
+
+func TestStuffingDoesNotPay(t *testing.T) {
+	honest := agis("honest.test", "BOOK /table: Book a table")
+	stuffed := agis("stuffed.test", "BOOK /table: "+strings.Repeat("book table ", 1000))
+	stuffed.Operations[0].Path = "/" + strings.Repeat("book-table-", 1000)
+	x, _ := indexed(t, honest, stuffed)
+	r := search(t, x, Query{Words: "book a table"})
+	if got := named(r); len(got) != 2 || got[0] != "honest.test BOOK /table" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNothingToLookFor(t *testing.T) {
+	x, _ := indexed(t, agis("a.test", "BOOK /table: Reserves a table"))
+	for _, text := range []string{"to be or not to be", "?!", "the"} {
+		r := search(t, x, Query{Words: text})
+		if len(r.Hits) != 0 || r.Hits == nil || r.Note == "" {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+	for _, text := range []string{"please", "can you"} {
+		if r := search(t, x, Query{Words: text}); len(r.Hits) != 0 {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
+
+func TestNearVerbs(t *testing.T) {
+	x, _ := indexed(t, agis("a.test", "RESERVE /x", "RESET /x", "RESEARCH /x", "BOOK /x", "BOOKMARK /x", "DO /x"), agis("b.test", "RESET /x"))
+	for query, want := range map[string][]string{
+		"verb:RESERVATION": {"RESERVE", "RESET", "RESEARCH"},
+		"verb:BOOKING":     {"BOOK", "BOOKMARK"},
+		"researching":      nil, // found
+		"verb:ZZZ":         nil,
+		"bookmarklet":      {"BOOKMARK", "BOOK"},
+	} {
+		q, err := ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := search(t, x, q).Near; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	x, _ := indexed(t,
+		agis("a.test", "BOOK /table", "BOOK /room", "CANCEL /room"),
+		agis("b.test", "BOOK /car"),
+		as(document.AGISSummary, agis("b.test", "BOOK /car", "SELL /car")),
+		as(document.AIAlias, agis("c.test", "BUY /car")))
+	got, err := x.Verbs(context.Background())
+	if want := []VerbCount{{"BOOK", 3, 2}, {"CANCEL", 1, 1}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
+	x, _ := indexed(t)
+	many := slices.Repeat([]string{"BOOK"}, 1000)
+	for name, q := range map[string]Query{
+		"empty":            {},
+		"spaces":           {Words: "  \t"},
+		"too long":         {Words: strings.Repeat("x", 257)},
+		"too many words":   {Words: strings.Repeat("x ", 25)},
+		"too many filters": {Verbs: many},
+		"limit":            {Words: "x", Limit: 101},
+		"negative limit":   {Words: "x", Limit: -1},
+		"offset":           {Words: "x", Offset: 10001},
+		"negative offset":  {Words: "x", Offset: -1},
+	} {
+		_, err := x.Search(context.Background(), q)
+		var bad *QueryError
+		if !errors.As(err, &bad) || bad.Message == "" || bad.Help == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSearchEndsWithItsContext(t *testing.T) {
+	x, _ := indexed(t, agis("a.test", "BOOK /table"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Search(ctx, Query{Words: "book"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	x := openIndex(t, s, t.TempDir(), newLogged())
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Search(context.Background(), Query{Words: "book"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("Search: %v", err)
+	}
+	if _, err := x.Verbs(context.Background()); !errors.Is(err, ErrClosed) {
+		t.Errorf("Verbs: %v", err)
+	}
+	if err := x.WaitFor(context.Background(), 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("WaitFor: %v", err)
+	}
+}
