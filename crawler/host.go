@@ -55,6 +55,12 @@ type Fetch struct {
 	Bytes        int64         `json:"bytes,omitempty"` // decoded
 	Digest       string        `json:"digest,omitempty"`
 	RetryAfter   time.Duration `json:"retry_after,omitempty"`
+	// Fresh is how long the server says the answer stays fresh; 0 when it does
+	// not say.
+	Fresh time.Duration `json:"fresh,omitempty"`
+	// Repeats counts the visits directly before this one that ended in an
+	// outcome of the same sort; revisit intervals grow with it.
+	Repeats int `json:"repeats,omitempty"`
 
 	Body []byte `json:"-"`
 }
@@ -93,7 +99,10 @@ type Robots struct {
 	Status     int           `json:"status,omitempty"`
 	Disallowed []string      `json:"disallowed,omitempty"` // of our paths; ["*"] when all are
 	Delay      time.Duration `json:"delay,omitempty"`      // crawl-delay, within our limit
-	Why        string        `json:"why,omitempty"`        // the rule or the failure, for a person
+	// Open is set when no path at all is forbidden, so paths besides ours (of a
+	// redirect, of an AGIS document) need no second look at the file.
+	Open bool   `json:"open,omitempty"`
+	Why  string `json:"why,omitempty"` // the rule or the failure, for a person
 }
 
 // Listed reports whether the host has at least one current document.
@@ -118,4 +127,7 @@ type Result struct {
 	New        []string      `json:"new,omitempty"` // hosts found and added
 	NextDue    time.Time     `json:"next_due"`
 	Took       time.Duration `json:"took"`
+	// NotDue is set when nothing was asked because the host is not due before
+	// NextDue; the rest then describes its last visit.
+	NotDue bool `json:"not_due,omitempty"`
 }

@@ -1,0 +1,400 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+// A Version is the record of one stored version of a document: when these bytes
+// were first seen.
+type Version struct {
+	Kind   document.Kind `json:"kind"`
+	Digest string        `json:"digest"`
+	Seen   time.Time     `json:"seen"`
+	Size   int           `json:"size"`
+	URL    string        `json:"url"`
+}
+
+const (
+	batchVisits = 500
+	batchLinger = 250 * time.Millisecond
+	batchBytes  = 16 << 20 // of documents
+	batchFound  = 10_000   // links, each of which may be a write
+
+	mostDepth   = 3   // links from a seed that are followed
+	mostLinks   = 64  // links of one document that are read
+	mostDomains = 16  // registrable domains that one document may add
+	mostReached = 256 // hosts that one visit may add or bring nearer
+)
+
+// commitAll commits visits in batches until the channel is closed, and hands
+// each committed batch on. Waiting for disk space ends when stopping does; what
+// then is not committed stays due.
+func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visits <-chan *visit, done chan<- []*visit) error {
+	defer close(done)
+	for first := range visits {
+		batch := gather(first, visits)
+		if err := c.commit(ctx, stopping, batch); err != nil {
+			if errors.Is(err, store.ErrFull) {
+				c.log.Warn("visits were not stored for want of disk space; their hosts stay due", "visits", len(batch))
+				continue
+			}
+			return fmt.Errorf("commit %d visits: %w", len(batch), err)
+		}
+		done <- batch
+	}
+	return nil
+}
+
+// gather collects what is to be committed together.
+func gather(first *visit, visits <-chan *visit) []*visit {
+	batch := []*visit{first}
+	bytes, links := first.weight()
+	timer := time.NewTimer(batchLinger)
+	defer timer.Stop()
+	for len(batch) < batchVisits && bytes < batchBytes && links < batchFound {
+		select {
+		case v, open := <-visits:
+			if !open {
+				return batch
+			}
+			b, l := v.weight()
+			batch, bytes, links = append(batch, v), bytes+b, links+l
+		case <-timer.C:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (v *visit) weight() (bytes, links int) {
+	for kind := range v.put {
+		bytes += v.docs[kind].Size
+		links += min(len(v.docs[kind].Links), mostLinks)
+	}
+	return bytes, links
+}
+
+// commit writes the visits in one Apply. When another writer was faster with a
+// record, or a record cannot be written at all, they are written one by one, so
+// that only the visit concerned is affected.
+func (c *Crawler) commit(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
+	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil })
+	if len(visits) == 0 {
+		return nil
+	}
+	err := c.applyPatiently(ctx, stopping, visits)
+	if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrInvalid) {
+		return err
+	}
+	for _, v := range visits {
+		if err := c.commitOne(ctx, stopping, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitOne writes one visit, on top of what others wrote meanwhile.
+func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *visit) error {
+	var err error
+	for range 8 {
+		if err = c.rebase(ctx, v); err != nil {
+			return err
+		}
+		err = c.applyPatiently(ctx, stopping, []*visit{v})
+		switch {
+		case errors.Is(err, store.ErrInvalid) && len(v.put) > 0:
+			// Keep the rest of what was learned, so that the host is not asked
+			// again at once, for ever.
+			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
+			v.withoutDocuments()
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+	return err
+}
+
+// rebase brings a visit on top of the record as it is now. Besides visits, only
+// [Crawler.Add] and a nearer link write records, and both only lower the depth.
+func (c *Crawler) rebase(ctx context.Context, v *visit) error {
+	now, seq, err := c.host(ctx, v.host.Name)
+	if err != nil {
+		return err
+	}
+	v.seq = seq
+	if now.Depth < v.host.Depth {
+		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
+	}
+	return nil
+}
+
+// withoutDocuments leaves of a visit what can always be stored.
+func (v *visit) withoutDocuments() {
+	for kind := range v.put {
+		delete(v.docs, kind)
+		f := v.host.Fetches[string(kind)]
+		f.Outcome, f.Detail, f.Digest, f.ETag, f.LastModified = Unreadable, "the document cannot be stored", "", "", ""
+		v.host.Fetches[string(kind)] = f
+	}
+	clear(v.put)
+	clear(v.fresh)
+}
+
+// applyPatiently waits for disk space, unless the crawler stops.
+func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		b := &batch{c: c, now: c.now(), hosts: map[string]*hostWrite{}, blobs: map[string]bool{}}
+		writes, err := b.build(ctx, visits)
+		if err != nil {
+			return err
+		}
+		_, err = c.store.Apply(ctx, writes...)
+		if !errors.Is(err, store.ErrFull) {
+			c.setPaused("")
+			return err
+		}
+		c.log.Warn("crawling pauses: the disk is full", "retry_in", pause, "error", err)
+		c.setPaused(err.Error())
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-stopping:
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// A batch builds the writes of one Apply.
+type batch struct {
+	c      *Crawler
+	now    time.Time
+	hosts  map[string]*hostWrite // the records to be written, by host
+	blobs  map[string]bool       // digests written already
+	writes []store.Write
+}
+
+// A hostWrite is the record of one host to be written, seq being what it is
+// based on.
+type hostWrite struct {
+	host  *Host
+	seq   uint64
+	visit *visit // nil for a host that was only named
+}
+
+func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, error) {
+	for _, v := range visits {
+		v.result.New = nil
+		b.hosts[v.host.Name] = &hostWrite{host: &v.host, seq: v.seq, visit: v}
+	}
+	for _, v := range visits {
+		if err := b.documents(ctx, v); err != nil {
+			return nil, err
+		}
+		budget := mostReached
+		if err := b.follow(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.hosts)) {
+		w := b.hosts[name]
+		text, err := json.Marshal(w.host)
+		if err != nil {
+			return nil, fmt.Errorf("write the record of %s: %w", name, err)
+		}
+		b.writes = append(b.writes, store.PutIf(store.HostKey(name), text, w.seq))
+	}
+	return b.writes, nil
+}
+
+// documents adds the writes of a visit's documents, versions and bytes.
+func (b *batch) documents(ctx context.Context, v *visit) error {
+	host := v.host.Name
+	for kind := range v.drop {
+		b.writes = append(b.writes, store.Delete(store.DocumentKey(host, string(kind))))
+	}
+	for kind := range v.put {
+		d := v.docs[kind]
+		text, err := json.Marshal(d)
+		if err != nil {
+			return fmt.Errorf("write the document %s of %s: %w", kind, host, err)
+		}
+		b.writes = append(b.writes, store.Put(store.DocumentKey(host, string(kind)), text))
+		body, changed := v.fresh[kind]
+		if !changed {
+			continue
+		}
+		version, err := json.Marshal(Version{Kind: kind, Digest: d.Digest, Seen: d.FetchedAt, Size: d.Size, URL: d.URL})
+		if err != nil {
+			return fmt.Errorf("write the version of %s of %s: %w", kind, host, err)
+		}
+		b.writes = append(b.writes, store.Put(store.VersionKey(host, string(kind), d.FetchedAt, d.Digest), version))
+		if err := b.blob(ctx, d.Digest, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blob adds raw bytes unless they are stored already.
+func (b *batch) blob(ctx context.Context, digest string, body []byte) error {
+	if b.blobs[digest] {
+		return nil
+	}
+	b.blobs[digest] = true
+	_, err := b.c.store.Get(ctx, store.BlobKey(digest))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		b.writes = append(b.writes, store.PutIf(store.BlobKey(digest), body, 0))
+		return nil
+	case errors.Is(err, store.ErrCorrupt): // we have the true bytes at hand
+		b.writes = append(b.writes, store.Put(store.BlobKey(digest), body))
+		return nil
+	}
+	return err
+}
+
+// follow adds the hosts that the documents of w name, one link further from a
+// seed than w. A known host that is now nearer than it was thought to be is
+// brought nearer, with the hosts that its own documents name: what is reached
+// so does not depend on the order of visits. v is the visit that has found them.
+func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
+	if w.host.Depth >= mostDepth {
+		return nil
+	}
+	docs, err := b.documentsOf(ctx, w)
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		added := map[string]bool{}
+		for _, name := range related(d) {
+			if *budget == 0 {
+				return nil
+			}
+			*budget--
+			known, err := b.lookup(ctx, name)
+			if err != nil {
+				return err
+			}
+			if known == nil {
+				domain := registrable(name)
+				if added[domain] = true; len(added) > mostDomains {
+					delete(added, domain)
+					continue
+				}
+				known = &hostWrite{host: &Host{Name: name, Due: b.now, Depth: mostDepth + 1, Added: b.now}}
+				v.result.New = append(v.result.New, name)
+			}
+			if known.host.Depth <= w.host.Depth+1 {
+				continue
+			}
+			known.host.Depth, known.host.FoundOn = w.host.Depth+1, w.host.Name
+			b.hosts[name] = known
+			if err := b.follow(ctx, known, v, budget); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// documentsOf returns the current documents of a host whose links are followed.
+// The alias is not the owner's word (AI Discovery §4.1).
+func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Document, error) {
+	var docs []*document.Document
+	for _, kind := range []document.Kind{document.AI, document.AGISSummary, document.AGIS} {
+		if w.visit != nil {
+			if d := w.visit.docs[kind]; d != nil {
+				docs = append(docs, d)
+			}
+			continue
+		}
+		if w.host.Fetches[string(kind)].Digest == "" {
+			continue
+		}
+		d, err := b.c.document(ctx, w.host.Name, string(kind))
+		switch {
+		case err == nil:
+			docs = append(docs, d)
+		case isFatal(err):
+			return nil, err
+		}
+		// One that cannot be read now is followed when it is fetched again.
+	}
+	return docs, nil
+}
+
+// lookup returns the record of a host as this batch will leave it, nil for an
+// unknown host.
+func (b *batch) lookup(ctx context.Context, name string) (*hostWrite, error) {
+	if w := b.hosts[name]; w != nil {
+		return w, nil
+	}
+	h, seq, err := b.c.host(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &hostWrite{host: &h, seq: seq}, nil
+}
+
+// related returns the hosts, other than its own, that a document names as
+// related services.
+func related(d *document.Document) []string {
+	var names []string
+	for _, l := range d.Links[:min(len(d.Links), mostLinks)] {
+		if l.Rel != document.RelRelated {
+			continue
+		}
+		// The address decides, by the one rule for names.
+		name, err := CheckHost(l.URL)
+		if err == nil && name != d.Host && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// host reads the record of a host.
+func (c *Crawler) host(ctx context.Context, name string) (Host, uint64, error) {
+	var h Host
+	r, err := c.store.Get(ctx, store.HostKey(name))
+	if err == nil {
+		err = json.Unmarshal(r.Value, &h)
+	}
+	if err != nil {
+		return h, 0, fmt.Errorf("read the record of %s: %w", name, err)
+	}
+	return h, r.Seq, nil
+}
+
+// document reads a current document.
+func (c *Crawler) document(ctx context.Context, host, kind string) (*document.Document, error) {
+	d := new(document.Document)
+	r, err := c.store.Get(ctx, store.DocumentKey(host, kind))
+	if err == nil {
+		err = json.Unmarshal(r.Value, d)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the document %s of %s: %w", kind, host, err)
+	}
+	return d, nil
+}
+
+// isFatal reports that the store is of no more use to this process.
+func isFatal(err error) bool {
+	return errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrUnknown)
+}

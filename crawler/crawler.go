@@ -1,0 +1,651 @@
+package crawler
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+// Options shape a [Crawler]. Only Store is required. For durations, intervals
+// and the rate, 0 is the default, and for intervals and the rate a negative
+// value is no limit.
+type Options struct {
+	Store store.Store
+	Log   *slog.Logger // discarded when nil
+	// Guard dials names and refuses forbidden addresses; a strict one when nil.
+	Guard *Guard
+	// Dial takes the place of the Guard: for tests and the demo.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Roots that certificates are verified against; the system's when nil.
+	Roots *x509.CertPool
+	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
+	// when empty. A Guard must allow them too.
+	Ports     []uint16
+	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [RobotsToken]
+	Workers   int    // visits at once; 64
+
+	HostInterval   time.Duration // between visits to one host; 1 s
+	DomainInterval time.Duration // between visits to hosts of one registrable domain; 2 s
+	Rate           float64       // visits begun a second, to all hosts together; 200
+	MaxCrawlDelay  time.Duration // longest Crawl-delay honoured; 10 s
+
+	Timeout        time.Duration // one request, connecting and body included; 10 s
+	ConnectTimeout time.Duration // resolving and connecting; 4 s
+	TLSTimeout     time.Duration // the TLS handshake; 5 s
+	SessionTimeout time.Duration // one visit, waits for politeness included; 2 min
+	// Grace is how long running visits may go on after Run's context ended;
+	// 10 s. What is not finished by then is dropped, and its host stays due.
+	Grace time.Duration
+
+	// Observe, when set, is told of every visit once it is committed. It is
+	// called from one goroutine and must not block.
+	Observe func(Result)
+	// Now is the clock by which hosts are due; time.Now when nil.
+	Now func() time.Time
+}
+
+// ErrStopped is what [Crawler.Crawl] answers when Run ended before its hosts
+// were visited.
+var ErrStopped = errors.New("the crawler has stopped")
+
+// A Crawler visits hosts and stores what they publish. Its methods may be
+// called from any goroutine.
+type Crawler struct {
+	store         store.Store
+	log           *slog.Logger
+	collector     *colly.Collector
+	transport     *roundTripper
+	politeness    *politeness
+	robots        *robotsCache
+	ports         []uint16
+	userAgent     string
+	workers       int
+	interval      time.Duration
+	maxCrawlDelay time.Duration
+	limits        timeouts
+	grace         time.Duration
+	observe       func(Result)
+	now           func() time.Time
+
+	poke chan struct{} // holds one element while pending may have some
+
+	mu      sync.Mutex // guards following
+	running bool
+	pending []request
+	ended   chan struct{} // closed when the present or next Run ends
+	status  Status
+	rate    rateMeter
+}
+
+// A request asks the frontier to know a host and, with reply, to say what comes
+// of it. reply has room for it.
+type request struct {
+	host  string
+	due   time.Time
+	reply chan<- Result
+}
+
+// Status says what a crawler is doing.
+type Status struct {
+	Known    int `json:"known"`     // hosts
+	Waiting  int `json:"waiting"`   // of them not due yet
+	Due      int `json:"due"`       // of them due, waiting for a worker or their turn
+	InFlight int `json:"in_flight"` // of them being visited
+	// Since the start: visits committed, current documents they ended with, and
+	// visits that ended without one.
+	Visits    int `json:"visits"`
+	Documents int `json:"documents"`
+	Errors    int `json:"errors"`
+	// Rate is visits a second over the last 10 seconds.
+	Rate float64 `json:"rate"`
+	// Paused says why nothing can be stored at the moment, "" when it can.
+	Paused string `json:"paused,omitempty"`
+}
+
+// New returns a crawler. It starts nothing: see [Crawler.Run].
+func New(o Options) (*Crawler, error) {
+	if o.Store == nil {
+		return nil, errors.New("crawler: no store")
+	}
+	if err := o.complete(); err != nil {
+		return nil, fmt.Errorf("crawler: %w", err)
+	}
+	c := &Crawler{
+		store: o.Store, log: o.Log, ports: o.Ports, userAgent: o.UserAgent, workers: o.Workers,
+		interval: o.DomainInterval, maxCrawlDelay: o.MaxCrawlDelay,
+		limits: timeouts{
+			connect: o.ConnectTimeout, tls: o.TLSTimeout, header: o.Timeout, total: o.Timeout, session: o.SessionTimeout,
+		},
+		grace: o.Grace, observe: o.Observe, now: o.Now,
+		politeness: newPoliteness(o.HostInterval, o.DomainInterval, o.Rate),
+		robots:     &robotsCache{verdicts: map[string]*verdict{}},
+		poke:       make(chan struct{}, 1),
+		ended:      make(chan struct{}),
+	}
+	c.transport = newRoundTripper(o.Dial, o.Roots, o.Ports, c.limits)
+	c.collector = newCollector(c.transport)
+	return c, nil
+}
+
+// complete puts the defaults in.
+func (o *Options) complete() error {
+	orDuration := func(p *time.Duration, v time.Duration) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	orDuration(&o.HostInterval, time.Second)
+	orDuration(&o.DomainInterval, 2*time.Second)
+	orDuration(&o.MaxCrawlDelay, 10*time.Second)
+	orDuration(&o.Timeout, 10*time.Second)
+	orDuration(&o.ConnectTimeout, 4*time.Second)
+	orDuration(&o.TLSTimeout, 5*time.Second)
+	orDuration(&o.SessionTimeout, 2*time.Minute)
+	orDuration(&o.Grace, 10*time.Second)
+	if o.Rate == 0 {
+		o.Rate = 200
+	}
+	if o.Workers <= 0 {
+		o.Workers = 64
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = RobotsToken + "/0.1"
+	}
+	if len(o.Ports) == 0 {
+		o.Ports = []uint16{443}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(Result) {}
+	}
+	if o.Dial != nil {
+		return nil
+	}
+	if o.Guard == nil {
+		guard, err := NewGuard(GuardOptions{Ports: o.Ports})
+		if err != nil {
+			return err
+		}
+		o.Guard = guard
+	}
+	o.Dial = o.Guard.DialContext
+	return nil
+}
+
+// Run visits hosts as they become due until ctx ends; then it lets running
+// visits finish within the grace, stores them, and returns nil. It returns
+// early with an error when the store fails. Only one Run at a time.
+func (c *Crawler) Run(ctx context.Context) error {
+	if err := c.start(); err != nil {
+		return err
+	}
+	defer c.stop()
+	// Hosts added from here on are in pending, those before in the store.
+	f, err := c.rebuild(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("rebuild the frontier: %w", err)
+	}
+	// Visits outlive ctx by the grace.
+	working, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	group, working := errgroup.WithContext(working)
+	jobs, visits, done := make(chan *entry), make(chan *visit), make(chan []*visit)
+	var workers sync.WaitGroup
+	workers.Add(c.workers)
+	for range c.workers {
+		group.Go(func() error {
+			defer workers.Done()
+			return c.work(working, jobs, visits)
+		})
+	}
+	group.Go(func() error {
+		workers.Wait()
+		close(visits)
+		return nil
+	})
+	group.Go(func() error {
+		return c.commitAll(context.WithoutCancel(ctx), ctx.Done(), visits, done)
+	})
+	group.Go(func() error {
+		o := &owner{c: c, frontier: f, replies: map[string][]chan<- Result{}}
+		o.hand(ctx, working, jobs, done)
+		close(jobs)
+		timer := time.AfterFunc(c.grace, abort)
+		defer timer.Stop()
+		for batch := range done {
+			o.committed(batch)
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+func (c *Crawler) start() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running {
+		return errors.New("the crawler is running already")
+	}
+	c.running = true
+	return nil
+}
+
+func (c *Crawler) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = false
+	c.pending = nil
+	close(c.ended)
+	c.ended = make(chan struct{})
+}
+
+// rebuild makes the frontier from the records of the store.
+func (c *Crawler) rebuild(ctx context.Context) (*frontier, error) {
+	f := newFrontier(c.interval)
+	for r, err := range c.store.List(ctx, store.HostPrefix, "") {
+		if err != nil {
+			return nil, err
+		}
+		var h struct {
+			Name string    `json:"name"`
+			Due  time.Time `json:"due"`
+		}
+		if err := json.Unmarshal(r.Value, &h); err != nil || store.HostKey(h.Name) != r.Key {
+			c.log.Error("the record of a host cannot be read; it is not visited", "key", r.Key, "error", err)
+			continue
+		}
+		f.add(h.Name, h.Due)
+	}
+	return f, nil
+}
+
+// work holds sessions with the hosts it is given.
+func (c *Crawler) work(ctx context.Context, jobs <-chan *entry, visits chan<- *visit) error {
+	for e := range jobs {
+		v, err := c.session(ctx, e)
+		switch {
+		case isFatal(err):
+			return err
+		case err != nil:
+			v = &visit{entry: e, err: err}
+		case v == nil:
+			continue // cut short: the host stays due
+		}
+		select {
+		case visits <- v:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// An owner is the goroutine that owns the frontier.
+type owner struct {
+	c        *Crawler
+	frontier *frontier
+	replies  map[string][]chan<- Result // who waits for which host
+}
+
+// hand gives hosts to workers as they become due, until ctx or working ends.
+func (o *owner) hand(ctx, working context.Context, jobs chan<- *entry, done <-chan []*visit) {
+	c, f := o.c, o.frontier
+	var next *entry
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		o.takePending()
+		if next == nil {
+			next, _ = f.next(c.now())
+		}
+		o.publish()
+		var offer chan<- *entry
+		if next != nil {
+			offer = jobs
+		} else if at, ok := f.wakeAt(); ok {
+			timer.Reset(max(at.Sub(c.now()), 0))
+		}
+		select {
+		case offer <- next:
+			next = nil
+		case batch := <-done:
+			o.committed(batch)
+		case <-c.poke:
+		case <-timer.C:
+		case <-working.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takePending puts new hosts into the frontier, and notes or answers those who
+// wait.
+func (o *owner) takePending() {
+	o.c.mu.Lock()
+	pending := o.c.pending
+	o.c.pending = nil
+	o.c.mu.Unlock()
+	now := o.c.now()
+	for _, r := range pending {
+		e := o.frontier.add(r.host, r.due)
+		switch {
+		case r.reply == nil:
+		case e.isDue(now):
+			o.replies[r.host] = append(o.replies[r.host], r.reply)
+		default:
+			r.reply <- Result{Host: r.host, NotDue: true}
+		}
+	}
+}
+
+// committed takes visits back that are in the store now.
+func (o *owner) committed(batch []*visit) {
+	c, f := o.c, o.frontier
+	now := c.now()
+	for _, v := range batch {
+		if v.err != nil {
+			c.log.Error("a host could not be visited", "host", v.entry.name, "error", v.err)
+			v.result = Result{Host: v.entry.name, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
+			v.host.Due = v.result.NextDue
+		}
+		f.done(v.entry, now, v.host.Due)
+		for _, name := range v.result.New {
+			f.add(name, now)
+		}
+		o.report(v)
+	}
+	o.publish()
+}
+
+// report tells everybody about a visit.
+func (o *owner) report(v *visit) {
+	c, r := o.c, v.result
+	c.mu.Lock()
+	c.status.Visits++
+	c.status.Documents += r.Documents
+	if r.Documents == 0 {
+		c.status.Errors++
+	}
+	c.rate.count(time.Now())
+	c.mu.Unlock()
+	if v.err == nil {
+		c.log.Info("visit", "host", r.Host, "outcome", r.Outcome(), "documents", r.Documents, "took", r.Took)
+	}
+	for _, reply := range o.replies[r.Host] {
+		reply <- r
+	}
+	delete(o.replies, r.Host)
+	c.observe(r)
+}
+
+func (o *owner) publish() {
+	f := o.frontier
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	s := &o.c.status
+	s.Known, s.Waiting, s.Due, s.InFlight = len(f.hosts), len(f.later), f.dueNow(), f.inFlight
+}
+
+// Status returns what the crawler is doing at this moment.
+func (c *Crawler) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.status
+	s.Rate = c.rate.perSecond(time.Now())
+	return s
+}
+
+func (c *Crawler) setPaused(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.Paused = why
+}
+
+// addChunk is how many hosts are added in one Apply.
+const addChunk = 500
+
+// Add makes hosts known as seeds. They are durable when it returns, and visited
+// when they are due and [Crawler.Run] runs. A host that is known already keeps
+// its time: nothing is asked twice before it may be. The error is a *[HostError]
+// for a name that [CheckHost] refuses; nothing is added then.
+func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
+	names := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		name, err := CheckHost(h)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for chunk := range slices.Chunk(slices.Compact(names), addChunk) {
+		if err := c.addSeeds(ctx, chunk); err != nil {
+			return fmt.Errorf("add hosts: %w", err)
+		}
+	}
+	return nil
+}
+
+// addSeeds writes checked names and tells the frontier.
+func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
+	for {
+		requests, err := c.writeSeeds(ctx, names)
+		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+			continue // a visit was faster with one of them
+		}
+		if err != nil {
+			return err
+		}
+		c.tell(requests, false)
+		return nil
+	}
+}
+
+func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, error) {
+	var writes []store.Write
+	requests := make([]request, 0, len(names))
+	now := c.now()
+	for _, name := range names {
+		h, seq, err := c.host(ctx, name)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			h = Host{Name: name, Due: now, Added: now}
+		case err != nil:
+			return nil, err
+		}
+		requests = append(requests, request{host: name, due: h.Due})
+		if seq != 0 && h.Depth == 0 {
+			continue
+		}
+		// A seed's links are followed all the way, whoever named it before.
+		h.Depth, h.FoundOn = 0, ""
+		text, err := json.Marshal(h)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, store.PutIf(store.HostKey(name), text, seq))
+	}
+	if len(writes) == 0 {
+		return requests, nil
+	}
+	_, err := c.store.Apply(ctx, writes...)
+	return requests, err
+}
+
+// tell hands requests to the frontier. When nobody runs it, they are only kept
+// if somebody waits for them: the others are in the store.
+func (c *Crawler) tell(requests []request, waiting bool) {
+	c.mu.Lock()
+	if c.running || waiting {
+		c.pending = append(c.pending, requests...)
+	}
+	c.mu.Unlock()
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Crawl adds hosts and yields one result for each, as they come: that of its
+// visit, or that of its last one when it is not due (Result.NotDue), or
+// [BadHost] for what is no host name. It needs [Crawler.Run], which another
+// goroutine runs, and answers [ErrStopped] when that ends. An error of yield
+// ends it.
+func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) error) error {
+	due := map[string]bool{}
+	for _, h := range hosts {
+		name, err := CheckHost(h)
+		if err != nil {
+			if err := yield(badHost(h, err, c.now())); err != nil {
+				return err
+			}
+			continue
+		}
+		due[name] = true
+	}
+	names := slices.Sorted(maps.Keys(due))
+	if err := c.Add(ctx, names...); err != nil {
+		return err
+	}
+	replies := make(chan Result, len(names))
+	requests := make([]request, len(names))
+	for i, name := range names {
+		h, _, err := c.host(ctx, name)
+		if err != nil {
+			return err
+		}
+		requests[i] = request{host: name, due: h.Due, reply: replies}
+	}
+	c.mu.Lock()
+	ended := c.ended
+	c.mu.Unlock()
+	c.tell(requests, true)
+	for range names {
+		r, err := c.reply(ctx, replies, ended)
+		if err != nil {
+			return err
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reply waits for the next result.
+func (c *Crawler) reply(ctx context.Context, replies <-chan Result, ended <-chan struct{}) (Result, error) {
+	var r Result
+	select {
+	case r = <-replies:
+	case <-ctx.Done():
+		return r, ctx.Err()
+	case <-ended:
+		select {
+		case r = <-replies:
+		default:
+			return r, ErrStopped
+		}
+	}
+	if r.NotDue {
+		return c.lastResult(ctx, r.Host)
+	}
+	return r, nil
+}
+
+// lastResult tells of the last visit to a host that is not due.
+func (c *Crawler) lastResult(ctx context.Context, name string) (Result, error) {
+	h, _, err := c.host(ctx, name)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Host: name, NotDue: true, NextDue: h.Due}
+	docs := map[document.Kind]*document.Document{}
+	for _, kind := range slices.Sorted(maps.Keys(h.Fetches)) {
+		f := h.Fetches[kind]
+		r.Fetches = append(r.Fetches, f)
+		if f.Digest == "" {
+			continue
+		}
+		d, err := c.document(ctx, name, kind)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		docs[d.Kind] = d
+		r.Documents++
+		r.Operations += len(d.Operations)
+	}
+	r.Summary = "not due before " + h.Due.UTC().Format(time.RFC3339) + "; last: " + summarize(r.Fetches, docs)
+	return r, nil
+}
+
+// badHost is the result for what is no host name.
+func badHost(asked string, err error, now time.Time) Result {
+	return Result{
+		Host:    asked,
+		Fetches: []Fetch{{URL: asked, Outcome: BadHost, Detail: err.Error(), At: now}},
+		Summary: string(BadHost) + ": " + err.Error(),
+	}
+}
+
+// Outcome is the one outcome that says most about a visit: OK when there is a
+// current document, else that of the last fetch.
+func (r Result) Outcome() Outcome {
+	if r.Documents > 0 {
+		return OK
+	}
+	if len(r.Fetches) == 0 {
+		return ""
+	}
+	return r.Fetches[len(r.Fetches)-1].Outcome
+}
+
+// rateMeter counts events of the last 10 seconds.
+type rateMeter struct {
+	second [10]int64 // which second a slot stands for
+	events [10]int
+}
+
+func (m *rateMeter) count(now time.Time) {
+	s := now.Unix()
+	i := s % int64(len(m.second))
+	if m.second[i] != s {
+		m.second[i], m.events[i] = s, 0
+	}
+	m.events[i]++
+}
+
+func (m *rateMeter) perSecond(now time.Time) float64 {
+	sum := 0
+	for i, s := range m.second {
+		if now.Unix()-s < int64(len(m.second)) {
+			sum += m.events[i]
+		}
+	}
+	return float64(sum) / float64(len(m.second))
+}

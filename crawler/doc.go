@@ -1,0 +1,25 @@
+// Package crawler visits hosts, politely, and stores what they publish for
+// agents. Begin at [Crawler]: [New], then [Crawler.Run] in a goroutine of the
+// caller, then [Crawler.Add] or [Crawler.Crawl].
+//
+// The unit of work is a host session (session.go): one TLS connection on which
+// robots.txt, /.well-known/ai (/ai after a 404), /.well-known/agis.json and the
+// AGIS document that the summary names are asked for, one after the other. The
+// parts, in the order a visit meets them:
+//
+//	hostname.go    which names may be visited at all
+//	frontier.go    which host is next; owned by the goroutine of Run
+//	politeness.go  when a session with it may begin
+//	session.go     what is asked of it, and what follows from the answers
+//	robots.go      what its robots.txt allows (RFC 9309)
+//	fetch.go       one request: redirects, media types, outcomes
+//	transport.go   the bytes: HTTPS, limits in size and time, gzip
+//	guard.go       the addresses that are never dialled
+//	revisit.go     when each document may be asked for again
+//	commit.go      results into the store, in batches
+//
+// The durable state of a host is its [Host] record. It changes only in the same
+// store.Apply as the documents of the visit, so a host stays due until its
+// result is committed: a process that dies in between repeats the visit, and
+// loses nothing.
+package crawler

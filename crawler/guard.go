@@ -1,0 +1,218 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// A BlockedError says that an address must not be dialled. Nothing was sent to
+// it.
+type BlockedError struct {
+	Host string // the name that led there, or the address itself
+	Why  string
+}
+
+func (e *BlockedError) Error() string { return fmt.Sprintf("%s is blocked: %s", e.Host, e.Why) }
+
+// A Resolver finds the addresses of a name; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// GuardOptions shape a [Guard]. The zero value is the strictest.
+type GuardOptions struct {
+	// Ports that may be dialled; 443 alone when empty.
+	Ports []uint16
+	// Deny adds networks ("198.51.100.0/24") or addresses that must never be
+	// reached: the operator's own public ones, for instance.
+	Deny []string
+	// Allow takes networks out of the built-in list (not out of Deny): the
+	// NAT64 prefix of an IPv6-only network, or loopback in a test.
+	Allow []string
+	// Resolver; net.DefaultResolver when nil.
+	Resolver Resolver
+}
+
+// A Guard dials names on behalf of strangers. It refuses every address of the
+// IANA special-purpose registries, embedded IPv4 forms included, the metadata
+// hosts of clouds, and what the operator adds; and it refuses a name when any
+// of its addresses is forbidden, so that an answer cannot smuggle one in. A
+// name is resolved once for each dial and the checked addresses are dialled;
+// each is checked again when its socket exists, so a changed answer changes
+// nothing. Proxies from the environment play no part.
+type Guard struct {
+	list     *ssrf.Guardian
+	ports    []uint16
+	deny     []netip.Prefix
+	resolver Resolver
+	dialer   net.Dialer
+}
+
+// azureMetadata is a metadata host of a large cloud on an address that no IANA
+// registry calls special.
+var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
+
+// mostDialled bounds how many addresses of one name are tried.
+const mostDialled = 4
+
+// NewGuard returns a guard with these options, or an error that names the
+// network that cannot be read.
+func NewGuard(o GuardOptions) (*Guard, error) {
+	if len(o.Ports) == 0 {
+		o.Ports = []uint16{443}
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	deny, err := parseNetworks(o.Deny)
+	if err != nil {
+		return nil, fmt.Errorf("denied networks: %w", err)
+	}
+	allow, err := parseNetworks(o.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("allowed networks: %w", err)
+	}
+	var allow4, allow6 []netip.Prefix
+	for _, p := range allow {
+		if p.Addr().Is4() {
+			allow4 = append(allow4, p)
+		} else {
+			allow6 = append(allow6, p)
+		}
+	}
+	g := &Guard{
+		ports:    o.Ports,
+		deny:     append(deny, azureMetadata),
+		resolver: o.Resolver,
+		list: ssrf.New(ssrf.WithPorts(o.Ports...),
+			ssrf.WithAllowedV4Prefixes(allow4...), ssrf.WithAllowedV6Prefixes(allow6...)),
+	}
+	g.dialer = net.Dialer{Control: g.Control, KeepAlive: -1}
+	return g, nil
+}
+
+// parseNetworks reads networks and single addresses.
+func parseNetworks(texts []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range texts {
+		if a, err := netip.ParseAddr(text); err == nil {
+			out = append(out, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q: want an address or a network such as 198.51.100.0/24", text)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
+// CheckAddr answers a *[BlockedError] when the address must not be dialled.
+func (g *Guard) CheckAddr(addr netip.Addr) error {
+	// An operator who denies 192.0.2.0/24 means it in every spelling.
+	for _, p := range g.deny {
+		if p.Contains(addr.Unmap().WithZone("")) {
+			return &BlockedError{Host: addr.String(), Why: "it is in the denied network " + p.String()}
+		}
+	}
+	if err := g.list.SafeAddr(addr); err != nil {
+		return &BlockedError{Host: addr.String(), Why: err.Error()}
+	}
+	return nil
+}
+
+// Control is for net.Dialer.Control: it checks the very address that is about
+// to be connected to.
+func (g *Guard) Control(network, address string, c syscall.RawConn) error {
+	if err := g.list.Safe(network, address, c); err != nil {
+		return &BlockedError{Host: address, Why: err.Error()}
+	}
+	dialled, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &BlockedError{Host: address, Why: "it is not an address and a port"}
+	}
+	return g.CheckAddr(dialled.Addr())
+}
+
+// DialContext connects to "name:port" over TCP, for the field of that name in
+// http.Transport and its like. Errors are *[BlockedError], *net.DNSError or those of connecting.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, portText, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("dial %q: %w", address, err)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil || !slices.Contains(g.ports, uint16(port)) {
+		return nil, &BlockedError{Host: address, Why: "port " + portText + " is not allowed"}
+	}
+	addrs, err := g.resolve(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addrs {
+		if err := g.CheckAddr(a); err != nil {
+			var blocked *BlockedError
+			if errors.As(err, &blocked) {
+				blocked.Host = host + " (" + a.String() + ")"
+			}
+			return nil, err
+		}
+	}
+	return g.dialFirst(ctx, network, addrs[:min(len(addrs), mostDialled)], uint16(port))
+}
+
+// resolve returns at least one address of the host.
+func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	// The final dot keeps the search list of the local network out of it.
+	addrs, err := g.resolver.LookupNetIP(ctx, "ip", host+".")
+	if err != nil {
+		return nil, err
+	}
+	if len(addrs) == 0 {
+		return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
+	}
+	// The standard resolver may hand out IPv4 addresses in their mapped form,
+	// which the list refuses as such.
+	for i, a := range addrs {
+		addrs[i] = a.Unmap()
+	}
+	return addrs, nil
+}
+
+// dialFirst tries the addresses in turn, each with its share of the time that
+// is left, and returns the first connection or the first error.
+func (g *Guard) dialFirst(ctx context.Context, network string, addrs []netip.Addr, port uint16) (net.Conn, error) {
+	var first error
+	for i, a := range addrs {
+		turn, cancel := ctx, context.CancelFunc(func() {})
+		if deadline, ok := ctx.Deadline(); ok {
+			share := time.Until(deadline) / time.Duration(len(addrs)-i)
+			turn, cancel = context.WithTimeout(ctx, share)
+		}
+		conn, err := g.dialer.DialContext(turn, network, netip.AddrPortFrom(a, port).String())
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}

@@ -1,0 +1,129 @@
+package crawler
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// A HostError says why a name is not the name of a host that may be visited.
+type HostError struct {
+	Host    string // as given; untrusted text
+	Problem string
+	Help    string
+	// Address is set when the name is an address, or a name of this machine or
+	// its network, in some spelling. As a redirect's target that is
+	// [BlockedAddress], not a mistake.
+	Address bool
+}
+
+func (e *HostError) Error() string {
+	return fmt.Sprintf("host %.100q: %s; %s", e.Host, e.Problem, e.Help)
+}
+
+const wantName = `give a public host name such as "www.example.com"`
+
+// lookupProfile is IDNA2008 lookup (UTS #46 mapping, no transitional forms).
+// Full-width digits and dots become plain ones here, so whatever looks at the
+// name looks after this.
+var lookupProfile = idna.New(
+	idna.MapForLookup(),
+	idna.BidiRule(),
+	idna.StrictDomainName(true),
+	idna.VerifyDNSLength(true),
+)
+
+// notPublic are top-level names that never lead to a public host (RFC 6761,
+// RFC 6762, RFC 7686, RFC 9476, ICANN's reservation of "internal").
+var notPublic = []string{"localhost", "local", "internal", "onion", "alt"}
+
+// CheckHost normalises the name of a host as a person or a document writes it:
+// https, http and agtp schemes, a path and a final dot are dropped, the rest
+// becomes lower-case ASCII (IDNA). It answers a *[HostError] for what is not a
+// public host name: IP addresses in any spelling, single labels, bare public
+// suffixes, names with user information or a port.
+func CheckHost(name string) (string, error) {
+	refuse := func(problem string) (string, error) {
+		return "", &HostError{Host: name, Problem: problem, Help: wantName}
+	}
+	refuseAddress := func(problem string) (string, error) {
+		return "", &HostError{Host: name, Problem: problem, Help: wantName, Address: true}
+	}
+	host := strings.TrimSpace(name)
+	if scheme, rest, ok := strings.Cut(host, "://"); ok {
+		if !slices.Contains([]string{"https", "http", "agtp"}, strings.ToLower(scheme)) {
+			return refuse("only https, http and agtp addresses name a host to visit")
+		}
+		host = rest
+	}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	switch {
+	case host == "":
+		return refuse("it is empty")
+	case strings.ContainsAny(host, "[]"):
+		return refuseAddress("it is an IPv6 address")
+	case strings.Contains(host, "@"):
+		return refuse("it carries user information")
+	case strings.Count(host, ":") > 1:
+		return refuseAddress("it is an IPv6 address")
+	case strings.Contains(host, ":"):
+		return refuse("it carries a port; only 443 is asked")
+	}
+	ascii, err := lookupProfile.ToASCII(dropDot(host))
+	if err != nil {
+		return refuse("it is not a valid domain name (" + err.Error() + ")")
+	}
+	labels := strings.Split(ascii, ".")
+	last := labels[len(labels)-1]
+	switch {
+	case endsInNumber(last):
+		return refuseAddress("it is an IP address")
+	case slices.Contains(notPublic, last) || strings.HasSuffix(ascii, ".home.arpa"):
+		return refuseAddress("names under ." + last + " are never public")
+	case len(labels) == 1:
+		return refuseAddress("it is a single label, which only a local network knows")
+	}
+	if suffix, _ := publicsuffix.PublicSuffix(ascii); suffix == ascii {
+		return refuse("it is a public suffix, under which others register names")
+	}
+	return ascii, nil
+}
+
+// dropDot takes off one final dot, in any of the forms IDNA maps to a dot.
+func dropDot(host string) string {
+	for _, dot := range []string{".", "。", "．", "｡"} {
+		if rest, ok := strings.CutSuffix(host, dot); ok {
+			return rest
+		}
+	}
+	return host
+}
+
+// endsInNumber is the test of the URL standard for "this is an IPv4 address in
+// some spelling": the last label is decimal, octal or hexadecimal.
+func endsInNumber(label string) bool {
+	if _, err := netip.ParseAddr(label); err == nil {
+		return true
+	}
+	if strings.Trim(label, "0123456789") == "" {
+		return true
+	}
+	hex, ok := strings.CutPrefix(label, "0x")
+	return ok && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// registrable returns the part of a checked host name that somebody registered
+// ("example.co.uk"), which is what politeness and budgets count.
+func registrable(host string) string {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return host
+	}
+	return domain
+}

@@ -1,0 +1,120 @@
+package crawler
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// class groups the outcomes that share a revisit rule.
+type class uint8
+
+const (
+	classGood    class = iota // a document, or its absence from our side only (304)
+	classGone                 // a clear answer, and it is no document
+	classBusy                 // 429 and 5xx: asked again soon, a few times
+	classDown                 // no answer
+	classRefused              // robots.txt says no
+)
+
+func classOf(o Outcome) class {
+	switch o {
+	case OK, Unchanged:
+		return classGood
+	case Throttled, ServerError:
+		return classBusy
+	case TLSFailed, DNSFailed, Timeout, Unreachable:
+		return classDown
+	case RefusedByRobots:
+		return classRefused
+	default:
+		return classGone
+	}
+}
+
+// The revisit ladders: how long to wait after the first, second … result of a
+// class in a row. The last step stays.
+var (
+	// AI Discovery §4.3: 24 hours after a 404 at the least.
+	goneLadder = []time.Duration{day, 7 * day, 30 * day, 90 * day}
+	downLadder = []time.Duration{day, 7 * day, 30 * day}
+	// AI Discovery §4.3: at most 3 retries, with growing gaps.
+	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, day}
+)
+
+const (
+	defaultFresh = day
+	leastFresh   = time.Hour
+	mostFresh    = 30 * day
+	// together is how far apart two kinds may be due to be asked in one visit.
+	together = 10 * time.Minute
+)
+
+// repeats counts the results of one class in a row before cur.
+func repeats(prev, cur Fetch) int {
+	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) {
+		return 0
+	}
+	return prev.Repeats + 1
+}
+
+// waitAfter returns how long a kind is not asked for after this fetch, whose
+// Repeats is set.
+func waitAfter(host string, f Fetch) time.Duration {
+	wait := ladderWait(f)
+	if wait < time.Hour || f.RetryAfter == wait {
+		return wait
+	}
+	// Spread what was added together; later only, never sooner. One host's
+	// kinds move alike, so they stay due together.
+	h := fnv.New32a()
+	h.Write([]byte(host))
+	return wait + wait/10*time.Duration(h.Sum32()%1024)/1024
+}
+
+func ladderWait(f Fetch) time.Duration {
+	step := func(ladder []time.Duration) time.Duration { return ladder[min(f.Repeats, len(ladder)-1)] }
+	switch classOf(f.Outcome) {
+	case classGood:
+		if f.Fresh == 0 {
+			return defaultFresh
+		}
+		return min(max(f.Fresh, leastFresh), mostFresh)
+	case classBusy:
+		wait := step(busyLadder)
+		if f.RetryAfter == 0 {
+			return wait
+		}
+		// The host names the time, but asking for a visit every second for
+		// ever does not get it: after the retries, a day is the least.
+		if f.Repeats < len(busyLadder)-1 {
+			return f.RetryAfter
+		}
+		return max(wait, f.RetryAfter)
+	case classDown:
+		return step(downLadder)
+	case classRefused:
+		return robotsAge
+	default:
+		return step(goneLadder)
+	}
+}
+
+// dueAfter returns when the next visit is due: as soon as one kind may be asked
+// for again, or a little later if others may be then too.
+func dueAfter(notBefore map[string]time.Time) time.Time {
+	var due time.Time
+	for kind, at := range notBefore {
+		if kind != kindRobots && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	first := due
+	for kind, at := range notBefore {
+		if kind != kindRobots && at.After(due) && at.Sub(first) <= together {
+			due = at
+		}
+	}
+	return due
+}
