@@ -26,11 +26,12 @@ const (
 type shape string
 
 const (
-	aiOnly   shape = "ai"      // an AI Discovery document
-	agisOnly shape = "agis"    // a summary and the AGIS document it names
-	both     shape = "ai+agis" // all three
-	agtpOnly shape = "ai+agtp" // as both, but the summary names an agtp:// address
-	apart    shape = "ai+apart"
+	nothing  shape = ""
+	aiOnly   shape = "ai"       // an AI Discovery document
+	agisOnly shape = "agis"     // a summary and the AGIS document it names
+	both     shape = "ai+agis"  // all three
+	agtpOnly shape = "ai+agtp"  // as both, but the summary names an agtp:// address
+	apart    shape = "ai+apart" // as both, but the AGIS document is on another host
 )
 
 // A record is one generated host in testdata/hosts.json.

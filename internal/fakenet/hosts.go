@@ -121,6 +121,7 @@ var expectations = map[shape]map[string]string{
 	both:     {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
 	apart:    {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
 	agtpOnly: {"ai": "ok", "agis-summary": "ok"},
+	nothing:  {"ai": "absent", "ai-alias": "absent", "agis-summary": "absent"},
 }
 
 var shapeNotes = map[shape]string{
