@@ -36,10 +36,15 @@ type world struct {
 	observed []crawler.Result
 }
 
-// newWorld begins a world whose hosts the test adds with site and doc.
+// newWorld begins a world in memory, whose hosts the test adds with site.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	n, err := fakenet.Open(fakenet.Options{Empty: true, Memory: true})
+	return newWorldOf(t, fakenet.Options{Empty: true, Memory: true})
+}
+
+func newWorldOf(t *testing.T, o fakenet.Options) *world {
+	t.Helper()
+	n, err := fakenet.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,6 +318,254 @@ func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
 		}
 		if src := w.stored("acme.test", document.AGIS).Source; src != document.Linked {
 			t.Errorf("the AGIS document is %s", src)
+		}
+	})
+}
+
+func TestRobots(t *testing.T) {
+	text := func(status int, body string) page {
+		return page{status: status, body: body, header: map[string]string{"Content-Type": "text/plain"}}
+	}
+	for _, c := range []struct {
+		name    string
+		robots  http.Handler
+		asked   []string // after robots.txt
+		outcome crawler.Outcome
+	}{
+		{"404 allows all", text(404, ""), []string{aiPath, summaryPath}, crawler.OK},
+		{"401 allows all", text(401, ""), []string{aiPath, summaryPath}, crawler.OK},
+		{"403 allows all", text(403, ""), []string{aiPath, summaryPath}, crawler.OK},
+		{"HTML allows all", page{body: "<html>Disallow: /</html>", header: map[string]string{"Content-Type": "text/html"}}, []string{aiPath, summaryPath}, crawler.OK},
+		{"500 forbids all", text(500, ""), nil, crawler.RefusedByRobots},
+		{"503 forbids all", text(503, "User-agent: *\nAllow: /\n"), nil, crawler.RefusedByRobots},
+		{"429 forbids all", text(429, ""), nil, crawler.RefusedByRobots},
+		{"Disallow all", text(200, "User-agent: *\nDisallow: /\n"), nil, crawler.RefusedByRobots},
+		{"Disallow us", text(200, "User-agent: gazetteer\nDisallow: /.well-known/\n"), nil, crawler.RefusedByRobots},
+		{"Disallow others", text(200, "User-agent: other\nDisallow: /\n"), []string{aiPath, summaryPath}, crawler.OK},
+		{"Disallow one", text(200, "User-agent: *\nDisallow: /.well-known/agis\n"), []string{aiPath}, crawler.OK},
+		{"rules after 500 KiB do not count", text(200, "User-agent: *\n"+strings.Repeat("Allow: /x\n", 51200)+"Disallow: /\n"), []string{aiPath, summaryPath}, crawler.OK},
+		{"rules before 500 KiB of a longer file count", text(200, "User-agent: *\nDisallow: /\n"+strings.Repeat("#\n", 400000)), nil, crawler.RefusedByRobots},
+		{"an endless file counts to 500 KiB", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "User-agent: *\nDisallow: /\n")
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat("# and so on\n", 1000)); err != nil {
+					return
+				}
+			}
+		}), nil, crawler.RefusedByRobots},
+		{"a file in gzip is unpacked", page{body: zip("User-agent: *\nDisallow: /\n"), header: map[string]string{"Content-Encoding": "gzip"}}, nil, crawler.RefusedByRobots},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.site("a.test", map[string]http.Handler{robotsPath: c.robots, aiPath: json200(ai("A")), summaryPath: json200(summary("agtp://a.test"))})
+				w.run()
+				r := w.visit("a.test")
+				want := []string{"a.test /robots.txt"}
+				for _, p := range c.asked {
+					want = append(want, "a.test "+p)
+				}
+				w.wantAsked(0, want...)
+				if got := w.host("a.test").Fetches["ai"].Outcome; got != c.outcome {
+					t.Errorf("ai is %q, want %q; %s", got, c.outcome, r.Summary)
+				}
+				if c.outcome == crawler.RefusedByRobots && !strings.Contains(r.Summary, "refused-by-robots: ") {
+					t.Errorf("summary %q does not give the reason", r.Summary)
+				}
+			})
+		})
+	}
+}
+
+func TestRobotsChangeIsHeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.run()
+		w.visit("a.test")
+		s.set(robotsPath, page{body: "User-agent: *\nDisallow: /\n"})
+		before := len(w.asked())
+		time.Sleep(27 * time.Hour)
+		synctest.Wait()
+		w.wantAsked(before, "a.test /robots.txt")
+		if h := w.host("a.test"); h.Fetches["ai"].Outcome != crawler.RefusedByRobots || !h.Listed() {
+			t.Errorf("ai is %+v, listed %v; want refused, and the document kept", h.Fetches["ai"], h.Listed())
+		}
+		if w.stored("a.test", document.AI) == nil {
+			t.Error("the document is gone")
+		}
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	doc := json200(ai("A"))
+	for _, c := range []struct {
+		name    string
+		pages   map[string]http.Handler
+		outcome crawler.Outcome
+		asked   []string // beyond robots.txt and the AI path of a.test
+	}{
+		{"within the host", map[string]http.Handler{aiPath: redirect("/new"), "/new": doc}, crawler.OK, []string{"a.test /new"}},
+		{"five are followed", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": doc}, crawler.OK,
+			[]string{"a.test /1", "a.test /2", "a.test /3", "a.test /4", "a.test /5"}},
+		{"six are not", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": redirect("/6"), "/6": doc}, crawler.TooManyRedirects,
+			[]string{"a.test /1", "a.test /2", "a.test /3", "a.test /4", "a.test /5"}},
+		{"a loop ends", map[string]http.Handler{aiPath: redirect(aiPath)}, crawler.TooManyRedirects,
+			[]string{"a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath}},
+		{"to another host", map[string]http.Handler{aiPath: redirect("https://b.test/b?x=1")}, crawler.OK, []string{"b.test /robots.txt", "b.test /b?x=1"}},
+		{"to a host that forbids it", map[string]http.Handler{aiPath: redirect("https://shut.test/b")}, crawler.RefusedByRobots, []string{"shut.test /robots.txt"}},
+		{"to http", map[string]http.Handler{aiPath: redirect("http://a.test/new"), "/new": doc}, crawler.InsecureRedirect, nil},
+		{"to an unknown host", map[string]http.Handler{aiPath: redirect("https://nowhere.test/")}, crawler.DNSFailed, nil},
+		{"without Location", map[string]http.Handler{aiPath: page{status: 301}}, crawler.BadRedirect, nil},
+		{"to an unreadable Location", map[string]http.Handler{aiPath: redirect("https://a.test:x/%zz")}, crawler.BadRedirect, nil},
+		{"to loopback", map[string]http.Handler{aiPath: redirect("https://127.0.0.1/")}, crawler.BlockedAddress, nil},
+		{"to loopback in decimal", map[string]http.Handler{aiPath: redirect("https://2130706433/")}, crawler.BlockedAddress, nil},
+		{"to loopback in hex", map[string]http.Handler{aiPath: redirect("https://0x7f.1/")}, crawler.BlockedAddress, nil},
+		{"to loopback in octal", map[string]http.Handler{aiPath: redirect("https://0177.0.0.1/")}, crawler.BlockedAddress, nil},
+		{"to loopback in full width", map[string]http.Handler{aiPath: redirect("https://１２７．０．０．１/")}, crawler.BlockedAddress, nil},
+		{"to loopback in IPv6", map[string]http.Handler{aiPath: redirect("https://[::1]/")}, crawler.BlockedAddress, nil},
+		{"to a zone", map[string]http.Handler{aiPath: redirect("https://[fe80::1%25lo]/")}, crawler.BlockedAddress, nil},
+		{"to the metadata host", map[string]http.Handler{aiPath: redirect("https://169.254.169.254/latest")}, crawler.BlockedAddress, nil},
+		{"to localhost", map[string]http.Handler{aiPath: redirect("https://localhost/")}, crawler.BlockedAddress, nil},
+		{"to a single label", map[string]http.Handler{aiPath: redirect("https://intranet/")}, crawler.BlockedAddress, nil},
+		{"with user information", map[string]http.Handler{aiPath: redirect("https://me:pw@a.test/new"), "/new": doc}, crawler.BadRedirect, nil},
+		{"to another port", map[string]http.Handler{aiPath: redirect("https://a.test:8443/new"), "/new": doc}, crawler.BadRedirect, nil},
+		{"to port 443 by name", map[string]http.Handler{aiPath: redirect("https://a.test:443/new"), "/new": doc}, crawler.OK, []string{"a.test /new"}},
+		{"with a backslash", map[string]http.Handler{aiPath: redirect(`https://a.test\@b.test/`)}, crawler.BadRedirect, nil},
+		{"to a file", map[string]http.Handler{aiPath: redirect("file:///etc/passwd")}, crawler.BadRedirect, nil},
+		{"to a script", map[string]http.Handler{aiPath: redirect("javascript:alert(1)")}, crawler.BadRedirect, nil},
+		{"to nothing", map[string]http.Handler{aiPath: redirect("https:///x")}, crawler.BadRedirect, nil},
+		{"of a huge Location", map[string]http.Handler{aiPath: redirect("/" + strings.Repeat("x", 60000))}, crawler.BadRedirect, nil},
+		{"300 is none", map[string]http.Handler{aiPath: page{status: 300, header: map[string]string{"Location": "/new"}}, "/new": doc}, crawler.BadStatus, nil},
+		{"304 without a question", map[string]http.Handler{aiPath: page{status: 304}}, crawler.BadStatus, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				c.pages[summaryPath] = page{status: 404}
+				w.site("a.test", c.pages)
+				w.site("b.test", map[string]http.Handler{"/b": doc})
+				w.site("shut.test", map[string]http.Handler{robotsPath: page{body: "user-agent: *\ndisallow: /b\n"}, "/b": doc})
+				w.run()
+				w.visit("a.test")
+				var got []string
+				for _, q := range w.asked()[2:] {
+					if q != "a.test "+summaryPath {
+						got = append(got, q)
+					}
+				}
+				if !slices.Equal(got, c.asked) {
+					t.Errorf("asked %q, want %q", got, c.asked)
+				}
+				f := w.host("a.test").Fetches["ai"]
+				if f.Outcome != c.outcome {
+					t.Errorf("outcome %q (%s), want %q", f.Outcome, f.Detail, c.outcome)
+				}
+				for _, q := range w.net.Requests() {
+					if !q.TLS {
+						t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+					}
+				}
+				d := w.stored("a.test", document.AI)
+				if (d != nil) != (c.outcome == crawler.OK) {
+					t.Fatalf("stored %v with outcome %s", d != nil, c.outcome)
+				}
+				if d != nil && (d.Host != "a.test" || len(f.Redirects) == 0) {
+					t.Errorf("the document is filed under %s, redirects %v", d.Host, f.Redirects)
+				}
+				if d := w.stored("b.test", document.AI); d != nil {
+					t.Error("a redirect's target was taken for the owner")
+				}
+			})
+		})
+	}
+}
+
+// Hosts that redirect to each other must not wait for each other.
+func TestHostsThatRedirectToEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.HostInterval, w.opts.DomainInterval = time.Second, time.Second
+		w.site("a.test", map[string]http.Handler{aiPath: redirect("https://b.test/doc"), "/doc": json200(ai("A"))})
+		w.site("b.test", map[string]http.Handler{aiPath: redirect("https://a.test/doc"), "/doc": json200(ai("B"))})
+		w.run()
+		for host, r := range w.crawl("a.test", "b.test") {
+			if r.Documents != 1 || r.Took > 20*time.Second {
+				t.Errorf("%s: %s, took %v", host, r.Summary, r.Took)
+			}
+		}
+		w.wantPolite(time.Second)
+	})
+}
+
+// wantPolite judges by the servers' log: robots.txt first, never two
+// connections to one host at a time, and the gap between them kept.
+func (w *world) wantPolite(gap time.Duration) {
+	w.t.Helper()
+	type seen struct {
+		robots bool
+		conn   uint64
+		begun  time.Time
+		ended  time.Time
+	}
+	hosts := map[string]*seen{}
+	for _, q := range w.net.Requests() {
+		if !q.TLS {
+			w.t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+		}
+		s := hosts[q.Host]
+		if s == nil {
+			s = &seen{conn: q.Conn, begun: q.Begun}
+			hosts[q.Host] = s
+		}
+		s.robots = s.robots || q.Path == robotsPath
+		if !s.robots {
+			w.t.Errorf("%s%s was asked before robots.txt", q.Host, q.Path)
+		}
+		if q.Begun.Before(s.ended) {
+			w.t.Errorf("%s%s was asked while another request ran", q.Host, q.Path)
+		}
+		if q.Conn != s.conn {
+			if q.Begun.Sub(s.begun) < gap {
+				w.t.Errorf("%s was visited again after %v, want %v", q.Host, q.Begun.Sub(s.begun), gap)
+			}
+			s.conn, s.begun = q.Conn, q.Begun
+		}
+		if q.Ended.After(s.ended) {
+			s.ended = q.Ended
+		}
+	}
+}
+
+func TestApexThatRedirectsAllToWWW(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		apex := w.site("shop.test", nil)
+		for _, p := range []string{robotsPath, aiPath, summaryPath} {
+			apex.set(p, redirect("https://www.shop.test"+p))
+		}
+		w.site("www.shop.test", map[string]http.Handler{
+			robotsPath: page{body: "User-agent: *\nDisallow: /private\n"},
+			aiPath:     json200(ai("Shop")), summaryPath: json200(summary("https://www.shop.test/full.json")),
+			"/full.json": page{status: 404},
+		})
+		w.run()
+		r := w.visit("shop.test")
+		if r.Documents != 2 {
+			t.Errorf("result %s", r.Summary)
+		}
+		if d := w.stored("shop.test", document.AI); d == nil || d.URL != "https://www.shop.test"+aiPath {
+			t.Errorf("stored %+v", d)
+		}
+		// The rules that were fetched for the apex are those of www too, but
+		// they are only known to be once they were asked for as such.
+		w.wantPolite(0)
+		conns := map[uint64]bool{}
+		for _, q := range w.net.Requests() {
+			conns[q.Conn] = true
+		}
+		if len(conns) > 4 {
+			t.Errorf("%d connections for one host and its www", len(conns))
 		}
 	})
 }

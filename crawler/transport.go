@@ -147,6 +147,11 @@ func (rt *roundTripper) RoundTrip(asked *http.Request) (*http.Response, error) {
 	defer resp.Body.Close()
 	x.status, x.header = resp.StatusCode, resp.Header
 	body, err := x.read(resp)
+	if err == nil {
+		// Closing the connection for lack of time may make the other side end
+		// its body in good form: that is not the whole of it.
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, wireError(err)
 	}
