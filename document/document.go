@@ -132,9 +132,9 @@ type Operation struct {
 
 // A Parameter is one input of an operation.
 type Parameter struct {
-	Name        string `json:"name"`
-	Type        string `json:"type,omitempty"`
-	Required    bool   `json:"required,omitempty"`
+	Name     string `json:"name"`
+	Type     string `json:"type,omitempty"`
+	Required bool   `json:"required,omitempty"`
 	// Description is the text of the document; constraints and hints of how
 	// people say the value follow in parentheses.
 	Description string `json:"description,omitempty"`

@@ -29,8 +29,9 @@ func ReadJSON(text []byte, l Limits) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	after := r.next()
 	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return nil, r.fail(Invalid, "", r.next(), "something follows the end of the JSON value")
+		return nil, r.fail(Invalid, "", after, "something follows the end of the JSON value")
 	}
 	return root, nil
 }
