@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"gazetteer/index"
 	"gazetteer/store"
 	"gazetteer/web"
-
-	"github.com/gin-gonic/gin"
 )
 
 func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
@@ -90,6 +87,14 @@ func TestOtherMethodsAreRefused(t *testing.T) {
 	}
 }
 
+func TestPagesAreCompressed(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 45})
+	full, small := get(t, h, "/?q=book"), get(t, h, "/?q=book", "Accept-Encoding", "gzip")
+	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len()*4 > full.Body.Len() {
+		t.Errorf("%q, %d bytes of %d", small.Header().Get("Content-Encoding"), small.Body.Len(), full.Body.Len())
+	}
+}
+
 func TestStaticFilesMayBeKeptForEver(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, stylePath(t, h))
@@ -151,10 +156,8 @@ func (broken) Service(context.Context, string) (api.Service, error) { panic("sec
 
 func TestAPanicBecomesAnErrorPageAndALogLine(t *testing.T) {
 	var log strings.Builder
-	gin.SetMode(gin.TestMode)
-	e := gin.New()
-	web.New(broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).Mount(e)
-	w := get(t, e, "/services/ristorante.test")
+	h := mount(t, broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	w := get(t, h, "/services/ristorante.test")
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
@@ -213,20 +216,15 @@ func (c counting) Figures(ctx context.Context) (api.Figures, error) {
 
 func TestFiguresAreKeptForSeconds(t *testing.T) {
 	clock, counts := now, 0
-	gin.SetMode(gin.TestMode)
-	e := gin.New()
-	web.New(counting{sample{word: plainWord}, &counts}, web.Options{
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Now: func() time.Time { return clock },
-	}).Mount(e)
+	h := mount(t, counting{sample{word: plainWord}, &counts}, web.Options{Now: func() time.Time { return clock }})
 	for range 3 {
-		get(t, e, "/")
+		get(t, h, "/")
 	}
 	if counts != 1 {
 		t.Errorf("counted %d times for three pages of one moment", counts)
 	}
 	clock = clock.Add(6 * time.Second)
-	if get(t, e, "/"); counts != 2 {
+	if get(t, h, "/"); counts != 2 {
 		t.Errorf("counted %d times, want 2 after six seconds", counts)
 	}
 }

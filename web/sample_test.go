@@ -16,6 +16,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/store/boltstore"
 	"gazetteer/web"
 
 	"github.com/gin-gonic/gin"
@@ -169,16 +170,29 @@ func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
 	}, s.err
 }
 
-// engine mounts the pages over answers as the program does.
+// engine mounts the pages over answers as the program does: on the engine of an
+// API, here with an empty store.
 func engine(t *testing.T, a web.Answers) http.Handler {
 	t.Helper()
+	return mount(t, a, web.Options{Now: func() time.Time { return now }})
+}
+
+func mount(t *testing.T, a web.Answers, o web.Options) http.Handler {
+	t.Helper()
 	gin.SetMode(gin.TestMode)
-	e := gin.New()
-	e.HandleMethodNotAllowed = true
-	p := web.New(a, web.Options{Now: func() time.Time { return now }})
-	p.Mount(e)
-	e.NoRoute(p.NotFound)
-	return e
+	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	host, err := api.New(api.Options{Answers: &api.Answers{Store: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := web.New(a, o)
+	p.Mount(host.Engine())
+	host.SetNotFound(p.NotFound)
+	return host.Handler()
 }
 
 // get asks the handler for a page and returns the answer.

@@ -81,8 +81,10 @@ func New(a Answers, o Options) *Pages {
 	return p
 }
 
-// Mount adds the pages to e. Their paths are /, /services, /verbs, /agents and
-// /static and what lies below; they meet no path of the API.
+// Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
+// compression, HEAD, time limits and the access log are its work. The paths are
+// /, /services, /verbs, /agents and /static and what lies below; they meet no
+// path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":               p.page(p.search),
@@ -99,8 +101,8 @@ func (p *Pages) Mount(e *gin.Engine) {
 	}
 }
 
-// NotFound answers with the page for an address where nothing is. It is for the
-// engine's NoRoute, for the paths that are not the API's.
+// NotFound answers with the page for an address where nothing is. It is for
+// [api.API.SetNotFound].
 func (p *Pages) NotFound(c *gin.Context) {
 	p.page(func(*gin.Context) (view, error) { return view{}, errNoPage })(c)
 }
