@@ -194,7 +194,7 @@ func (op operation) endpoint() (agisEndpoint, bool) {
 		e.Input.Properties[p] = agisSchema{Type: typeOf(p)}
 	}
 	for _, a := range op.Args {
-		if name := snake(a); name != "" && argName.MatchString(a) {
+		if name := snake(a); name != "" && takes(a) {
 			e.Input.Properties[name] = agisSchema{Type: typeOf(a)}
 		}
 	}

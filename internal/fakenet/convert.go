@@ -84,7 +84,7 @@ func (op operation) capability() (aiCapability, bool) {
 		c.Params[m[1]] = typeOf(m[1]) + ", required -- part of the path"
 	}
 	for _, a := range op.Args {
-		if argName.MatchString(a) && c.Params[a] == "" {
+		if takes(a) && c.Params[a] == "" {
 			c.Params[a] = typeOf(a) + ", optional"
 		}
 	}

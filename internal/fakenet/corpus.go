@@ -123,7 +123,10 @@ var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
 // directory may come to the same name.
 func (s service) host() string {
 	provider, part, _ := strings.Cut(strings.ToLower(s.ID), ":")
-	suffix, _ := publicsuffix.PublicSuffix(provider)
+	suffix, official := publicsuffix.PublicSuffix(provider)
+	if _, rest, ok := strings.Cut(suffix, "."); ok && !official {
+		suffix = rest // googleapis.com is a suffix for the sake of its customers
+	}
 	base := strings.TrimSuffix(strings.TrimSuffix(provider, suffix), ".")
 	if base == "" {
 		base = provider

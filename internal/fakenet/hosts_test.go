@@ -202,7 +202,8 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 		{"create meeting", "ai", "gotomeeting.citrixonline.test", pathAI},
 		{"tracking package", "ai", "shipengine.test", pathAI},
 		{"upload file", "ai", "box.test", pathAI},
-		{"flights", "ai", "public.lufthansa.test", pathAI},
+		{"find flight", "ai", "flight-cheapest-date-search.amadeus.test", pathAI},
+		{"create event", "ai", "calendar.googleapis.test", pathAI},
 	} {
 		body, outcome := j.fetch(document.Kind(q.kind), q.host, "https://"+q.host+q.path)
 		if outcome != "ok" {

@@ -22,7 +22,7 @@ const (
 // verbs are machine-made, so a word that is not here (FLIGHT, WEATHER, SINGLE)
 // gives way to one that follows from the HTTP method.
 var actions = verbTable(map[action]string{
-	reads: `RETRIEVE LIST FETCH SHOW VIEW DESCRIBE RETURN DOWNLOAD EXPORT OBTAIN
+	reads: `RETRIEVE LIST FETCH SHOW VIEW DESCRIBE DOWNLOAD EXPORT OBTAIN
 		INSPECT READ WATCH MONITOR TRACK PREVIEW`,
 	searches: `SEARCH FIND QUERY DISCOVER LOCATE SUGGEST RECOMMEND FILTER`,
 	computes: `CALCULATE CONVERT TRANSLATE DETECT VALIDATE VERIFY CHECK COUNT COMPARE
@@ -54,7 +54,7 @@ func verbTable(words map[action]string) map[string]action {
 // otherVerbs may begin an intent, but are no AGIS method: a word of HTTP, or too
 // vague. The value is the verb that says the same.
 var otherVerbs = map[string]string{
-	"GET": "RETRIEVE", "GIVE": "RETRIEVE", "PROVIDE": "RETRIEVE", "DELETE": "REMOVE",
+	"GET": "RETRIEVE", "GIVE": "RETRIEVE", "PROVIDE": "RETRIEVE", "RETURN": "RETRIEVE", "DELETE": "REMOVE",
 	"PUT": "REPLACE", "POST": "CREATE", "PATCH": "UPDATE", "MAKE": "CREATE",
 	"ALLOW": "", "USE": "", "REQUEST": "", "PERFORM": "", "RUN": "", "EXECUTE": "",
 	"INITIATE": "START", "BEGIN": "START", "DISPLAY": "SHOW", "LOOKUP": "FIND",
@@ -71,6 +71,15 @@ var segmentVerbs = wordSet(`get post put delete patch create update remove add i
 	send-message check count is has by with from to all batch bulk preview render copy move
 	follow unfollow invite share lock unlock pause resume complete accept decline finish
 	initiate begin suggest parse analyze classify predict extract evaluate compare combine`)
+
+// plumbing are parameters of the transport or of the login, not of the task.
+var plumbing = wordSet(`_.xgafv $.xgafv access_token alt callback jsonp oauth_token prettyprint quotauser
+	uploadtype upload_protocol key apikey api_key api-key x-api-key ev-api-key ev-access-token app-id app-key
+	authorization accept accept-charset accept-encoding accept-language content-language content-type
+	acceptcharset contentlanguage contenttype user-agent`)
+
+// takes reports whether a parameter is one of the task.
+func takes(name string) bool { return argName.MatchString(name) && !plumbing[strings.ToLower(name)] }
 
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
