@@ -1,0 +1,260 @@
+package agis_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+)
+
+// flat lists the nodes of a tree, one a line.
+func flat(n *protocol.Node) []string {
+	out := []string{fmt.Sprintf("%s %s %q %d:%d key %q %d:%d", n.Pointer, n.Kind, n.Text, n.Line, n.Column, n.Key, n.KeyLine, n.KeyColumn)}
+	for _, item := range n.Items {
+		out = append(out, flat(item)...)
+	}
+	return out
+}
+
+func TestReadYAMLTree(t *testing.T) {
+	text := "é: [1, 'ü', yes]\n# a comment\na/b:\n  - x: |\n      two\n      lines\n  -\nlast: \"ä\\n\"\n"
+	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		` object "" 1:1 key "" 0:0`,
+		`/é array "" 1:4 key "é" 1:1`,
+		`/é/0 number "1" 1:5 key "" 0:0`,
+		`/é/1 string "ü" 1:8 key "" 0:0`,
+		`/é/2 string "yes" 1:13 key "" 0:0`,
+		`/a~1b array "" 4:3 key "a/b" 3:1`,
+		`/a~1b/0 object "" 4:5 key "" 0:0`,
+		`/a~1b/0/x string "two\nlines\n" 4:8 key "x" 4:5`,
+		`/a~1b/1 null "" 7:4 key "" 0:0`,
+		`/last string "ä\n" 8:7 key "last" 8:1`,
+	}
+	if got := flat(root); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestReadYAMLScalars(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.0": "number 1.0", "-0": "number -0", "+1": "number +1", ".5": "number .5", "1.": "number 1.", "012": "number 012",
+		"6e2": "number 6e2", "0x1F": "string 0x1F", "0o17": "string 0o17", ".inf": "string .inf", ".nan": "string .nan",
+		"1_000": "string 1_000", "2026-01-02": "string 2026-01-02", "2026-01-02T03:04:05Z": "string 2026-01-02T03:04:05Z",
+		"true": "boolean true", "True": "boolean true", "FALSE": "boolean false", "tRUE": "string tRUE",
+		"yes": "string yes", "no": "string no", "on": "string on", "~": "null ", "null": "null ", "Null": "null ", "": "null ",
+		`"1.0"`: "string 1.0", "'true'": "string true", `""`: "string ", "!!str 1.0": "string 1.0", "!!int 7": "number 7",
+		"!!float 7": "number 7", "<<": "string <<", "1.2.3": "string 1.2.3", "12:30": "string 12:30",
+	} {
+		root, err := agis.ReadYAML([]byte("a: "+text+"\n"), protocol.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		n := root.Member("a")
+		if got := n.Kind.String() + " " + n.Text; got != want {
+			t.Errorf("%s is read as %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestReadYAMLRefuses(t *testing.T) {
+	small := protocol.Limits{Bytes: 400, Depth: 3, Members: 3, Number: 5}
+	for _, c := range []struct {
+		name, text   string
+		problem      protocol.Problem
+		line, column int
+	}{
+		{"nothing", "", protocol.Empty, 1, 1},
+		{"only a comment", "# x\n", protocol.Empty, 1, 1},
+		{"second document", "a: 1\n---\nb: 2\n", protocol.Several, 2, 1},
+		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 4, 1},
+		{"anchor", "a: 1\nb: &x 2\n", protocol.Unsafe, 2, 4},
+		{"alias of nothing", "a: *x\n", protocol.Unsafe, 1, 4},
+		{"alias", "a: [&x 1]\nb: *x\n", protocol.Unsafe, 1, 5},
+		{"merge key", "a:\n  <<: {b: 1}\n", protocol.Unsafe, 2, 3},
+		{"custom tag", "a: !thing x\n", protocol.Unsafe, 1, 4},
+		{"binary tag", "a: !!binary aGk=\n", protocol.Unsafe, 1, 4},
+		{"set tag", "a: !!set {b: }\n", protocol.Unsafe, 1, 4},
+		{"python tag", "a: !!python/object/apply:os.getcwd []\n", protocol.Unsafe, 1, 4},
+		{"non-specific tag", "a: ! x\n", protocol.Unsafe, 1, 4},
+		{"tag that lies", "a: !!int x\n", protocol.Unsafe, 1, 4},
+		{"timestamp tag", "a: !!timestamp 2026-01-02\n", protocol.Unsafe, 1, 4},
+		{"%TAG", "%TAG !e! tag:e.com,2000:\n---\na: 1\n", protocol.Unsafe, 1, 1},
+		{"number key", "a: 1\n2: b\n", protocol.Unsafe, 2, 1},
+		{"boolean key", "true: 1\n", protocol.Unsafe, 1, 1},
+		{"null key", "~: 1\n", protocol.Unsafe, 1, 1},
+		{"sequence key", "? [a]\n: 1\n", protocol.Unsafe, 1, 3},
+		{"duplicate", "a: 1\nb: 2\na: 3\n", protocol.Duplicate, 3, 1},
+		{"duplicate by quotes", "a: 1\n\"\\u0061\": 2\n", protocol.Duplicate, 2, 1},
+		{"duplicate below", "x:\n  a: 1\n  a: 2\n", protocol.Duplicate, 3, 3},
+		{"flow depth", "a: [[[1]]]\n", protocol.TooDeep, 1, 6},
+		{"block depth", "a:\n  b:\n    c:\n      d: 1\n", protocol.TooDeep, 4, 8},
+		{"many elements", "a: [1, 2, 3, 4]\n", protocol.TooMany, 1, 4},
+		{"many keys", "a: 1\nb: 1\nc: 1\nd: 1\n", protocol.TooMany, 1, 1},
+		{"long number", "a: 1234567\n", protocol.TooLongNumber, 1, 4},
+		{"not UTF-8", "a: 1\nb: é\xff\n", protocol.NotUTF8, 2, 5},
+		{"control character", "a: 1\nb: \x07\n", protocol.Invalid, 2, 4},
+		{"tab", "a:\n\t- b\n", protocol.Invalid, 2, 1},
+		{"mapping in a value", "a: b: c\n", protocol.Invalid, 1, 5},
+		{"unclosed", "a: [1\n", protocol.Invalid, 2, 1},
+		{"too large", strings.Repeat("#", 401), protocol.TooLarge, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := agis.ReadYAML([]byte(c.text), small)
+			got, ok := errors.AsType[*protocol.SyntaxError](err)
+			if !ok {
+				t.Fatalf("error %v, want a SyntaxError", err)
+			}
+			if got.Problem != c.problem || got.Line != c.line || got.Column != c.column || got.Message == "" {
+				t.Errorf("%s at %d:%d (%s), want %s at %d:%d", got.Problem, got.Line, got.Column, got.Message, c.problem, c.line, c.column)
+			}
+		})
+	}
+}
+
+func TestPlaceOfAFinding(t *testing.T) {
+	text := string(read(t, "valid/seed-restaurant.yaml"))
+	for _, c := range []struct {
+		old, new, code, pointer string
+		line, column            int
+	}{
+		{"      actor: agent", "      actor: robot", "AGIS504", "/endpoints/0/semantic/actor", 10, 14},
+		{"method: BOOK", "method: 'GET'", "AGIS301", "/endpoints/0/method", 6, 13},
+		{"service: Acme Restaurant Reservations\n", "", "AGIS113", "", 1, 1},
+		// A name is wrong, not its value.
+		{"  domain: hospitality", "  domain: hospitality\n  declaredVerbs: []", "AGIS121", "/vocabulary/declaredVerbs", 92, 3},
+	} {
+		_, findings, err := agis.Parse([]byte(strings.Replace(text, c.old, c.new, 1)), agis.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == c.code })
+		if i < 0 {
+			t.Errorf("no %s in %v", c.code, findings)
+			continue
+		}
+		if f := findings[i]; f.Pointer != c.pointer || f.Line != c.line || f.Column != c.column {
+			t.Errorf("%s at %q %d:%d, want %q %d:%d", f.Code, f.Pointer, f.Line, f.Column, c.pointer, c.line, c.column)
+		}
+	}
+}
+
+// seeds adds some small documents of testdata to a fuzz target.
+func seeds(f *testing.F, dirs ...string) {
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join("testdata", dir, "*"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if len(text) < 4000 {
+				f.Add(text)
+			}
+		}
+	}
+}
+
+func FuzzReadYAML(f *testing.F) {
+	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		root, err := agis.ReadYAML(text, protocol.Limits{})
+		if err != nil {
+			e, ok := err.(*protocol.SyntaxError)
+			if !ok || e.Line < 1 || e.Column < 1 || e.Message == "" || e.Problem.String() == "unknown" {
+				t.Fatalf("error %#v", err)
+			}
+			return
+		}
+		lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + strings.Count(string(text), "\u0085") +
+			strings.Count(string(text), "\u2028") + strings.Count(string(text), "\u2029") + 1
+		var check func(n *protocol.Node)
+		check = func(n *protocol.Node) {
+			if n.Line < 1 || n.Line > lines || n.Column < 1 || n.Kind == protocol.Object && hasDuplicate(n) {
+				t.Fatalf("node %+v of %q", n, text)
+			}
+			for i, item := range n.Items {
+				want := protocol.ItemPointer(n.Pointer, i)
+				if n.Kind == protocol.Object {
+					want = protocol.MemberPointer(n.Pointer, item.Key)
+				}
+				if item.Pointer != want {
+					t.Fatalf("pointer %q, want %q", item.Pointer, want)
+				}
+				check(item)
+			}
+		}
+		check(root)
+	})
+}
+
+func hasDuplicate(n *protocol.Node) bool {
+	seen := map[string]bool{}
+	for _, m := range n.Items {
+		if seen[m.Key] {
+			return true
+		}
+		seen[m.Key] = true
+	}
+	return false
+}
+
+// checkFindings fails for findings that a reader could not use.
+func checkFindings(t *testing.T, findings []protocol.Finding, err error) {
+	t.Helper()
+	if len(findings) > protocol.DefaultLimits.Findings+1 {
+		t.Fatalf("%d findings", len(findings))
+	}
+	if err != nil && len(findings) == 0 {
+		t.Fatalf("error %v without a finding", err)
+	}
+	for _, f := range findings {
+		if f.Code == "" || f.Message == "" || f.Code != protocol.CodeMore && f.Section == "" || len(f.Message) > 2000 {
+			t.Fatalf("finding %+v", f)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	seeds(f, "valid", "invalid")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, findings, err := agis.Parse(text, agis.Options{})
+		checkFindings(t, findings, err)
+		if (doc == nil) != (err != nil) {
+			t.Fatalf("document %v, error %v", doc, err)
+		}
+		if doc != nil {
+			for _, e := range doc.Endpoints {
+				doc.Parameters(e)
+			}
+			doc.LevelTwo()
+		}
+	})
+}
+
+func FuzzParseSummary(f *testing.F) {
+	seeds(f, "wellknown")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, findings, err := agis.ParseSummary(text, agis.Options{})
+		checkFindings(t, findings, err)
+		if (doc == nil) != (err != nil) {
+			t.Fatalf("summary %v, error %v", doc, err)
+		}
+	})
+}

@@ -1,0 +1,295 @@
+package aidiscovery_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+)
+
+func TestParseParam(t *testing.T) {
+	for text, want := range map[string]aidiscovery.Param{
+		"string, required -- search keyword":                          {Type: "string", Required: true, Stated: true, Description: "search keyword", Dialect: aidiscovery.Draft},
+		"integer, optional, default 10, max 50":                       {Type: "integer", Stated: true, Constraints: []string{"default 10", "max 50"}, Dialect: aidiscovery.Draft},
+		"number, optional, default 1 — amount, to convert":            {Type: "number", Stated: true, Constraints: []string{"default 1"}, Description: "amount, to convert", Dialect: aidiscovery.Draft},
+		"string, optional -- metric|imperial, default metric":         {Type: "string", Stated: true, Description: "metric|imperial, default metric", Dialect: aidiscovery.Draft},
+		"String , REQUIRED":                                           {Type: "string", Required: true, Stated: true, Dialect: aidiscovery.Draft},
+		"array[string], required -- tags":                             {Type: "array[string]", Required: true, Stated: true, Description: "tags", Dialect: aidiscovery.Draft},
+		"object, required -- the note":                                {Type: "object", Required: true, Stated: true, Description: "the note", Dialect: aidiscovery.Draft},
+		"City name (string, required)":                                {Type: "string", Required: true, Stated: true, Description: "City name", Dialect: aidiscovery.Documentation},
+		"Units (metric or not) (string, optional, default metric)":    {Type: "string", Stated: true, Constraints: []string{"default metric"}, Description: "Units (metric or not)", Dialect: aidiscovery.Documentation},
+		"string (required - ID of pet)":                               {Type: "string", Required: true, Stated: true, Description: "ID of pet", Dialect: aidiscovery.Converter},
+		"integer (optional)":                                          {Type: "integer", Stated: true, Dialect: aidiscovery.Converter},
+		"integer (optional - per page (max 100). For more informati)": {Type: "integer", Stated: true, Description: "per page (max 100). For more informati", Dialect: aidiscovery.Converter},
+		"the city":            {Description: "the city"},
+		"required":            {Description: "required"},
+		"string":              {Description: "string"},
+		"":                    {},
+		"(a":                  {Description: "(a"},
+		"two words, required": {Description: "two words, required"},
+	} {
+		if got := aidiscovery.ParseParam(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestWellFormedLanguage(t *testing.T) {
+	for _, tag := range []string{
+		"en", "EN", "pt-BR", "zh-Hant-TW", "es-419", "fil", "sr-Latn", "zh-yue-HK", "de-1996", "de-CH-1901", "sl-rozaj-biske",
+		"en-u-ca-gregory", "en-a-bbb-x-a-ccc", "x-whatever", "i-klingon", "en-GB-oed", "art-lojban", "hy-Latn-IT-arevela",
+	} {
+		if !aidiscovery.WellFormedLanguage(tag) {
+			t.Errorf("%s is refused", tag)
+		}
+	}
+	for _, tag := range []string{
+		"", "e", "en_US", "english-language-only", "en-", "-en", "en--US", "de-419-DE", "a-DE", "en-x", "en-u", "ar-a", "x",
+		"en-toolongsubtag", "日本", "en US", "1en", "e1",
+	} {
+		if aidiscovery.WellFormedLanguage(tag) {
+			t.Errorf("%q is accepted", tag)
+		}
+	}
+}
+
+// base is a document without any finding; what a case changes is what it is
+// about.
+const base = `{
+  "aiendpoint": "1.0",
+  "service": {"name": "Notes", "description": "Keeps notes."},
+  "capabilities": [
+    {"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET", "returns": "note {id}"}
+  ],
+  "auth": {"type": "bearer"}
+}`
+
+func TestRules(t *testing.T) {
+	if _, findings, err := aidiscovery.Parse([]byte(base), options); err != nil || len(findings) > 0 {
+		t.Fatalf("the base document: error %v, findings %v", err, findings)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"version 1.10 is newer", `"1.0"`, `"1.10"`, "AI213"},
+		{"version 2 is newer", `"1.0"`, `"2"`, "AI213"},
+		{"version 1 is not 1.0", `"1.0"`, `"1"`, "AI212"},
+		{"version 01.1", `"1.0"`, `"01.1"`, "AI212"},
+		{"version with text", `"1.0"`, `"1.1-beta"`, "AI212"},
+		{"no version", `"1.0"`, `""`, "AI212"},
+		{"letter case matters", `"auth"`, `"Auth"`, "AI219 AI506"},
+		{"newer versions may have more", `"1.0",`, `"1.1", "extra": 1,`, "AI213"},
+		{"nested unknown", `"name": "Notes"`, `"name": "Notes", "logo": "x"`, "AI220"},
+		{"name is white space", `"Notes"`, `"  "`, "AI316"},
+		{"name with a line break", `"Notes"`, `"No\ntes"`, "AI316"},
+		{"name is null", `"Notes"`, `null`, "AI302"},
+		{"category of numbers", `"name"`, `"category": [1], "name"`, "AI308"},
+		{"languages differ in case only", `"name"`, `"language": ["en", "EN"], "name"`, "AI314"},
+		{"language is null", `"name"`, `"language": null, "name"`, "AI312"},
+		{"id with a Unicode letter", `"find_note"`, `"find_nöte"`, "AI404"},
+		{"id empty", `"find_note"`, `""`, "AI404"},
+		{"id is a number", `"find_note"`, `5`, "AI403"},
+		{"endpoint with backslash", `"/notes"`, `"/\\evil.example.net"`, "AI415"},
+		{"endpoint that a browser reads as another host", `"/notes"`, `"/\t/evil.example.net"`, "AI413"},
+		{"endpoint without host", `"/notes"`, `"https:///notes"`, "AI414"},
+		{"endpoint by file scheme", `"/notes"`, `"file:///etc/passwd"`, "AI414"},
+		{"endpoint with host and port only", `"/notes"`, `"localhost:8080/notes"`, "AI414"},
+		{"endpoint on the metadata address", `"/notes"`, `"https://169.254.169.254/x"`, "AI906"},
+		{"endpoint on mapped loopback", `"/notes"`, `"https://[::ffff:127.0.0.1]/x"`, "AI906"},
+		{"endpoint on shared address space", `"/notes"`, `"https://100.64.1.1/x"`, "AI906"},
+		{"endpoint on a name of the local network", `"/notes"`, `"https://printer.local/x"`, "AI906"},
+		{"endpoint on another port of the site", `"/notes"`, `"https://api.example.com:8443/x"`, ""},
+		{"endpoint with a broken escape", `"/notes"`, `"https://example.com/%zz"`, "AI413"},
+		{"a medical test is no test", `"/notes"`, `"/lab/test"`, ""},
+		{"test in front", `"/notes"`, `"/test/notes"`, "AI907"},
+		{"method with a space", `"GET"`, `"GET "`, "AI418"},
+		{"method is null", `"GET"`, `null`, "AI417"},
+		{"params null", `"method"`, `"params": null, "method"`, "AI419"},
+		{"path parameter optional", `"/notes"`, `"/notes/{id}", "params": {"id": "string, optional"}`, "AI425"},
+		{"path parameter in an unknown dialect", `"/notes"`, `"/notes/{id}", "params": {"id": "the id"}`, "AI420"},
+		{"returns is a list", `"note {id}"`, `["id"]`, "AI422"},
+		{"auth type is a list", `"bearer"`, `["bearer"]`, "AI502"},
+		{"auth header is a list", `"bearer"`, `"apikey", "header": ["X"]`, "AI503"},
+		{"apikey without header", `"bearer"`, `"apikey"`, "AI507"},
+		{"bearer in a header of its own", `"bearer"`, `"bearer", "header": "X-Token"`, "AI508"},
+		{"bearer in its header", `"bearer"`, `"bearer", "header": "authorization"`, ""},
+		{"docs by mail", `"bearer"`, `"bearer", "docs": "mailto:a@example.com"`, ""},
+		{"docs without host", `"bearer"`, `"bearer", "docs": "https:///docs"`, "AI505"},
+		{"agent tier without docs", `"auth"`, `"rate_limits": {"agent_tier_available": true}, "auth"`, "AI703"},
+		{"rate of 6e1", `"auth"`, `"rate_limits": {"requests_per_minute": 6e1}, "auth"`, ""},
+		{"rate of 600e-1", `"auth"`, `"rate_limits": {"requests_per_minute": 600e-1}, "auth"`, ""},
+		{"rate of 1e999999999", `"auth"`, `"rate_limits": {"requests_per_minute": 1e999999999}, "auth"`, ""},
+		{"rate of 1e99999999999999999999", `"auth"`, `"rate_limits": {"requests_per_minute": 1e99999999999999999999}, "auth"`, ""},
+		{"rate of 1e-99999999999999999999", `"auth"`, `"rate_limits": {"requests_per_minute": 1e-99999999999999999999}, "auth"`, "AI701"},
+		{"rate of almost one", `"auth"`, `"rate_limits": {"requests_per_minute": 0.99999999999999999999}, "auth"`, "AI701"},
+		{"rate of 0.0e5", `"auth"`, `"rate_limits": {"requests_per_minute": 0.0e5}, "auth"`, "AI701"},
+		{"rate of 1.50e1", `"auth"`, `"rate_limits": {"requests_per_minute": 1.50e1}, "auth"`, ""},
+		{"rate of 1.55e1", `"auth"`, `"rate_limits": {"requests_per_minute": 1.55e1}, "auth"`, "AI701"},
+		{"rate of minus one", `"auth"`, `"rate_limits": {"requests_per_minute": -1}, "auth"`, "AI701"},
+		{"date with fraction", `"auth"`, `"meta": {"last_updated": "2026-03-01T00:00:00.5Z"}, "auth"`, "AI801"},
+		{"date with offset", `"auth"`, `"meta": {"last_updated": "2026-03-01T00:00:00+01:00"}, "auth"`, "AI801"},
+		{"date of tomorrow", `"auth"`, `"meta": {"last_updated": "2026-04-02"}, "auth"`, ""},
+		{"date of next week", `"auth"`, `"meta": {"last_updated": "2026-04-08"}, "auth"`, "AI804"},
+		{"a token that only looks signed", `"Keeps notes."`, `"Use eyJub3Q.eyJub3Q.abc here."`, ""},
+		{"an example key of its maker", `"Keeps notes."`, `"Like AKIAIOSFODNN7EXAMPLE."`, ""},
+		{"a password in an address", `"Keeps notes."`, `"At https://user:hunter2@example.com/."`, "AI901"},
+		{"a placeholder in an address", `"Keeps notes."`, `"At https://{user}:{password}@example.com/."`, ""},
+		{"a time of day is no password", `"Keeps notes."`, `"See https://example.com:80/@me."`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(base, c.old, c.new, 1)
+			if text == base {
+				t.Fatal("the case changes nothing")
+			}
+			_, findings, err := aidiscovery.Parse([]byte(text), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range findings {
+				got = append(got, f.Code)
+			}
+			slices.Sort(got)
+			if want := strings.Fields(c.want); !slices.Equal(got, want) {
+				t.Errorf("findings %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestPlaceOfAFinding(t *testing.T) {
+	for _, c := range []struct {
+		old, new, code, pointer string
+		line, column            int
+	}{
+		{`"GET"`, `"get"`, "AI418", "/capabilities/0/method", 5, 87},
+		// Characters count, not bytes.
+		{`"Find a note"`, `"ÄÖÜ 日本"`, "", "", 0, 0},
+		{`"description": "Find a note", "endpoint": "/notes", "method": "GET"`, `"description": "ÄÖÜ", "endpoint": "/notes", "method": "x"`, "AI418", "/capabilities/0/method", 5, 79},
+		// A missing member is reported where it should stand.
+		{`"method": "GET", `, ``, "AI416", "/capabilities/0", 5, 5},
+		// A member that should not be there is reported at its name.
+		{`"auth"`, `"extra": 1, "auth"`, "AI219", "/extra", 7, 3},
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, c.old, c.new, 1)), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.code == "" {
+			if len(findings) > 0 {
+				t.Errorf("findings %v, want none", findings)
+			}
+			continue
+		}
+		if len(findings) != 1 {
+			t.Errorf("%s: findings %v, want one", c.code, findings)
+			continue
+		}
+		if f := findings[0]; f.Code != c.code || f.Pointer != c.pointer || f.Line != c.line || f.Column != c.column {
+			t.Errorf("%s at %q %d:%d, want %s at %q %d:%d", f.Code, f.Pointer, f.Line, f.Column, c.code, c.pointer, c.line, c.column)
+		}
+	}
+}
+
+func TestCredentialIsNotRepeated(t *testing.T) {
+	const secret = "sk_live_51H8xExampleExample99"
+	_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, "Keeps notes.", "Key "+secret, 1)), options)
+	if err != nil || len(findings) != 1 || findings[0].Code != "AI901" {
+		t.Fatalf("error %v, findings %v; want AI901", err, findings)
+	}
+	if strings.Contains(fmt.Sprint(findings), "51H8x") {
+		t.Errorf("the finding repeats the secret: %+v", findings)
+	}
+}
+
+// A document with faults without end is answered with a list that ends, and
+// the list does not look lighter than the document is.
+func TestManyFindings(t *testing.T) {
+	caps := strings.Repeat(`{"id": "x", "description": 1},`, 4000)
+	text := `{"aiendpoint": "1.0", "capabilities": [` + strings.TrimSuffix(caps, ",") + `]}`
+	_, findings, err := aidiscovery.Parse([]byte(text), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(findings) != protocol.DefaultLimits.Findings+1 {
+		t.Fatalf("%d findings, want %d", len(findings), protocol.DefaultLimits.Findings+1)
+	}
+	last := findings[len(findings)-1]
+	if last.Code != protocol.CodeMore || last.Severity != protocol.Error {
+		t.Errorf("last finding %+v", last)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`: "AI206",
+		`{"a": 1` + strings.Repeat("0", 40) + `}`:                          "AI207",
+		`[` + strings.Repeat("1,", 5001) + `1]`:                            "AI207",
+		strings.Repeat(" ", 262145):                                        "AI116",
+		`{"service": {}, "\u0073ervice": {}}`:                              "AI205",
+		"\xef\xbb\xbf\xef\xbb\xbf{}":                                       "AI203", // one mark is forgiven, not two
+	} {
+		doc, findings, err := aidiscovery.Parse([]byte(text), options)
+		if err == nil || doc != nil || !slices.Contains(codes(findings, protocol.Error), want) {
+			t.Errorf("%.30q: document %v, findings %v, error %v; want %s", text, doc, findings, err, want)
+		}
+	}
+}
+
+func TestRuleTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range aidiscovery.Rules() {
+		if seen[r.Code] || r.Slug == "" || !strings.HasPrefix(r.Section, "AI Discovery §") || r.Basis == "" {
+			t.Errorf("rule %+v", r)
+		}
+		seen[r.Code] = true
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, dir := range []string{"valid", "invalid"} {
+		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if len(text) < 2000 {
+				f.Add(text)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, findings, err := aidiscovery.Parse(text, options)
+		if (doc == nil) != (err != nil) {
+			t.Fatalf("document %v, error %v", doc, err)
+		}
+		if err != nil && len(findings) == 0 || len(findings) > protocol.DefaultLimits.Findings+1 {
+			t.Fatalf("error %v, %d findings", err, len(findings))
+		}
+		for _, finding := range findings {
+			if finding.Code == "" || finding.Message == "" || len(finding.Message) > 2000 {
+				t.Fatalf("finding %+v", finding)
+			}
+		}
+	})
+}
+
+func FuzzParseParam(f *testing.F) {
+	for _, s := range []string{"string, required, max 5 -- text", "text (string, required)", "string (required - text)", "— -- (,", "array[x, required"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := aidiscovery.ParseParam(text)
+		if len(p.Type) > 40 || len(p.Description) > len(text) || p.Required && !p.Stated || (p.Dialect == aidiscovery.FreeText) != (p.Type == "") {
+			t.Fatalf("%q: %+v", text, p)
+		}
+	})
+}
