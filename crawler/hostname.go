@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
@@ -66,6 +67,8 @@ func CheckHost(name string) (string, error) {
 	switch {
 	case host == "":
 		return refuse("it is empty")
+	case !utf8.ValidString(host):
+		return refuse("it is not UTF-8")
 	case strings.ContainsAny(host, "[]"):
 		return refuseAddress("it is an IPv6 address")
 	case strings.Contains(host, "@"):

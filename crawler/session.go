@@ -171,6 +171,10 @@ func (s *session) step(ctx context.Context, a *ask) error {
 		s.settle(a, end)
 		return nil
 	}
+	if a.kind == kindRobots && s.remembered(a.of) {
+		s.drop(a) // another session asked while this one waited for its turn
+		return nil
+	}
 	next, end := s.c.request(ctx, s.wire, a)
 	s.lastDone = time.Now()
 	switch {
@@ -221,13 +225,10 @@ func (s *session) robots(ctx context.Context, a *ask) (allowed, known bool, why 
 // knownVerdict returns what is remembered of a host's robots.txt, nil when
 // nothing is or it is too old.
 func (s *session) knownVerdict(ctx context.Context, host string) (*verdict, error) {
-	h := &s.visit.host
-	if v := s.c.robots.verdict(host, s.begun); v != nil {
-		if host == h.Name { // it may be from the visit of another host
-			h.Robots, h.NotBefore[kindRobots] = &v.Robots, v.until
-		}
-		return v, nil
+	if s.remembered(host) {
+		return s.verdicts[host], nil
 	}
+	h := &s.visit.host
 	if host != h.Name {
 		other, _, err := s.c.host(ctx, host)
 		if errors.Is(err, store.ErrNotFound) {
@@ -242,6 +243,20 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*verdict, erro
 		return nil, nil
 	}
 	return &verdict{Robots: *h.Robots, until: h.NotBefore[kindRobots]}, nil
+}
+
+// remembered takes over the verdict that this or another session left in memory,
+// and reports whether there is one.
+func (s *session) remembered(host string) bool {
+	v := s.c.robots.verdict(host, s.begun)
+	if v == nil {
+		return false
+	}
+	s.verdicts[host] = v
+	if h := &s.visit.host; host == h.Name {
+		h.Robots, h.NotBefore[kindRobots] = &v.Robots, v.until
+	}
+	return true
 }
 
 // enter takes the session to a host: it waits for its turn there and opens a
@@ -369,7 +384,7 @@ func (s *session) agisAddress() string {
 // settle ends an ask: it judges the bytes if there are any, notes the fetch and
 // adds what follows from it.
 func (s *session) settle(a *ask, end settlement) {
-	s.todo = slices.DeleteFunc(s.todo, func(other *ask) bool { return other == a })
+	s.drop(a)
 	f := &a.fetch
 	f.Outcome, f.Detail = end.outcome, end.detail
 	if a.kind == kindRobots {
@@ -396,6 +411,10 @@ func (s *session) settle(a *ask, end settlement) {
 	case document.AGISSummary:
 		s.afterSummary()
 	}
+}
+
+func (s *session) drop(a *ask) {
+	s.todo = slices.DeleteFunc(s.todo, func(other *ask) bool { return other == a })
 }
 
 // note keeps a settled fetch of a document.
@@ -592,7 +611,7 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 	var parts []string
 	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
 		if d := stored[kind]; d != nil {
-			parts = append(parts, fmt.Sprintf("%s %d operations", kind, len(d.Operations)))
+			parts = append(parts, fmt.Sprintf("%s %s", kind, operations(len(d.Operations))))
 		}
 	}
 	said := map[string]bool{}
@@ -626,4 +645,11 @@ func stillToCome(fetches []Fetch, robots Fetch) bool {
 		return f.Kind != kindRobots && f.Outcome != RefusedByRobots && classOf(f.Outcome) != classOf(robots.Outcome) ||
 			f.Outcome == RefusedByRobots
 	})
+}
+
+func operations(n int) string {
+	if n == 1 {
+		return "1 operation"
+	}
+	return fmt.Sprintf("%d operations", n)
 }

@@ -1,0 +1,398 @@
+package crawler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+// related is a summary that names these hosts.
+func related(hosts ...string) http.Handler {
+	links := make([]string, len(hosts))
+	for i, h := range hosts {
+		links[i] = "agtp://" + h
+	}
+	return json200(summary("agtp://nowhere.test", links...))
+}
+
+// Links are followed to depth 3 from a seed, by the shortest way, whatever the
+// order of visits.
+func TestLinksAreFollowedToDepthThree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("s.test", map[string]http.Handler{summaryPath: related("a1.test", "slow.test")})
+		w.site("a1.test", map[string]http.Handler{summaryPath: related("a2.test")})
+		w.site("a2.test", map[string]http.Handler{summaryPath: related("x.test")})
+		w.site("x.test", map[string]http.Handler{summaryPath: related("y.test")}) // at 3 by a1, at 2 by slow
+		w.site("y.test", map[string]http.Handler{summaryPath: related("z.test")}) // at 3
+		w.site("z.test", nil)                                                     // at 4
+		w.site("slow.test", map[string]http.Handler{summaryPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			time.Sleep(9 * time.Second)
+			related("x.test").ServeHTTP(rw, r)
+		})})
+		w.run()
+		r := w.visit("s.test")
+		if !slices.Equal(r.New, []string{"a1.test", "slow.test"}) {
+			t.Errorf("new hosts %v", r.New)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for host, depth := range map[string]int{"s.test": 0, "a1.test": 1, "slow.test": 1, "a2.test": 2, "x.test": 2, "y.test": 3} {
+			if h := w.host(host); h.Depth != depth || h.Visits != 1 {
+				t.Errorf("%s: depth %d, visits %d; want depth %d, one visit", host, h.Depth, h.Visits, depth)
+			}
+		}
+		if h := w.host("x.test"); h.FoundOn != "slow.test" {
+			t.Errorf("x.test was found on %s", h.FoundOn)
+		}
+		if _, err := w.store.Get(t.Context(), store.HostKey("z.test")); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("z.test is four links away and known: %v", err)
+		}
+	})
+}
+
+func TestLinksAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var domains, hosts []string
+		for i := range 40 {
+			domains = append(domains, fmt.Sprintf("d%d.test", i))
+		}
+		for i := range 100 {
+			hosts = append(hosts, fmt.Sprintf("h%d.one.test", i))
+		}
+		w.site("domains.test", map[string]http.Handler{summaryPath: related(domains...)})
+		w.site("hosts.test", map[string]http.Handler{summaryPath: related(hosts...)})
+		w.site("bad.test", map[string]http.Handler{summaryPath: json200(summary("agtp://x.test",
+			"agtp://127.0.0.1", "https://localhost/", "agtp://[::1]", "agtp://2130706433", "http://intranet", "agtp://u@h.test", "agtp://h.test:22"))})
+		w.run()
+		results := w.crawl("domains.test", "hosts.test", "bad.test")
+		if n := len(results["domains.test"].New); n != 16 {
+			t.Errorf("one document added %d domains, want 16", n)
+		}
+		if n := len(results["hosts.test"].New); n != 63 {
+			t.Errorf("one document added %d hosts, want 63: its 64th link is its AGIS document", n)
+		}
+		if n := results["bad.test"].New; len(n) != 0 {
+			t.Errorf("addresses that are no hosts were added: %v", n)
+		}
+	})
+}
+
+func TestAddAndCrawl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.site("b.test", nil)
+		w.open() // not running yet
+		var wrong *crawler.HostError
+		if err := w.crawler.Add(t.Context(), "b.test", "127.0.0.1"); !errors.As(err, &wrong) || wrong.Host != "127.0.0.1" {
+			t.Errorf("Add: %v, want a HostError", err)
+		}
+		if _, err := w.store.Get(t.Context(), store.HostKey("b.test")); !errors.Is(err, store.ErrNotFound) {
+			t.Error("one name was added although another was refused")
+		}
+		if err := w.crawler.Add(t.Context(), "b.test", "B.test.", "https://b.test/"); err != nil {
+			t.Fatal(err)
+		}
+		added := w.host("b.test")
+		if added.Due.After(time.Now()) || added.Visits != 0 {
+			t.Errorf("an added host is not due: %+v", added)
+		}
+		w.store.Close()
+		w.store = nil
+		w.run()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if h := w.host("b.test"); h.Visits != 1 {
+			t.Errorf("the added host was visited %d times", h.Visits)
+		}
+		results := w.crawl("A.test", "a.test", "not a host", "::1")
+		if len(results) != 3 || results["a.test"].Documents != 1 {
+			t.Errorf("results %+v", results)
+		}
+		for _, bad := range []string{"not a host", "::1"} {
+			if r := results[bad]; r.Outcome() != crawler.BadHost || !strings.Contains(r.Summary, "bad-host: ") {
+				t.Errorf("%q: %+v", bad, r)
+			}
+		}
+		s := w.crawler.Status()
+		if s.Known != 2 || s.Visits != 2 || s.Documents != 1 || s.Errors != 1 || s.InFlight != 0 || s.Due != 0 || s.Waiting != 2 || s.Rate == 0 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestCrawlEndsWithRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.net.Handle("silent.test", http.HandlerFunc(silent))
+		w.run()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- w.crawler.Crawl(t.Context(), []string{"silent.test"}, func(crawler.Result) error { return nil })
+		}()
+		time.Sleep(2 * time.Second)
+		begun := time.Now()
+		w.stop()
+		if err := <-w.ended; err != nil {
+			t.Error(err)
+		}
+		w.stop = nil
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("Run took %v to end; the grace is a second", took)
+		}
+		if err := <-ended; !errors.Is(err, crawler.ErrStopped) {
+			t.Errorf("Crawl: %v, want ErrStopped", err)
+		}
+		if h := w.host("silent.test"); h.Visits != 0 || h.Due.After(time.Now()) {
+			t.Errorf("a visit that was cut short counts: %+v", h)
+		}
+	})
+}
+
+func TestRunFinishesWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Grace = 5 * time.Second
+		w.site("slow.test", map[string]http.Handler{aiPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			time.Sleep(3 * time.Second)
+			json200(ai("Slow")).ServeHTTP(rw, r)
+		})})
+		w.site("next.test", nil)
+		w.opts.Workers = 1
+		w.run()
+		if err := w.crawler.Add(t.Context(), "slow.test"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := w.crawler.Add(t.Context(), "next.test"); err != nil {
+			t.Fatal(err)
+		}
+		w.stop()
+		if err := <-w.ended; err != nil {
+			t.Error(err)
+		}
+		w.stop = nil
+		if w.stored("slow.test", document.AI) == nil {
+			t.Error("the visit under way was not finished")
+		}
+		if h := w.host("next.test"); h.Visits != 0 {
+			t.Error("a visit was begun after the end")
+		}
+	})
+}
+
+// faulty is a real store some of whose writes fail.
+type faulty struct {
+	store.Store
+	fail func(writes []store.Write) error
+}
+
+func (f *faulty) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
+	if err := f.fail(writes); err != nil {
+		return 0, err
+	}
+	return f.Store.Apply(ctx, writes...)
+}
+
+// isResult reports whether the writes hold the result of a visit.
+func isResult(writes []store.Write) bool {
+	return slices.ContainsFunc(writes, func(w store.Write) bool { return strings.HasPrefix(w.Key, store.DocumentPrefix) })
+}
+
+// runFaulty runs the world on a store that fails so.
+func (w *world) runFaulty(fail func(w *world, writes []store.Write) error) {
+	w.t.Helper()
+	w.open()
+	w.opts.Store = &faulty{Store: w.store, fail: func(writes []store.Write) error { return fail(w, writes) }}
+	o := w.opts
+	var err error
+	if w.crawler, err = crawler.New(o); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.stop, w.ended = cancel, make(chan error, 1)
+	go func() { w.ended <- w.crawler.Run(ctx) }()
+}
+
+func TestFullDiskPausesAndResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 30 {
+			w.site(fmt.Sprintf("h%d.test", i), map[string]http.Handler{aiPath: json200(ai("A"))})
+		}
+		var full atomic.Bool
+		full.Store(true)
+		w.opts.Workers = 4
+		w.runFaulty(func(_ *world, writes []store.Write) error {
+			if isResult(writes) && full.Load() {
+				return fmt.Errorf("apply: %w", store.ErrFull)
+			}
+			return nil
+		})
+		for i := range 30 {
+			if err := w.crawler.Add(t.Context(), fmt.Sprintf("h%d.test", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if s := w.crawler.Status(); s.Paused == "" || s.Visits != 0 {
+			t.Errorf("status %+v, want paused", s)
+		}
+		if n := len(w.times("h0.test", robotsPath)); n > 1 {
+			t.Errorf("h0.test was asked %d times while nothing could be stored", n)
+		}
+		full.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if s := w.crawler.Status(); s.Paused != "" || s.Visits != 30 {
+			t.Errorf("status %+v, want all visited", s)
+		}
+		for i := range 30 {
+			if n := len(w.times(fmt.Sprintf("h%d.test", i), aiPath)); n != 1 {
+				t.Errorf("h%d.test was asked %d times", i, n)
+			}
+		}
+	})
+}
+
+func TestFullDiskDoesNotHoldUpTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.runFaulty(func(_ *world, writes []store.Write) error {
+			if isResult(writes) {
+				return store.ErrFull
+			}
+			return nil
+		})
+		if err := w.crawler.Add(t.Context(), "a.test"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		w.halt()
+		w.opts.Store = nil
+		w.run()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if w.stored("a.test", document.AI) == nil {
+			t.Error("the host did not stay due")
+		}
+	})
+}
+
+func TestConflictIsResolvedForItsHostAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test", "b.test", "new.test")})
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.site("b.test", map[string]http.Handler{aiPath: json200(ai("B"))})
+		w.site("new.test", nil)
+		raced := false
+		w.runFaulty(func(w *world, writes []store.Write) error {
+			if !isResult(writes) || raced {
+				return nil
+			}
+			raced = true
+			// Somebody else adds a host that this batch is about to add.
+			h := fmt.Appendf(nil, `{"name":"new.test","due":%q,"depth":0,"added":%q,"visits":0}`,
+				time.Now().Add(time.Hour).Format(time.RFC3339), time.Now().Format(time.RFC3339))
+			_, err := w.store.Apply(t.Context(), store.PutIf(store.HostKey("new.test"), h, 0))
+			return err
+		})
+		results := w.crawl("s.test", "a.test", "b.test")
+		if !raced {
+			t.Fatal("nothing was raced")
+		}
+		for host, r := range results {
+			if r.Documents != 1 || w.host(host).Visits != 1 {
+				t.Errorf("%s: %s", host, r.Summary)
+			}
+		}
+		if h := w.host("new.test"); h.Depth != 0 || h.Visits != 0 {
+			t.Errorf("the host that another added was overwritten: %+v", h)
+		}
+	})
+}
+
+// A host that is submitted while its visit is under way keeps both.
+func TestSubmissionDuringAVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test")})
+		w.site("a.test", map[string]http.Handler{summaryPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if err := w.crawler.Add(r.Context(), "a.test"); err != nil {
+				t.Error(err)
+			}
+			related("b.test").ServeHTTP(rw, r)
+		})})
+		w.site("b.test", nil)
+		w.run()
+		w.visit("s.test")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		a, b := w.host("a.test"), w.host("b.test")
+		if a.Depth != 0 || a.Visits != 1 || a.FoundOn != "" {
+			t.Errorf("a.test: %+v", a)
+		}
+		if b.Depth != 1 || b.Visits != 1 {
+			t.Errorf("b.test: %+v", b)
+		}
+	})
+}
+
+func TestBrokenStoreEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.runFaulty(func(_ *world, writes []store.Write) error {
+			if isResult(writes) {
+				return fmt.Errorf("commit: %w", store.ErrUnknown)
+			}
+			return nil
+		})
+		err := w.crawler.Crawl(t.Context(), []string{"a.test"}, func(crawler.Result) error { return nil })
+		if !errors.Is(err, crawler.ErrStopped) {
+			t.Errorf("Crawl: %v, want ErrStopped", err)
+		}
+		if err := <-w.ended; !errors.Is(err, store.ErrUnknown) {
+			t.Errorf("Run: %v, want ErrUnknown", err)
+		}
+		w.stop()
+		w.stop = nil
+	})
+}
+
+func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.site("b.test", map[string]http.Handler{aiPath: json200(ai("B"))})
+		w.runFaulty(func(_ *world, writes []store.Write) error {
+			if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Key == store.DocumentKey("a.test", "ai") }) {
+				return store.ErrInvalid
+			}
+			return nil
+		})
+		w.crawl("a.test", "b.test")
+		if h := w.host("a.test"); h.Visits != 1 || h.Fetches["ai"].Outcome != crawler.Unreadable || !h.Due.After(time.Now()) {
+			t.Errorf("a.test: %+v", h)
+		}
+		if w.stored("b.test", document.AI) == nil {
+			t.Error("b.test is not stored")
+		}
+	})
+}

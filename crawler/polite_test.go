@@ -1,0 +1,135 @@
+package crawler_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/internal/fakenet"
+)
+
+var fakenetEmpty = fakenet.Options{Empty: true}
+
+func TestCrawlDelayIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for host, delay := range map[string]string{"a.test": "5", "b.test": "3600"} {
+			w.site(host, map[string]http.Handler{robotsPath: page{body: "User-agent: *\nCrawl-delay: " + delay + "\n"}, aiPath: json200(ai("A"))})
+		}
+		w.run()
+		w.crawl("a.test", "b.test")
+		for host, want := range map[string]time.Duration{"a.test": 5 * time.Second, "b.test": 10 * time.Second} {
+			var last time.Time
+			for _, q := range w.net.Requests() {
+				if q.Host != host {
+					continue
+				}
+				if gap := q.Begun.Sub(last); gap < want || !last.IsZero() && gap > want+time.Second {
+					t.Errorf("%s%s came %v after the request before it, want %v", host, q.Path, gap, want)
+				}
+				last = q.Begun
+			}
+			if h := w.host(host); h.Robots == nil || h.Robots.Delay != want {
+				t.Errorf("%s: robots %+v", host, h.Robots)
+			}
+		}
+	})
+}
+
+// Many hosts that redirect to one visit it in turn, and its robots.txt once.
+func TestManyRedirectsToOneHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.HostInterval, w.opts.Workers = time.Second, 16
+		w.site("hub.test", map[string]http.Handler{"/doc": json200(ai("Hub"))})
+		var hosts []string
+		for i := range 12 {
+			host := fmt.Sprintf("h%d.test", i)
+			w.site(host, map[string]http.Handler{aiPath: redirect("https://hub.test/doc"), summaryPath: redirect("https://hub.test/none")})
+			hosts = append(hosts, host)
+		}
+		w.run()
+		for host, r := range w.crawl(hosts...) {
+			if r.Documents != 1 {
+				t.Errorf("%s: %s", host, r.Summary)
+			}
+		}
+		w.wantPolite(time.Second)
+		if n := len(w.times("hub.test", robotsPath)); n > 2 {
+			t.Errorf("robots.txt of the hub was asked for %d times", n)
+		}
+	})
+}
+
+func TestRateOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Rate = 5
+		var hosts []string
+		for i := range 26 {
+			host := fmt.Sprintf("h%d.test", i)
+			w.site(host, nil)
+			hosts = append(hosts, host)
+		}
+		w.run()
+		begun := time.Now()
+		w.crawl(hosts...)
+		if took := time.Since(begun); took < 5*time.Second || took > 6*time.Second {
+			t.Errorf("26 visits at 5 a second took %v", took)
+		}
+	})
+}
+
+// What other programs read from the environment has no say here.
+func TestEnvironmentIsIgnored(t *testing.T) {
+	for _, pair := range []string{
+		"COLLY_MAX_BODY_SIZE=7", "COLLY_DISALLOWED_DOMAINS=a.test", "COLLY_USER_AGENT=other", "COLLY_MAX_REQUESTS=1",
+		"COLLY_IGNORE_ROBOTSTXT=n", "COLLY_CACHE_DIR=" + t.TempDir(), "COLLY_FOLLOW_REDIRECTS=yes",
+		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9",
+	} {
+		name, value, _ := strings.Cut(pair, "=")
+		t.Setenv(name, value)
+	}
+	w := newWorldOf(t, fakenetEmpty)
+	w.site("a.test", map[string]http.Handler{aiPath: redirect("/doc"), "/doc": json200(ai("A"))})
+	w.run()
+	if r := w.visit("a.test"); r.Documents != 1 {
+		t.Errorf("result %s", r.Summary)
+	}
+	for _, q := range w.net.Requests() {
+		if got := q.Header.Get("User-Agent"); got != "Gazetteer/0.1" {
+			t.Errorf("%s: User-Agent %q", q.Path, got)
+		}
+	}
+	if entries, err := os.ReadDir(os.Getenv("COLLY_CACHE_DIR")); err != nil || len(entries) > 0 {
+		t.Errorf("the cache directory holds %v, %v", entries, err)
+	}
+}
+
+func TestNothingComesBackToTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{
+			robotsPath:  page{status: 404, header: map[string]string{"Set-Cookie": "id=1; Domain=a.test", "WWW-Authenticate": "Basic"}},
+			aiPath:      page{body: ai("A"), header: map[string]string{"Set-Cookie": "id=2", "Alt-Svc": `h3=":443"`, "Link": "</x>; rel=preload"}},
+			summaryPath: page{status: 401, header: map[string]string{"WWW-Authenticate": "Basic"}},
+		})
+		w.run()
+		w.visit("a.test")
+		w.wantAsked(0, "a.test /robots.txt", "a.test /.well-known/ai", "a.test /.well-known/agis.json")
+		for _, q := range w.net.Requests() {
+			for _, name := range []string{"Cookie", "Authorization", "Referer"} {
+				if q.Header.Get(name) != "" {
+					t.Errorf("%s was sent %s", q.Path, name)
+				}
+			}
+			if q.Method != "GET" || q.Header.Get("Accept-Encoding") != "gzip" {
+				t.Errorf("%s %s with Accept-Encoding %q", q.Method, q.Path, q.Header.Get("Accept-Encoding"))
+			}
+		}
+	})
+}
