@@ -63,7 +63,7 @@ func explain(err error) error {
 	var held *boltstore.HeldError
 	switch {
 	case errors.As(err, &held):
-		return fmt.Errorf("%w; it does not answer on its socket, so wait for it to end or stop it (kill %d)", err, held.PID)
+		return fmt.Errorf("%w: stop it first (kill %d), or name another directory with --data-dir", err, held.PID)
 	case errors.Is(err, store.ErrUnknown):
 		return fmt.Errorf("%w: start again; what was acknowledged is kept", err)
 	}

@@ -92,13 +92,22 @@ func (h *house) openAPI() error {
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
-		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Crawl: h.crawler.Crawl,
+		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Crawl: h.crawl,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
 	web.New(answers, web.Options{Log: h.log}).Mount(h.api.Engine())
 	return nil
+}
+
+// crawl ends when what it crawled can be found: who waits for a crawl searches
+// next.
+func (h *house) crawl(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
+	if err := h.crawler.Crawl(ctx, hosts, yield); err != nil {
+		return err
+	}
+	return h.index.WaitFor(ctx, h.store.Head().Seq)
 }
 
 // socketName is the file in the data directory on which the owner of the

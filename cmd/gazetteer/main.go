@@ -18,6 +18,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/gin-gonic/gin"
+
 	"gazetteer/crawler"
 )
 
@@ -45,6 +47,8 @@ type streams struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, s streams, e edge) int {
+	gin.SetMode(gin.ReleaseMode) // or it prints every route
+	syscall.Umask(0o077)         // what libraries create is private too
 	root := newRoot(s, e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ func (a *app) printHits(r index.Result, words string) {
 // why it is here, and how fresh the evidence is.
 func printHit(a *app, h index.Hit, now time.Time) {
 	o := h.Operation
-	fmt.Fprintf(a.out, "%s %s\n", visible(o.Verb), visible(nameOf(o)))
+	fmt.Fprintln(a.out, strings.TrimSpace(visible(o.Verb)+" "+visible(nameOf(o))))
 	field := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(a.out, "  %-8s %s\n", name, visible(text))
@@ -119,7 +120,7 @@ func callText(o document.Operation) string {
 	case "http":
 		return o.Call.Method + " " + o.Call.URL
 	case "agtp":
-		return strings.TrimSpace(o.Verb + " " + o.Path + " at " + o.Call.URL)
+		return strings.Join(slices.DeleteFunc([]string{o.Verb, o.Path, "at", o.Call.URL}, func(s string) bool { return s == "" }), " ")
 	default:
 		return ""
 	}
