@@ -95,7 +95,6 @@ func (a *API) bounded(c *gin.Context) {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", "ETag, Link, Repr-Digest, Retry-After")
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-		h.Set("Cache-Control", "no-cache") // keep it, ask before using it
 	}
 	if c.Request.URL.IsAbs() {
 		h.Set("Connection", "close")

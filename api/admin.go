@@ -113,17 +113,15 @@ func (a *API) streamCrawl(ctx huma.Context, hosts []string) {
 	c.Status(http.StatusOK)
 	c.Writer.Flush() // the client sees that its hosts were taken
 	encoder := json.NewEncoder(c.Writer)
-	work, cancel := context.WithCancel(ctx.Context())
-	defer cancel()
-	err := a.crawl(work, hosts, func(r crawler.Result) {
+	err := a.crawl(ctx.Context(), hosts, func(r crawler.Result) error {
 		if err := encoder.Encode(r); err != nil {
-			cancel() // nobody reads any more
-			return
+			return context.Canceled // nobody reads any more
 		}
 		c.Writer.Flush()
+		return nil
 	})
 	if err != nil {
-		if !gone(work, err) {
+		if !gone(ctx.Context(), err) {
 			a.log.Error("crawl for the socket ended early", "error", err)
 		}
 		// The answer has begun, so only a cut tells that it is not whole.

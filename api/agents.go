@@ -139,8 +139,12 @@ func readBody(c *gin.Context, limit int64) ([]byte, error) {
 }
 
 // closeAfter ends the connection after the answer: the rest of the body is not
-// worth reading.
-func closeAfter(c *gin.Context) { c.Writer.Header().Set("Connection", "close") }
+// worth reading. The server would read a part of it before it closes, so it gets
+// a moment only, in which the client can see the answer.
+func closeAfter(c *gin.Context) {
+	c.Writer.Header().Set("Connection", "close")
+	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+}
 
 // checkMediaType takes application/json and nothing compressed.
 func checkMediaType(h http.Header) error {
@@ -197,7 +201,7 @@ func (a *API) agent(ctx context.Context, in *agentInput) (*output[registry.Recor
 }
 
 type updateInput struct {
-	agentInput
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered"`
 	body   body
 }

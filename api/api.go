@@ -36,9 +36,10 @@ type Options struct {
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
-	// Crawl adds hosts and yields the result of each, for the owner's socket.
+	// Crawl adds hosts and yields the result of each, for the owner's socket; an
+	// error of yield ends it.
 	// Nil in a process that does not crawl.
-	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result)) error
+	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	Now   func() time.Time // nil: time.Now
 }
 
@@ -47,7 +48,7 @@ type API struct {
 	answers  *Answers
 	log      *slog.Logger
 	version  string
-	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result)) error
+	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursors
 	budget   *budget
 	ready    *readiness

@@ -140,7 +140,7 @@ func (r *refusal) GetStatus() int { return r.problem.Status }
 
 // GetHeaders returns what belongs to the refusal beside its body.
 func (r *refusal) GetHeaders() http.Header {
-	h := http.Header{"Cache-Control": {"no-store"}}
+	h := http.Header{}
 	if r.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(seconds(r.retry)))
 	}
@@ -270,7 +270,9 @@ func refusalForAgent(err error) *refusal {
 	}
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		r.problem.Rule = e.Code
-		if e.Field != "" && r.problem.Status == badField.Status {
+		if e.Field == "id" {
+			r.at(Where{Parameter: "name"})
+		} else if e.Field != "" && r.problem.Status == badField.Status {
 			r.at(Where{Pointer: fieldPointer(e.Field)})
 		}
 	}

@@ -118,6 +118,12 @@ func (r *reply) send(request *http.Request) {
 		// keeps its connection.
 		h.Set("Connection", "close")
 	}
+	switch {
+	case r.status >= http.StatusBadRequest:
+		h.Set("Cache-Control", "no-store")
+	case h.Get("Cache-Control") == "":
+		h.Set("Cache-Control", "no-cache") // keep it, ask before using it
+	}
 	read := request.Method == http.MethodGet || request.Method == http.MethodHead
 	if read && (r.status == http.StatusOK || r.status == http.StatusMultipleChoices) {
 		body = r.represent(request, body)

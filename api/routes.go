@@ -213,28 +213,15 @@ type QueryView struct {
 }
 
 func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage], error) {
-	q, err := index.ParseQuery(in.Q)
+	q, err := readQuery(in)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range in.Verb {
-		q.Verbs = append(q.Verbs, strings.ToUpper(v))
-	}
-	q.Namespaces = append(q.Namespaces, in.NS...)
-	q.Classes = append(q.Classes, in.Class...)
-	for _, host := range in.Host {
-		q.Hosts = append(q.Hosts, strings.ToLower(host))
-	}
-	if q.Words == "" && len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) == 0 {
-		return nil, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class or host").
-			at(Where{Parameter: "q"})
-	}
-	q.Aliases, q.Limit = in.Aliases, in.Limit
 	c, err := a.place(ctx, in.Cursor, "search")
 	if err != nil {
 		return nil, err
 	}
-	q.Offset = c.Offset
+	q.Limit, q.Offset = in.Limit, c.Offset
 	r, err := a.answers.Search(ctx, q)
 	if err != nil {
 		return nil, err
@@ -244,6 +231,31 @@ func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage],
 	out := answer(page)
 	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/search", "search", q.Offset+len(r.Hits), r.Total)
 	return out, nil
+}
+
+// readQuery joins what q says with the filters beside it.
+func readQuery(in *searchInput) (index.Query, error) {
+	var q index.Query
+	if strings.TrimSpace(in.Q) != "" {
+		var err error
+		if q, err = index.ParseQuery(in.Q); err != nil {
+			return q, err
+		}
+	}
+	for _, v := range in.Verb {
+		q.Verbs = append(q.Verbs, strings.ToUpper(v))
+	}
+	for _, host := range in.Host {
+		q.Hosts = append(q.Hosts, strings.ToLower(host))
+	}
+	q.Namespaces = append(q.Namespaces, in.NS...)
+	q.Classes = append(q.Classes, in.Class...)
+	q.Aliases = in.Aliases
+	if q.Words == "" && len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) == 0 {
+		return q, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class or host").
+			at(Where{Parameter: "q"})
+	}
+	return q, nil
 }
 
 // place reads the cursor of a list; without one the list begins at its front.
@@ -315,8 +327,10 @@ func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], err
 	return answer(s), nil
 }
 
+// documentInput and the inputs like it repeat their fields: huma sets only
+// those that a struct declares itself.
 type documentInput struct {
-	hostInput
+	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 	Kind string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
 }
 
@@ -329,7 +343,8 @@ func (a *API) document(ctx context.Context, in *documentInput) (*rawOutput, erro
 }
 
 type versionInput struct {
-	documentInput
+	Host   string `path:"host" doc:"the name of a host, such as www.example.com"`
+	Kind   string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
 	Digest string `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
 }
 

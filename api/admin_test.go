@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+)
+
+// TestCrawlStreams: each result is there before the next one is made.
+func TestCrawlStreams(t *testing.T) {
+	next := make(chan struct{})
+	var asked []string
+	h := newHouse(t, options{api: func(o *api.Options) {
+		o.Crawl = func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
+			asked = hosts
+			for _, host := range hosts {
+				if err := yield(crawler.Result{Host: host, Summary: "ok", Documents: 1}); err != nil {
+					return err
+				}
+				select {
+				case <-next:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		}
+	}})
+	response, err := plain.Post(h.admin+"/admin/crawl", jsonType, strings.NewReader(`{"hosts": ["https://A.example/", "b.example"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got := response.Header.Get("Content-Type"); response.StatusCode != 200 || got != "application/x-ndjson" {
+		t.Errorf("%s, %s", response.Status, got)
+	}
+	lines := bufio.NewScanner(response.Body)
+	for _, want := range []string{"a.example", "b.example"} {
+		if !lines.Scan() {
+			t.Fatalf("no line for %s: %v", want, lines.Err())
+		}
+		var r crawler.Result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.Host != want {
+			t.Errorf("line %s, want %s", lines.Text(), want)
+		}
+		next <- struct{}{} // only now the next result is made
+	}
+	if lines.Scan() || lines.Err() != nil {
+		t.Errorf("after the last line: %q, %v", lines.Text(), lines.Err())
+	}
+	if !slices.Equal(asked, []string{"a.example", "b.example"}) {
+		t.Errorf("asked for %q", asked)
+	}
+}
+
+// TestCrawlCutShort: an answer that is not whole does not look whole.
+func TestCrawlCutShort(t *testing.T) {
+	h := newHouse(t, options{api: func(o *api.Options) {
+		o.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
+			return errors.Join(yield(crawler.Result{Host: hosts[0]}), context.DeadlineExceeded)
+		}
+	}})
+	response, err := plain.Post(h.admin+"/admin/crawl", jsonType, strings.NewReader(`{"hosts": ["a.example"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+	}
+	if lines.Err() == nil {
+		t.Error("the answer ended as if it were whole")
+	}
+	h.get("/healthz", 200)
+}
+
+// TestCrawlEndsWithItsClient: who leaves stops what was begun for them.
+func TestCrawlEndsWithItsClient(t *testing.T) {
+	ended := make(chan error, 1)
+	h := newHouse(t, options{api: func(o *api.Options) {
+		o.Crawl = func(ctx context.Context, _ []string, _ func(crawler.Result) error) error {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return ctx.Err()
+		}
+	}})
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", h.admin+"/admin/crawl", strings.NewReader(`{"hosts": ["a.example"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", jsonType)
+	response, err := plain.Do(r) // returns at the flushed headers
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	response.Body.Close()
+	if err := <-ended; err != context.Canceled {
+		t.Errorf("the crawl ended with %v", err)
+	}
+}
+
+func TestCrawlRefusals(t *testing.T) {
+	crawl := func(context.Context, []string, func(crawler.Result) error) error { panic("must not be reached") }
+	h := newHouse(t, options{api: func(o *api.Options) { o.Crawl = crawl }})
+	for name, c := range map[string]struct {
+		body, code, pointer string
+	}{
+		"no hosts":       {`{}`, "bad-field", "/hosts"},
+		"an empty list":  {`{"hosts": []}`, "bad-field", "/hosts"},
+		"one name":       {`{"hosts": "a.example"}`, "bad-field", "/hosts"},
+		"something else": {`{"hosts": ["a.example"], "depth": 9}`, "bad-field", "/hosts"},
+		"a number":       {`{"hosts": ["a.example", 5]}`, "bad-field", "/hosts/1"},
+		"an address":     {`{"hosts": ["a.example", "10.0.0.1"]}`, "bad-host", "/hosts/1"},
+		"hosts twice":    {`{"hosts": ["a.example"], "hosts": ["b.example"]}`, "bad-body", ""},
+		"not JSON":       {`hosts`, "bad-body", ""},
+	} {
+		r := h.askAt(h.admin, "POST", "/admin/crawl", strings.NewReader(c.body), "Content-Type", jsonType)
+		if p := r.problem(t); r.StatusCode != 400 || p.Code != c.code || c.pointer != "" && (p.Where == nil || p.Where.Pointer != c.pointer) {
+			t.Errorf("%s: %s %s", name, r.Status, r.body)
+		}
+	}
+	idle := newHouse(t, options{})
+	if r := idle.askAt(idle.admin, "POST", "/admin/crawl", strings.NewReader(`{"hosts": ["a.example"]}`), "Content-Type", jsonType); r.StatusCode != 503 {
+		t.Errorf("a process that does not crawl: %s", r.Status)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	h := newHouse(t, options{})
+	h.publishAll("a.example")
+	var s api.Status
+	r := h.askAt(h.admin, "GET", "/admin/status", nil)
+	if err := json.Unmarshal(r.body, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.PID != os.Getpid() || s.Version != "test" || s.Store.Seq == 0 || s.Index != s.Store || !s.Ready {
+		t.Errorf("got %+v", s)
+	}
+	// The owner gets what the public gets, and the public nothing of this.
+	if r := h.askAt(h.admin, "GET", "/api/v1/services", nil); r.StatusCode != 200 {
+		t.Errorf("services over the socket: %s", r.Status)
+	}
+	for _, path := range []string{"/admin/status", "/admin/crawl", "/admin/openapi.json"} {
+		h.get(path, 404)
+	}
+}
+
+func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
+	h := newHouse(t, options{unread: true})
+	register(t, h)
+	r := h.get("/readyz", 503)
+	if p := r.problem(t); p.Code != "not-ready" || r.Header.Get("Retry-After") != "1" {
+		t.Errorf("%v %s", r.Header, r.body)
+	}
+	h.get("/healthz", 200)
+	h.follow()
+	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	h.get("/readyz", 200)
+}

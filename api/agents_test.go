@@ -1,0 +1,182 @@
+package api_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"gazetteer/api"
+	"strings"
+	"testing"
+	"time"
+)
+
+// registered is what a registration answers.
+type registered struct {
+	AirID      string `json:"air_id"`
+	Secret     string `json:"agent_secret"`
+	CreatorDID string `json:"creator_did"`
+}
+
+const jsonType = "application/json"
+
+// newKey returns a public key as a registration takes it.
+func newKey(t testing.TB) string {
+	t.Helper()
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(public)
+}
+
+func register(t testing.TB, h *house) registered {
+	t.Helper()
+	r := h.ask("POST", "/api/v1/agents/register", `{"name": "Alice", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	if r.StatusCode != 201 {
+		t.Fatalf("register: %s\n%s", r.Status, r.body)
+	}
+	var a registered
+	if err := json.Unmarshal(r.body, &a); err != nil || a.AirID == "" || a.Secret == "" {
+		t.Fatalf("register answers %s: %v", r.body, err)
+	}
+	return a
+}
+func routesOf(h *house, admin bool) (routes []string) {
+	engine := h.api.Engine()
+	if admin {
+		engine = h.api.AdminEngine()
+	}
+	for _, r := range engine.Routes() {
+		routes = append(routes, r.Method+" "+r.Path)
+	}
+	return routes
+}
+
+func TestAgents(t *testing.T) {
+	h := newHouse(t, options{})
+	agent := register(t, h)
+	path := "/api/v1/agents/" + agent.AirID
+	record := h.get(path, 200)
+	for _, secret := range []string{agent.Secret, "secret_hash"} {
+		if strings.Contains(string(record.body), secret) {
+			t.Errorf("the record shows %q: %s", secret, record.body)
+		}
+	}
+	if strings.Contains(h.log.all(), agent.Secret) {
+		t.Error("the secret is in the log")
+	}
+	document := h.get(path+"/did-document", 200)
+	if got := document.Header.Get("Cache-Control"); got != "public, max-age=50" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	if !strings.Contains(string(document.body), "#key-1") {
+		t.Errorf("DID document %s", document.body)
+	}
+
+	// What is refused is refused in the reference's words, with the rest added.
+	for _, c := range []struct {
+		name, method, path, body, secret string
+		status                           int
+		error, code                      string
+	}{
+		{"no secret", "PUT", path, `{"description": "x"}`, "", 401, "Missing X-Agent-Secret header. Updates require the secret returned at registration.", "unauthorized"},
+		{"a wrong secret", "PUT", path, `{"description": "x"}`, strings.Repeat("0", 32), 401, "Invalid agent secret", "unauthorized"},
+		{"an unknown agent", "PUT", "/api/v1/agents/AIR-0000-0000-0000", `{}`, agent.Secret, 404, "Agent not found", "no-agent"},
+		{"nothing that changes", "PUT", path, `{}`, agent.Secret, 400, "No valid fields to update.", "bad-field"},
+		{"an endpoint without a type", "PUT", path, `{"service_endpoints": [{"serviceEndpoint": "https://a.example"}]}`, agent.Secret, 400, "Invalid service_endpoints: service_endpoints[0].type", "bad-field"},
+		{"a reserved handle", "PUT", path, `{"username": "root"}`, agent.Secret, 400, "Invalid username", "bad-field"},
+		{"an unknown agent's record", "GET", "/api/v1/agents/AIR-0000-0000-0000", "", "", 404, "Agent not found", "no-agent"},
+		{"an id in lower case", "GET", strings.ToLower(path), "", "", 404, "", "no-agent"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := h.in(t).ask(c.method, c.path, c.body, "Content-Type", jsonType, "X-Agent-Secret", c.secret)
+			p := r.problem(t)
+			if r.StatusCode != c.status || !strings.HasPrefix(p.Error, c.error) || p.Code != c.code || p.Help == "" {
+				t.Errorf("%s %+v", r.Status, p)
+			}
+			if c.status == 401 && r.Header.Get("WWW-Authenticate") == "" {
+				t.Error("401 without WWW-Authenticate")
+			}
+			if c.status == 404 && p.AirID == "" {
+				t.Error("404 without air_id")
+			}
+		})
+	}
+	r := h.ask("PUT", path, `{"service_endpoints": [{"type": ""}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
+	if p := r.problem(t); p.Where == nil || p.Where.Pointer != "/service_endpoints/0/type" {
+		t.Errorf("where is %+v", p.Where)
+	}
+
+	// An update is seen at once, and changes the tag.
+	update := h.ask("PUT", path, `{"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "https://relay.example/in"}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
+	if update.StatusCode != 200 {
+		t.Fatalf("%s %s", update.Status, update.body)
+	}
+	after := h.get(path+"/did-document", 200, "If-None-Match", document.Header.Get("ETag"))
+	if !strings.Contains(string(after.body), "https://relay.example/in") {
+		t.Errorf("DID document %s", after.body)
+	}
+
+	other := register(t, h)
+	for who, want := range map[registered]int{agent: 200, other: 409} {
+		r := h.ask("PUT", "/api/v1/agents/"+who.AirID, `{"username": "weather_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", who.Secret)
+		if r.StatusCode != want && want == 409 {
+			continue // the map's order may let the other one be first
+		}
+		if r.StatusCode == 409 && r.problem(t).Code != "conflict" {
+			t.Errorf("%s %s", r.Status, r.body)
+		}
+	}
+}
+
+// TestRegistrationBudget: one budget for one client, whatever it writes into
+// its headers. A body that cannot be read costs nothing.
+func TestRegistrationBudget(t *testing.T) {
+	now := seen
+	h := newHouse(t, options{api: func(o *api.Options) {
+		o.Registrations, o.RegistrationsGlobal, o.Now = 3, 100, func() time.Time { return now }
+	}})
+	try := func(i int) reply {
+		return h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,
+			"X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i), "X-Real-IP", fmt.Sprintf("203.0.113.%d", i), "Forwarded", fmt.Sprintf("for=203.0.113.%d", i))
+	}
+	for range 5 {
+		if r := h.ask("POST", "/api/v1/agents/register", `{"name"`, "Content-Type", jsonType); r.StatusCode != 400 {
+			t.Fatalf("%s", r.Status)
+		}
+	}
+	for i := range 3 {
+		if r := try(i); r.StatusCode != 201 {
+			t.Fatalf("registration %d: %s %s", i, r.Status, r.body)
+		}
+	}
+	r := try(9)
+	if r.StatusCode != 429 || r.Header.Get("Retry-After") != "1200" {
+		t.Errorf("%s, Retry-After %q, want 429 and 1200 (an hour by 3)", r.Status, r.Header.Get("Retry-After"))
+	}
+	var body struct {
+		Error string `json:"error"`
+		Retry int    `json:"retry_after_seconds"`
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil || body.Retry != 1200 || !strings.HasPrefix(body.Error, "Rate limit exceeded") {
+		t.Errorf("body %s", r.body)
+	}
+	now = now.Add(1200 * time.Second)
+	if r := try(1); r.StatusCode != 201 {
+		t.Errorf("after Retry-After: %s", r.Status)
+	}
+	if strings.Contains(h.log.all(), "203.0.113") {
+		t.Error("the log believes X-Forwarded-For")
+	}
+}
+
+// TestTrustedProxy: a peer that the operator names is believed.
+func TestTrustedProxy(t *testing.T) {
+	h := newHouse(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
+	h.get("/healthz", 200, "X-Forwarded-For", "198.51.100.77")
+	lines := h.log.lines(t, "request")
+	if len(lines) != 1 || lines[0]["client"] != "198.51.100.0/24" {
+		t.Errorf("log %v", lines)
+	}
+}

@@ -1,0 +1,326 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/document"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// hostile are values for any parameter in a path. None may reach another
+// prefix of the store, and each is refused or unknown.
+var hostile = map[string]string{
+	"traversal":                "..%2F..%2Fagent",
+	"dots":                     "%2e%2e",
+	"traversal, encoded twice": "..%252f..%252fagent%252f",
+	"another prefix":           "com.example%2Fai%2F..%2F..%2Fagent%2FAIR-0000-0000-0000",
+	"NUL":                      "a%00b",
+	"9,000 characters":         strings.Repeat("a", 9000),
+	"invalid UTF-8":            "%ff%fe%80",
+	"overlong UTF-8":           "%c0%af",
+	"line break":               "a%0d%0aSet-Cookie:%20x=1",
+	"escape":                   "%1b%5b31m",
+	"bidi override":            "a%e2%80%ae",
+	"a space":                  "%20",
+	"a whole address":          "https:%2F%2Fevil.example%2F",
+	"an IP address":            "127.0.0.1",
+	"an IPv6 address":          "%5B::1%5D",
+	"template":                 "%7B%7B7*7%7D%7D",
+	"tag":                      "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+}
+
+func TestHostilePathParameters(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	digest := document.Digest([]byte(aiText("Ristorante")))
+	templates := []string{
+		"/api/v1/services/{}", "/api/v1/services/{}/documents/ai", "/api/v1/services/ristorante.example/documents/{}",
+		"/api/v1/services/{}/documents/ai/versions", "/api/v1/services/ristorante.example/documents/{}/versions",
+		"/api/v1/services/ristorante.example/documents/ai/versions/{}", "/api/v1/services/{}/documents/ai/versions/" + digest,
+		"/api/v1/verbs/{}", "/api/v1/agents/{}", "/api/v1/agents/{}/did-document", "/api/v1/agents/{}/trust-score",
+	}
+	for what, value := range hostile {
+		for _, template := range templates {
+			path := strings.ReplaceAll(template, "{}", value)
+			for _, method := range []string{"GET", "PUT"} {
+				if method == "PUT" && template != "/api/v1/agents/{}" {
+					continue
+				}
+				r := h.ask(method, path, `{"description": "x"}`, "Content-Type", jsonType)
+				if r.StatusCode != 400 && r.StatusCode != 404 {
+					t.Errorf("%s: %s %.100s: %s, want 400 or 404", what, method, path, r.Status)
+				}
+				if r.Header.Get("Set-Cookie") != "" || !strings.Contains(r.Header.Get("Content-Type"), "json") || !json.Valid(r.body) {
+					t.Errorf("%s: %s %.100s: headers %v, body %s", what, method, path, r.Header, r.body)
+				}
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	unseen := document.Digest([]byte("never published"))
+	foreign := document.Digest([]byte(aiText("Service s1.shops.example"))) // of s1.shops.example
+	for _, c := range []struct {
+		name, path, code string
+		status           int
+		parameter        string
+	}{
+		{"nothing at the address", "/api/v1/nope", "not-found", 404, ""},
+		{"a slash too many", "/api/v1/services/", "not-found", 404, ""},
+		{"a route of the owner", "/admin/status", "not-found", 404, ""},
+		{"nothing to search for", "/api/v1/search", "bad-query", 400, "q"},
+		{"an empty search", "/api/v1/search?q=", "bad-query", 400, "q"},
+		{"a filter that does not exist", "/api/v1/search?q=colour:red", "bad-query", 400, "q"},
+		{"a quote left open", "/api/v1/search?q=%22book", "bad-query", 400, "q"},
+		{"a query of 300 characters", "/api/v1/search?q=" + strings.Repeat("a", 300), "bad-query", 400, "q"},
+		{"a misspelled parameter", "/api/v1/search?query=book", "unknown-parameter", 400, "query"},
+		{"a parameter in another case", "/api/v1/search?Q=book", "unknown-parameter", 400, "Q"},
+		{"a repeated parameter", "/api/v1/search?q=a&q=b", "repeated-parameter", 400, "q"},
+		{"a repeated limit", "/api/v1/services?limit=1&limit=2", "repeated-parameter", 400, "limit"},
+		{"a limit of 101", "/api/v1/services?limit=101", "bad-parameter", 400, "limit"},
+		{"a limit of 0", "/api/v1/services?limit=0", "bad-parameter", 400, "limit"},
+		{"a negative limit", "/api/v1/services?limit=-1", "bad-parameter", 400, "limit"},
+		{"a limit in words", "/api/v1/services?limit=ten", "bad-parameter", 400, "limit"},
+		{"an empty limit", "/api/v1/services?limit=", "bad-parameter", 400, "limit"},
+		{"a limit beyond any number", "/api/v1/services?limit=99999999999999999999", "bad-parameter", 400, "limit"},
+		{"a truth that is neither", "/api/v1/search?q=book&aliases=1", "bad-parameter", 400, "aliases"},
+		{"eleven verbs", "/api/v1/search?" + strings.Repeat("verb=BOOK&", 10) + "verb=BOOK", "bad-parameter", 400, "verb"},
+		{"a query that is not well formed", "/api/v1/search?q=%zz", "bad-parameter", 400, ""},
+		{"a semicolon between parameters", "/api/v1/search?q=a;limit=1", "bad-parameter", 400, ""},
+		{"invalid UTF-8 in a query", "/api/v1/search?q=%ff", "bad-parameter", 400, "q"},
+		{"a control character in a query", "/api/v1/search?q=a%00b", "bad-parameter", 400, "q"},
+		{"a name of 9,000 characters", "/api/v1/resolve?name=" + strings.Repeat("a", 9000), "bad-parameter", 400, "name"},
+		{"no name", "/api/v1/resolve", "bad-parameter", 400, "name"},
+		{"a name that can be none", "/api/v1/resolve?name=a+b", "bad-parameter", 400, "name"},
+		{"an agent that is not there", "/api/v1/resolve?name=AIR-0000-0000-0000", "no-agent", 404, ""},
+		{"a handle that is not there", "/api/v1/resolve?name=@nobody", "no-agent", 404, ""},
+		{"a DID of another registry", "/api/v1/resolve?name=did:wba:other.example:agents:AIR-0000-0000-0000", "no-agent", 404, ""},
+		{"a verb of nobody", "/api/v1/resolve?name=ristorante.SING", "no-name", 404, ""},
+		{"a host that is not known", "/api/v1/services/unknown.example", "no-service", 404, ""},
+		{"a host that is none", "/api/v1/services/localhost", "bad-host", 400, "host"},
+		{"a document that is not there", "/api/v1/services/s1.shops.example/documents/agis", "no-document", 404, ""},
+		{"a document of nobody", "/api/v1/services/unknown.example/documents/ai", "no-document", 404, ""},
+		{"a kind that does not exist", "/api/v1/services/ristorante.example/documents/html", "bad-parameter", 400, "kind"},
+		{"versions of nothing", "/api/v1/services/s1.shops.example/documents/agis/versions", "no-document", 404, ""},
+		{"a version that never was", "/api/v1/services/ristorante.example/documents/ai/versions/" + unseen, "no-document", 404, ""},
+		{"a version of another host", "/api/v1/services/ristorante.example/documents/ai/versions/" + foreign, "no-document", 404, ""},
+		{"a digest that is none", "/api/v1/services/ristorante.example/documents/ai/versions/sha256:00", "bad-parameter", 400, "digest"},
+		{"a verb that nobody bears", "/api/v1/verbs/SING", "no-verb", 404, ""},
+		{"a verb that is no word", "/api/v1/verbs/%3F", "bad-parameter", 400, "verb"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := h.in(t).get(c.path, c.status)
+			p := r.problem(t)
+			if p.Code != c.code || p.Status != c.status || p.Title == "" || p.Detail == "" || p.Help == "" {
+				t.Errorf("want %s with title, detail and help; got %+v", c.code, p)
+			}
+			if p.Error == "" || p.Message == "" || p.ErrorCode == "" {
+				t.Errorf("what other conventions read is missing: %+v", p)
+			}
+			if got := r.Header.Get("Content-Type"); got != "application/problem+json" {
+				t.Errorf("Content-Type is %q", got)
+			}
+			if r.Header.Get("ETag") != "" || r.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("a refusal can be kept: %v", r.Header)
+			}
+			if c.parameter != "" && (p.Where == nil || p.Where.Parameter != c.parameter) {
+				t.Errorf("where is %+v, want parameter %s", p.Where, c.parameter)
+			}
+		})
+	}
+}
+
+// TestQueryErrorsHaveAColumn asks whether a bad query is pointed at.
+func TestQueryErrorsHaveAColumn(t *testing.T) {
+	h := newHouse(t, options{})
+	p := h.get("/api/v1/search?q=caf%C3%A9+colour:red", 400).problem(t)
+	if p.Where == nil || p.Where.Column != 6 {
+		t.Errorf("where is %+v, want column 6", p.Where)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	h := newHouse(t, options{})
+	agent := register(t, h)
+	good := `{"name": "A", "public_key": "` + newKey(t) + `"}`
+	large := `{"name": "` + strings.Repeat("a", 64<<10) + `"}`
+	for _, c := range []struct {
+		name, body, mediaType, coding string
+		chunked                       bool
+		status                        int
+		code                          string
+	}{
+		{name: "one byte too large", body: strings.Repeat(" ", 64<<10) + " ", status: 413, code: "body-too-large"},
+		{name: "too large, chunked", body: large, chunked: true, status: 413, code: "body-too-large"},
+		{name: "too deep", body: strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), status: 400, code: "bad-body"},
+		{name: "a member twice", body: `{"name": "A", "name": "B"}`, status: 400, code: "bad-body"},
+		{name: "a member twice, once in escapes", body: `{"name": "A", "n\u0061me": "B"}`, status: 400, code: "bad-body"},
+		{name: "a member in another case", body: `{"NAME": "A", "public_key": "` + newKey(t) + `"}`, status: 400, code: "bad-field"},
+		{name: "invalid UTF-8", body: "{\"name\": \"\xff\"}", status: 400, code: "bad-body"},
+		{name: "a lone surrogate", body: `{"name": "\ud800"}`, status: 400, code: "bad-body"},
+		{name: "not JSON", body: `{`, status: 400, code: "bad-body"},
+		{name: "nothing", body: ``, status: 400, code: "bad-body"},
+		{name: "two values", body: `{} {}`, status: 400, code: "bad-body"},
+		{name: "a list", body: `[]`, status: 400, code: "bad-body"},
+		{name: "a form", body: "name=A", mediaType: "application/x-www-form-urlencoded", status: 415, code: "unsupported-media-type"},
+		{name: "no media type", body: good, mediaType: "-", status: 415, code: "unsupported-media-type"},
+		{name: "a page's simple request", body: good, mediaType: "text/plain", status: 415, code: "unsupported-media-type"},
+		{name: "another charset", body: good, mediaType: "application/json; charset=utf-16", status: 415, code: "unsupported-media-type"},
+		{name: "compressed", body: good, coding: "gzip", status: 415, code: "unsupported-media-type"},
+		{name: "no name", body: `{"public_key": "` + newKey(t) + `"}`, status: 400, code: "bad-field"},
+		{name: "a number for a name", body: `{"name": 5}`, status: 400, code: "bad-field"},
+	} {
+		for _, route := range []string{"POST /api/v1/agents/register", "PUT /api/v1/agents/" + agent.AirID} {
+			method, path, _ := strings.Cut(route, " ")
+			if method == "PUT" && c.code == "bad-field" {
+				continue // these members are not an update's
+			}
+			t.Run(method+" "+c.name, func(t *testing.T) {
+				var body io.Reader = strings.NewReader(c.body)
+				if c.chunked {
+					body = io.MultiReader(body) // of unknown length
+				}
+				headers := []string{"X-Agent-Secret", agent.Secret}
+				switch c.mediaType {
+				case "-":
+				case "":
+					headers = append(headers, "Content-Type", jsonType)
+				default:
+					headers = append(headers, "Content-Type", c.mediaType)
+				}
+				if c.coding != "" {
+					headers = append(headers, "Content-Encoding", c.coding)
+				}
+				r := h.in(t).askAt(h.base, method, path, body, headers...)
+				p := r.problem(t)
+				if r.StatusCode != c.status || p.Code != c.code || p.Help == "" {
+					t.Errorf("%s %+v, want %d %s", r.Status, p, c.status, c.code)
+				}
+				// The reference's clients look for plain JSON with "error".
+				if r.Header.Get("Content-Type") != jsonType || p.Error == "" {
+					t.Errorf("Content-Type %q, error %q", r.Header.Get("Content-Type"), p.Error)
+				}
+			})
+		}
+	}
+}
+
+// TestForeignPages: pages of other origins may read, never write.
+func TestForeignPages(t *testing.T) {
+	h := newHouse(t, options{})
+	agent := register(t, h)
+	for _, c := range []struct {
+		method, path, wanted, allowed string
+	}{
+		{"OPTIONS", "/api/v1/search", "GET", "*"},
+		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "GET", "*"},
+		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "PUT", ""},
+		{"OPTIONS", "/api/v1/agents/register", "POST", ""},
+		{"OPTIONS", "/api/v1/agents/register", "GET", "*"}, // as an AIR ID: a read of nothing
+		{"POST", "/api/v1/agents/register", "", ""},
+		{"PUT", "/api/v1/agents/" + agent.AirID, "", ""},
+		{"GET", "/api/v1/agents/" + agent.AirID, "", "*"},
+	} {
+		headers := []string{"Origin", "https://evil.example", "Cookie", "a=b"}
+		if c.wanted != "" {
+			headers = append(headers, "Access-Control-Request-Method", c.wanted)
+		}
+		r := h.ask(c.method, c.path, "{}", headers...)
+		if got := r.Header.Get("Access-Control-Allow-Origin"); got != c.allowed {
+			t.Errorf("%s %s (%s): Access-Control-Allow-Origin is %q, want %q", c.method, c.path, c.wanted, got, c.allowed)
+		}
+		if r.Header.Get("Access-Control-Allow-Credentials") != "" || strings.Contains(r.Header.Get("Access-Control-Allow-Methods"), "P") {
+			t.Errorf("%s %s: %v", c.method, c.path, r.Header)
+		}
+	}
+}
+
+// TestOurFailures: what is wrong on our side is a 5xx that says nothing of how
+// we are built, and a log line that says all.
+func TestOurFailures(t *testing.T) {
+	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+		e.GET("/api/v1/test-panic", func(c *gin.Context) {
+			c.Writer.WriteString("half an answer")
+			panic("runtime error in /tmp/x.go:12: " + strings.Repeat("0xdeadbeef ", 3))
+		})
+	}})
+	d := h.publish("flipped.example", document.AI, "application/json", aiText("Flipped"), seen)
+	flipped := []byte(aiText("Flipped"))
+	flipped[40] ^= 1
+	h.apply(store.Put(store.BlobKey(d.Digest), flipped))
+	h.apply(store.Put(store.DocumentKey("broken.example", "ai"), []byte(`{"kind": 5`)), store.Put(store.HostKey("broken.example"), []byte(`{}`)))
+	for _, c := range []struct {
+		name, path, code, message string
+	}{
+		{"a panic", "/api/v1/test-panic", "internal", "panic"},
+		{"one flipped bit in the bytes", "/api/v1/services/flipped.example/documents/ai", "damaged", "failed to answer"},
+		{"one flipped bit in a version", "/api/v1/services/flipped.example/documents/ai/versions/" + d.Digest, "damaged", "failed to answer"},
+		{"a record that cannot be read", "/api/v1/services/broken.example", "internal", "failed to answer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := h.in(t).get(c.path, 500)
+			p := r.problem(t)
+			if p.Code != c.code || !strings.HasPrefix(p.Instance, "urn:uuid:") || bytes.Contains(r.body, []byte("half an answer")) {
+				t.Errorf("got %s", r.body)
+			}
+			logged := 0
+			for _, line := range h.log.lines(t, c.message) {
+				if line["instance"] == p.Instance {
+					logged++
+				}
+			}
+			if logged != 1 {
+				t.Errorf("%d log lines have the instance %s", logged, p.Instance)
+			}
+		})
+	}
+	h.get("/healthz", 200)
+}
+
+func TestNoRoomForNewData(t *testing.T) {
+	h := newHouse(t, options{store: boltstore.Options{MinFree: 1 << 62}})
+	r := h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	if r.StatusCode != 503 || r.Header.Get("Retry-After") != "300" || r.problem(t).Code != "unavailable" {
+		t.Errorf("%s, Retry-After %q\n%s", r.Status, r.Header.Get("Retry-After"), r.body)
+	}
+	h.get("/api/v1/services", 200)
+}
+
+// TestClientLeaves: nobody is told anything, and the log says so.
+func TestClientLeaves(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+		e.GET("/api/v1/test-slow", func(c *gin.Context) {
+			close(begun)
+			<-c.Request.Context().Done()
+			if !errors.Is(c.Request.Context().Err(), context.Canceled) {
+				t.Error("the context ended for another reason")
+			}
+			close(release)
+		})
+	}})
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", h.base+"/api/v1/test-slow", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); plain.Do(r) }()
+	<-begun
+	leave()
+	<-release
+	<-done
+}

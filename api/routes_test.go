@@ -1,0 +1,308 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"gazetteer/document"
+)
+
+// goodPaths are one address for each route that a GET answers with 200.
+func goodPaths(t testing.TB, h *house) map[string]string {
+	t.Helper()
+	agent := register(t, h)
+	version := document.Digest([]byte(aiText("Ristorante")))
+	return map[string]string{
+		"/api/v1/search":                                             "/api/v1/search?q=book+a+table",
+		"/api/v1/services":                                           "/api/v1/services?limit=3",
+		"/api/v1/services/{host}":                                    "/api/v1/services/ristorante.example",
+		"/api/v1/services/{host}/documents/{kind}":                   "/api/v1/services/ristorante.example/documents/ai",
+		"/api/v1/services/{host}/documents/{kind}/versions":          "/api/v1/services/ristorante.example/documents/ai/versions",
+		"/api/v1/services/{host}/documents/{kind}/versions/{digest}": "/api/v1/services/ristorante.example/documents/ai/versions/" + version,
+		"/api/v1/verbs":                                              "/api/v1/verbs",
+		"/api/v1/verbs/{verb}":                                       "/api/v1/verbs/book",
+		"/api/v1/resolve":                                            "/api/v1/resolve?name=" + agent.AirID,
+		"/api/v1/agents/{air_id}":                                    "/api/v1/agents/" + agent.AirID,
+		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",
+		"/api/v1/agents/{air_id}/trust-score":                        "/api/v1/agents/" + agent.AirID + "/trust-score",
+		"/healthz":                                                   "/healthz",
+		"/readyz":                                                    "/readyz",
+		"/openapi.json":                                              "/openapi.json",
+	}
+}
+
+func TestEveryGET(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	spec := readSpec(t, h.get("/openapi.json", 200).body)
+	paths := goodPaths(t, h)
+	for route, item := range spec.paths() {
+		if _, ok := item["get"]; ok && paths[route] == "" {
+			t.Errorf("no good path of %s is tested", route)
+		}
+	}
+	for route, path := range paths {
+		t.Run(route, func(t *testing.T) {
+			h := h.in(t)
+			got := h.get(path, 200)
+			tag := got.Header.Get("ETag")
+			if !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) {
+				t.Errorf("ETag is %q", tag)
+			}
+			for name, want := range map[string]string{
+				"X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*", "Referrer-Policy": "no-referrer",
+				"Access-Control-Allow-Credentials": "", "Content-Length": fmt.Sprint(len(got.body)),
+			} {
+				if v := got.Header.Get(name); v != want {
+					t.Errorf("%s is %q, want %q", name, v, want)
+				}
+			}
+			if !strings.Contains(got.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Errorf("Content-Security-Policy is %q", got.Header.Get("Content-Security-Policy"))
+			}
+			if strings.Contains(got.Header.Get("Content-Type"), "json") && !strings.Contains(route, "documents/{kind}") || strings.HasSuffix(route, "versions") {
+				spec.check(t, route, got.body)
+			}
+
+			for _, known := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
+				if r := h.get(path, 304, "If-None-Match", known); len(r.body) > 0 || r.Header.Get("ETag") != tag {
+					t.Errorf("If-None-Match: %s: %d bytes, ETag %s", known, len(r.body), r.Header.Get("ETag"))
+				}
+			}
+			h.get(path, 200, "If-None-Match", `"0"`)
+
+			head := h.ask("HEAD", path, "")
+			if head.StatusCode != 200 || len(head.body) > 0 {
+				t.Errorf("HEAD: %s, %d bytes", head.Status, len(head.body))
+			}
+			sameHeaders(t, head.Header, got.Header)
+
+			zipped := h.get(path, 200, "Accept-Encoding", "br, gzip;q=0.5")
+			if zipped.Header.Get("Content-Encoding") == "gzip" {
+				if unzip(t, zipped.body) != string(got.body) || zipped.Header.Get("ETag") == tag || zipped.Header.Get("Vary") != "Accept-Encoding" {
+					t.Errorf("gzip: ETag %s, Vary %q, or another body", zipped.Header.Get("ETag"), zipped.Header.Get("Vary"))
+				}
+				h.get(path, 304, "Accept-Encoding", "gzip", "If-None-Match", zipped.Header.Get("ETag"))
+				if r := h.get(path, 200, "Accept-Encoding", "gzip;q=0"); r.Header.Get("Content-Encoding") != "" {
+					t.Error("gzip;q=0 was answered with gzip")
+				}
+			} else if len(got.body) >= 1024 && !strings.Contains(got.Header.Get("Cache-Control"), "no-transform") {
+				t.Errorf("%d bytes were not compressed", len(got.body))
+			}
+
+			for _, method := range []string{"DELETE", "PATCH", "TRACE", "BREW"} {
+				r := h.ask(method, path, "")
+				if r.StatusCode != 405 || !strings.Contains(r.Header.Get("Allow"), "GET, HEAD, OPTIONS") {
+					t.Errorf("%s: %s, Allow %q", method, r.Status, r.Header.Get("Allow"))
+				}
+			}
+			options := h.ask("OPTIONS", path, "")
+			if options.StatusCode != 204 || !strings.Contains(options.Header.Get("Allow"), "GET, HEAD, OPTIONS") {
+				t.Errorf("OPTIONS: %s, Allow %q", options.Status, options.Header.Get("Allow"))
+			}
+			separator := "?"
+			if strings.Contains(path, "?") {
+				separator = "&"
+			}
+			if p := h.get(path+separator+"nope=1", 400).problem(t); p.Code != "unknown-parameter" || p.Where == nil || p.Where.Parameter != "nope" || !strings.HasPrefix(p.Help, "known are: ") {
+				t.Errorf("unknown parameter: %+v", p)
+			}
+		})
+	}
+}
+
+func sameHeaders(t *testing.T, got, want http.Header) {
+	t.Helper()
+	for name := range want {
+		if name != "Date" && !slices.Equal(got[name], want[name]) {
+			t.Errorf("HEAD: %s is %q, with GET %q", name, got[name], want[name])
+		}
+	}
+}
+
+func unzip(t *testing.T, body []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestEveryRouteIsDescribed walks gin's routes, and the description back.
+func TestEveryRouteIsDescribed(t *testing.T) {
+	h := newHouse(t, options{})
+	public := readSpec(t, h.get("/openapi.json", 200).body)
+	admin := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	parameter := regexp.MustCompile(`:(\w+)`)
+	for name, side := range map[string]struct {
+		spec   spec
+		routes []string
+	}{
+		"public": {public, routesOf(h, false)},
+		"admin":  {admin, routesOf(h, true)},
+	} {
+		var described []string
+		for path, item := range side.spec.paths() {
+			for method := range item {
+				described = append(described, strings.ToUpper(method)+" "+path)
+			}
+		}
+		var served []string
+		for _, route := range side.routes {
+			if !strings.HasPrefix(route, "HEAD ") { // of each GET, said in the description
+				served = append(served, parameter.ReplaceAllString(route, "{$1}"))
+			}
+		}
+		sort.Strings(described)
+		sort.Strings(served)
+		if len(served) < 3 || !slices.Equal(described, served) {
+			t.Errorf("%s: served are\n%s\ndescribed are\n%s", name, strings.Join(served, "\n"), strings.Join(described, "\n"))
+		}
+	}
+	if public["openapi"] != "3.1.0" {
+		t.Errorf("openapi is %v", public["openapi"])
+	}
+	if bytes.Contains(h.get("/openapi.json", 200).body, []byte("Huma")) {
+		t.Error("the description shows types that no route answers with")
+	}
+}
+
+// TestProblemsAreExplained asks whether the type of a problem leads to it.
+func TestProblemsAreExplained(t *testing.T) {
+	h := newHouse(t, options{})
+	spec := readSpec(t, h.get("/openapi.json", 200).body)
+	p := h.get("/api/v1/services/unknown.example", 404).problem(t)
+	if p.Type != "/openapi.json#/x-problems/no-service" {
+		t.Errorf("type is %s", p.Type)
+	}
+	entry, _ := spec["x-problems"].(map[string]any)[p.Code].(map[string]any)
+	if entry["title"] != p.Title || entry["status"] != float64(p.Status) {
+		t.Errorf("x-problems has %v, the answer %+v", entry, p)
+	}
+}
+
+// spec is an OpenAPI document, read as plain JSON: what a stranger sees.
+type spec map[string]any
+
+func readSpec(t testing.TB, text []byte) spec {
+	t.Helper()
+	var s spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s spec) paths() map[string]map[string]any {
+	paths := map[string]map[string]any{}
+	for path, item := range s["paths"].(map[string]any) {
+		paths[path] = item.(map[string]any)
+	}
+	return paths
+}
+
+// check judges an answer with status 200 by the schema of its route.
+func (s spec) check(t testing.TB, route string, body []byte) {
+	t.Helper()
+	operation := s.paths()[route]["get"].(map[string]any)
+	content := operation["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)
+	var schema map[string]any
+	for _, media := range content {
+		schema = media.(map[string]any)["schema"].(map[string]any)
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		t.Fatalf("%s answers no JSON: %v", route, err)
+	}
+	for _, wrong := range s.judge(schema, value, "") {
+		t.Errorf("%s: %s", route, wrong)
+	}
+}
+
+// judge is the part of JSON Schema that our descriptions use.
+func (s spec) judge(schema map[string]any, value any, at string) []string {
+	if ref, ok := schema["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/components/schemas/")
+		named, ok := s["components"].(map[string]any)["schemas"].(map[string]any)[name].(map[string]any)
+		if !ok {
+			return []string{at + ": no schema " + name}
+		}
+		return s.judge(named, value, at)
+	}
+	var wrong []string
+	if types := typesOf(schema); len(types) > 0 && !slices.ContainsFunc(types, func(name string) bool { return isType(name, value) }) {
+		return []string{fmt.Sprintf("%s: %v is no %v", at, value, types)}
+	}
+	if enum, ok := schema["enum"].([]any); ok && !slices.Contains(enum, value) {
+		wrong = append(wrong, fmt.Sprintf("%s: %v is none of %v", at, value, enum))
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		properties, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			if _, ok := v[name.(string)]; !ok {
+				wrong = append(wrong, fmt.Sprintf("%s: %s is missing", at, name))
+			}
+		}
+		for name, member := range v {
+			switch described, ok := properties[name].(map[string]any); {
+			case ok:
+				wrong = append(wrong, s.judge(described, member, at+"/"+name)...)
+			case schema["additionalProperties"] == false:
+				wrong = append(wrong, fmt.Sprintf("%s: %s is not described", at, name))
+			}
+		}
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i, item := range v {
+			wrong = append(wrong, s.judge(items, item, fmt.Sprintf("%s/%d", at, i))...)
+		}
+	}
+	return wrong
+}
+
+func typesOf(schema map[string]any) []string {
+	switch types := schema["type"].(type) {
+	case string:
+		return []string{types}
+	case []any:
+		var names []string
+		for _, name := range types {
+			names = append(names, name.(string))
+		}
+		return names
+	}
+	return nil
+}
+
+func isType(name string, value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return name == "null"
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case float64:
+		return name == "number" || name == "integer" && v == float64(int64(v))
+	case []any:
+		return name == "array"
+	default:
+		return name == "object"
+	}
+}

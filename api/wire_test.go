@@ -1,0 +1,135 @@
+package api_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api"
+)
+
+// raw sends bytes over a socket and returns the statuses of what comes back
+// until the server closes or says nothing more, and whether it closed.
+func raw(t *testing.T, h *house, text string) (statuses []int, closed bool) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	in := bufio.NewReader(conn)
+	for {
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return statuses, !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		body, _ := io.ReadAll(response.Body)
+		noLeak(t, "raw", body)
+		statuses = append(statuses, response.StatusCode)
+		if response.Close {
+			_, err := in.Peek(1)
+			return statuses, err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+	}
+}
+
+// TestBytesThatAreTwoRequests: no request is answered that another reader of
+// the same bytes would not have seen, and the connection ends.
+func TestBytesThatAreTwoRequests(t *testing.T) {
+	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+		e.GET("/api/v1/test-smuggled", func(*gin.Context) { t.Error("the smuggled request was answered") })
+	}})
+	smuggled := "GET /api/v1/test-smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+	post := "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	for name, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"both lengths":                {post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, 400},
+		"two lengths":                 {post + "Content-Length: 0\r\nContent-Length: 52\r\n\r\n" + smuggled, 400},
+		"a length with a sign":        {post + "Content-Length: +0\r\n\r\n" + smuggled, 400},
+		"a coding that is none":       {post + "Transfer-Encoding: xchunked\r\n\r\n" + smuggled, 501},
+		"two codings":                 {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + smuggled, 501},
+		"two hosts":                   {"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + smuggled, 400},
+		"no host":                     {"GET /healthz HTTP/1.1\r\n\r\n" + smuggled, 400},
+		"a space before the colon":    {"GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n" + smuggled, 400},
+		"a whole address":             {"GET http://other.example/healthz HTTP/1.1\r\nHost: other.example\r\n\r\n" + smuggled, 400},
+		"a NUL in the path":           {"GET /heal\x00thz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
+		"a NUL in a header":           {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\x00c\r\n\r\n" + smuggled, 400},
+		"a method that is none":       {"G{T /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
+		"a version to come":           {"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n" + smuggled, 505},
+		"headers without end":         {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 64<<10) + "\r\n\r\n" + smuggled, 431},
+		"a body too large, never sent": {post + "Content-Length: 70000\r\n\r\n" + smuggled, 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			statuses, closed := raw(t, h.in(t), c.text)
+			if len(statuses) != 1 || statuses[0] != c.want || !closed {
+				t.Errorf("statuses %v, closed %v; want one %d and an end", statuses, closed, c.want)
+			}
+		})
+	}
+}
+
+// TestKeepAlive: honest requests share a connection.
+func TestKeepAlive(t *testing.T) {
+	h := newHouse(t, options{})
+	one := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+	statuses, _ := raw(t, h, one+one+strings.Replace(one, "Host: x", "Host: x\r\nConnection: close", 1))
+	if len(statuses) != 3 {
+		t.Errorf("statuses %v", statuses)
+	}
+}
+
+// TestAccessLog: one line a request, with nothing in it that is the client's.
+func TestAccessLog(t *testing.T) {
+	h := newHouse(t, options{})
+	h.get("/api/v1/search?q=private+illness", 200)
+	h.get("/api/v1/services/secret-name.example", 404)
+	h.get("/secret-place", 404)
+	h.ask("BREW", "/healthz", "")
+	h.ask("HEAD", "/healthz", "")
+	lines := h.log.lines(t, "request")
+	want := []struct {
+		method, route string
+		status        float64
+	}{
+		{"GET", "/api/v1/search", 200}, {"GET", "/api/v1/services/:host", 404}, {"GET", "none", 404}, {"other", "none", 405}, {"HEAD", "/healthz", 200},
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d: %v", len(lines), len(want), lines)
+	}
+	for i, w := range want {
+		l := lines[i]
+		if l["method"] != w.method || l["route"] != w.route || l["status"] != w.status || l["client"] != "127.0.0.0/24" {
+			t.Errorf("line %d is %v, want %+v", i, l, w)
+		}
+		if _, ok := l["took"]; !ok {
+			t.Errorf("line %d has no took", i)
+		}
+	}
+	for _, private := range []string{"illness", "secret-name", "secret-place", "127.0.0.1", "BREW"} {
+		if strings.Contains(h.log.all(), private) {
+			t.Errorf("the log says %q", private)
+		}
+	}
+}
+
+// TestServerLimits: a server without one of these can be held up by one client.
+func TestServerLimits(t *testing.T) {
+	s := api.Server(http.NotFoundHandler(), nil)
+	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
+		t.Errorf("a limit is missing: %+v", s)
+	}
+}
