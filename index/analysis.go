@@ -167,7 +167,7 @@ func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c >= utf8.RuneSelf || c == '_' || c == '.' || c == '/':
+		case c >= utf8.RuneSelf, c != ' ' && separates(rune(c)):
 			return false
 		case c >= 'A' && c <= 'Z':
 			if letter {

@@ -41,7 +41,7 @@ func (e *writeError) Unwrap() error { return e.err }
 // goes on from what is on disk, after a pause. It returns the first error that
 // following again would not mend: one of the store.
 func (x *Index) Run(ctx context.Context) error {
-	pause := retryFirst
+	pause := x.retry
 	for {
 		before := x.Cursor()
 		err := x.follow(ctx)
@@ -49,7 +49,7 @@ func (x *Index) Run(ctx context.Context) error {
 			return nil
 		}
 		if x.Cursor() != before {
-			pause = retryFirst
+			pause = x.retry
 		}
 		var damage *damageError
 		var write *writeError
@@ -132,10 +132,10 @@ func (x *Index) current() *live {
 func (x *Index) rebuild(why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.log.Warn("rebuilding the index", "dir", x.dir, "why", why)
 	x.live.bleve.Close() // it is thrown away
 	x.live = nil
 	x.moveTo(store.Cursor{})
+	x.log.Warn("rebuilding the index", "dir", x.dir, "why", why)
 	l, err := x.create(x.dir)
 	if err != nil {
 		return &writeError{err}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -45,6 +46,7 @@ type Index struct {
 	analyzer analysis.Analyzer
 	version  string
 	texts    *texts
+	retry    time.Duration // the first pause after a failed batch
 
 	mu   sync.RWMutex // held for reading by a search, for writing to replace live
 	live *live        // nil when closed, or while it cannot be opened
@@ -84,6 +86,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		analyzer: analyzer,
 		version:  version,
 		texts:    newTexts(o.Store),
+		retry:    retryFirst,
 		moved:    make(chan struct{}),
 		damages:  make(chan error, 1),
 	}

@@ -24,14 +24,15 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	seq := x.Cursor().Seq // before the snapshot, which is then at least as new
-	result := Result{Hits: []Hit{}, Seq: seq}
+	result := Result{Hits: []Hit{}}
 	words := queryWords(x.analyzer, q.Words)
 	if len(words) == 0 && !q.filtered() {
+		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
 		return result, nil
 	}
-	err = x.read(func(l *live, snapshot *scorch.IndexSnapshot, v *view) error {
+	err = x.read(func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+		result.Seq = seq
 		return x.search(ctx, l, snapshot, v, q, words, &result)
 	})
 	if err != nil {
@@ -40,9 +41,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	return result, nil
 }
 
-// read runs f on the present state of the index. Damage that f meets is told to
-// Run, which rebuilds.
-func (x *Index) read(f func(*live, *scorch.IndexSnapshot, *view) error) error {
+// read runs f on the present state of the index, which has all writes up to the
+// sequence it is given. Damage that f meets is told to Run, which rebuilds.
+func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.live == nil {
@@ -54,12 +55,13 @@ func (x *Index) read(f func(*live, *scorch.IndexSnapshot, *view) error) error {
 		return ErrUnavailable
 	}
 	err := guard(func() error {
+		seq := x.Cursor().Seq // before the snapshot, which is then at least as new
 		snapshot, v, err := x.live.open()
 		if err != nil {
 			return err
 		}
 		defer snapshot.Close() // only releases
-		return f(x.live, snapshot, v)
+		return f(x.live, seq, snapshot, v)
 	})
 	var damage *damageError
 	if !errors.As(err, &damage) {

@@ -18,7 +18,7 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 		return nil, err
 	}
 	var verbs []VerbCount
-	err := x.read(func(l *live, snapshot *scorch.IndexSnapshot, v *view) (err error) {
+	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
 		verbs, err = l.verbs(snapshot, v)
 		return err
 	})

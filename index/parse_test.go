@@ -1,0 +1,134 @@
+package index
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestParseQuery(t *testing.T) {
+	for text, want := range map[string]Query{
+		"book a table":                      {Words: "book a table"},
+		"  book\ta \n table ":               {Words: "book a table"},
+		"verb:book":                         {Verbs: []string{"BOOK"}},
+		"VERB:book Verb:BOOK verb:cancel":   {Verbs: []string{"BOOK", "CANCEL"}},
+		"table verb:BOOK for two ns:Dining": {Words: "table for two", Verbs: []string{"BOOK"}, Namespaces: []string{"dining"}},
+		`class:"Exchange Rates"`:            {Classes: []string{"exchange rates"}},
+		"host:WWW.Example.com.":             {Hosts: []string{"www.example.com"}},
+		"host:bücher.example":               {Hosts: []string{"xn--bcher-kva.example"}},
+		`"book: a table" now`:               {Words: "book: a table now"},
+		"meet at 10:30":                     {Words: "meet at 10:30"},
+		"open https://example.com/x":        {Words: "open https://example.com/x"},
+		"e-mail - -5":                       {Words: "e-mail - -5"},
+		`"-word"`:                           {Words: "-word"},
+		":colon":                            {Words: ":colon"},
+		"trailing:1":                        {}, // an error, below
+		"예약해 줘 verb:BOOK":                   {Words: "예약해 줘", Verbs: []string{"BOOK"}},
+		"[a-z]+ * ? ~ ^2 /x/":               {Words: "[a-z]+ * ? ~ ^2 /x/"},
+	} {
+		if reflect.DeepEqual(want, Query{}) {
+			continue
+		}
+		got, err := ParseQuery(text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q\ngot  %+v, %v\nwant %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestQueryErrorPointsAtTheCharacter(t *testing.T) {
+	for text, want := range map[string]struct {
+		at      int
+		message string
+	}{
+		"":                                     {0, "empty"},
+		" \t ":                                 {0, "empty"},
+		"book foo:bar":                         {5, "unknown key foo:"},
+		"예약 색:값":                               {3, "unknown key 색:"},
+		"verb:":                                {5, "missing after verb:"},
+		"book verb: table":                     {10, "missing after verb:"},
+		`book "a table`:                        {5, "not closed"},
+		`verb:"`:                               {5, "not closed"},
+		`x ""`:                                 {2, "nothing between"},
+		`x class:" "`:                          {8, "nothing between"},
+		`ab"c"`:                                {2, "in the middle"},
+		`verb:ab"c"`:                           {7, "in the middle"},
+		"book -cancel":                         {5, "minus sign"},
+		"a\x00b":                               {1, "control character U+0000"},
+		"예\u202eb":                             {1, "control character U+202E"},
+		"ab\xffc":                              {2, "not UTF-8"},
+		strings.Repeat("é", 257):               {256, "more than 256 characters"},
+		strings.Repeat("é", 10000):             {256, "more than 256 characters"},
+		strings.Repeat("a ", 24) + "b":         {48, "more than 24 words"},
+		strings.Repeat("a ", 23) + `"b c"`:     {46, "more than 24 words"},
+		strings.Repeat("verb:A ", 24) + "ns:b": {168, "more than 24 words"},
+	} {
+		_, err := ParseQuery(text)
+		var bad *QueryError
+		if !errors.As(err, &bad) {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if bad.Offset != want.at || !strings.Contains(bad.Message, want.message) || bad.Help == "" || bad.Query != text {
+			t.Errorf("%q\ngot  %d %q (help %q)\nwant %d %q", text, bad.Offset, bad.Message, bad.Help, want.at, want.message)
+		}
+	}
+}
+
+// Whatever the text, it is read or refused with a place in it, what is read
+// keeps to the limits, and searching for it does not fail.
+func FuzzParseQuery(f *testing.F) {
+	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a`, "host:bücher.example -x", "예약 class:\"값", "a:b", "\xff\x00", "İ ﷺ ½ ｶﾞ e\u0301", "'s 's ’s"} {
+		f.Add(s)
+	}
+	a, err := newAnalyzer()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := ParseQuery(text)
+		if err != nil {
+			var bad *QueryError
+			if !errors.As(err, &bad) || bad.Offset < 0 || bad.Offset > utf8.RuneCountInString(text) {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			return
+		}
+		if _, err := q.canonical(); err != nil {
+			t.Fatalf("%q is read as %+v, which Search refuses: %v", text, q, err)
+		}
+		terms := 0
+		for _, w := range queryWords(a, q.Words) {
+			terms += len(w.terms)
+		}
+		if terms > maxTerms {
+			t.Fatalf("%q has %d terms", text, terms)
+		}
+	})
+}
+
+// Text of strangers reaches the analyzer in bleve's own goroutines, where a
+// panic would end the program.
+func FuzzAnalysis(f *testing.F) {
+	for _, s := range []string{"getUserIDs for HTTPServer", "예약API를", "東京のホテル ｶﾞ", "\xff\xfe a\x00b", "’s", "a_b-c.d/e{f}"} {
+		f.Add(s)
+	}
+	a, err := newAnalyzer()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, prepared := range []string{splitText(text), splitName(text)} {
+			if n := utf8.RuneCountInString(prepared); n > 4*maxText {
+				t.Fatalf("%d characters of %d", n, utf8.RuneCountInString(text))
+			}
+			for _, term := range termsOf(a, prepared) {
+				if term.stem == "" {
+					t.Fatalf("an empty term in %q", prepared)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,508 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"go.etcd.io/bbolt"
+
+	"gazetteer/document"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// answers gives the answers to many queries as one text, to compare two lives
+// of an index byte for byte.
+func answers(t testing.TB, x *Index) string {
+	t.Helper()
+	queries := []Query{
+		{Verbs: []string{"RETRIEVE", "LIST"}, Limit: 100},
+		{Classes: []string{"orders", "faxes"}, Limit: 100},
+		{Namespaces: []string{"rev-ai"}},
+		{Words: "list orders", Limit: 100, Offset: 3},
+		{Words: "events", Hosts: []string{"ticketmaster.com-discovery.test"}, Limit: 100},
+		{Verbs: []string{"RETRIEVAL"}},
+		{Words: "weather in 서울", Aliases: true},
+	}
+	for _, g := range golden {
+		queries = append(queries, Query{Words: g.query})
+	}
+	var out bytes.Buffer
+	for _, q := range queries {
+		text, err := json.Marshal(search(t, x, q))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	verbs, err := x.Verbs(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(verbs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(text)
+	return out.String()
+}
+
+// compareAnswers fails at the first line that differs.
+func compareAnswers(t *testing.T, got, want string) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			t.Fatalf("answer %d differs\ngot  %s\nwant %s", i, g[i], w[i])
+		}
+	}
+	t.Fatal("answers differ in length")
+}
+
+// checkAgainstStore compares the index with the store, document by document.
+func checkAgainstStore(t *testing.T, x *Index, s store.Store) {
+	t.Helper()
+	want := map[string]bool{}
+	for r, err := range s.List(context.Background(), store.DocumentPrefix, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d document.Document
+		if err := json.Unmarshal(r.Value, &d); err != nil {
+			t.Fatal(err)
+		}
+		entries := entriesOf(&d)
+		for i := range entries {
+			want[entryID(source{d.Host, d.Kind}, printOf(entries), i)] = true
+		}
+	}
+	snapshot, v, err := x.live.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	found := 0
+	for i := range v.segments {
+		seg := &v.segments[i]
+		for _, r := range seg.runs {
+			for _, n := range seg.order[r.from:r.to] {
+				if seg.deleted.has(n) {
+					continue
+				}
+				found++
+				if id := entryID(r.source, r.print, int(seg.ordinal[n])); !want[id] {
+					t.Errorf("the index has %q, the store does not", id)
+				}
+			}
+		}
+	}
+	if found != len(want) {
+		t.Errorf("the index has %d entries, the store %d", found, len(want))
+	}
+}
+
+// An index with a past (updates, deletions, many segments) answers as one that
+// was built afresh.
+func TestDeletedDirectoryGivesTheSameAnswersByteForByte(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "index")
+	docs := realServices(t)
+	random := rand.New(rand.NewPCG(1, 2))
+
+	x := openIndex(t, s, dir, io.Discard)
+	stop := running(t, x)
+	for round := range 6 {
+		for _, d := range docs {
+			switch random.IntN(3) {
+			case 0:
+				changed := *d
+				changed.Operations = slices.Clone(d.Operations[random.IntN(len(d.Operations)):])
+				changed.Operations[0].Intent += " weather orders events"
+				put(t, s, &changed)
+			case 1:
+				apply(t, s, store.Delete(store.DocumentKey(d.Host, string(d.Kind))))
+			case 2:
+				put(t, s, d)
+			}
+			if random.IntN(12) == 0 {
+				catchUp(t, x, s)
+			}
+		}
+		catchUp(t, x, s)
+		if round%2 == 1 { // another life on the same files
+			stop()
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openIndex(t, s, dir, io.Discard)
+			stop = running(t, x)
+		}
+	}
+	put(t, s, docs[:30]...)
+	put(t, s, as(document.AGISSummary, agis(docs[0].Host, "RETRIEVE /quotes")))
+	catchUp(t, x, s)
+	checkAgainstStore(t, x, s)
+	before := answers(t, x)
+	stop()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	x = openIndex(t, s, dir, io.Discard)
+	follow(t, x, s)
+	checkAgainstStore(t, x, s)
+	compareAnswers(t, answers(t, x), before)
+}
+
+// built makes a store and a closed index of the real services, in several
+// segments, and returns the directories and the answers.
+func built(t *testing.T) (s *boltstore.Store, dir, want string) {
+	t.Helper()
+	s = openStore(t, t.TempDir())
+	dir = filepath.Join(t.TempDir(), "index")
+	x := openIndex(t, s, dir, io.Discard)
+	stop := running(t, x)
+	docs := realServices(t)
+	for len(docs) > 0 {
+		n := min(20, len(docs))
+		put(t, s, docs[:n]...)
+		catchUp(t, x, s)
+		docs = docs[n:]
+	}
+	want = answers(t, x)
+	stop()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s, dir, want
+}
+
+// segmentsOf returns the segment files of an index.
+func segmentsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, storeDir, "*.zap"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no segments in %s: %v", dir, err)
+	}
+	return files
+}
+
+// eachSegment damages all segments: some may be left over from before a merge,
+// and then nobody minds.
+func eachSegment(damage func(t *testing.T, path string)) func(t *testing.T, dir string) {
+	return func(t *testing.T, dir string) {
+		for _, path := range segmentsOf(t, dir) {
+			damage(t, path)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite changes a file.
+func rewrite(t *testing.T, path string, f func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, f(b), 0o600))
+}
+
+func half(b []byte) []byte  { return b[:len(b)/2] }
+func empty(b []byte) []byte { return nil }
+func garbage(b []byte) []byte {
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	return b
+}
+func flipMiddle(b []byte) []byte {
+	b[len(b)/2] ^= 0x10
+	return b
+}
+
+// rewriteState opens the index with bleve and changes what it knows of itself.
+func rewriteState(t *testing.T, dir string, f func(*state) []byte) {
+	t.Helper()
+	b, err := bleve.Open(dir)
+	must(t, err)
+	value, err := b.GetInternal([]byte(stateKey))
+	must(t, err)
+	s, err := decodeState(value)
+	must(t, err)
+	must(t, b.SetInternal([]byte(stateKey), f(&s)))
+	must(t, b.Close())
+}
+
+func TestDamagedDirectoryIsRebuilt(t *testing.T) {
+	s, whole, want := built(t)
+	root := func(dir string) string { return filepath.Join(dir, storeDir, rootFile) }
+	meta := func(dir string) string { return filepath.Join(dir, metaFile) }
+	const silent = "" // an index that is not there is no damage
+	for name, c := range map[string]struct {
+		damage func(t *testing.T, dir string)
+		logged string
+	}{
+		"directory missing": {func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, silent},
+		"directory empty":   {func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)); must(t, os.Mkdir(dir, 0o700)) }, silent},
+		"a file in its place": {func(t *testing.T, dir string) {
+			must(t, os.RemoveAll(dir))
+			must(t, os.WriteFile(dir, []byte("x"), 0o600))
+		}, "not a directory"},
+		"meta file missing": {func(t *testing.T, dir string) { must(t, os.Remove(meta(dir))) }, "index_meta.json is missing"},
+		"meta file empty":   {func(t *testing.T, dir string) { rewrite(t, meta(dir), empty) }, "index_meta.json is empty"},
+		"meta file garbage": {func(t *testing.T, dir string) { rewrite(t, meta(dir), garbage) }, "does not open"},
+		"root file missing": {func(t *testing.T, dir string) { must(t, os.Remove(root(dir))) }, "root.bolt is missing"},
+		"root file empty":   {func(t *testing.T, dir string) { rewrite(t, root(dir), empty) }, "root.bolt is empty"},
+		"root file halved":  {func(t *testing.T, dir string) { rewrite(t, root(dir), half) }, "root.bolt"},
+		"root file two pages": {func(t *testing.T, dir string) {
+			rewrite(t, root(dir), func(b []byte) []byte { return b[:2*os.Getpagesize()] })
+		}, "root.bolt"},
+		"root file garbage": {func(t *testing.T, dir string) { rewrite(t, root(dir), garbage) }, "root.bolt"},
+		"root file without its pages": {func(t *testing.T, dir string) {
+			rewrite(t, root(dir), func(b []byte) []byte {
+				clear := b[2*os.Getpagesize():]
+				copy(clear, make([]byte, len(clear)))
+				return b
+			})
+		}, ""},
+		"segment missing":              {eachSegment(func(t *testing.T, path string) { must(t, os.Remove(path)) }), "no such file"},
+		"segment empty":                {eachSegment(func(t *testing.T, path string) { rewrite(t, path, empty) }), "has 0 bytes"},
+		"segment halved":               {eachSegment(func(t *testing.T, path string) { rewrite(t, path, half) }), "checksum"},
+		"segment garbage":              {eachSegment(func(t *testing.T, path string) { rewrite(t, path, garbage) }), "checksum"},
+		"segment with one bit flipped": {eachSegment(func(t *testing.T, path string) { rewrite(t, path, flipMiddle) }), "checksum"},
+		"built by another version": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { s.Version = "0123456789abcdef"; return s.encode() })
+		}, "form 0123456789abcdef"},
+		"state garbled": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { return flipMiddle(s.encode()) })
+		}, "checksum"},
+		"entries lost": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { s.Entries++; return s.encode() })
+		}, "entries and should have"},
+		"of another log": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Store = "other"; return s.encode() })
+		}, "another log"},
+		"of another incarnation": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Incarnation++; return s.encode() })
+		}, "another log"},
+		"ahead of the log": {func(t *testing.T, dir string) {
+			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Seq += 1000; return s.encode() })
+		}, "another log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "index")
+			must(t, os.CopyFS(dir, os.DirFS(whole)))
+			c.damage(t, dir)
+			log := newLogged()
+			x := openIndex(t, s, dir, log)
+			if c.logged != silent && (!strings.Contains(log.String(), "rebuilding") || !strings.Contains(log.String(), c.logged)) {
+				t.Errorf("logged %q, want %q", log, c.logged)
+			}
+			if x.Cursor() != (store.Cursor{}) {
+				t.Errorf("claims to stand at %+v", x.Cursor())
+			}
+			follow(t, x, s)
+			compareAnswers(t, answers(t, x), want)
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		log := newLogged()
+		x := openIndex(t, s, whole, log)
+		if log.String() != "" || x.Cursor() != s.Head() {
+			t.Errorf("an index that is sound: %+v, logged %q", x.Cursor(), log)
+		}
+		compareAnswers(t, answers(t, x), want)
+	})
+}
+
+func TestForeignFilesAreLeftAlone(t *testing.T) {
+	s, dir := openStore(t, t.TempDir()), t.TempDir()
+	letter := filepath.Join(dir, "letter.txt")
+	must(t, os.WriteFile(letter, []byte("dear"), 0o600))
+	openIndex(t, s, dir, io.Discard)
+	if b, err := os.ReadFile(letter); err != nil || string(b) != "dear" {
+		t.Errorf("the file is %q, %v", b, err)
+	}
+}
+
+func TestDirectoryHeldByAnotherProcess(t *testing.T) {
+	s, dir, want := built(t)
+	// A lock on a file belongs to the opening, not to the process, so this test
+	// can stand for another process.
+	db, err := bbolt.Open(filepath.Join(dir, storeDir, rootFile), 0o600, nil)
+	must(t, err)
+	begin := time.Now()
+	log := newLogged()
+	x := openIndex(t, s, dir, log)
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if !strings.Contains(log.String(), "held by another process") {
+		t.Errorf("logged %q", log)
+	}
+	follow(t, x, s)
+	compareAnswers(t, answers(t, x), want)
+	must(t, x.Close())
+
+	must(t, db.Close())
+	x = openIndex(t, s, dir, io.Discard)
+	if x.Cursor() != s.Head() {
+		t.Errorf("released: stands at %+v", x.Cursor())
+	}
+	compareAnswers(t, answers(t, x), want)
+	if _, err := os.Stat(sibling(dir, 1)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory used meanwhile is still there: %v", err)
+	}
+}
+
+func TestUnwritableDirectoryIsAnError(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	_, err := Open(context.Background(), Options{Dir: filepath.Join(file, "index"), Store: s})
+	if err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStoreReplacedWhileFollowing(t *testing.T) {
+	// The cursor of a new index is taken from another store; the log says so
+	// when it is followed.
+	s := openStore(t, t.TempDir())
+	log := newLogged()
+	x := openIndex(t, s, filepath.Join(t.TempDir(), "index"), log)
+	put(t, s, realServices(t)...)
+	x.moveTo(store.Cursor{Store: "other", Incarnation: 7, Seq: 1})
+	running(t, x)
+	log.waitFor(t, "rebuilding the index")
+	catchUp(t, x, s)
+	checkAgainstStore(t, x, s)
+}
+
+func TestDamageMetBySearchIsRebuilt(t *testing.T) {
+	s, dir, want := built(t)
+	log := newLogged()
+	x := openIndex(t, s, dir, log)
+	running(t, x)
+	for _, file := range segmentsOf(t, dir) {
+		must(t, os.Truncate(file, 0)) // reading what was mapped now faults
+	}
+	_, err := x.Search(context.Background(), Query{Words: "weather"})
+	if !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("search in a file that was cut: %v", err)
+	}
+	log.waitFor(t, "rebuilding the index")
+	catchUp(t, x, s)
+	compareAnswers(t, answers(t, x), want)
+}
+
+func TestFailedBatchIsTriedAgainFromDisk(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "index")
+	log := newLogged()
+	x := openIndex(t, s, dir, log)
+	x.retry = time.Millisecond
+	running(t, x)
+	docs := realServices(t)
+	put(t, s, docs[:20]...)
+	catchUp(t, x, s)
+	// Something stands where bleve wants to write its next segments.
+	for _, file := range segmentsOf(t, dir) {
+		n, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(file), ".zap"), 16, 64)
+		must(t, err)
+		for i := range uint64(20) {
+			must(t, os.MkdirAll(filepath.Join(dir, storeDir, fmt.Sprintf("%012x.zap", n+1+i), "full"), 0o700))
+		}
+	}
+	put(t, s, docs[20:]...)
+	log.waitFor(t, "could not be written")
+	catchUp(t, x, s)
+	checkAgainstStore(t, x, s)
+	if strings.Contains(log.String(), "rebuilding") {
+		t.Errorf("it was rebuilt: %s", log)
+	}
+}
+
+func TestUnreadableDocumentIsLeftOut(t *testing.T) {
+	log := newLogged()
+	s := openStore(t, t.TempDir())
+	x := openIndex(t, s, t.TempDir(), log)
+	put(t, s, agis("a.test", "BOOK /table"), agis("b.test", "BOOK /table"))
+	follow(t, x, s)
+	apply(t, s, store.Put(store.DocumentKey("a.test", "agis"), []byte("{")))
+	follow(t, x, s)
+	if got := named(search(t, x, Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"b.test BOOK /table"}) {
+		t.Errorf("got %q", got)
+	}
+	if !strings.Contains(log.String(), "unreadable") {
+		t.Errorf("logged %q", log)
+	}
+}
+
+func TestOtherRecordsMoveTheCursorOnly(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := t.TempDir()
+	x := openIndex(t, s, dir, io.Discard)
+	put(t, s, agis("a.test", "BOOK /table"))
+	follow(t, x, s)
+	apply(t, s, store.Put(store.HostKey("a.test"), []byte("{}")), store.Put(store.HostKey("b.test"), []byte("{}")))
+	follow(t, x, s)
+	must(t, x.Close())
+	x = openIndex(t, s, dir, io.Discard)
+	if x.Cursor() != s.Head() {
+		t.Errorf("stands at %+v, the store at %+v", x.Cursor(), s.Head())
+	}
+	checkAgainstStore(t, x, s)
+}
+
+func TestRunEndsWithTheStore(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	x := openIndex(t, s, t.TempDir(), io.Discard)
+	must(t, s.Close())
+	if err := x.Run(context.Background()); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenPrintsNothing(t *testing.T) {
+	// Without a logger, an index that must be rebuilt is silent.
+	s := openStore(t, t.TempDir())
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, metaFile), nil, 0o600))
+	var out bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(old)
+	x, err := Open(context.Background(), Options{Dir: dir, Store: s})
+	must(t, err)
+	must(t, x.Close())
+	if out.Len() > 0 {
+		t.Errorf("printed %q", &out)
+	}
+}
