@@ -103,8 +103,11 @@ func (s service) agis(host string, most int) agisDocument {
 	}
 	seen := map[string]bool{}
 	for _, op := range s.Operations {
+		if len(doc.Endpoints) == most {
+			break
+		}
 		e, ok := op.endpoint()
-		if key := e.Method + " " + template.ReplaceAllString(e.Path, "{}"); ok && !seen[key] && len(doc.Endpoints) < most {
+		if key := e.Method + " " + template.ReplaceAllString(e.Path, "{}"); ok && !seen[key] {
 			seen[key] = true
 			doc.Endpoints = append(doc.Endpoints, e)
 			if !slices.Contains(doc.Vocabulary.DeclaredVerbs, e.Method) {
@@ -317,7 +320,7 @@ func outcome(does action, noun string, one bool) string {
 	case computes:
 		return "A result for the given " + thing + " is returned and nothing is changed"
 	case creates:
-		return strings.ToUpper("a") + article(thing)[1:] + " exists with the given content and its identifier is returned"
+		return "A" + article(thing)[1:] + " exists with the given content and its identifier is returned"
 	case changes:
 		return "The " + thing + " has the given content"
 	case ends:

@@ -55,7 +55,10 @@ func (s service) ai(most int) ([]byte, int, error) {
 	}
 	seen := map[string]bool{}
 	for _, op := range s.Operations {
-		if c, ok := op.capability(); ok && !seen[c.ID] && len(doc.Capabilities) < most {
+		if len(doc.Capabilities) == most {
+			break
+		}
+		if c, ok := op.capability(); ok && !seen[c.ID] {
 			seen[c.ID] = true
 			doc.Capabilities = append(doc.Capabilities, c)
 		}
@@ -200,7 +203,7 @@ func plain(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	return strings.ReplaceAll(text, "..", ".")
+	return strings.ReplaceAll(text, ".. ", ". ")
 }
 
 // clip shortens text to so many characters, at a word.

@@ -1,10 +1,11 @@
 package fakenet
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,13 +58,12 @@ const corpusOperations = 100
 // (some 2,400 documents). The directory is read from below the module's root
 // folder, because it is too large to be part of a program.
 func Corpus(root string, operations int) ([]CorpusDocument, error) {
-	all, err := services(root)
-	if err != nil {
-		return nil, err
-	}
 	var out []CorpusDocument
 	used, total := map[string]bool{}, 0
-	for _, s := range all {
+	for s, err := range services(root, nil) {
+		if err != nil {
+			return nil, err
+		}
 		host := s.host()
 		for n := 2; used[host]; n++ {
 			host = fmt.Sprintf("n%d.%s", n, s.host())
@@ -90,30 +90,50 @@ func Corpus(root string, operations int) ([]CorpusDocument, error) {
 	return out, nil
 }
 
-// services reads the whole directory from below the module's root folder.
-func services(root string) ([]service, error) {
-	name := filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open the directory of services: %w", err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	defer z.Close()
-	var out []service
-	for d := json.NewDecoder(z); ; {
-		var s service
-		switch err := d.Decode(&s); {
-		case errors.Is(err, io.EOF):
-			return out, nil
-		case err != nil:
-			return nil, fmt.Errorf("read %s, service %d: %w", name, len(out)+1, err)
+// services reads the directory from below the module's root folder. Only those
+// with a wanted identifier are decoded; all of them when wanted is nil. An error
+// ends the sequence.
+func services(root string, wanted map[string]bool) iter.Seq2[service, error] {
+	return func(yield func(service, error) bool) {
+		name := filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
+		f, err := os.Open(name)
+		if err != nil {
+			yield(service{}, fmt.Errorf("open the directory of services: %w", err))
+			return
 		}
-		out = append(out, s)
+		defer f.Close()
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			yield(service{}, fmt.Errorf("read %s: %w", name, err))
+			return
+		}
+		defer z.Close()
+		lines := bufio.NewScanner(z)
+		lines.Buffer(nil, 32<<20) // the largest service has 22,361 operations
+		for lines.Scan() {
+			if wanted != nil && !wanted[identifier(lines.Bytes())] {
+				continue
+			}
+			var s service
+			if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+				yield(service{}, fmt.Errorf("read %s: %w", name, err))
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(service{}, fmt.Errorf("read %s: %w", name, err))
+		}
 	}
+}
+
+// identifier returns the id that a line of the directory begins with.
+func identifier(line []byte) string {
+	rest, _ := bytes.CutPrefix(line, []byte(`{"id":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
 }
 
 var notLabel = regexp.MustCompile(`[^a-z0-9]+`)

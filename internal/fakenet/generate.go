@@ -1,8 +1,6 @@
 package fakenet
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -102,23 +100,16 @@ type choice struct {
 	deep bool
 }
 
-// choose reads the list and keeps, of each service, the operations wanted.
+// choose reads the list and orders the operations of each service as wanted.
 func choose(root string) ([]choice, error) {
-	all, err := services(root)
-	if err != nil {
-		return nil, err
-	}
-	byID := map[string]service{}
-	for _, s := range all {
-		byID[s.ID] = s
-	}
 	list, err := os.ReadFile(filepath.Join(root, "internal", "fakenet", "testdata", "services.txt"))
 	if err != nil {
 		return nil, err
 	}
 	var out []choice
-	for lines := bufio.NewScanner(bytes.NewReader(list)); lines.Scan(); {
-		words := strings.Fields(lines.Text())
+	wanted, phrases := map[string]bool{}, map[string][]string{}
+	for line := range strings.Lines(string(list)) {
+		words := strings.Fields(line)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
@@ -126,47 +117,53 @@ func choose(root string) ([]choice, error) {
 		if deep {
 			words = words[1:]
 		}
-		s, ok := byID[words[0]]
-		if !ok {
-			return nil, fmt.Errorf("services.txt: no service %q in the directory", words[0])
+		out = append(out, choice{service: service{ID: words[0]}, deep: deep})
+		wanted[words[0]], phrases[words[0]] = true, words[1:]
+	}
+	found := map[string]service{}
+	for s, err := range services(root, wanted) {
+		if err != nil {
+			return nil, err
 		}
-		s.Operations = keep(s.Operations, words[1:])
-		out = append(out, choice{service: s, deep: deep})
+		s.Operations = keep(s.Operations, phrases[s.ID])
+		found[s.ID] = s
+	}
+	for i := range out {
+		s, ok := found[out[i].ID]
+		if !ok {
+			return nil, fmt.Errorf("services.txt: no service %q in the directory", out[i].ID)
+		}
+		out[i].service = s
 	}
 	return out, nil
 }
 
 // keep orders operations so that the first ones are the best to keep: those
-// with a wanted word in their intent, then by turns one of each entity, so that
-// the breadth of a large service stays visible.
+// with a wanted phrase in their intent, in the order of the phrases and short
+// endpoints first, then by turns one of each entity, so that the breadth of a
+// large service stays visible. A phrase is written with _ for a blank.
 func keep(ops []operation, wanted []string) []operation {
 	type ranked struct {
 		operation
-		wants bool
-		turn  int
-		depth int // of a wanted one: short paths are the main entities
+		phrase, depth, turn int
 	}
 	turns := map[string]int{}
 	var rank []ranked
 	for _, op := range ops {
 		intent := strings.ToLower(op.Intent)
-		wants := slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(intent, w) })
 		entity, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
 		turns[entity]++
-		r := ranked{operation: op, wants: wants, turn: turns[entity]}
-		if wants {
+		r := ranked{operation: op, turn: turns[entity]}
+		r.phrase = slices.IndexFunc(wanted, func(w string) bool { return strings.Contains(intent, strings.ReplaceAll(w, "_", " ")) })
+		if r.phrase < 0 {
+			r.phrase = len(wanted)
+		} else {
 			r.depth = strings.Count(op.Endpoint, "/")
 		}
 		rank = append(rank, r)
 	}
 	slices.SortStableFunc(rank, func(a, b ranked) int {
-		if a.wants != b.wants {
-			if a.wants {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn))
+		return cmp.Or(cmp.Compare(a.phrase, b.phrase), cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn))
 	})
 	var out []operation
 	for _, r := range rank {
@@ -232,10 +229,10 @@ func link(records []record, chosen []choice) error {
 			records[parent].Related = append(records[parent].Related, r.Name)
 		}
 	}
-	// Links back to seeds make circles, as in life.
+	// Links back to seeds, which have even places, make circles as in life.
 	for i := range records {
 		if r := &records[i]; r.Shape != aiOnly && i%3 == 0 {
-			if back := records[(i+14)%100/2*2]; back.Name != r.Name && back.Seed {
+			if back := records[(i+14)/2*2%len(records)]; back.Name != r.Name && back.Seed {
 				r.Related = append(r.Related, back.Name)
 			}
 		}

@@ -19,9 +19,9 @@ type Host struct {
 	// Depth counts links from the nearest seed: 0 for a seed.
 	Depth int
 	// Expect has the outcome of the first visit by document kind, in the
-	// crawler's words: Expect["ai"] = "ok". Kinds that are left out are not
-	// asked for, or do not matter here. It is empty for a host that is not
-	// Reachable.
+	// crawler's words: Expect["ai"] = "ok". Where it has several kinds, a visit
+	// asks for those and no others; where it has one, the others do not
+	// matter. It is empty for a host that is not Reachable.
 	Expect map[string]string
 	// Note says in one line what is particular about the host.
 	Note string
