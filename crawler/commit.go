@@ -107,8 +107,12 @@ func (c *Crawler) commit(ctx context.Context, stopping <-chan struct{}, visits [
 func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *visit) error {
 	var err error
 	for range 8 {
-		if err = c.rebase(ctx, v); err != nil {
+		if err = c.rebase(ctx, v); isFatal(err) {
 			return err
+		}
+		if err != nil { // its record is gone or damaged: there is nothing to write to
+			v.err = err
+			return nil
 		}
 		err = c.applyPatiently(ctx, stopping, []*visit{v})
 		switch {
@@ -342,11 +346,14 @@ func (b *batch) lookup(ctx context.Context, name string) (*hostWrite, error) {
 		return w, nil
 	}
 	h, seq, err := b.c.host(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil, nil
-	}
-	if err != nil {
+	case isFatal(err):
 		return nil, err
+	case err != nil: // known, and no nearer than it is: left as it stands
+		b.c.log.Error("a host that a document names cannot be read", "host", name, "error", err)
+		return &hostWrite{host: &Host{Name: name}}, nil
 	}
 	return &hostWrite{host: &h, seq: seq}, nil
 }

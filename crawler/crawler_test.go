@@ -34,6 +34,7 @@ type world struct {
 	stop     context.CancelFunc
 	ended    chan error
 	observed []crawler.Result
+	get      func(key string) error // for runFaulty: the reads that fail
 }
 
 // newWorld begins a world in memory, whose hosts the test adds with site.

@@ -194,10 +194,20 @@ func TestRunFinishesWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-// faulty is a real store some of whose writes fail.
+// faulty is a real store some of whose calls fail.
 type faulty struct {
 	store.Store
 	fail func(writes []store.Write) error
+	get  func(key string) error // may be nil
+}
+
+func (f *faulty) Get(ctx context.Context, key string) (store.Record, error) {
+	if f.get != nil {
+		if err := f.get(key); err != nil {
+			return store.Record{}, err
+		}
+	}
+	return f.Store.Get(ctx, key)
 }
 
 func (f *faulty) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
@@ -216,7 +226,7 @@ func isResult(writes []store.Write) bool {
 func (w *world) runFaulty(fail func(w *world, writes []store.Write) error) {
 	w.t.Helper()
 	w.open()
-	w.opts.Store = &faulty{Store: w.store, fail: func(writes []store.Write) error { return fail(w, writes) }}
+	w.opts.Store = &faulty{Store: w.store, get: w.get, fail: func(writes []store.Write) error { return fail(w, writes) }}
 	o := w.opts
 	var err error
 	if w.crawler, err = crawler.New(o); err != nil {
@@ -393,6 +403,47 @@ func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
 		}
 		if w.stored("b.test", document.AI) == nil {
 			t.Error("b.test is not stored")
+		}
+	})
+}
+
+// A damaged record is the trouble of its host alone, and a damaged document is
+// fetched again.
+func TestDamagedRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: page{body: ai("A"), header: map[string]string{"ETag": `"1"`}}})
+		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test", "damaged.test", "b.test"), aiPath: redirect("https://damaged.test/")})
+		w.site("b.test", nil)
+		w.site("damaged.test", nil)
+		var damaged atomic.Value
+		damaged.Store("")
+		w.get = func(key string) error {
+			if key == damaged.Load() {
+				return fmt.Errorf("get %q: %w", key, store.ErrCorrupt)
+			}
+			return nil
+		}
+		w.runFaulty(func(*world, []store.Write) error { return nil })
+		w.crawl("a.test", "damaged.test")
+
+		damaged.Store(store.DocumentKey("a.test", "ai"))
+		before := len(w.times("a.test", aiPath))
+		time.Sleep(27 * time.Hour)
+		synctest.Wait()
+		if f := w.host("a.test").Fetches["ai"]; f.Outcome != crawler.OK || len(w.times("a.test", aiPath)) != before+1 {
+			t.Errorf("the damaged document was not replaced: %+v", f)
+		}
+
+		damaged.Store(store.HostKey("damaged.test"))
+		r := w.visit("s.test")
+		if r.Documents != 1 || !slices.Equal(r.New, []string{"b.test"}) {
+			t.Errorf("s.test: %+v", r)
+		}
+		time.Sleep(10 * 24 * time.Hour) // damaged.test comes due meanwhile
+		synctest.Wait()
+		if h := w.host("b.test"); h.Visits == 0 {
+			t.Error("b.test was not visited")
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,16 +171,18 @@ func TestNothingIsAskedTwiceBeforeItsTime(t *testing.T) {
 func TestUnchangedDocumentsAreNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		sent := 0
-		tag := `"one"`
+		var sent atomic.Int32
+		var tagged atomic.Value
+		tagged.Store(`"one"`)
 		w.site("a.test", map[string]http.Handler{aiPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			tag := tagged.Load().(string)
 			w.Header().Set("ETag", tag)
 			w.Header().Set("Content-Type", "application/json")
 			if r.Header.Get("If-None-Match") == tag {
 				w.WriteHeader(304)
 				return
 			}
-			sent++
+			sent.Add(1)
 			fmt.Fprint(w, ai("A "+tag))
 		})})
 		w.run()
@@ -189,13 +192,13 @@ func TestUnchangedDocumentsAreNotSentAgain(t *testing.T) {
 		synctest.Wait()
 		second := w.stored("a.test", document.AI)
 		f := w.host("a.test").Fetches["ai"]
-		if sent != 1 || f.Outcome != crawler.Unchanged || f.Digest != first.Digest {
-			t.Errorf("sent %d times, fetch %+v", sent, f)
+		if sent.Load() != 1 || f.Outcome != crawler.Unchanged || f.Digest != first.Digest {
+			t.Errorf("sent %d times, fetch %+v", sent.Load(), f)
 		}
 		if !second.FetchedAt.After(first.FetchedAt) || !second.ChangedAt.Equal(first.ChangedAt) || len(second.Operations) != 1 {
 			t.Errorf("after a 304 the document is %+v", second)
 		}
-		tag = `"two"`
+		tagged.Store(`"two"`)
 		time.Sleep(27 * time.Hour)
 		synctest.Wait()
 		third := w.stored("a.test", document.AI)

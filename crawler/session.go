@@ -231,13 +231,10 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*verdict, erro
 	h := &s.visit.host
 	if host != h.Name {
 		other, _, err := s.c.host(ctx, host)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
+		if isFatal(err) {
 			return nil, err
 		}
-		h = &other
+		h = &other // empty when there is none that can be read
 	}
 	if h.Robots == nil || !s.begun.Before(h.NotBefore[kindRobots]) || s.begun.Sub(h.Robots.FetchedAt) >= robotsAge {
 		return nil, nil

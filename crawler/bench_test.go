@@ -1,0 +1,157 @@
+package crawler
+
+import (
+	"compress/gzip"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"gazetteer/internal/fakenet"
+	"gazetteer/store/boltstore"
+)
+
+// benchPaths are the three requests of a session with a host that has both
+// well-known documents.
+var benchPaths = []string{"/robots.txt", pathAI, pathSummary}
+
+func benchHost(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch r.URL.Path {
+	case "/robots.txt":
+		io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+	case pathAI:
+		io.WriteString(w, `{"aiendpoint":"1.0","service":{"name":"Bench","description":"Books tables."},"capabilities":[{"id":"book_table","description":"Book a table","endpoint":"/api/book","method":"POST"}]}`)
+	case pathSummary:
+		io.WriteString(w, `{"agis":"1.0","service":"Bench","agis_document":"agtp://bench.test","methods":["BOOK"],"domain":"hospitality","namespace":"bench","version":"1.0.0"}`)
+	}
+}
+
+// BenchmarkSession compares one host session with a plain net/http client that
+// makes the same three requests with the same transport settings over one
+// connection, and reads the bodies. The session judges robots.txt, reads and
+// checks the documents, and goes through colly besides. Both are measured in
+// turn in one run; the servers, which cost both the same, are in both.
+func BenchmarkSession(b *testing.B) {
+	internet, err := fakenet.Open(fakenet.Options{Empty: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer internet.Close()
+	const host = "bench.test"
+	internet.Handle(host, http.HandlerFunc(benchHost))
+	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	c, err := New(Options{Store: s, Dial: internet.Dial(nil), Roots: internet.Roots(), HostInterval: -1, DomainInterval: -1, Rate: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Add(b.Context(), host); err != nil {
+		b.Fatal(err)
+	}
+	var session, plain time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		c.robots.forget() // each session is the first with its host
+		begun := time.Now()
+		v, err := c.session(b.Context(), &entry{name: host})
+		session += time.Since(begun)
+		if err != nil || v.result.Documents != 2 {
+			b.Fatalf("session: %+v, %v", v, err)
+		}
+		begun = time.Now()
+		if err := plainSession(c.transport, host); err != nil {
+			b.Fatal(err)
+		}
+		plain += time.Since(begun)
+	}
+	b.ReportMetric(float64(session.Microseconds())/float64(b.N), "session-µs")
+	b.ReportMetric(float64(plain.Microseconds())/float64(b.N), "plain-µs")
+	b.ReportMetric(float64(session)/float64(plain), "session/plain")
+}
+
+// forget empties the cache.
+func (c *robotsCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.verdicts)
+}
+
+// plainSession is what a plain client would do.
+func plainSession(rt *roundTripper, host string) error {
+	transport := &http.Transport{
+		DialContext:        rt.dial,
+		TLSClientConfig:    &tls.Config{RootCAs: rt.tls.RootCAs, MinVersion: tls.VersionTLS12, CurvePreferences: rt.tls.CurvePreferences, NextProtos: rt.tls.NextProtos},
+		DisableCompression: true, MaxConnsPerHost: 1, MaxResponseHeaderBytes: headerBytes,
+		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+	}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: rt.limits.total}
+	for _, path := range benchPaths {
+		req, err := http.NewRequest(http.MethodGet, "https://"+host+path, nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Accept-Encoding", "gzip")
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		body := io.Reader(resp.Body)
+		if resp.Header.Get("Content-Encoding") == "gzip" {
+			if body, err = gzip.NewReader(body); err != nil {
+				resp.Body.Close()
+				return err
+			}
+		}
+		_, err = io.Copy(io.Discard, io.LimitReader(body, 262145))
+		resp.Body.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func BenchmarkRobots(b *testing.B) {
+	text := []byte("User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\nSitemap: https://a.test/sitemap.xml\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		if ok, _ := parseRobots(text, RobotsToken).allows(pathAI); !ok {
+			b.Fatal("not allowed")
+		}
+	}
+}
+
+// BenchmarkFrontier takes a due host out and puts it back, with a million
+// others known.
+func BenchmarkFrontier(b *testing.B) {
+	f := newFrontier(0)
+	now := time.Unix(1e9, 0)
+	for i := range 1_000_000 {
+		f.add(hostNumber(i), now.Add(time.Duration(i%1000)*time.Second))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Millisecond)
+		e, ok := f.next(now)
+		if !ok {
+			b.Fatal("nothing is due")
+		}
+		f.done(e, now, now.Add(day))
+	}
+}
+
+func hostNumber(i int) string {
+	const digits = "abcdefghij"
+	name := make([]byte, 0, 16)
+	for ; i > 0 || len(name) == 0; i /= 10 {
+		name = append(name, digits[i%10])
+	}
+	return string(name) + ".test"
+}
