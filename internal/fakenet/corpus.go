@@ -55,7 +55,7 @@ const corpusOperations = 100
 
 // Corpus returns documents made of real services, in the order of the directory
 // and always the same, until they hold so many operations; 0 means all of them
-// (some 2,400 documents). The directory is read from below the module's root
+// (2,243 documents, 45,901 operations). The directory is read from below the module's root
 // folder, because it is too large to be part of a program.
 func Corpus(root string, operations int) ([]CorpusDocument, error) {
 	var out []CorpusDocument
