@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
 )
 
 func readAGIS(d *Document, in Input) error {
@@ -18,10 +19,11 @@ func readAGIS(d *Document, in Input) error {
 		Domain: doc.Vocabulary.Domain, Namespace: doc.Vocabulary.Namespace,
 		Protocols: doc.Links.InteractionProtocols, AGTP: doc.AGTP,
 	}
-	seen := map[string]bool{}
-	for _, e := range doc.Endpoints {
-		op := agisOperation(doc, e)
-		op.ID = uniqueID(seen, op.ID)
+	r := agisReader{doc: doc, text: maxDerived}
+	seen := ids{}
+	for _, e := range doc.Endpoints[:min(len(doc.Endpoints), agis.MaxEndpoints)] {
+		op := r.operation(e)
+		op.ID = seen.unique(op.ID)
 		d.Operations = append(d.Operations, op)
 	}
 	if doc.DataManifest != nil {
@@ -43,7 +45,28 @@ func (d *Document) agisLinks(l agis.Links) {
 	d.addLinks(RelMCPTools, l.MCPToolsList)
 }
 
-func agisOperation(doc *agis.Document, e agis.Endpoint) Operation {
+const (
+	// maxDerived is how many bytes of text the operations of one document may
+	// take from schemas. References let many operations share one long schema,
+	// and each would hold a copy of it in the store.
+	maxDerived = 4 * aidiscovery.HardSize
+	// maxURL is how long an address may be that is repeated for each operation.
+	maxURL = 2048
+)
+
+// agisReader turns endpoints into operations.
+type agisReader struct {
+	doc  *agis.Document
+	text int // bytes left of maxDerived
+}
+
+// spend takes n bytes and reports whether they were left.
+func (r *agisReader) spend(n int) bool {
+	r.text -= n
+	return r.text >= 0
+}
+
+func (r *agisReader) operation(e agis.Endpoint) Operation {
 	s := e.Semantic
 	op := Operation{
 		ID:         strings.TrimSpace(e.Method + " " + e.Path),
@@ -51,12 +74,12 @@ func agisOperation(doc *agis.Document, e agis.Endpoint) Operation {
 		Path:       e.Path,
 		Intent:     s.Intent,
 		Outcome:    s.Outcome,
-		Returns:    returns(doc, e),
+		Returns:    r.returns(e),
 		Actor:      s.Actor,
 		Capability: s.Capability,
 		Effect:     effect(s.ImpactTier),
-		Parameters: agisParameters(doc, e),
-		Call:       Call{Protocol: "agtp", URL: doc.AGTP},
+		Parameters: r.parameters(e),
+		Call:       agtpCall(r.doc.AGTP),
 		Pointer:    e.Pointer,
 	}
 	if op.ID == "" {
@@ -66,6 +89,15 @@ func agisOperation(doc *agis.Document, e agis.Endpoint) Operation {
 		op.Errors = append(op.Errors, c.Name)
 	}
 	return op
+}
+
+// agtpCall says that an operation is called over AGTP, at the address of its
+// service.
+func agtpCall(address string) Call {
+	if len(address) > maxURL {
+		address = ""
+	}
+	return Call{Protocol: "agtp", URL: address}
 }
 
 func effect(tier string) Effect {
@@ -78,36 +110,42 @@ func effect(tier string) Effect {
 }
 
 // returns names the fields of the output.
-func returns(doc *agis.Document, e agis.Endpoint) string {
-	output := doc.Resolve(e.Output, e.Output)
-	properties := output.Member("properties")
-	if properties == nil {
-		return output.Member("description").Str()
-	}
-	var names []string
-	for _, m := range properties.Items {
-		if m.Key != "" {
-			names = append(names, m.Key)
+func (r *agisReader) returns(e agis.Endpoint) string {
+	output := r.doc.Resolve(e.Output, e.Output)
+	text := output.Member("description").Str()
+	if properties := output.Member("properties"); properties != nil {
+		var names []string
+		for _, m := range properties.Items[:min(len(properties.Items), agis.MaxParameters)] {
+			if m.Key != "" {
+				names = append(names, m.Key)
+			}
 		}
+		text = strings.Join(names, ", ")
 	}
-	return strings.Join(names, ", ")
+	if !r.spend(len(text)) {
+		return ""
+	}
+	return text
 }
 
 var pathParameter = regexp.MustCompile(`\{([^{}/]+)\}`)
 
-func agisParameters(doc *agis.Document, e agis.Endpoint) []Parameter {
+func (r *agisReader) parameters(e agis.Endpoint) []Parameter {
 	inPath := map[string]bool{}
 	for _, m := range pathParameter.FindAllStringSubmatch(e.Path, -1) {
 		inPath[m[1]] = true
 	}
 	var out []Parameter
-	for _, p := range doc.Parameters(e) {
+	for _, p := range r.doc.Parameters(e) {
 		q := Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
 			Description: describe(p.Description, p.Hints),
 		}
 		if inPath[p.Name] {
 			q.In = "path"
+		}
+		if !r.spend(len(q.Name) + len(q.Type) + len(q.Description)) {
+			break
 		}
 		out = append(out, q)
 	}
@@ -127,7 +165,7 @@ func readSummary(d *Document, in Input) error {
 		Protocols: sum.Links.InteractionProtocols, AGTP: sum.AGTP,
 	}
 	seen := map[string]bool{}
-	for _, m := range sum.Methods {
+	for _, m := range sum.Methods[:min(len(sum.Methods), agis.MaxEndpoints)] {
 		verb := strings.ToUpper(strings.TrimSpace(m.Name))
 		if verb == "" || seen[verb] {
 			continue
@@ -135,7 +173,7 @@ func readSummary(d *Document, in Input) error {
 		seen[verb] = true
 		d.Operations = append(d.Operations, Operation{
 			ID: verb, Verb: verb, Effect: EffectUnknown, Pointer: m.Pointer,
-			Call: Call{Protocol: "agtp", URL: sum.AGTP},
+			Call: agtpCall(sum.AGTP),
 		})
 	}
 	for _, name := range sum.DataClasses {

@@ -23,13 +23,13 @@ func readAI(d *Document, in Input) error {
 		d.Findings = append(d.Findings, aidiscovery.AliasOnly())
 	}
 	d.Service = aiService(ai)
-	seen := map[string]bool{}
+	seen := ids{}
 	for i, c := range ai.Capabilities[:min(len(ai.Capabilities), maxCapabilities)] {
 		op := aiOperation(in.Host, c)
 		if op.ID == "" {
 			op.ID = "capability-" + strconv.Itoa(i+1)
 		}
-		op.ID = uniqueID(seen, op.ID)
+		op.ID = seen.unique(op.ID)
 		d.Operations = append(d.Operations, op)
 	}
 	d.setLevel()

@@ -262,6 +262,45 @@ func TestOperationIDsAreUnique(t *testing.T) {
 	}
 }
 
+// References let a short text stand for a long one. What is stored of it stays
+// in proportion, and is read in a moment.
+func TestReferencesDoNotMultiply(t *testing.T) {
+	endpoint := `{"method":"BOOK","path":"/a/{p1}","input":{"$ref":"#/schemas/In"},"output":{"$ref":"#/schemas/In"}},`
+	var properties, required strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&properties, `"p%d":{"$ref":"#/schemas/T"},`, i)
+		fmt.Fprintf(&required, `"p%d",`, i)
+	}
+	text := `{"agtp":"agtp://a.example/` + strings.Repeat("x", 3000) + `","endpoints":[` + strings.Repeat(endpoint, 300) + `{}],"schemas":{"T":{"type":"string","description":"` +
+		strings.Repeat("long ", 1000) + `"},"In":{"properties":{` + properties.String() + `"z":{}},"required":[` + required.String() + `"z"]}}}`
+	d := mustRead(t, document.AGIS, text)
+	stored, err := json.Marshal(d.Operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Operations) != 301 || len(d.Operations[0].Parameters) != 200 || len(stored) > 2<<20 {
+		t.Errorf("%d operations, %d parameters, %d bytes of %d", len(d.Operations), len(d.Operations[0].Parameters), len(stored), len(text))
+	}
+}
+
+// Findings quote a document, but never much of it.
+func TestFindingsStaySmall(t *testing.T) {
+	long := strings.Repeat("x", 20000)
+	for kind, text := range map[document.Kind]string{
+		document.AI:   fmt.Sprintf(`{"aiendpoint": %[1]q, %[1]q: 1, "service": {"category": [%[1]q], "language": [%[1]q]}, "capabilities": [{"id": %[1]q, "endpoint": "/:%[1]s", "method": %[1]q, "params": {%[1]q: %[1]q}}]}`, long),
+		document.AGIS: fmt.Sprintf(`{"agis": %[1]q, %[1]q: 1, "endpoints": [{"method": %[1]q, "path": "%[1]s/:%[1]s", "input": {"$ref": %[1]q}}], "vocabulary": {"declared_verbs": ["a%[1]s"], "domain": %[1]q}}`, long),
+	} {
+		d := mustRead(t, kind, text)
+		size := 0
+		for _, f := range d.Findings {
+			size += len(f.Message) + len(f.Help)
+		}
+		if len(d.Findings) < 8 || size > 500*len(d.Findings) {
+			t.Errorf("%s: %d findings with %d bytes of text", kind, len(d.Findings), size)
+		}
+	}
+}
+
 // A stored document comes back the same.
 func TestStoredForm(t *testing.T) {
 	d := mustRead(t, document.AI, shop)

@@ -56,12 +56,16 @@ func Digest(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// uniqueID returns id, or id with a number behind it when it was given before.
-func uniqueID(seen map[string]bool, id string) string {
+// ids gives each operation of a document an id of its own.
+type ids map[string]int
+
+// unique returns id, or id with a number behind it when it was given before.
+func (s ids) unique(id string) string {
 	unique := id
-	for i := 2; seen[unique]; i++ {
-		unique = fmt.Sprintf("%s#%d", id, i)
+	for s[unique] > 0 {
+		s[id]++
+		unique = fmt.Sprintf("%s#%d", id, s[id])
 	}
-	seen[unique] = true
+	s[unique]++
 	return unique
 }

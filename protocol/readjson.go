@@ -81,8 +81,8 @@ func invalidUTF8(text []byte) int {
 type Budget struct{ left int }
 
 // pointerBytesPerByte is how many bytes of pointers one byte of text may cause.
-// Conforming documents stay below 5.
-const pointerBytesPerByte = 32
+// Conforming documents stay below 2.
+const pointerBytesPerByte = 8
 
 // NewBudget returns the budget for a text within l.
 func NewBudget(l Limits) Budget { return Budget{left: l.OrDefault().Bytes * pointerBytesPerByte} }

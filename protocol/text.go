@@ -43,10 +43,21 @@ func Instruction(s string) (found string, ok bool) {
 	if name, ok := hiddenRune(s); ok {
 		return name, true
 	}
+	if !mayInstruct(strings.ToLower(s)) {
+		return "", false
+	}
 	if m := instructionPattern.FindString(s); m != "" {
 		return "the words " + Quote(strings.TrimSpace(m)), true
 	}
 	return "", false
+}
+
+// mayInstruct is a cheap test that nearly every honest text fails, so that the
+// pattern need not run on it. s is in lower case.
+func mayInstruct(s string) bool {
+	return strings.Contains(s, "instruct") || strings.Contains(s, "prompt") || strings.Contains(s, "rule") ||
+		strings.Contains(s, "message") || strings.Contains(s, "direction") || strings.Contains(s, "you are now") ||
+		strings.Contains(s, "system") || strings.Contains(s, "assistant") || strings.Contains(s, "<")
 }
 
 var instructionPattern = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+)?(?:previous|prior|earlier|above|preceding|system)\s+(?:instruction|prompt|rule|message|direction)s?\b` +

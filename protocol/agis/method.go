@@ -77,7 +77,7 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 		return // its letter case is the least of it
 	}
 	if strings.ToUpper(method) != method {
-		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+strings.ToUpper(method))
+		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+protocol.Quote(strings.ToUpper(method)))
 	}
 	if strings.EqualFold(method, "PROCESS") {
 		c.Add("AGIS306", n, "PROCESS may name an intent or a state", "use a more specific verb")

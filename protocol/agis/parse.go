@@ -60,6 +60,8 @@ type checker struct {
 	*protocol.Report
 	doc  Document
 	yaml bool // the text was YAML
+	// inputs remembers the required names of a schema that endpoints share.
+	inputs map[*protocol.Node]map[string]bool
 }
 
 func (c *checker) unreadable(text []byte, err error) {
@@ -174,7 +176,7 @@ func fold(s string) string {
 // document runs the passes in the order of §9.1.
 func (c *checker) document(root *protocol.Node) *Document {
 	d := &c.doc
-	d.Root, d.anchors, d.ids = root, map[string]*protocol.Node{}, map[string]bool{}
+	d.Root, d.anchors, d.ids, d.targets = root, map[string]*protocol.Node{}, map[string]bool{}, map[string]*protocol.Node{}
 	d.names(root)
 	c.header(root)
 	c.manifest(root)

@@ -44,7 +44,7 @@ func (c *checker) path(n *protocol.Node, method string) {
 		path = path[:i]
 	}
 	if !strings.HasPrefix(path, "/") {
-		c.Add("AGIS402", n, "the path "+protocol.Quote(path)+" does not begin with /", "write /"+strings.ToLower(path))
+		c.Add("AGIS402", n, "the path "+protocol.Quote(path)+" does not begin with /", "write "+protocol.Quote("/"+strings.ToLower(path)))
 	}
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch first := segments[0]; {
@@ -111,7 +111,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 		report("AGIS404", "the segment "+quoted+" begins with a verb", "name the thing: the method says what is done with it")
 	}
 	if repeats {
-		report("AGIS408", "the segment "+quoted+" repeats the method", "name the thing only, for example "+strings.ToUpper(method)+" /reservation")
+		report("AGIS408", "the segment "+quoted+" repeats the method", "name the thing only, for example BOOK /reservation")
 	}
 }
 
@@ -139,14 +139,27 @@ func (c *checker) pathInput(n *protocol.Node, e Endpoint) {
 	if input == nil || input.Kind != protocol.Object || input.Member("allOf") != nil || input.Member("anyOf") != nil || input.Member("oneOf") != nil {
 		return // where a property may be defined is not settled
 	}
-	required := map[string]bool{}
-	for _, name := range input.Member("required").Strs() {
-		required[name] = true
-	}
+	required := c.requiredOf(input)
 	for segment := range strings.SplitSeq(n.Text, "/") {
 		m := parameterSegment.FindStringSubmatch(segment)
 		if m != nil && !required[m[1]] {
 			c.Add("AGIS412", n, "the path parameter "+protocol.Quote(m[1])+" is not a required input", "define it under input.properties and list it in input.required")
 		}
 	}
+}
+
+// requiredOf returns the names that a schema requires.
+func (c *checker) requiredOf(schema *protocol.Node) map[string]bool {
+	if required, ok := c.inputs[schema]; ok {
+		return required
+	}
+	required := map[string]bool{}
+	for _, name := range schema.Member("required").Strs() {
+		required[name] = true
+	}
+	if c.inputs == nil {
+		c.inputs = map[*protocol.Node]map[string]bool{}
+	}
+	c.inputs[schema] = required
+	return required
 }

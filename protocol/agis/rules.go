@@ -9,13 +9,15 @@ import (
 // ruleTable has every rule of the draft that this project knows by code. The
 // hundreds of a code are the validation pass of AGIS §9.1; WK codes are for the
 // summary at /.well-known/agis.json (§11.1). A code keeps its meaning for ever;
-// new rules get new codes. AGIS105 is ours: a limit of this reader.
+// new rules get new codes. AGIS105, AGIS106 and WK114 are ours: limits of this
+// reader.
 var ruleTable = []protocol.Rule{
 	{Code: "AGIS101", Slug: "parse", Severity: protocol.Error, Section: "AGIS §10", Basis: "must"},
 	{Code: "AGIS102", Slug: "not-mapping", Severity: protocol.Error, Section: "AGIS §8.1", Basis: "must"},
 	{Code: "AGIS103", Slug: "duplicate-key", Severity: protocol.Error, Section: "AGIS §10", Basis: "inferred"},
 	{Code: "AGIS104", Slug: "unsafe-yaml", Severity: protocol.Error, Section: "AGIS §13", Basis: "inferred"},
 	{Code: "AGIS105", Slug: "reader-limit", Severity: protocol.Error, Section: "AGIS §13", Basis: "own"},
+	{Code: "AGIS106", Slug: "too-many-to-index", Severity: protocol.Warning, Section: "AGIS §13", Basis: "own"},
 	{Code: "AGIS110", Slug: "agis-missing", Severity: protocol.Error, Section: "AGIS §8.1", Basis: "must"},
 	{Code: "AGIS111", Slug: "agis-value", Severity: protocol.Error, Section: "AGIS §8.1", Basis: "must"},
 	{Code: "AGIS112", Slug: "agis-number", Severity: protocol.Warning, Section: "AGIS §8.1, §10", Basis: "inferred"},
@@ -124,6 +126,7 @@ var ruleTable = []protocol.Rule{
 	{Code: "WK111", Slug: "wk-credentials", Severity: protocol.Error, Section: "AGIS §11.1(a)", Basis: "must"},
 	{Code: "WK112", Slug: "wk-capability", Severity: protocol.Warning, Section: "AGIS §6.2, §11.1", Basis: "inferred"},
 	{Code: "WK113", Slug: "wk-mcp-uri", Severity: protocol.Warning, Section: "AGIS §11.1", Basis: "inferred"},
+	{Code: "WK114", Slug: "too-many-to-index", Severity: protocol.Warning, Section: "AGIS §13", Basis: "own"},
 }
 
 var rules = func() map[string]protocol.Rule {

@@ -1,6 +1,7 @@
 package agis
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -47,7 +48,7 @@ func (d *Document) lookup(ref string, block *protocol.Node) *protocol.Node {
 	if n := at(block, fragment); n != nil {
 		return n
 	}
-	return at(d.Root, fragment)
+	return d.targets[fragment]
 }
 
 // at follows a JSON Pointer; nil when it leads nowhere.
@@ -76,14 +77,20 @@ func at(tree *protocol.Node, pointer string) *protocol.Node {
 	return tree
 }
 
-// names notes the $anchor and $id of every schema, in one pass, so that a
-// document full of references costs no more than one without.
+// names notes the $anchor and $id of every schema and where each $ref leads, so
+// that a document full of references costs no more than one without.
 func (d *Document) names(n *protocol.Node) {
 	if name := n.Member("$anchor").Str(); name != "" && d.anchors[name] == nil {
 		d.anchors[name] = n
 	}
 	if id, _, _ := strings.Cut(n.Member("$id").Str(), "#"); id != "" {
 		d.ids[id] = true
+	}
+	if pointer, ok := strings.CutPrefix(n.Member("$ref").Str(), "#"); ok && (pointer == "" || pointer[0] == '/') {
+		pointer, err := url.PathUnescape(pointer)
+		if _, known := d.targets[pointer]; err == nil && !known {
+			d.targets[pointer] = at(d.Root, pointer)
+		}
 	}
 	for _, item := range n.Items {
 		d.names(item)
@@ -289,6 +296,9 @@ func (c *checker) required(n *protocol.Node) {
 	if n.Key == "input" {
 		if t := n.Member("type"); t != nil && !slices.Contains(append(t.Strs(), t.Str()), "object") && typeNamesValid(t) {
 			c.Add("AGIS812", t, "input is "+protocol.Quote(typeOf(n))+", not an object", "write type: object and put the parameters under properties")
+		}
+		if p := members(properties); len(p) > MaxParameters {
+			c.AddKey("AGIS106", properties, fmt.Sprintf("the input has %d parameters; only the first %d are indexed", len(p), MaxParameters), "group them, or split the endpoint")
 		}
 		for _, m := range members(properties) {
 			if !snakeCase(m.Key) {

@@ -1,6 +1,7 @@
 package agis
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -96,6 +97,9 @@ func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
 		}
 		c.Add("AGIS117", n, message, help)
 		return nil
+	}
+	if len(n.Items) > MaxEndpoints {
+		c.AddKey("AGIS106", n, fmt.Sprintf("there are %d endpoints; only the first %d are indexed", len(n.Items), MaxEndpoints), "split the service into smaller services")
 	}
 	var out []*protocol.Node
 	for _, item := range n.Items {

@@ -101,6 +101,9 @@ func (c *checker) summaryRecommended(root *protocol.Node) {
 }
 
 func (c *checker) summaryMethods(root *protocol.Node) {
+	if n := root.Member("methods"); len(n.Elements()) > MaxEndpoints {
+		c.AddKey("WK114", n, fmt.Sprintf("there are %d methods; only the first %d are indexed", len(n.Items), MaxEndpoints), "split the service into smaller services")
+	}
 	for _, item := range root.Member("methods").Elements() {
 		if item.Kind != protocol.String {
 			continue

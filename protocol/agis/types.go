@@ -1,6 +1,10 @@
 package agis
 
-import "gazetteer/protocol"
+import (
+	"strings"
+
+	"gazetteer/protocol"
+)
 
 // A Document is a full AGIS document (§8.1). What a broken document lacks or
 // gives a wrong type is left at its zero value.
@@ -20,7 +24,17 @@ type Document struct {
 
 	anchors map[string]*protocol.Node
 	ids     map[string]bool
+	targets map[string]*protocol.Node // what each $ref of the text leads to from Root
 }
+
+// Limits of what is taken from a document. AGIS names none, and a reference
+// lets a short text stand for a long one.
+const (
+	// MaxEndpoints is how many endpoints, or methods of a summary, are indexed.
+	MaxEndpoints = 1000
+	// MaxParameters is how many parameters of one endpoint are.
+	MaxParameters = 200
+)
 
 // An Endpoint is a method on a path with its declarations (§8.1).
 type Endpoint struct {
@@ -122,8 +136,8 @@ type Parameter struct {
 	Hints       []string
 }
 
-// Parameters reads the input schema of an endpoint of this document. References
-// within the document are followed.
+// Parameters reads the input schema of an endpoint of this document, as far as
+// [MaxParameters]. References within the document are followed.
 func (d *Document) Parameters(e Endpoint) []Parameter {
 	input := d.Resolve(e.Input, e.Input)
 	required := map[string]bool{}
@@ -135,7 +149,8 @@ func (d *Document) Parameters(e Endpoint) []Parameter {
 		hints[h.Parameter] = h.Texts
 	}
 	var out []Parameter
-	for _, m := range members(input.Member("properties")) {
+	properties := members(input.Member("properties"))
+	for _, m := range properties[:min(len(properties), MaxParameters)] {
 		schema := d.Resolve(m, e.Input)
 		out = append(out, Parameter{
 			Name: m.Key, Type: typeOf(schema), Required: required[m.Key],
@@ -151,14 +166,11 @@ func typeOf(schema *protocol.Node) string {
 	if t.Str() != "" {
 		return t.Text
 	}
-	text := ""
-	for i, name := range t.Strs() {
-		if i > 0 {
-			text += " or "
-		}
-		text += name
+	names := t.Strs()
+	if len(names) > len(schemaTypes) { // no list of distinct types
+		return ""
 	}
-	return text
+	return strings.Join(names, " or ")
 }
 
 // members returns the members of an object, and nothing for any other node.

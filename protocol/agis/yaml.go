@@ -43,7 +43,7 @@ func ReadYAML(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	if len(first.Content) != 1 {
 		return nil, fail(protocol.Empty, "", &first, "the text holds no document")
 	}
-	r := &yamlReader{limits: l, Budget: protocol.NewBudget(l)}
+	r := &yamlReader{lines: lines(text), limits: l, Budget: protocol.NewBudget(l)}
 	root, err := r.value(first.Content[0], "", 1)
 	if err != nil {
 		return nil, err
@@ -139,8 +139,25 @@ func offsetOf(text []byte, line int) int {
 }
 
 type yamlReader struct {
+	lines  int
 	limits protocol.Limits
 	protocol.Budget
+}
+
+// lines counts the lines of a text as YAML does, with all its line breaks.
+func lines(text []byte) int {
+	n := 1
+	for i, r := range string(text) {
+		switch r {
+		case '\n', 0x85, 0x2028, 0x2029:
+			n++
+		case '\r':
+			if i+1 >= len(text) || text[i+1] != '\n' {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func fail(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) error {
@@ -157,6 +174,9 @@ func (r *yamlReader) value(y *yaml.Node, pointer string, depth int) (*protocol.N
 		return nil, err
 	}
 	n := &protocol.Node{Pointer: pointer, Line: y.Line, Column: y.Column}
+	if n.Line > r.lines { // a value that is not there stands behind the end
+		n.Line, n.Column = r.lines, 1
+	}
 	if y.Kind == yaml.ScalarNode {
 		return n, r.scalar(y, n)
 	}

@@ -170,7 +170,7 @@ func seeds(f *testing.F, dirs ...string) {
 }
 
 func FuzzReadYAML(f *testing.F) {
-	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b"} {
+	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b", "? b", "---"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -225,7 +225,7 @@ func checkFindings(t *testing.T, findings []protocol.Finding, err error) {
 		t.Fatalf("error %v without a finding", err)
 	}
 	for _, f := range findings {
-		if f.Code == "" || f.Message == "" || f.Code != protocol.CodeMore && f.Section == "" || len(f.Message) > 2000 {
+		if f.Code == "" || f.Message == "" || f.Code != protocol.CodeMore && f.Section == "" || len(f.Message) > 2000 || len(f.Help) > 2000 {
 			t.Fatalf("finding %+v", f)
 		}
 	}

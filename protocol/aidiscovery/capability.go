@@ -306,7 +306,7 @@ func (c *checker) pathParams(n *protocol.Node, item Capability) {
 			declared = declared || p.Name == name && (p.Required || !p.Stated)
 		}
 		if !declared {
-			c.Add("AI425", n.Member("endpoint"), "params does not declare the path parameter "+protocol.Quote(name)+" as required", `add it to params, for example "`+name+`": "string, required"`)
+			c.Add("AI425", n.Member("endpoint"), "params does not declare the path parameter "+protocol.Quote(name)+" as required", "add it to params: "+protocol.Quote(name)+`: "string, required"`)
 		}
 	}
 }

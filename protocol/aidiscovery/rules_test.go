@@ -275,7 +275,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("error %v, %d findings", err, len(findings))
 		}
 		for _, finding := range findings {
-			if finding.Code == "" || finding.Message == "" || len(finding.Message) > 2000 {
+			if finding.Code == "" || finding.Message == "" || len(finding.Message) > 2000 || len(finding.Help) > 2000 {
 				t.Fatalf("finding %+v", finding)
 			}
 		}
