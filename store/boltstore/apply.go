@@ -62,7 +62,7 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 	if err != nil {
 		return 0, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), s.Err()); err != nil {
 		return 0, err
 	}
 	select {
@@ -74,8 +74,12 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 		return 0, ctx.Err()
 	case s.requests <- r:
 	}
-	a := <-r.answer
-	return a.seq, a.err
+	select {
+	case a := <-r.answer:
+		return a.seq, a.err
+	case <-s.broken: // commitLoop may be stuck
+		return 0, s.Err()
+	}
 }
 
 // commitLoop owns the writing side: it takes the callers that wait, puts them
@@ -87,11 +91,10 @@ func (s *Store) commitLoop() {
 		select {
 		case <-s.closing:
 			return
+		case <-s.failed:
+			return
 		case first := <-s.requests:
 			s.commitGroup(s.gather(first))
-		}
-		if s.Err() != nil {
-			return
 		}
 		// The callers just answered may write again: let them, or every second
 		// group would hold one caller only.
@@ -142,7 +145,7 @@ func (s *Store) write(group []*request, answers []answer, seq uint64) (top uint6
 	full := s.full()
 	var committing error
 	err = guard("write", func() error {
-		tx, err := s.db.Begin(true)
+		tx, err := s.begin(true)
 		if err != nil {
 			return err
 		}
@@ -168,9 +171,7 @@ func (s *Store) write(group []*request, answers []answer, seq uint64) (top uint6
 	})
 	switch {
 	case err != nil: // bbolt refused or panicked; what it holds in memory cannot be trusted
-		err = s.fail(err)
-		s.unusable.Store(true)
-		return seq, err
+		return seq, s.breakDown(err)
 	case noSpace(committing):
 		return seq, fmt.Errorf("%w: %w", store.ErrFull, committing)
 	case committing != nil:
@@ -242,7 +243,7 @@ func (b *batch) current(key string) (old record, err error) {
 	err = guard("read", func() error {
 		raw := b.records.Get([]byte(key))
 		if raw == nil {
-			return nil
+			return checkSeek(b.records, []byte(key))
 		}
 		if old, err = decode([]byte(key), raw); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 )
 
 // bbolt believes its file: it takes an emptied one for new, faults on a cut
@@ -73,12 +72,7 @@ func parseMeta(page []byte) (m meta, magic bool, problem string) {
 // inspect reads the skeleton of a bolt file. problem is what makes it unusable,
 // "" for nothing; lostMeta says that one of the two meta pages is damaged, so
 // that the newest commit may be missing.
-func inspect(f *os.File) (lostMeta bool, problem string, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return false, "", err
-	}
-	size := info.Size()
+func inspect(f io.ReaderAt, size int64) (lostMeta bool, problem string, err error) {
 	if size == 0 {
 		return false, "is empty", nil
 	}
@@ -139,8 +133,12 @@ type walker struct {
 // walk returns what is wrong, "" for nothing; err is a failure to read.
 func (w *walker) walk(m meta) (problem string, err error) {
 	defer func() {
-		if p, ok := recover().(damage); ok {
+		switch p := recover().(type) {
+		case nil:
+		case damage:
 			problem, err = p.problem, p.err
+		default:
+			panic(p)
 		}
 	}()
 	w.tree(m.root, w.buckets)

@@ -67,6 +67,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		closing:  make(chan struct{}),
 		stopped:  make(chan struct{}),
 		failed:   make(chan struct{}),
+		broken:   make(chan struct{}),
 		grown:    make(chan struct{}),
 	}
 	if err := s.open(); err != nil {
@@ -196,7 +197,11 @@ func (s *Store) inspect() (lostMeta bool, err error) {
 		return false, fmt.Errorf("data directory: %w", err)
 	}
 	defer f.Close()
-	lostMeta, problem, err := inspect(f)
+	info, err := f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("data directory: %w", err)
+	}
+	lostMeta, problem, err := inspect(f, info.Size())
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", path, err)
 	}

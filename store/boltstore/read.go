@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"syscall"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -29,6 +30,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 	err := s.view("read", func(records, _ *bolt.Bucket) error {
 		raw := records.Get([]byte(key))
 		if raw == nil {
+			if err := checkSeek(records, []byte(key)); err != nil {
+				return err
+			}
 			return fmt.Errorf("%q: %w", key, store.ErrNotFound)
 		}
 		r, err := decode([]byte(key), raw)
@@ -51,12 +55,12 @@ func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) erro
 	if s.isClosed() {
 		return store.ErrClosed
 	}
-	if s.unusable.Load() {
+	if s.isBroken() {
 		return s.Err()
 	}
 	began := false
 	err := guard(doing, func() error {
-		tx, err := s.db.Begin(false)
+		tx, err := s.begin(false)
 		if err != nil {
 			return err
 		}
@@ -65,12 +69,39 @@ func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) erro
 		return f(tx.Bucket(recordsBucket), tx.Bucket(logBucket))
 	})
 	if err != nil && !began {
-		// The meta pages cannot be read, and bbolt still holds its lock.
-		err = s.fail(err)
-		s.unusable.Store(true)
-		return err
+		return s.breakDown(err)
 	}
 	return err
+}
+
+// begin begins a transaction of bbolt, which reads a meta page there with its
+// locks held: if that faulted, everybody else would wait for ever. The one way
+// in which it happens, the file cut under the running process, is looked for
+// first.
+func (s *Store) begin(writable bool) (*bolt.Tx, error) {
+	var file syscall.Stat_t
+	if err := syscall.Fstat(int(s.file.Fd()), &file); err == nil && file.Size < 2*pageSize {
+		return nil, corrupt("%s was cut to %d bytes while it was open", BoltFile, file.Size)
+	}
+	return s.db.Begin(writable)
+}
+
+// checkSeek finds a damaged signpost in the tree, which leads a search past what
+// it looks for: what lies on either side of the place where the search for key
+// ends must be on that side of key.
+func checkSeek(b *bolt.Bucket, key []byte) error {
+	c := b.Cursor()
+	next, _ := c.Seek(key)
+	var before []byte
+	if next == nil {
+		before, _ = c.Last()
+	} else {
+		before, _ = c.Prev()
+	}
+	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
+		return corrupt("the search for %q goes astray", key)
+	}
+	return nil
 }
 
 // List yields the living records of a prefix in key order, as store.Store says.
@@ -104,6 +135,9 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 // begins, nil for nowhere. With an error come the records before it.
 func (s *Store) listPage(prefix string, from []byte) (page []store.Record, next []byte, err error) {
 	err = s.view("list", func(records, _ *bolt.Bucket) error {
+		if err := checkSeek(records, from); err != nil {
+			return err
+		}
 		visits, size := 0, 0
 		c := records.Cursor()
 		for key, raw := c.Seek(from); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, raw = c.Next() {
@@ -209,6 +243,9 @@ func (s *Store) changesPage(ctx context.Context, place uint64) (page []store.Rec
 			return corrupt("the log ends with the entry %x", last)
 		}
 		seen, reached = binary.BigEndian.Uint64(last), binary.BigEndian.Uint64(last)
+		if err := checkSeek(log, logKey(place+1)); err != nil {
+			return err
+		}
 		for seq, key := c.Seek(logKey(place + 1)); seq != nil; seq, key = c.Next() {
 			r, err := logged(records, seq, key)
 			if err != nil {

@@ -31,7 +31,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -78,9 +77,9 @@ type Store struct {
 	stopped  chan struct{} // closed by commitLoop
 	failed   chan struct{} // closed by fail
 
-	// unusable is set when bbolt panicked where it holds its locks: then it must
-	// not be called again, not even to close.
-	unusable atomic.Bool
+	// broken is closed when bbolt panicked where it may hold its locks: then it
+	// must not be called again, not even to close.
+	broken chan struct{}
 
 	// commit ends a transaction. It is bbolt's, except in a test that makes a
 	// commit fail.
@@ -146,6 +145,26 @@ func (s *Store) fail(cause error) error {
 	return s.err
 }
 
+// breakDown fails for good: nothing is read any more either.
+func (s *Store) breakDown(cause error) error {
+	err := s.fail(cause)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isBroken() {
+		close(s.broken)
+	}
+	return err
+}
+
+func (s *Store) isBroken() bool {
+	select {
+	case <-s.broken:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends all Changes, waits for running calls and releases the files. An
 // Apply that has begun to commit still gets its answer. Calling it again does
 // nothing.
@@ -153,12 +172,15 @@ func (s *Store) Close() error {
 	if !s.markClosed() {
 		return nil
 	}
-	<-s.stopped
+	select {
+	case <-s.stopped:
+	case <-s.broken:
+	}
 	return errors.Join(s.closeBolt(), s.head.Close(), unlock(s.lock))
 }
 
 func (s *Store) markClosed() bool {
-	if !s.unusable.Load() { // a reader may be stuck in an unusable bbolt
+	if !s.isBroken() { // a reader may be stuck in a broken bbolt
 		s.inUse.Lock()
 		defer s.inUse.Unlock()
 	}
@@ -181,7 +203,7 @@ func (s *Store) isClosed() bool {
 }
 
 func (s *Store) closeBolt() error {
-	if s.unusable.Load() {
+	if s.isBroken() {
 		return abandon(s.file)
 	}
 	if err := guard("close the store", s.db.Close); err != nil {

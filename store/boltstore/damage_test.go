@@ -1,0 +1,339 @@
+package boltstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gazetteer/store"
+)
+
+// secret stands in values, to be looked for in errors.
+const secret = "do not tell"
+
+// history leaves a store with some past in it: overwritten and deleted records,
+// small ones and some of many pages.
+func history(t *testing.T) (dir string, truth map[string]store.Record) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	s := openStore(t, dir)
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 4 {
+		var writes []store.Write
+		for i := range 400 {
+			key := fmt.Sprintf("host/com.example%03d", i)
+			switch {
+			case i%7 == round:
+				writes = append(writes, store.Delete(key))
+			case i%3 == round || round == 0:
+				size := 20 + r.IntN(300)
+				if i%50 == 0 {
+					size = 3 * pageSize
+				}
+				writes = append(writes, store.Put(key, []byte(strings.Repeat(secret+fmt.Sprint(i, round), size/12))))
+			}
+		}
+		if _, err := s.Apply(t.Context(), writes...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	truth = map[string]store.Record{}
+	for rec, err := range s.Changes(t.Context(), store.Cursor{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth[rec.Key] = rec
+		if rec.Seq == s.Head().Seq {
+			break
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, truth
+}
+
+func TestFlippedBitInValue(t *testing.T) {
+	dir, truth := history(t)
+	key := "host/com.example207"
+	value := truth[key].Value
+	edit(t, filepath.Join(dir, BoltFile), func(b []byte) []byte {
+		found := 0
+		for at := 0; ; at++ { // older copies may lie in free pages
+			i := bytes.Index(b[at:], value)
+			if i < 0 {
+				break
+			}
+			at += i
+			b[at+len(value)/2] ^= 0x10
+			found++
+		}
+		if found == 0 {
+			t.Fatal("the value is not in the file")
+		}
+		return b
+	})
+	s := openStore(t, dir)
+	defer s.Close()
+	told := func(err error) {
+		t.Helper()
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), key) || strings.Contains(err.Error(), secret) {
+			t.Errorf("error %v, want one that names the key and nothing of the value", err)
+		}
+	}
+	_, err := s.Get(t.Context(), key)
+	told(err)
+	_, err = s.Apply(t.Context(), store.Put(key, nil))
+	told(err)
+	for r, err := range s.List(t.Context(), key, "") {
+		if err == nil {
+			t.Errorf("the list yields %q", r.Key)
+		}
+		told(err)
+	}
+	n := 0
+	for r, err := range s.Changes(t.Context(), store.Cursor{}) {
+		if r.Key == key {
+			t.Error("the log yields the record")
+		}
+		if err != nil {
+			told(err)
+		}
+		n++
+	}
+	if n < 2 {
+		t.Errorf("the log yields %d records before the damaged one", n-1)
+	}
+	// One bad record harms no other.
+	if r, err := s.Get(t.Context(), "host/com.example208"); err != nil || !bytes.Equal(r.Value, truth[r.Key].Value) {
+		t.Errorf("its neighbour: %v", err)
+	}
+	if _, err := s.Apply(t.Context(), store.Put("new", nil)); err != nil {
+		t.Errorf("writing beside it: %v", err)
+	}
+}
+
+// flipsEnv sets how many bits TestFlippedBits flips; 200 when it is not set.
+const flipsEnv = "BOLTSTORE_TEST_FLIPS"
+
+// TestFlippedBits flips one bit after another, each in a fresh copy. What comes
+// back must be right or an error; when nothing reports an error, everything must
+// be right. Writing into such a store must not bring the process down either.
+func TestFlippedBits(t *testing.T) {
+	flips := 200
+	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
+		flips = n
+	}
+	dir, truth := history(t)
+	files := snapshot(t, dir)
+	used := usedBytes([]byte(files[BoltFile]))
+	refused, detected, harmless := 0, 0, 0
+	for range flips {
+		at, bit := rand.IntN(used), byte(1)<<rand.IntN(8)
+		copied := filepath.Join(t.TempDir(), "data")
+		restore(t, copied, files)
+		edit(t, filepath.Join(copied, BoltFile), func(b []byte) []byte { b[at] ^= bit; return b })
+		s, err := Open(t.Context(), copied, Options{MinFree: -1})
+		if err != nil {
+			if !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("byte %d, bit %#x: Open: %v", at, bit, err)
+			}
+			refused++
+			continue
+		}
+		if readDamaged(t, s, truth, fmt.Sprintf("byte %d, bit %#x", at, bit)) {
+			detected++
+		} else {
+			harmless++
+		}
+		for i := range 4 {
+			_, _ = s.Apply(t.Context(), store.Put(fmt.Sprintf("host/com.example%03d", rand.IntN(400)), []byte("new")), store.Put(fmt.Sprint("new", i), nil))
+		}
+		_ = s.Close()
+	}
+	t.Logf("%d flips: %d refused at opening, %d found when reading, %d harmless", flips, refused, detected, harmless)
+}
+
+// readDamaged reads everything in each way and reports whether an error came.
+func readDamaged(t *testing.T, s *Store, truth map[string]store.Record, what string) (detected bool) {
+	t.Helper()
+	check := func(r store.Record, err error) {
+		t.Helper()
+		if err == nil {
+			want, ok := truth[r.Key]
+			if !ok || r.Seq != want.Seq || r.Deleted != want.Deleted || !bytes.Equal(r.Value, want.Value) {
+				t.Errorf("%s: a wrong record came back as valid, key %q", what, r.Key)
+			}
+			return
+		}
+		detected = true
+		if !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	missing := 0
+	for key, want := range truth {
+		r, err := s.Get(t.Context(), key)
+		switch {
+		case !errors.Is(err, store.ErrNotFound):
+			check(r, err)
+		case !want.Deleted:
+			missing++
+		}
+	}
+	listed, followed, living := 0, 0, 0
+	for r, err := range s.List(t.Context(), "", "") {
+		check(r, err)
+		listed++
+	}
+	for r, err := range s.Changes(t.Context(), store.Cursor{}) {
+		check(r, err)
+		followed++
+		if err == nil && r.Seq == s.Head().Seq {
+			break
+		}
+	}
+	for _, r := range truth {
+		if !r.Deleted {
+			living++
+		}
+	}
+	lostMeta := s.incarnation > 1 // then the newest commit may be gone, and it was said
+	if !detected && !lostMeta && (missing > 0 || listed != living || followed != len(truth)) {
+		t.Errorf("%s: without an error %d records are missing, %d of %d listed, %d of %d in the log", what, missing, listed, living, followed, len(truth))
+	}
+	return detected || lostMeta
+}
+
+// TestCutWhileOpen takes the file away under the running store: reads fail with
+// an error, and the process lives.
+func TestCutWhileOpen(t *testing.T) {
+	for _, size := range []int64{0, pageSize, 2 * pageSize, 20 * pageSize} {
+		t.Run(fmt.Sprintf("to %d bytes", size), func(t *testing.T) {
+			dir, truth := history(t)
+			s := openStore(t, dir)
+			if err := os.Truncate(filepath.Join(dir, BoltFile), size); err != nil {
+				t.Fatal(err)
+			}
+			failures := 0
+			for key, want := range truth {
+				r, err := s.Get(t.Context(), key)
+				switch {
+				case err == nil && !bytes.Equal(r.Value, want.Value):
+					t.Errorf("%s came back wrong", key)
+				case errors.Is(err, store.ErrNotFound) && !want.Deleted:
+					t.Errorf("%s is said not to exist", key)
+				case errors.Is(err, store.ErrCorrupt):
+					failures++
+				}
+			}
+			if failures == 0 {
+				t.Error("no read noticed")
+			}
+			var err error
+			for i := 0; i < 400 && err == nil; i++ {
+				_, err = s.Apply(t.Context(), store.Put(fmt.Sprintf("host/com.example%03d", i), nil))
+			}
+			if err == nil {
+				t.Error("no write noticed")
+			}
+			_ = s.Close()
+			if _, err := Open(t.Context(), dir, Options{MinFree: -1}); !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("opening it again: %v", err)
+			}
+		})
+	}
+}
+
+func TestFloorOfFreeSpace(t *testing.T) {
+	dir := closedStore(t, 3)
+	s, err := Open(t.Context(), dir, Options{MinFree: math.MaxInt64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Apply(t.Context(), store.Put("k", nil))
+	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("writing: error %v, want ErrFull with the directory", err)
+	}
+	_, err = s.Apply(t.Context(), store.Delete("k/0000"), store.Put("k", nil))
+	if !errors.Is(err, store.ErrFull) {
+		t.Errorf("writing and deleting: error %v", err)
+	}
+	if _, err := s.Apply(t.Context(), store.Delete("k/0001")); err != nil {
+		t.Errorf("deleting: %v", err)
+	}
+	if head := s.Head(); head.Seq != 4 {
+		t.Errorf("Head is at %d, want 4: the deletion alone", head.Seq)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir)
+	defer s.Close()
+	put(t, s, 1)
+}
+
+func TestFailedIsSaid(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	select {
+	case <-s.Failed():
+		t.Fatal("a new store has failed")
+	default:
+	}
+	if s.Err() != nil {
+		t.Fatal(s.Err())
+	}
+	s.file.Close()
+	if _, err := s.Apply(t.Context(), store.Put("k", nil)); !errors.Is(err, store.ErrUnknown) {
+		t.Fatalf("error %v", err)
+	}
+	<-s.Failed()
+	if !errors.Is(s.Err(), store.ErrUnknown) || !errors.Is(s.Err(), os.ErrClosed) {
+		t.Errorf("Err is %v, want ErrUnknown and the cause", s.Err())
+	}
+	_ = s.Close()
+}
+
+func TestNoSpace(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{full, true},
+		{fmt.Errorf("commit: %w", full), true},
+		{syscall.ENOSPC, false}, // a sync
+		{&os.PathError{Op: "write", Path: "x", Err: syscall.EIO}, false},
+	} {
+		if got := noSpace(c.err); got != c.want {
+			t.Errorf("noSpace(%v) is %v", c.err, got)
+		}
+	}
+}
+
+// FuzzInspect feeds the reader of the skeleton with any bytes: it says what it
+// thinks and neither panics nor allocates beyond the file.
+func FuzzInspect(f *testing.F) {
+	dir := closedStore(f, 200)
+	b, err := os.ReadFile(filepath.Join(dir, BoltFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b[:usedBytes(b)])
+	f.Add(selfReference(bytes.Clone(b[:usedBytes(b)])))
+	f.Add(b[:100])
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if _, _, err := inspect(bytes.NewReader(file), int64(len(file))); err != nil {
+			t.Error(err)
+		}
+	})
+}
