@@ -394,11 +394,11 @@ func (o *owner) report(v *visit) {
 	if v.err == nil {
 		c.log.Info("visit", "host", r.Host, "outcome", r.Outcome(), "documents", r.Documents, "took", r.Took)
 	}
+	c.observe(r)
 	for _, reply := range o.replies[r.Host] {
 		reply <- r
 	}
 	delete(o.replies, r.Host)
-	c.observe(r)
 }
 
 func (o *owner) publish() {

@@ -283,7 +283,9 @@ func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
 		})
 		w.run()
 		r := w.visit("https://ACME.test/somewhere")
-		r = w.observed[0]
+		if len(w.observed) != 1 || w.observed[0].Summary != r.Summary {
+			t.Errorf("Observe was told %+v", w.observed)
+		}
 		w.wantAsked(0, "acme.test /robots.txt", "acme.test /.well-known/ai", "acme.test /.well-known/agis.json", "acme.test /acme.agis")
 		for _, q := range w.net.Requests() {
 			if q.Conn != 1 || q.Proto != "HTTP/1.1" || !q.TLS {

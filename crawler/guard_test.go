@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gazetteer/crawler"
@@ -139,13 +141,17 @@ func TestGuardForbidsAddresses(t *testing.T) {
 // answers is a resolver of fixed answers, which counts the questions.
 type answers struct {
 	addrs map[string][]netip.Addr
+
+	mu    sync.Mutex // guards following
 	asked []string
 }
 
 func (a *answers) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	a.mu.Lock()
 	a.asked = append(a.asked, host)
+	a.mu.Unlock()
 	if addrs, ok := a.addrs[host]; ok {
-		return addrs, nil
+		return slices.Clone(addrs), nil
 	}
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }

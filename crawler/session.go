@@ -67,15 +67,15 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 		},
 		verdicts: map[string]*verdict{},
 	}
-	if err := s.load(ctx, e.name); err != nil {
-		return nil, err
-	}
 	began := time.Now()
 	inTime, cancel := context.WithTimeout(ctx, c.limits.session)
 	defer cancel()
-	err := s.run(inTime)
+	err := s.load(ctx, e.name)
+	if err == nil {
+		err = s.run(inTime)
+	}
 	s.depart()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !isFatal(err) {
 		return nil, nil
 	}
 	if err != nil {
