@@ -87,14 +87,9 @@ func neighbourhood(c *gin.Context) string {
 // wants otherwise.
 func (a *API) bounded(c *gin.Context) {
 	h := c.Writer.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
+	setAll(h, always)
 	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublic(c.Request.URL.Path) {
-		// Anyone's page may read what anyone may read, never with credentials.
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", "ETag, Link, Repr-Digest, Retry-After")
-		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		setAll(h, onReads)
 	}
 	if c.Request.URL.IsAbs() {
 		h.Set("Connection", "close")
@@ -112,6 +107,29 @@ func (a *API) bounded(c *gin.Context) {
 	c.Next()
 	// The layers above ask whether the client left, not whether we were slow.
 	c.Request = original
+}
+
+// always are the headers of every answer.
+var always = http.Header{
+	"X-Content-Type-Options":  {"nosniff"},
+	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	"Referrer-Policy":         {"no-referrer"},
+}
+
+// onReads are those of public reads beside: anyone's page may read what anyone
+// may read, never with credentials.
+var onReads = http.Header{
+	"Access-Control-Allow-Origin":   {"*"},
+	"Access-Control-Expose-Headers": {"ETag, Link, Repr-Digest, Retry-After"},
+	"Cross-Origin-Resource-Policy":  {"cross-origin"},
+}
+
+// setAll sets headers. The values are shared by all answers: a header is
+// replaced or added to, never changed in place.
+func setAll(h, values http.Header) {
+	for name, value := range values {
+		h[name] = value
+	}
 }
 
 // isPublic reports whether a path belongs to the public API, not to the pages.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -121,7 +122,7 @@ func (a *API) streamCrawl(ctx huma.Context, hosts []string) {
 		return nil
 	})
 	if err != nil {
-		if !gone(ctx.Context(), err) {
+		if !errors.Is(err, context.Canceled) {
 			a.log.Error("crawl for the socket ended early", "error", err)
 		}
 		// The answer has begun, so only a cut tells that it is not whole.

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/store"
 )
 
 // tagAgents marks the routes of the AIR registry. Their paths, shapes and error
@@ -50,7 +51,7 @@ func (a *API) agentRoutes(h huma.API) {
 	})
 	handle(a, h, update, a.update)
 	describeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
-	handle(a, h, agents(get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.didDocument)
+	handle(a, h, agents(encoded[did.Document](h, get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent"))), a.didDocument)
 	handle(a, h, agents(get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.trustScore)
 }
 
@@ -229,19 +230,26 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	return out, nil
 }
 
-func (a *API) didDocument(ctx context.Context, in *agentInput) (*output[did.Document], error) {
-	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+func (a *API) didDocument(ctx context.Context, in *agentInput) (*rawOutput, error) {
+	if err := did.CheckAirID(in.AirID); err != nil {
+		return nil, asked(registry.ErrNoAgent, in.AirID)
+	}
+	body, err := a.keeper.answer(ctx, store.AgentKey(in.AirID), func() (any, error) {
+		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+		if err != nil {
+			return nil, err
+		}
+		if len(agent.PublicKey) == 0 {
+			return nil, registry.ErrNoKey
+		}
+		return a.answers.Registry.DIDDocument(agent), nil
+	})
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}
-	if len(agent.PublicKey) == 0 {
-		return nil, asked(registry.ErrNoKey, in.AirID)
-	}
-	out := answer(a.answers.Registry.DIDDocument(agent))
 	// Senders keep a document for 50 to 70 seconds; no cache on the way may
 	// make that longer (A2A §4.5).
-	out.CacheControl = "public, max-age=50"
-	return out, nil
+	return &rawOutput{ContentType: "application/json", CacheControl: "public, max-age=50", Body: body}, nil
 }
 
 func (a *API) trustScore(ctx context.Context, in *agentInput) (*output[registry.TrustScoreView], error) {

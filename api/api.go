@@ -52,6 +52,8 @@ type API struct {
 	cursors  cursors
 	budget   *budget
 	ready    *readiness
+	keeper   *keeper
+	press    *press
 	notFound gin.HandlerFunc // set before serving
 
 	public *gin.Engine
@@ -96,6 +98,12 @@ func New(o Options) (*API, error) {
 		budget:  budget,
 		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 	}
+	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {
+		return nil, err
+	}
+	if a.press, err = newPress(); err != nil {
+		return nil, err
+	}
 	if a.public, err = a.engine(o.TrustedProxies); err != nil {
 		return nil, err
 	}
@@ -118,7 +126,7 @@ func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(a.logged, buffered, a.bounded, a.recovered)
+	e.Use(a.logged, a.buffered, a.bounded, a.recovered)
 	e.NoRoute(a.noRoute)
 	e.NoMethod(a.noMethod)
 	return e, nil

@@ -97,6 +97,7 @@ var (
 	rateLimited      = sort{"rate-limited", 429, "Too many requests"}
 	internal         = sort{"internal", 500, "We failed"}
 	damaged          = sort{"damaged", 500, "The stored bytes are damaged"}
+	clientGone       = sort{"client-gone", 499, "The client left"} // for the log: nobody reads it
 	notReady         = sort{"not-ready", 503, "Not ready yet"}
 	unavailable      = sort{"unavailable", 503, "Not possible at the moment"}
 )
@@ -334,6 +335,8 @@ func fieldPointer(field string) string {
 // refusalForUs covers what is wrong on our side. What it was stands in our log.
 func refusalForUs(err error) *refusal {
 	switch {
+	case errors.Is(err, context.Canceled):
+		return refuse(clientGone, "the request was given up before it was answered", "")
 	case errors.Is(err, store.ErrFull):
 		return refuse(unavailable, "there is no room for new data at the moment", "try again later; reading still works").after(5 * time.Minute)
 	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
@@ -345,11 +348,6 @@ func refusalForUs(err error) *refusal {
 	default:
 		return refuse(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
 	}
-}
-
-// gone reports whether the client has given up, so that nobody reads an answer.
-func gone(ctx context.Context, err error) bool {
-	return errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled)
 }
 
 // list joins words for a sentence: `a, b and c`.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -23,6 +22,7 @@ const minGzip = 1024
 // from then on goes straight through.
 type reply struct {
 	gin.ResponseWriter
+	press     *press
 	status    int
 	body      bytes.Buffer
 	streaming bool
@@ -63,26 +63,20 @@ func (r *reply) Flush() {
 // Unwrap lets http.ResponseController find the connection's deadlines.
 func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// discard forgets what the handler wrote, headers included.
-func (r *reply) discard() {
-	r.body.Reset()
-	clear(r.Header())
-}
-
 var replies = sync.Pool{New: func() any { return new(reply) }}
 
 // maxPooled is the largest buffer kept for the next answer.
 const maxPooled = 256 << 10
 
 // buffered is the middleware that answers through a [reply].
-func buffered(c *gin.Context) {
+func (a *API) buffered(c *gin.Context) {
 	r := replies.Get().(*reply)
-	r.ResponseWriter, r.status, r.streaming = c.Writer, c.Writer.Status(), false
+	r.ResponseWriter, r.press, r.status, r.streaming = c.Writer, a.press, c.Writer.Status(), false
 	original := c.Writer
 	c.Writer = r
 	defer func() {
 		c.Writer = original
-		r.ResponseWriter = nil
+		r.ResponseWriter, r.press = nil, nil
 		if r.body.Cap() <= maxPooled {
 			r.body.Reset()
 			replies.Put(r)
@@ -98,16 +92,8 @@ func buffered(c *gin.Context) {
 	if r.streaming {
 		return
 	}
-	if c.Request.Context().Err() == context.Canceled {
-		// The client left: nobody reads an answer.
-		original.WriteHeader(statusGone)
-		return
-	}
 	r.send(c.Request)
 }
-
-// statusGone stands in the access log for a client that left. It is never sent.
-const statusGone = 499
 
 // send writes what was held back.
 func (r *reply) send(request *http.Request) {
@@ -157,7 +143,7 @@ func (r *reply) represent(request *http.Request, body []byte) []byte {
 		if acceptsGzip(request.Header["Accept-Encoding"]) {
 			h.Set("Content-Encoding", "gzip")
 			h.Set("ETag", `"`+tag+`-gzip"`)
-			return compressed(body)
+			return r.press.compress(sum, body)
 		}
 	}
 	h.Set("ETag", `"`+tag+`"`)

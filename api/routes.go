@@ -18,8 +18,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/store"
 )
 
 // maxOffset is how deep a search can be paged: beyond it, better words help more.
@@ -32,7 +34,7 @@ func (a *API) publicRoutes(publicURL string) error {
 		"explained in x-problems.", publicURL)
 	handle(a, h, get("search", "/api/v1/search", "Find operations by words and filters, best first"), a.search)
 	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
-	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
+	handle(a, h, encoded[Service](h, get("service", "/api/v1/services/{host}", "All that is known of a host")), a.service)
 	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
 	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
 	handle(a, h, raw(get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.versionBytes)
@@ -115,6 +117,14 @@ func schemaName(t reflect.Type, hint string) string {
 // get begins the description of a GET.
 func get(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
+}
+
+// encoded describes an answer in the JSON of T that the handler writes itself.
+func encoded[T any](h huma.API, op huma.Operation) huma.Operation {
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](h)}},
+	}}
+	return op
 }
 
 // raw describes an answer of bytes that are somebody else's.
@@ -319,12 +329,16 @@ type hostInput struct {
 	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 }
 
-func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], error) {
-	s, err := a.answers.Service(ctx, in.Host)
+func (a *API) service(ctx context.Context, in *hostInput) (*rawOutput, error) {
+	host, err := crawler.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
-	return answer(s), nil
+	body, err := a.keeper.answer(ctx, store.HostKey(host), func() (any, error) { return a.answers.Service(ctx, host) })
+	if err != nil {
+		return nil, err
+	}
+	return &rawOutput{ContentType: "application/json", Body: body}, nil
 }
 
 // documentInput and the inputs like it repeat their fields: huma sets only
