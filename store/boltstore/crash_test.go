@@ -31,7 +31,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("a kill led to incarnation %d", s.incarnation)
 		}
 		for w, n := range acknowledged {
-			checkWriter(t, s, w, n)
+			acknowledged[w] = checkWriter(t, s, w, n)
 		}
 		checkStore(t, s)
 		if err := s.Close(); err != nil {
@@ -70,10 +70,10 @@ func killOnce(t *testing.T, dir string, after int, acknowledged []int) int {
 	return n
 }
 
-// checkWriter looks for everything that a writer was told is there.
-func checkWriter(t *testing.T, s *Store, w, acknowledged int) {
+// checkWriter looks for everything that a writer was told is there, and returns
+// how far the writer came: one more write may be there that was not answered.
+func checkWriter(t *testing.T, s *Store, w, acknowledged int) (last int) {
 	t.Helper()
-	last := 0
 	if r, err := s.Get(t.Context(), lastKey(w)); err == nil {
 		last, _ = strconv.Atoi(string(r.Value))
 	}
@@ -87,6 +87,7 @@ func checkWriter(t *testing.T, s *Store, w, acknowledged int) {
 			t.Errorf("%s: deleted %v, error %v", entryKey(w, n), deleted, err)
 		}
 	}
+	return last
 }
 
 // checkStore compares the two buckets record by record and inspects the file.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,7 +92,22 @@ func edit(t *testing.T, path string, change func([]byte) []byte) {
 }
 
 func TestFilesArePrivateWhateverTheUmask(t *testing.T) {
-	dir := closedStore(t, 3)
+	for _, umask := range []int{0, 0o077, 0o777} {
+		t.Run(fmt.Sprintf("%04o", umask), func(t *testing.T) { filesArePrivate(t, umask) })
+	}
+}
+
+func filesArePrivate(t *testing.T, umask int) {
+	dir := filepath.Join(t.TempDir(), "data")
+	before := syscall.Umask(umask)
+	s, err := Open(t.Context(), dir, Options{})
+	syscall.Umask(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	modes := func() {
 		t.Helper()
 		if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
