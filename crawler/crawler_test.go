@@ -282,7 +282,7 @@ func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
 			"/acme.agis": page{body: agisYAML, header: map[string]string{"Content-Type": "application/agis"}},
 		})
 		w.run()
-		r := w.visit("https://ACME.test/somewhere")
+		r := w.crawl("https://ACME.test/somewhere")["acme.test"]
 		if len(w.observed) != 1 || w.observed[0].Summary != r.Summary {
 			t.Errorf("Observe was told %+v", w.observed)
 		}

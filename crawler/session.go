@@ -617,10 +617,10 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 		if f.Detail != "" {
 			reason += ": " + f.Detail
 		}
-		// Of a host that publishes something, what it does not publish is no
-		// news; nor is the same reason twice.
-		quiet := classOf(f.Outcome) == classGood || f.Outcome == Absent || f.Kind == kindRobots && f.Status >= 400 && f.Status < 500
-		if quiet || said[reason] || f.Kind == kindRobots && stillToCome(fetches, f) {
+		// What robots.txt came to is told by the documents it concerned. Of a
+		// host that publishes something, what it does not publish is no news;
+		// nor is the same reason twice.
+		if f.Kind == kindRobots || classOf(f.Outcome) == classGood || f.Outcome == Absent || said[reason] {
 			continue
 		}
 		said[reason] = true
@@ -633,15 +633,6 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 		return "absent: publishes neither an AI Discovery document nor an AGIS summary"
 	}
 	return strings.Join(parts, "; ")
-}
-
-// stillToCome reports that another fetch says what became of the visit, so the
-// one of robots.txt need not.
-func stillToCome(fetches []Fetch, robots Fetch) bool {
-	return slices.ContainsFunc(fetches, func(f Fetch) bool {
-		return f.Kind != kindRobots && f.Outcome != RefusedByRobots && classOf(f.Outcome) != classOf(robots.Outcome) ||
-			f.Outcome == RefusedByRobots
-	})
 }
 
 func operations(n int) string {
