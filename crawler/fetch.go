@@ -157,9 +157,18 @@ func (c *Crawler) request(ctx context.Context, w *wire, a *ask) (next *url.URL, 
 	if x.wasCut { // the last line may be a part of one: half a rule is another rule
 		body = body[:lastLineEnd(body)]
 	}
-	f.ETag, f.LastModified = clip(x.header.Get("ETag"), 500), clip(x.header.Get("Last-Modified"), 100)
+	f.ETag, f.LastModified = validator(x.header.Get("ETag")), validator(x.header.Get("Last-Modified"))
 	f.Bytes, f.Body = int64(len(body)), body
 	return nil, end
+}
+
+// validator keeps a validator of sane length. A part of one would be another, so
+// a longer one is not kept at all.
+func validator(value string) string {
+	if len(value) > 500 {
+		return ""
+	}
+	return value
 }
 
 // lastLineEnd returns where the last whole line of text ends.
