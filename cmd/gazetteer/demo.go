@@ -227,15 +227,15 @@ func (d *demo) await(ctx context.Context) error {
 
 // invite says what to do now.
 func (d *demo) invite() {
-	flag := "--data-dir " + d.house.config.DataDir
+	me := os.Args[0] + " --data-dir " + d.house.config.DataDir
 	d.say(`
 Open %s, or ask from a second terminal:
 
-  gazetteer %s search book a table
-  gazetteer %s search verb:SEND sms
-  gazetteer %s crawl nobody.test
+  %s search book a table
+  %s search verb:SEND sms
+  %s resolve %s
 
-Stop with Ctrl-C.`, d.base, flag, flag, flag)
+Stop with Ctrl-C.`, d.base, me, me, me, demoHandle)
 }
 
 // say prints for a person; with --json only the report is printed.

@@ -151,9 +151,12 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
 }
 
+// demoHandle is the handle of the agent that the demo registers.
+const demoHandle = "concierge"
+
 // demoQueries are phrases as a person would say them.
 var demoQueries = []string{
-	"send a text message", "exchange rates", "weather forecast", "translate text", "create a payment", "find a flight",
+	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment", "find a flight",
 }
 
 func (d *demo) checkSearch(ctx context.Context) (string, error) {
@@ -178,7 +181,7 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 // checkAgent registers an agent over the public API, gives it an inbox and
 // resolves it. A kept directory has the agent already.
 func (d *demo) checkAgent(ctx context.Context) (string, error) {
-	const handle, inbox = "concierge", "https://relay.demo.test/inbox/concierge"
+	const handle, inbox = demoHandle, "https://relay.demo.test/inbox/concierge"
 	var r resolution
 	err := d.getJSON(ctx, "/api/v1/resolve?name="+handle, &r)
 	var e *exitError

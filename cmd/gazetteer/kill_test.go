@@ -329,4 +329,3 @@ func answers(t *testing.T, s store.Store, dir string, queries []string) map[stri
 	}
 	return out
 }
-

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,13 +84,9 @@ func (a *app) printAgent(r resolution) error {
 		inbox = "none: this agent has not published an A2AInbox"
 	}
 	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", visible(r.AirID), visible(inbox))
-	var document any
-	if err := json.Unmarshal(r.Document, &document); err != nil {
+	var text bytes.Buffer
+	if err := json.Indent(&text, r.Document, "", "  "); err != nil {
 		return networkf("the DID document is not JSON: %v", err)
 	}
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the DID document: %w", err)
-	}
-	return writeJSONText(a.out, text)
+	return writeJSONText(a.out, text.Bytes())
 }
