@@ -289,16 +289,10 @@ func wrongMediaType(kind string, from *url.URL, contentType string) string {
 	return fmt.Sprintf("Content-Type is %.60q; serve the document as %s", media, want)
 }
 
-// isAGISText accepts what servers call an AGIS document besides the types of the
-// draft: a structured suffix, and plain text when the name says what it is.
+// isAGISText accepts an AGIS document that is served as plain text when its name
+// says what it is.
 func isAGISText(media, name string) bool {
-	switch media {
-	case "application/agis+json", "application/agis+yaml":
-		return true
-	case "text/plain":
-		return slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
-	}
-	return false
+	return media == "text/plain" && slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 }
 
 // judgeError settles an exchange that ended without a whole answer.

@@ -54,10 +54,10 @@ type Fetch struct {
 	WireBytes    int64         `json:"wire_bytes,omitempty"`
 	Bytes        int64         `json:"bytes,omitempty"` // decoded
 	Digest       string        `json:"digest,omitempty"`
-	RetryAfter   time.Duration `json:"retry_after,omitempty"`
+	RetryAfter   time.Duration `json:"retry_after_ns,omitempty"`
 	// Fresh is how long the server says the answer stays fresh; 0 when it does
 	// not say.
-	Fresh time.Duration `json:"fresh,omitempty"`
+	Fresh time.Duration `json:"fresh_ns,omitempty"`
 	// Repeats counts the visits directly before this one that ended in an
 	// outcome of the same sort; revisit intervals grow with it.
 	Repeats int `json:"repeats,omitempty"`
@@ -98,7 +98,7 @@ type Robots struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`
 	Disallowed []string      `json:"disallowed,omitempty"` // of our paths; ["*"] when all are
-	Delay      time.Duration `json:"delay,omitempty"`      // crawl-delay, within our limit
+	Delay      time.Duration `json:"delay_ns,omitempty"`   // crawl-delay, within our limit
 	// Open is set when no path at all is forbidden, so paths besides ours (of a
 	// redirect, of an AGIS document) need no second look at the file.
 	Open bool   `json:"open,omitempty"`
@@ -126,7 +126,7 @@ type Result struct {
 	Operations int           `json:"operations"`    // in them
 	New        []string      `json:"new,omitempty"` // hosts found and added
 	NextDue    time.Time     `json:"next_due"`
-	Took       time.Duration `json:"took"`
+	Took       time.Duration `json:"took_ns"`
 	// NotDue is set when nothing was asked because the host is not due before
 	// NextDue; the rest then describes its last visit.
 	NotDue bool `json:"not_due,omitempty"`

@@ -40,7 +40,7 @@ var Formats = []Format{
 	},
 	{
 		Kind:       AGIS,
-		MediaTypes: []string{"application/agis", "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
+		MediaTypes: []string{"application/agis", "application/agis+json", "application/agis+yaml", "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize, read: readAGIS,
 	},
 }
