@@ -25,7 +25,7 @@ type cursor struct {
 }
 
 const (
-	cursorLife = 24 * time.Hour
+	cursorLife = 24 * time.Hour // and up to an hour more
 	cursorMAC  = 16
 	// maxCursor bounds the text of a cursor: a key of 512 bytes and the rest.
 	maxCursor = 1200
@@ -51,7 +51,10 @@ func bindings(query url.Values) string {
 
 // write returns the text of c for the list at route with that query.
 func (k cursors) write(c cursor, route string, query url.Values) string {
-	c.Until = k.now().Add(cursorLife).Unix()
+	// By the hour, and without the sequence, so that an answer which has not
+	// changed keeps its bytes and its tag.
+	c.Until = k.now().Add(cursorLife + time.Hour).Truncate(time.Hour).Unix()
+	c.Log.Seq = 0
 	payload, err := json.Marshal(c)
 	if err != nil {
 		panic("a cursor cannot be encoded: " + err.Error()) // it holds only strings and numbers
@@ -82,7 +85,7 @@ func (k cursors) read(text, route string, query url.Values, head store.Cursor) (
 		return cursor{}, refuse(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").at(at)
 	}
 	if k.now().Unix() > c.Until {
-		return cursor{}, refuse(cursorGone, "the cursor has expired; they last a day", "begin again without a cursor").at(at)
+		return cursor{}, refuse(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").at(at)
 	}
 	return c, nil
 }
