@@ -62,7 +62,10 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 	if err != nil {
 		return 0, err
 	}
-	if err := errors.Join(ctx.Err(), s.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := s.Err(); err != nil { // the select below would choose at random
 		return 0, err
 	}
 	select {

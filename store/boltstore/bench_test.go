@@ -18,107 +18,127 @@ const benchValue = 1000 // bytes, about a host record or a small document
 
 func benchKey(i int) string { return fmt.Sprintf("host/com.example%08d", (i*7919)%100_000_000) }
 
-// BenchmarkApplyGrouped has 64 callers that apply one write each, one after
-// another, and then bare bbolt doing the same writes with as many in a
-// transaction as the groups had. ratio is what a write through the store costs
-// in units of a bare one.
-func BenchmarkApplyGrouped(b *testing.B) {
-	s := openStore(b, b.TempDir())
-	defer s.Close()
-	value := make([]byte, benchValue)
-	commits := transaction(b, s.db)
-	start := time.Now()
-	applyGrouped(b, s, value)
-	grouped := time.Since(start)
-	commits = transaction(b, s.db) - commits
-
-	perCommit := max(1, b.N/commits)
-	start = time.Now()
-	bareBolt(b, filepath.Join(b.TempDir(), "bare"), value, perCommit)
-	bare := time.Since(start)
-	b.ReportMetric(0, "ns/op") // both together mean nothing
-	b.ReportMetric(float64(grouped.Nanoseconds())/float64(b.N), "ns/write")
-	b.ReportMetric(float64(bare.Nanoseconds())/float64(b.N), "bare-ns/write")
-	b.ReportMetric(float64(grouped)/float64(bare), "ratio")
-	b.ReportMetric(float64(b.N)/float64(commits), "writes/commit")
+// A comparison times writes through the store and the same writes into bare
+// bbolt, turn by turn, so that a busy machine slows both alike.
+type comparison struct {
+	b          *testing.B
+	store      *Store
+	bare       *bolt.DB
+	ours, them time.Duration
+	commits    int
 }
 
-func applyGrouped(b *testing.B, s *Store, value []byte) {
-	var next atomic.Int64
-	var callers sync.WaitGroup
-	for range 64 {
-		callers.Go(func() {
-			for i := int(next.Add(1)); i <= b.N; i = int(next.Add(1)) {
-				if _, err := s.Apply(b.Context(), store.Put(benchKey(i), value)); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	callers.Wait()
-}
+const turn = 2_000 // writes
 
-// transaction returns the number of the newest transaction.
-func transaction(b *testing.B, db *bolt.DB) (id int) {
-	if err := db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+func compare(b *testing.B) *comparison {
+	c := &comparison{b: b, store: openStore(b, b.TempDir())}
+	b.Cleanup(func() { c.store.Close() })
+	bare, err := bolt.Open(filepath.Join(b.TempDir(), BoltFile), fileMode, &bolt.Options{InitialMmapSize: mapSize, FreelistType: bolt.FreelistMapType, NoStatistics: true})
+	if err != nil {
 		b.Fatal(err)
+	}
+	b.Cleanup(func() { bare.Close() })
+	c.bare = bare
+	return c
+}
+
+// run does the turns and reports. ratio is what a write through the store costs
+// in units of a bare one with as many writes in a transaction.
+func (c *comparison) run(write func(from, to int)) {
+	b := c.b
+	for from := 0; from < b.N; from += turn {
+		to := min(from+turn, b.N)
+		before := c.transaction()
+		start := time.Now()
+		write(from, to)
+		c.ours += time.Since(start)
+		commits := c.transaction() - before
+		c.commits += commits
+
+		start = time.Now()
+		c.writeBare(from, to, max(1, (to-from)/commits))
+		c.them += time.Since(start)
+	}
+	b.ReportMetric(0, "ns/op") // of both together, which means nothing
+	b.ReportMetric(float64(c.ours.Nanoseconds())/float64(b.N), "ns/write")
+	b.ReportMetric(float64(c.them.Nanoseconds())/float64(b.N), "bare-ns/write")
+	b.ReportMetric(float64(c.ours)/float64(c.them), "ratio")
+	b.ReportMetric(float64(b.N)/float64(c.commits), "writes/commit")
+	b.ReportMetric(bytesUsed(b, filepath.Join(c.store.dir, BoltFile))/float64(b.N), "bytes/record")
+	b.ReportMetric(bytesUsed(b, c.bare.Path())/float64(b.N), "bare-bytes/record")
+}
+
+// transaction returns the number of the store's newest transaction.
+func (c *comparison) transaction() (id int) {
+	if err := c.store.db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+		c.b.Fatal(err)
 	}
 	return id
 }
 
-// bareBolt writes b.N records into one bucket and syncs every transaction.
-func bareBolt(b *testing.B, path string, value []byte, perCommit int) {
-	db, err := bolt.Open(path, fileMode, &bolt.Options{InitialMmapSize: mapSize, FreelistType: bolt.FreelistMapType, NoStatistics: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	for i := 0; i < b.N; i += perCommit {
-		err := db.Update(func(tx *bolt.Tx) error {
+// writeBare puts the records into one bucket and syncs every transaction.
+func (c *comparison) writeBare(from, to, perCommit int) {
+	for i := from; i < to; i += perCommit {
+		err := c.bare.Update(func(tx *bolt.Tx) error {
 			bucket, err := tx.CreateBucketIfNotExists(recordsBucket)
-			for j := i; err == nil && j < min(i+perCommit, b.N); j++ {
-				err = bucket.Put([]byte(benchKey(j)), value)
+			for j := i; err == nil && j < min(i+perCommit, to); j++ {
+				err = bucket.Put([]byte(benchKey(j)), make([]byte, benchValue))
 			}
 			return err
 		})
 		if err != nil {
-			b.Fatal(err)
+			c.b.Fatal(err)
 		}
 	}
 }
 
+// BenchmarkApplyGrouped has 64 callers that apply one write each, one after
+// another.
+func BenchmarkApplyGrouped(b *testing.B) {
+	c := compare(b)
+	c.run(func(from, to int) {
+		var next atomic.Int64
+		next.Store(int64(from))
+		var callers sync.WaitGroup
+		for range 64 {
+			callers.Go(func() {
+				for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
+					if _, err := c.store.Apply(b.Context(), store.Put(benchKey(i), make([]byte, benchValue))); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
+
 // BenchmarkApplyBatch has one caller that applies 500 writes at once, as the
-// crawler does, and then bare bbolt with 500 writes in a transaction.
+// crawler does.
 func BenchmarkApplyBatch(b *testing.B) {
 	const batch = 500
-	dir := b.TempDir()
-	s := openStore(b, dir)
-	value := make([]byte, benchValue)
-	start := time.Now()
-	for i := 0; i < b.N; i += batch {
-		var writes []store.Write
-		for j := i; j < min(i+batch, b.N); j++ {
-			writes = append(writes, store.Put(benchKey(j), value))
+	c := compare(b)
+	c.run(func(from, to int) {
+		for i := from; i < to; i += batch {
+			var writes []store.Write
+			for j := i; j < min(i+batch, to); j++ {
+				writes = append(writes, store.Put(benchKey(j), make([]byte, benchValue)))
+			}
+			if _, err := c.store.Apply(b.Context(), writes...); err != nil {
+				b.Fatal(err)
+			}
 		}
-		if _, err := s.Apply(b.Context(), writes...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	ours := time.Since(start)
-	s.Close()
-	file, err := os.ReadFile(filepath.Join(dir, BoltFile))
+	})
+}
+
+// bytesUsed is the size of a bolt file without the room to grow at its end.
+func bytesUsed(b *testing.B, path string) float64 {
+	file, err := os.ReadFile(path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	start = time.Now()
-	bareBolt(b, filepath.Join(b.TempDir(), "bare"), value, batch)
-	bare := time.Since(start)
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(ours.Nanoseconds())/float64(b.N), "ns/write")
-	b.ReportMetric(float64(bare.Nanoseconds())/float64(b.N), "bare-ns/write")
-	b.ReportMetric(float64(ours)/float64(bare), "ratio")
-	b.ReportMetric(float64(usedBytes(file))/float64(b.N), "bytes/record")
+	return float64(usedBytes(file))
 }
 
 func filled(b *testing.B, n int) *Store {
