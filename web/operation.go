@@ -1,6 +1,9 @@
 package web
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"gazetteer/document"
@@ -96,18 +99,22 @@ var placeWords = map[string]string{
 
 // whyView says why an operation matched.
 type whyView struct {
-	Verb     string // how the verb asked for and the one offered relate
-	Matches  []matchView
+	Verb     string // the verb it offers, when the query asked for one
+	Asked    string // the verb that was asked for, when it is another form
+	Terms    []termView
 	Missing  []string
-	Found    int  // words of the query that matched
-	Asked    int  // words of the query
-	Filtered bool // nothing but filters was asked
+	Coverage string // 2 of 3 words found
 }
 
-type matchView struct {
-	Term  string
+// termView is a word of the query and where it was found.
+type termView struct {
+	Term   string
+	Places []placeView
+}
+
+type placeView struct {
+	Field string
 	Text  string // the word in the document, "" when it is the term
-	Where []string
 }
 
 var fieldWords = map[string]string{
@@ -116,44 +123,33 @@ var fieldWords = map[string]string{
 	"ctx":  "service or parameters",
 }
 
-// whyOf gathers the matches of each query word, in the order of the query.
+// whyOf gathers the matches of each word, in the order of the query.
 func whyOf(w index.Why) whyView {
 	v := whyView{Missing: w.Missing}
-	at := map[[2]string]int{}
-	terms := map[string]bool{}
+	at := map[string]int{}
 	for _, m := range w.Matched {
-		terms[m.Term] = true
-		text := m.Text
-		if strings.EqualFold(text, m.Term) {
-			text = ""
-		}
-		key := [2]string{m.Term, text}
-		i, seen := at[key]
+		i, seen := at[m.Term]
 		if !seen {
-			i = len(v.Matches)
-			at[key] = i
-			v.Matches = append(v.Matches, matchView{Term: m.Term, Text: text})
+			i = len(v.Terms)
+			at[m.Term] = i
+			v.Terms = append(v.Terms, termView{Term: m.Term})
 		}
-		where := fieldWords[m.Field]
-		if where == "" {
-			where = m.Field
+		place := placeView{Field: cmp.Or(fieldWords[m.Field], m.Field), Text: m.Text}
+		if strings.EqualFold(m.Text, m.Term) {
+			place.Text = ""
 		}
-		v.Matches[i].Where = append(v.Matches[i].Where, where)
+		v.Terms[i].Places = append(v.Terms[i].Places, place)
 	}
-	v.Found = len(terms)
-	v.Asked = len(terms) + len(w.Missing)
-	v.Filtered = v.Asked == 0
+	if asked := len(v.Terms) + len(w.Missing); asked > 0 {
+		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), count(asked, "word"))
+	}
 	if w.Verb != nil {
-		v.Verb = verbWords(*w.Verb)
+		v.Verb = w.Verb.Offered
+		if w.Verb.Relation != "exact" {
+			v.Asked = w.Verb.Asked
+		}
 	}
 	return v
-}
-
-func verbWords(v index.Verb) string {
-	if v.Relation == "exact" {
-		return "it offers the verb you asked for"
-	}
-	return "it offers " + v.Offered + ", another form of " + v.Asked
 }
 
 // findingsWords says what a document's worst finding means.
@@ -178,6 +174,15 @@ func kindOf(kind string) string {
 		return w
 	}
 	return kind
+}
+
+// number writes n with its thousands set apart.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // shortDigest leaves as much of a digest as two people need to compare.

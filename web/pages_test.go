@@ -1,12 +1,16 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"gazetteer/api"
+	"gazetteer/protocol"
 
 	"golang.org/x/net/html"
 )
@@ -186,7 +190,7 @@ func TestAHitSaysHowToCallItAndWhyItMatched(t *testing.T) {
 	for _, want := range []string{
 		"BOOK", "/table", "Reserve a table", "Ristorante", "ristorante.test",
 		"POST https://ristorante.test/tables", "date in the body, required", "guests in the query",
-		"it offers BOOK, another form of BOOKING", "book in the verb or path", "tables as table in the intent", "2 of 3 words found, missing: cheap",
+		"its verb BOOK is a form of BOOKING", "book in verb or path", "tables in intent (table)", "2 of 3 words found, missing: cheap",
 		"fetched 3 minutes ago", "Has warnings", "Changes something, can be undone", "sha256:abababababab",
 	} {
 		if !strings.Contains(text, want) {
@@ -419,4 +423,34 @@ func textOf(n *html.Node) string {
 		return b.String()
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// repeating publishes a document that breaks the same rule many times.
+type repeating struct{ sample }
+
+func (r repeating) Service(ctx context.Context, name string) (api.Service, error) {
+	s, err := r.sample.Service(ctx, name)
+	if err != nil {
+		return s, err
+	}
+	d := &s.Documents[0].Document
+	d.Findings = nil
+	for i := range 30 {
+		d.Findings = append(d.Findings, protocol.Finding{Code: "AI424", Severity: protocol.Info, Pointer: fmt.Sprintf("/capabilities/%d", i), Line: i + 1, Column: 3, Message: "returns is missing"})
+	}
+	d.Findings = append(d.Findings, protocol.Finding{Code: "AI101", Severity: protocol.Error, Message: "name is missing"})
+	return s, nil
+}
+
+func TestAFindingIsSaidOnceWithItsPlaces(t *testing.T) {
+	h := engine(t, repeating{sample{word: plainWord, hits: 1}})
+	text := textOf(parse(t, get(t, h, "/services/ristorante.test").Body.String()))
+	if n := strings.Count(text, "returns is missing"); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
+	for _, want := range []string{"1 error, 30 notes", "line 1, column 3 · /capabilities/0", "20 more places", "line 21, column 3 /capabilities/20", "and 9 more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
 }

@@ -130,11 +130,19 @@ type documentView struct {
 	Older    int // versions that are not shown
 }
 
+// findingView is a finding with every place in the document where it is made.
 type findingView struct {
 	protocol.Finding
-	Word string // Error, Warning or Note
-	Tone string // class of the mark
-	Spot string // line 4, column 12
+	Word   string // Error, Warning or Note
+	Tone   string // class of the mark
+	First  spot
+	Others []spot
+	More   int // places that are not shown
+}
+
+type spot struct {
+	Position string // line 4, column 12
+	Pointer  string
 }
 
 type versionView struct {
@@ -169,7 +177,8 @@ type fetchView struct {
 }
 
 const (
-	maxFindings = 50 // shown for each document; the API has all
+	maxFindings = 50 // sorts of findings shown for each document; the API has all
+	maxSpots    = 20 // places shown for each
 	maxVersions = 10
 )
 
@@ -238,9 +247,15 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 	return v
 }
 
+// operationsOf lists what the documents offer. A summary repeats the bare verbs
+// of the full document, so it counts only where that is missing.
 func operationsOf(s api.Service) []listedOperation {
+	full := slices.ContainsFunc(s.Documents, func(d api.DocumentView) bool { return d.Kind == document.AGIS })
 	var all []listedOperation
 	for _, d := range s.Documents {
+		if d.Kind == document.AGISSummary && full {
+			continue
+		}
 		for _, o := range d.Operations {
 			all = append(all, listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind)})
 		}
@@ -273,11 +288,8 @@ func (p *Pages) document(d api.DocumentView) documentView {
 		Level:   levelWords(&d.Document),
 		Counts:  countsOf(d.Findings),
 	}
-	findings := slices.Clone(d.Findings)
-	slices.SortStableFunc(findings, func(a, b protocol.Finding) int { return int(b.Severity) - int(a.Severity) })
-	for _, f := range findings[:min(len(findings), maxFindings)] {
-		v.Findings = append(v.Findings, findingOf(f))
-	}
+	findings := groupFindings(d.Findings)
+	v.Findings = findings[:min(len(findings), maxFindings)]
 	v.More = len(findings) - len(v.Findings)
 	for _, o := range d.Versions[:min(len(d.Versions), maxVersions)] {
 		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.moment(o.Seen), Size: size(o.Size)})
@@ -320,12 +332,39 @@ var severityWords = map[protocol.Severity]string{
 	protocol.Info:    "Note",
 }
 
-func findingOf(f protocol.Finding) findingView {
-	v := findingView{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
-	if f.Line > 0 {
-		v.Spot = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
+// groupFindings puts what is said several times into one entry with its places,
+// heaviest first: a document that breaks one rule fifty times is mended once.
+func groupFindings(findings []protocol.Finding) []findingView {
+	type said struct {
+		code, message, help string
+		severity            protocol.Severity
 	}
-	return v
+	at := map[said]int{}
+	var groups []findingView
+	for _, f := range findings {
+		key := said{f.Code, f.Message, f.Help, f.Severity}
+		i, seen := at[key]
+		if !seen {
+			at[key] = len(groups)
+			groups = append(groups, findingView{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String(), First: spotOf(f)})
+			continue
+		}
+		if g := &groups[i]; len(g.Others) < maxSpots {
+			g.Others = append(g.Others, spotOf(f))
+		} else {
+			g.More++
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b findingView) int { return int(b.Severity) - int(a.Severity) })
+	return groups
+}
+
+func spotOf(f protocol.Finding) spot {
+	s := spot{Pointer: f.Pointer}
+	if f.Line > 0 {
+		s.Position = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
+	}
+	return s
 }
 
 func (p *Pages) state(s api.State) stateView {

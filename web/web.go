@@ -172,12 +172,13 @@ func (p *Pages) render(v view) ([]byte, error) {
 // files are part of the program, so one that cannot be read is a mistake in it.
 func parseTemplates(a assets) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
-		"text":  inert,
-		"clip":  clip,
-		"plain": plain,
-		"asset": a.path,
-		"verb":  verbPath,
-		"agent": agentPath,
+		"text":   inert,
+		"clip":   clip,
+		"plain":  plain,
+		"asset":  a.path,
+		"verb":   verbPath,
+		"agent":  agentPath,
+		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
 	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "problem"} {

@@ -1,0 +1,495 @@
+package web_test
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/index"
+	"gazetteer/internal/fakenet"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store/boltstore"
+	"gazetteer/web"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/gin-gonic/gin"
+)
+
+// The walk goes through the pages as a person does: real Chromium, the real
+// handler, and below it a real store and index that a real crawl of the small
+// internet has filled. It runs in light and dark, wide and narrow, and without
+// scripts. Each page is judged where it is looked at: nothing asked of another
+// host, no report of the security policy, no line in the console, nothing wider
+// than the window, readable colours, and no finding of axe-core.
+//
+// With SCREENSHOTS=DIR the pages are kept there for a person to look at.
+func TestBrowserWalk(t *testing.T) {
+	browser := startBrowser(t)
+	h := openHouse(t)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 390} {
+			t.Run(fmt.Sprintf("%s %d", scheme, width), func(t *testing.T) {
+				// Each colour and each width once is enough for axe.
+				axe := (scheme == "light") == (width == 1280)
+				h.walk(t, newTab(t, browser, h, look{scheme: scheme, width: width, scripts: true, axe: axe}))
+			})
+		}
+	}
+	t.Run("without scripts", func(t *testing.T) {
+		h.walk(t, newTab(t, browser, h, look{scheme: "light", width: 1280}))
+	})
+	t.Run("by keyboard", func(t *testing.T) {
+		byKeyboard(t, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
+	})
+}
+
+// walk searches, follows a hit to its service, looks an agent up, and visits
+// the pages that are left, those for what went wrong among them.
+func (h *house) walk(t *testing.T, tab *tab) {
+	tab.open("/")
+	tab.judge("home")
+	tab.submit("#q", "send a text message")
+	tab.sees(".hits h2", "message")
+	tab.sees(".why", "words found")
+	tab.judge("results")
+	tab.follow(".hit h2 a")
+	tab.sees("#op .verb", "SEND")
+	tab.sees("#documents", "Documents and findings")
+	tab.judge("service")
+	tab.follow(`header a[href="/agents"]`)
+	tab.judge("agents")
+	tab.submit("#id", h.agent.AirID)
+	tab.sees("h1", "Concierge")
+	tab.sees("pre", h.agent.AirID)
+	tab.judge("agent")
+	for _, p := range []struct{ name, path, selector, says string }{
+		{"services", "/services", ".cards", "test"},
+		{"services-next", "/services?after=klarna.test", ".pager", "First page"},
+		{"verbs", "/verbs", "table", "SEND"},
+		{"verb", "/verbs/SEND", ".hits", "SEND"},
+		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
+		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
+		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
+		{"invalid", "/services/not-utf8.test", ".fetches", "Could not be read"},
+		{"hostile", "/services/hostile.test", "#operations ~ *", "<script>"},
+		{"hostile-results", "/?q=host%3Ahostile.test", ".hits", "U+202E"},
+		{"languages", "/services/locanda.test", ".ops", "تێبل"},
+	} {
+		tab.open(p.path)
+		tab.sees(p.selector, p.says)
+		tab.judge(p.name)
+	}
+	for name, path := range map[string]string{
+		"problem-query": "/?q=book+verb%3A", "problem-host": "/services/unknown.test", "problem-page": "/no/such/page",
+		"problem-agent": "/agents/AIR-0000-0000-0000",
+	} {
+		tab.fails(path)
+		tab.judge(name)
+	}
+}
+
+// byKeyboard does without a mouse what the walk does with one.
+func byKeyboard(t *testing.T, tab *tab) {
+	tab.open("/")
+	tab.press("\t")
+	if got := evaluate[string](tab, `document.activeElement.className`); got != "skip" {
+		t.Errorf("the first stop is %q, want the skip link", got)
+	}
+	if top := evaluate[float64](tab, `document.activeElement.getBoundingClientRect().top`); top < 0 {
+		t.Errorf("the skip link is not visible when it has the focus: top %v", top)
+	}
+	tab.press("\r")
+	if got := evaluate[string](tab, `document.activeElement.id`); got != "main" {
+		t.Errorf("the skip link leads to %q", got)
+	}
+	tab.press("\t")
+	if got := evaluate[string](tab, `document.activeElement.id`); got != "q" {
+		t.Errorf("the next stop is %q, want the search field", got)
+	}
+	if got := evaluate[string](tab, `getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth`); got != "solid3px" {
+		t.Errorf("the focus is drawn as %q", got)
+	}
+	// Every stop of a page shows that it has the focus, and is not cut off.
+	tab.open("/?q=send+a+text+message")
+	for range 40 {
+		tab.press("\t")
+		stop := evaluate[string](tab, `(() => { const a = document.activeElement, s = getComputedStyle(a);
+			return a === document.body || s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 ? "" : a.outerHTML })()`)
+		if stop != "" {
+			t.Errorf("no focus is drawn on %s", stop)
+		}
+	}
+}
+
+// startBrowser starts Chromium. Without one the test is skipped, loudly, unless
+// REQUIRE_BROWSER=1 says that it must run.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-headless-shell", "google-chrome", "chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		const missing = "THE PAGES ARE NOT TESTED IN A BROWSER: there is no chromium on this machine. Install it with: apt-get update && apt-get install -y chromium"
+		if os.Getenv("REQUIRE_BROWSER") == "1" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true),
+	)
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	browser, quit := chromedp.NewContext(allocator)
+	t.Cleanup(quit)
+	if err := chromedp.Do(browser); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return browser
+}
+
+// house is the program with a few crawled hosts and one agent.
+type house struct {
+	url   string
+	agent registry.Agent
+}
+
+func openHouse(t *testing.T) *house {
+	t.Helper()
+	ctx := t.Context()
+	gin.SetMode(gin.TestMode)
+	s, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s})
+	must(t, err)
+	t.Cleanup(func() { must(t, x.Close()) })
+	running, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	t.Cleanup(func() { stop(); group.Wait() })
+	group.Go(func() {
+		if err := x.Run(running); err != nil {
+			t.Errorf("follow the log: %v", err)
+		}
+	})
+	r, err := registry.New(registry.Options{Store: s, DIDHost: "gazetteer.test"})
+	must(t, err)
+	crawlSome(t, s)
+	must(t, x.WaitFor(ctx, s.Head().Seq))
+
+	h := &house{}
+	h.agent, _, err = r.Register(ctx, registry.Registration{
+		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
+		PublicKey:        "8MKxjvAaDg8vU3tQ9Iz4L1_162IWedTlW-MQ3veohpc",
+		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"}},
+	})
+	must(t, err)
+	answers := &api.Answers{Store: s, Index: x, Registry: r}
+	routes, err := api.New(api.Options{Answers: answers})
+	must(t, err)
+	pages := web.New(answers, web.Options{})
+	pages.Mount(routes.Engine())
+	routes.SetNotFound(pages.NotFound)
+	server := httptest.NewServer(routes.Handler())
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	return h
+}
+
+// crawlSome visits hosts of the small internet and two of our own: one that
+// publishes hostile text, one that speaks several languages.
+func crawlSome(t *testing.T, s *boltstore.Store) {
+	t.Helper()
+	internet, err := fakenet.Open(fakenet.Options{})
+	must(t, err)
+	defer internet.Close()
+	internet.Handle("hostile.test", publish(hostileDocument))
+	internet.Handle("locanda.test", publish(languagesDocument))
+	c, err := crawler.New(crawler.Options{Store: s, Dial: internet.Dial(nil), Roots: internet.Roots()})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer func() { stop(); group.Wait() }()
+	group.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			t.Errorf("crawl: %v", err)
+		}
+	})
+	hosts := []string{"hostile.test", "locanda.test"}
+	for _, h := range internet.Hosts() {
+		if h.Seed {
+			hosts = append(hosts, h.Name)
+		}
+	}
+	must(t, c.Crawl(ctx, hosts, func(crawler.Result) error { return nil }))
+}
+
+func publish(document string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/.well-known/ai" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, document)
+	})
+}
+
+//go:embed testdata/hostile.json
+var hostileDocument string
+
+//go:embed testdata/languages.json
+var languagesDocument string
+
+//go:embed testdata/axe/axe.min.js
+var axe string
+
+// look is how a page is looked at.
+type look struct {
+	scheme  string
+	width   int64
+	scripts bool
+	axe     bool // the slowest of the judges
+}
+
+// tab is a page of the browser that notes what it must not see.
+type tab struct {
+	*testing.T
+	look
+	ctx  context.Context
+	base string
+
+	mu      sync.Mutex // guards following
+	strange []string
+	asked   map[string]bool // addresses whose failure is wanted
+}
+
+func newTab(t *testing.T, browser context.Context, h *house, l look) *tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(browser)
+	t.Cleanup(closeTab)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(cancel)
+	b := &tab{T: t, look: l, ctx: ctx, base: h.url, asked: map[string]bool{}}
+	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900)))
+	must(t, chromedp.Listen(ctx, b.note))
+	call(b, log.Enable, cdp.Empty{})
+	call(b, audits.Enable, cdp.Empty{})
+	call(b, network.Enable, network.EnableParams{})
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	if !l.scripts {
+		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	}
+	return b
+}
+
+// note keeps every event that a page of ours must not cause.
+func (b *tab) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	strange := func(format string, args ...any) { b.strange = append(b.strange, fmt.Sprintf(format, args...)) }
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "about:") {
+			strange("it asks for %s", u)
+		}
+	case *log.EventEntryAdded:
+		if !b.asked[e.Entry.URL] {
+			strange("the log says: %s %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		strange("the browser complains: %s", e.Issue.Code)
+	case *runtime.EventConsoleAPICalled:
+		strange("something writes to the console: %s", e.Type)
+	case *runtime.EventExceptionThrown:
+		strange("a script failed: %s", e.ExceptionDetails.Text)
+	case *page.EventJavascriptDialogOpening:
+		strange("a dialog opens: %s", e.Message)
+	}
+}
+
+// open goes to a path that must be there, fails to one that must not.
+func (b *tab) open(path string) {
+	b.Helper()
+	b.arrive(http.StatusOK, chromedp.Navigate(b.base+path))
+}
+
+func (b *tab) fails(path string) {
+	b.Helper()
+	b.mu.Lock()
+	b.asked[b.base+path] = true
+	b.mu.Unlock()
+	response, err := chromedp.RunResponse(b.ctx, chromedp.Navigate(b.base+path))
+	must(b.T, err)
+	if response.Status < 400 {
+		b.Errorf("%s: status %d", path, response.Status)
+	}
+}
+
+// submit types into a field and sends its form by the Enter key.
+func (b *tab) submit(field, text string) {
+	b.Helper()
+	b.arrive(http.StatusOK, chromedp.SendKeys(chromedp.CSS(field), text+"\r"))
+}
+
+// follow clicks a link.
+func (b *tab) follow(selector string) {
+	b.Helper()
+	b.arrive(http.StatusOK, chromedp.Click(chromedp.CSS(selector)))
+}
+
+func (b *tab) arrive(status int64, step chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	response, err := chromedp.RunResponse(b.ctx, step)
+	must(b.T, err)
+	if response.Status != status {
+		b.Fatalf("%s: status %d, want %d", response.URL, response.Status, status)
+	}
+}
+
+func (b *tab) press(key string) {
+	b.Helper()
+	must(b.T, chromedp.Do(b.ctx, chromedp.KeyEvent(key)))
+}
+
+// sees checks that an element that the selector finds shows the text.
+func (b *tab) sees(selector, text string) {
+	b.Helper()
+	shown := evaluate[string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.innerText).join("\n")`, selector))
+	if !strings.Contains(strings.ToLower(shown), strings.ToLower(text)) {
+		b.Errorf("%s does not show %q but %q", selector, text, shown)
+	}
+}
+
+// judge checks what holds for every page, and keeps a picture of it.
+func (b *tab) judge(name string) {
+	b.Helper()
+	fault := func(format string, args ...any) {
+		b.Helper()
+		b.Errorf("%s: %s", name, fmt.Sprintf(format, args...))
+	}
+	for _, wide := range evaluate[[]string](b, overflows) {
+		fault("wider than the window: %s", wide)
+	}
+	for _, faint := range evaluate[[]string](b, faintTexts) {
+		fault("hard to read: %s", faint)
+	}
+	for _, small := range evaluate[[]string](b, smallTargets) {
+		fault("hard to hit: %s", small)
+	}
+	if b.axe {
+		for _, violation := range b.violations() {
+			fault("axe: %s", violation)
+		}
+	}
+	b.mu.Lock()
+	for _, s := range b.strange {
+		fault("%s", s)
+	}
+	b.strange = nil
+	b.mu.Unlock()
+	b.keep(name)
+}
+
+// keep writes a picture of the whole page into the directory SCREENSHOTS.
+func (b *tab) keep(name string) {
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" || !b.scripts {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	must(b.T, err)
+	must(b.T, os.MkdirAll(dir, 0o755))
+	must(b.T, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, b.scheme, b.width)), picture, 0o644))
+}
+
+// violations runs axe-core with the rules of WCAG 2.2 AA and its best practices.
+func (b *tab) violations() []string {
+	b.Helper()
+	must(b.T, chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](axe+";undefined")))
+	return evaluate[[]string](b, `axe.run(document, {
+		preload: false,
+		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+	}).then(r => r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + v.help + ": " + n.html + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
+}
+
+// overflows names what sticks out of the window to the right. What scrolls by
+// itself may.
+const overflows = `(() => {
+	const page = document.scrollingElement
+	if (page.scrollWidth <= innerWidth) return []
+	return [...document.querySelectorAll("body *")]
+		.filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest("pre, .scroll"))
+		.map(e => e.outerHTML.slice(0, 200)).slice(0, 3).concat("the page is " + page.scrollWidth + " wide, the window " + innerWidth)
+})()`
+
+// faintTexts names visible texts whose contrast is below 4.5.
+const faintTexts = `(() => {
+	const parse = c => { const n = c.match(/[\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n }
+	const luminance = c => { const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b }
+	const ground = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] === 1) return c } return [255, 255, 255, 1] }
+	const faint = []
+	for (const e of document.querySelectorAll("body, body *")) {
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && e.tagName !== "INPUT") continue
+		const [a, b] = [luminance(parse(getComputedStyle(e).color)), luminance(ground(e))]
+		const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05)
+		if (contrast < 4.5) faint.push(contrast.toFixed(2) + " " + e.outerHTML.slice(0, 120))
+	}
+	return faint.slice(0, 5)
+})()`
+
+// smallTargets names links and buttons below 24 pixels that stand by themselves
+// (WCAG 2.2, 2.5.8 leaves out those in a sentence).
+const smallTargets = `[...document.querySelectorAll("nav a, button, summary, .verbs a, .ways a, .examples a, .related a, .as-json a")]
+	.filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 23.5)
+	.map(e => Math.round(e.getBoundingClientRect().height) + " pixels: " + e.outerHTML.slice(0, 120)).slice(0, 5)`
+
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+	b.Helper()
+	_, err := chromedp.Call(b.ctx, command, params)
+	must(b.T, err)
+}
+
+func evaluate[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, options...))
+	if err != nil {
+		b.Fatalf("evaluate %.80s: %v", expression, err)
+	}
+	return v
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
