@@ -77,9 +77,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 
 // short leaves the first parameters only.
 func (v operationView) short() operationView {
-	if n := len(v.Parameters) - maxParameters; n > 0 {
-		v.Parameters, v.More = v.Parameters[:maxParameters], n
-	}
+	v.Parameters, v.More = cut(v.Parameters, maxParameters)
 	return v
 }
 

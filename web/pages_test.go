@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"gazetteer/api"
+	"gazetteer/document"
 	"gazetteer/protocol"
 
 	"golang.org/x/net/html"
@@ -452,5 +453,66 @@ func TestAFindingIsSaidOnceWithItsPlaces(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// unvisited knows a host that nobody has been to.
+type unvisited struct{ sample }
+
+func (u unvisited) Service(context.Context, string) (api.Service, error) {
+	return api.Service{ServiceSummary: api.ServiceSummary{Host: "new.test"}, State: api.State{Added: now, Due: now}}, nil
+}
+
+func TestAHostThatWasNotVisitedYetSaysSo(t *testing.T) {
+	h := engine(t, unvisited{sample{word: plainWord}})
+	page := parse(t, get(t, h, "/services/new.test").Body.String())
+	if text := textOf(page); !strings.Contains(text, "has not been visited yet") || !strings.Contains(text, "Last visitnever") {
+		t.Errorf("the page says %q", text)
+	}
+	for _, fault := range faults(page) {
+		t.Error(fault)
+	}
+}
+
+// huge publishes as much as the limits of documents let through.
+type huge struct{ sample }
+
+func (s huge) Service(ctx context.Context, name string) (api.Service, error) {
+	v, err := s.sample.Service(ctx, name)
+	if err != nil {
+		return v, err
+	}
+	d := &v.Documents[0].Document
+	d.Findings, d.Operations = nil, nil
+	for i := range 5000 {
+		o := s.operation(i)
+		o.Intent = strings.Repeat("long ", 5000)
+		d.Operations = append(d.Operations, o)
+		d.DataClasses = append(d.DataClasses, document.DataClass{Name: fmt.Sprint("class-", i)}, document.DataClass{Name: "twice"})
+		d.Findings = append(d.Findings, protocol.Finding{Code: "AI409", Severity: protocol.Error, Pointer: fmt.Sprintf("/capabilities/%d", i), Message: fmt.Sprint("too long: ", i)})
+		v.Related = append(v.Related, fmt.Sprintf("host%d.test", i))
+	}
+	return v, nil
+}
+
+func TestAHugeServiceStaysReadable(t *testing.T) {
+	h := engine(t, huge{sample{word: plainWord, hits: 1}})
+	w := get(t, h, "/services/ristorante.test")
+	if n := w.Body.Len(); n > 150<<10 {
+		t.Errorf("the page has %d bytes", n)
+	}
+	page := parse(t, w.Body.String())
+	text := textOf(page)
+	for _, want := range []string{"1 to 20 of 5,000", "Page 1 of 250", "and 4950 more sorts of findings", "and 4902 more", "and 4902 more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	last := textOf(parse(t, get(t, h, "/services/ristorante.test?kind=agis&op=BOOK+%2Ftable4999").Body.String()))
+	if !strings.Contains(last, "4,981 to 5,000 of 5,000") {
+		t.Error("a hit does not lead to the page of its operation")
+	}
+	if n := strings.Count(text, "twice"); n != 1 {
+		t.Errorf("a class that is named often stands there %d times", n)
 	}
 }

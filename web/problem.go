@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"gazetteer/api"
 	"gazetteer/crawler"
@@ -162,7 +163,7 @@ func queryProblem(e *index.QueryError) problemView {
 	v := problemView{
 		Status: http.StatusBadRequest, Title: "That query cannot be read",
 		What:   sentence(e.Message),
-		Help:   e.Help,
+		Help:   sentence(e.Help),
 		Query:  e.Query,
 		Before: oneLine(plain(string(chars[:at]))),
 		At:     " ",
@@ -219,17 +220,18 @@ func agentProblem(e *noAgent) problemView {
 	return v
 }
 
-// sentence begins s with a capital letter and ends it with a full stop.
+// sentence begins s with a capital letter and ends it with a full stop, unless
+// it ends in something that a stop would be taken for a part of.
 func sentence(s string) string {
 	if s == "" {
 		return s
 	}
 	chars := []rune(s)
 	s = strings.ToUpper(string(chars[0])) + string(chars[1:])
-	if strings.HasSuffix(s, ".") {
-		return s
+	if last := chars[len(chars)-1]; unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' || last == '"' {
+		return s + "."
 	}
-	return s + "."
+	return s
 }
 
 // oneLine turns white space into single spaces' width, so that a caret on the

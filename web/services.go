@@ -98,7 +98,9 @@ type serviceView struct {
 	Pages       pager
 	DataClasses []document.DataClass
 	Documents   []documentView
+	MoreClasses int
 	Related     []string
+	MoreRelated int
 	State       stateView
 }
 
@@ -180,6 +182,7 @@ const (
 	maxFindings = 50 // sorts of findings shown for each document; the API has all
 	maxSpots    = 20 // places shown for each
 	maxVersions = 10
+	maxListed   = 100 // classes of data, related hosts
 )
 
 // service is the page of one host. With op (and kind) in the query it opens at
@@ -218,7 +221,6 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 		Name:        cmp.Or(s.Name, s.Host),
 		Description: s.Description,
 		Published:   len(s.Documents) > 0,
-		Related:     s.Related,
 		State:       p.state(s.State),
 	}
 	add := func(name, text string) {
@@ -228,6 +230,7 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 	}
 	add("Namespace", s.Namespace)
 	add("Domain", s.Domain)
+	var classes []document.DataClass
 	for _, d := range s.Documents {
 		sv := d.Service
 		add("Authentication", sv.Auth)
@@ -241,10 +244,37 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 		if v.Lang == "" {
 			v.Lang = languageOf(sv.Languages)
 		}
-		v.DataClasses = append(v.DataClasses, d.DataClasses...)
+		classes = append(classes, d.DataClasses...)
 		v.Documents = append(v.Documents, p.document(d))
 	}
+	v.DataClasses = distinctClasses(classes)
+	v.DataClasses, v.MoreClasses = cut(v.DataClasses, maxListed)
+	v.Related, v.MoreRelated = cut(s.Related, maxListed)
 	return v
+}
+
+// distinctClasses lists each class of data once, with the fullest that is said
+// of it: a summary names again what the full document describes.
+func distinctClasses(all []document.DataClass) []document.DataClass {
+	at := map[string]int{}
+	var classes []document.DataClass
+	for _, c := range all {
+		i, seen := at[c.Name]
+		if !seen {
+			at[c.Name] = len(classes)
+			classes = append(classes, c)
+			continue
+		}
+		classes[i].Description = cmp.Or(classes[i].Description, c.Description)
+		classes[i].Sensitivity = cmp.Or(classes[i].Sensitivity, c.Sensitivity)
+	}
+	return classes
+}
+
+// cut leaves the first n of a list and counts the rest.
+func cut[T any](list []T, n int) (first []T, more int) {
+	first = list[:min(len(list), n)]
+	return first, len(list) - len(first)
 }
 
 // operationsOf lists what the documents offer. A summary repeats the bare verbs
@@ -289,12 +319,12 @@ func (p *Pages) document(d api.DocumentView) documentView {
 		Counts:  countsOf(d.Findings),
 	}
 	findings := groupFindings(d.Findings)
-	v.Findings = findings[:min(len(findings), maxFindings)]
-	v.More = len(findings) - len(v.Findings)
-	for _, o := range d.Versions[:min(len(d.Versions), maxVersions)] {
+	v.Findings, v.More = cut(findings, maxFindings)
+	versions, older := cut(d.Versions, maxVersions)
+	for _, o := range versions {
 		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.moment(o.Seen), Size: size(o.Size)})
 	}
-	v.Older = len(d.Versions) - len(v.Versions)
+	v.Older = older
 	return v
 }
 
