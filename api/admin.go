@@ -64,7 +64,7 @@ type streamOutput struct {
 	Body func(huma.Context)
 }
 
-func (a *API) crawlHosts(_ context.Context, in *crawlInput) (*streamOutput, error) {
+func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -73,6 +73,10 @@ func (a *API) crawlHosts(_ context.Context, in *crawlInput) (*streamOutput, erro
 	}
 	hosts, err := readHosts(in.body.text)
 	if err != nil {
+		return nil, err
+	}
+	// Taken first: what goes wrong here can still be answered properly.
+	if err := a.add(ctx, hosts...); err != nil {
 		return nil, err
 	}
 	return &streamOutput{Body: func(ctx huma.Context) { a.streamCrawl(ctx, hosts) }}, nil

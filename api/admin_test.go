@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/store"
 )
 
 // TestCrawlStreams: each result is there before the next one is made.
@@ -169,4 +171,22 @@ func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.get("/readyz", 200)
+}
+
+func TestCrawlThatCannotBeginIsAnsweredProperly(t *testing.T) {
+	h := newHouse(t, options{api: func(o *api.Options) {
+		o.Add = func(context.Context, ...string) error { return fmt.Errorf("add hosts: %w", store.ErrFull) }
+		o.Crawl = func(context.Context, []string, func(crawler.Result) error) error {
+			t.Error("the crawl began")
+			return nil
+		}
+	}})
+	r, err := plain.Post(h.admin+"/admin/crawl", jsonType, strings.NewReader(`{"hosts": ["a.example"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || r.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s, %v", r.Status, r.Header)
+	}
 }

@@ -36,9 +36,10 @@ type Options struct {
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
-	// Crawl adds hosts and yields the result of each, for the owner's socket; an
-	// error of yield ends it.
-	// Nil in a process that does not crawl.
+	// Add takes hosts into the frontier, and Crawl yields the result of each, for
+	// the owner's socket; an error of yield ends it. Both are nil in a process
+	// that does not crawl.
+	Add   func(ctx context.Context, hosts ...string) error
 	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	Now   func() time.Time // nil: time.Now
 }
@@ -48,6 +49,7 @@ type API struct {
 	answers  *Answers
 	log      *slog.Logger
 	version  string
+	add      func(ctx context.Context, hosts ...string) error
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursors
 	budget   *budget
@@ -93,7 +95,7 @@ func New(o Options) (*API, error) {
 		o.MaxLag = 10_000
 	}
 	a := &API{
-		answers: o.Answers, log: o.Log, version: o.Version, crawl: o.Crawl,
+		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
 		cursors: cursors{key: o.CursorKey, now: o.Now},
 		budget:  budget,
 		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},

@@ -80,6 +80,7 @@ func newHouse(t testing.TB, o options) *house {
 	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r}
 	settings := api.Options{
 		Answers: h.answers, Version: "test", Registrations: -1, RegistrationsGlobal: -1,
+		Add: func(context.Context, ...string) error { return nil },
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.api != nil {

@@ -186,8 +186,8 @@ func (c *Config) check() error {
 		return usagef("crawler.user_agent is empty: a polite crawler says who it is")
 	case c.ShutdownGrace < 0:
 		return usagef("shutdown_grace: want 0 or more")
-	case c.API.RegistrationsPerHour < 0 || c.API.RegistrationsGlobalPerHour < 0:
-		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 0 or more")
+	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
+		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func exitCode(err error) int {
 func explain(err error) error {
 	var held *boltstore.HeldError
 	switch {
-	case errors.As(err, &held):
+	case errors.As(err, &held) && held.PID > 0:
 		return fmt.Errorf("%w: stop it first (kill %d), or name another directory with --data-dir", err, held.PID)
 	case errors.Is(err, store.ErrUnknown):
 		return fmt.Errorf("%w: start again; what was acknowledged is kept", err)

@@ -92,12 +92,14 @@ func (h *house) openAPI() error {
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
-		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Crawl: h.crawl,
+		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Add: h.crawler.Add, Crawl: h.crawl,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	web.New(answers, web.Options{Log: h.log}).Mount(h.api.Engine())
+	pages := web.New(answers, web.Options{Log: h.log})
+	pages.Mount(h.api.Engine())
+	h.api.SetNotFound(pages.NotFound)
 	return nil
 }
 
