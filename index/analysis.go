@@ -126,7 +126,8 @@ func splitText(s string) string { return split(s, true) }
 func splitName(s string) string { return split(s, false) }
 
 func split(s string, keepWhole bool) string {
-	s = clip(norm.NFKC.String(clip(s)))
+	// The tokenizer gives wrong places in a text that is not UTF-8.
+	s = clip(norm.NFKC.String(strings.ToValidUTF8(clip(s), "\uFFFD")))
 	if plain(s) {
 		return s
 	}

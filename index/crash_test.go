@@ -61,7 +61,7 @@ func crashChild(dir string) error {
 		write := store.Delete(store.DocumentKey(host, string(kind)))
 		if random.IntN(4) > 0 {
 			value := fmt.Sprintf(`{"kind":%q,"host":%q,"operations":[%s{"id":"a","verb":"BOOK"}]}`, kind, host,
-				strings.Repeat(fmt.Sprintf(`{"id":"x%d","verb":"BOOK","intent":"table %d"},`, random.IntN(3), random.IntN(5)), random.IntN(200)))
+				strings.Repeat(fmt.Sprintf(`{"id":"x%d","verb":"BOOK","intent":"table %d"},`, random.IntN(3), random.IntN(5)), random.IntN(60)))
 			write = store.Put(store.DocumentKey(host, string(kind)), []byte(value))
 		}
 		seq, err := s.Apply(ctx, write)

@@ -7,16 +7,18 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// explain says why an entry matches, from the query's words and the entry's own
-// texts. It is computed for the hits that are shown only.
-func explain(a analysis.Analyzer, e *entry, q Query, words []word) Why {
+// explain says why the n-th entry of a document matches, from the query's words
+// and the entry's own texts. It is computed for the hits that are shown only.
+func explain(a analysis.Analyzer, t *text, n int, q Query, words []word) Why {
+	e := &t.entries[n]
 	why := Why{Coverage: 1, Verb: explainVerb(a, e.verb, q, words)}
 	if len(words) == 0 {
 		return why
 	}
-	var found [numFields][]term
-	for f, text := range e.text {
-		found[f] = termsOf(a, text)
+	found := [numFields][]term{
+		actField:  termsOf(a, e.text[actField]),
+		whatField: termsOf(a, e.text[whatField]),
+		ctxField:  append(slices.Clip(t.service), termsOf(a, e.text[ctxField][e.service:])...),
 	}
 	for _, w := range words {
 		missing := true

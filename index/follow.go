@@ -255,8 +255,8 @@ func (f *follower) flush(at store.Cursor) error {
 		for _, id := range old.ids {
 			batch.Delete(id)
 		}
-		for i, e := range c.entries {
-			if err := batch.IndexAdvanced(bleveEntry(entryID(src, c.print, i), e, f.x.analyzer)); err != nil {
+		for _, e := range bleveEntries(src, c.print, c.entries, f.x.analyzer) {
+			if err := batch.IndexAdvanced(e); err != nil {
 				return &writeError{err}
 			}
 		}

@@ -137,13 +137,18 @@ func put(t testing.TB, s store.Store, docs ...*document.Document) {
 	t.Helper()
 	var writes []store.Write
 	for _, d := range docs {
-		value, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writes = append(writes, store.Put(store.DocumentKey(d.Host, string(d.Kind)), value))
+		writes = append(writes, write(t, d))
 	}
 	apply(t, s, writes...)
+}
+
+func write(t testing.TB, d *document.Document) store.Write {
+	t.Helper()
+	value, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.Put(store.DocumentKey(d.Host, string(d.Kind)), value)
 }
 
 func apply(t testing.TB, s store.Store, writes ...store.Write) {

@@ -116,6 +116,7 @@ func (r ranked) before(v *view, o ranked) bool {
 // order, and how many have a score at all.
 func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, total int) {
 	h := &worstFirst{view: v}
+	least := 0.0 // what is below cannot be among the best any more
 	for i := range v.segments {
 		s := &v.segments[i]
 		for number, score := range scores[s.base : s.base+s.n] {
@@ -123,6 +124,9 @@ func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, tota
 				continue
 			}
 			total++
+			if float64(score) < least {
+				continue
+			}
 			r := ranked{place{i, uint32(number)}, int64(math.Round(float64(score) / scoreUnit))}
 			switch {
 			case len(h.items) < n:
@@ -130,6 +134,10 @@ func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, tota
 			case r.score >= h.items[0].score && r.before(v, h.items[0]):
 				h.items[0] = r
 				heap.Fix(h, 0)
+			}
+			if len(h.items) == n {
+				// A unit less, because scores are rounded.
+				least = float64(h.items[0].score-1) * scoreUnit
 			}
 		}
 	}

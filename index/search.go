@@ -119,7 +119,7 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 		Service:   t.Service,
 		Operation: t.Operations[n],
 		Score:     float64(r.score) * scoreUnit,
-		Why:       explain(x.analyzer, &t.entries[n], q, words),
+		Why:       explain(x.analyzer, t, n, q, words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,

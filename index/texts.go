@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/blevesearch/bleve/v2/analysis"
+
 	"gazetteer/document"
 	"gazetteer/store"
 )
@@ -18,6 +20,7 @@ const maxTextsCache = 64 << 20
 // ones used last.
 type texts struct {
 	store     store.Store
+	analyzer  analysis.Analyzer
 	kept      *sizedCache[source, *text]
 	forgotten atomic.Uint64 // counts the calls of forget
 }
@@ -27,10 +30,11 @@ type text struct {
 	document.Document
 	entries []entry
 	print   string
+	service []term // of what its entries share in field ctx
 }
 
-func newTexts(s store.Store) *texts {
-	return &texts{store: s, kept: newSizedCache[source, *text](maxTextsCache)}
+func newTexts(s store.Store, a analysis.Analyzer) *texts {
+	return &texts{store: s, analyzer: a, kept: newSizedCache[source, *text](maxTextsCache)}
 }
 
 // find returns the stored document, or nil when there is none any more.
@@ -52,6 +56,10 @@ func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	}
 	read.entries = entriesOf(&read.Document)
 	read.print = printOf(read.entries)
+	if len(read.entries) > 0 {
+		e := read.entries[0]
+		read.service = termsOf(t.analyzer, e.text[ctxField][:e.service])
+	}
 	if t.forgotten.Load() == before {
 		// Nothing was replaced while we read, so this is what stands. The decoded
 		// form and its entries take some three times the stored one.

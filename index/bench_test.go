@@ -1,0 +1,199 @@
+package index
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/search/query"
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/document"
+)
+
+// benchOperations is how many operations the benchmarks index: real ones, of
+// the evaluation file.
+const benchOperations = 20000
+
+func benchServices(b *testing.B) []*document.Document {
+	b.Helper()
+	f, err := os.Open("../internal/fakenet/testdata/openapi-services.jsonl.zst")
+	if err != nil {
+		b.Skip(err)
+	}
+	defer f.Close()
+	text, err := zstd.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer text.Close()
+	return readServices(b, text, benchOperations)
+}
+
+func countOperations(docs []*document.Document) int {
+	n := 0
+	for _, d := range docs {
+		n += len(d.Operations)
+	}
+	return n
+}
+
+func benchIntents(b *testing.B) []string {
+	b.Helper()
+	text, err := os.ReadFile("testdata/intents.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// BenchmarkFollow measures how fast an empty index catches up with a store, and
+// what it then takes on disk.
+func BenchmarkFollow(b *testing.B) {
+	docs := benchServices(b)
+	s := openStore(b, b.TempDir())
+	for batch := range slices.Chunk(docs, 100) {
+		put(b, s, batch...)
+	}
+	operations := countOperations(docs)
+	var took time.Duration
+	var size int64
+	for b.Loop() {
+		dir := b.TempDir()
+		begin := time.Now()
+		x := openIndex(b, s, dir, io.Discard)
+		follow(b, x, s)
+		took += time.Since(begin)
+		if err := x.Close(); err != nil {
+			b.Fatal(err)
+		}
+		size = dirSize(b, dir)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(operations*b.N)/took.Seconds(), "operations/s")
+	b.ReportMetric(float64(len(docs)*b.N)/took.Seconds(), "documents/s")
+	b.ReportMetric(float64(size)/float64(operations), "B/operation")
+}
+
+// dirSize adds up the live files of a closed index: opening it again removes
+// what merges have left behind.
+func dirSize(b *testing.B, dir string) int64 {
+	b.Helper()
+	again, err := bleve.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var size int64
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return size
+}
+
+// BenchmarkSearch measures whole answers (ten hits with text and reasons), the
+// ranking alone, and bleve's own disjunction of the same terms over the same
+// index, one after the other for each query. The ratios are how many times
+// longer bleve's takes.
+func BenchmarkSearch(b *testing.B) {
+	docs := benchServices(b)
+	x, _ := indexed(b, docs...)
+	intents := benchIntents(b)
+	var whole, ranking, bleves []time.Duration
+	for b.Loop() {
+		for _, text := range intents {
+			whole = append(whole, timed(b, func() error {
+				_, err := x.Search(context.Background(), Query{Words: text, Limit: 10})
+				return err
+			}))
+			ranking = append(ranking, timed(b, func() error { return rankOnly(x, text) }))
+			bleves = append(bleves, timed(b, func() error { return bleveOnly(x, text) }))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(countOperations(docs)), "operations")
+	report(b, whole, "answer")
+	report(b, ranking, "ranking")
+	report(b, bleves, "bleve")
+	b.ReportMetric(ratio(bleves, ranking, 50), "bleve/ranking-p50")
+	b.ReportMetric(ratio(bleves, ranking, 99), "bleve/ranking-p99")
+	b.ReportMetric(ratio(bleves, whole, 50), "bleve/answer-p50")
+	b.ReportMetric(ratio(bleves, whole, 99), "bleve/answer-p99")
+}
+
+func timed(b *testing.B, f func() error) time.Duration {
+	begin := time.Now()
+	if err := f(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(begin)
+}
+
+// rankOnly does what a search does up to the texts.
+func rankOnly(x *Index, text string) error {
+	words := queryWords(x.analyzer, text)
+	return x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+		masks, err := l.filter(snapshot, v, Query{})
+		if err != nil {
+			return err
+		}
+		scores, err := l.score(context.Background(), snapshot, v, distinctStems(words))
+		if err != nil {
+			return err
+		}
+		v.rank(scores, masks, 10, true)
+		return nil
+	})
+}
+
+// bleveOnly asks bleve for the same terms in the same fields.
+func bleveOnly(x *Index, text string) error {
+	var terms []query.Query
+	for _, stem := range distinctStems(queryWords(x.analyzer, text)) {
+		for f := range numFields {
+			q := query.NewTermQuery(stem)
+			q.SetField(f.String())
+			q.SetBoost(fieldWeight(f))
+			terms = append(terms, q)
+		}
+	}
+	request := bleve.NewSearchRequest(query.NewDisjunctionQuery(terms))
+	request.Size = 10
+	_, err := x.live.bleve.Search(request)
+	return err
+}
+
+func report(b *testing.B, took []time.Duration, name string) {
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(percentile(took, p).Seconds()*1000, name+"-p"+map[int]string{50: "50", 99: "99"}[p]+"-ms")
+	}
+}
+
+func ratio(a, b []time.Duration, p int) float64 {
+	return percentile(a, p).Seconds() / percentile(b, p).Seconds()
+}
+
+func percentile(took []time.Duration, p int) time.Duration {
+	sorted := slices.Sorted(slices.Values(took))
+	return sorted[(len(sorted)-1)*p/100]
+}
