@@ -228,3 +228,16 @@ func TestFiguresAreKeptForSeconds(t *testing.T) {
 		t.Errorf("counted %d times, want 2 after six seconds", counts)
 	}
 }
+
+// BenchmarkPages measures a page from the request to its last byte, without the
+// work of the store and the index behind it.
+func BenchmarkPages(b *testing.B) {
+	h := engine(b, sample{word: plainWord, hits: 45})
+	for name, path := range map[string]string{"results": "/?q=book", "service": "/services/ristorante.test", "home": "/"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				get(b, h, path)
+			}
+		})
+	}
+}

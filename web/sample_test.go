@@ -172,15 +172,15 @@ func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
 
 // engine mounts the pages over answers as the program does: on the engine of an
 // API, here with an empty store.
-func engine(t *testing.T, a web.Answers) http.Handler {
+func engine(t testing.TB, a web.Answers) http.Handler {
 	t.Helper()
 	return mount(t, a, web.Options{Now: func() time.Time { return now }})
 }
 
-func mount(t *testing.T, a web.Answers, o web.Options) http.Handler {
+func mount(t testing.TB, a web.Answers, o web.Options) http.Handler {
 	t.Helper()
 	gin.SetMode(gin.TestMode)
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{})
+	s, err := boltstore.Open(context.Background(), t.TempDir(), boltstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,12 +196,12 @@ func mount(t *testing.T, a web.Answers, o web.Options) http.Handler {
 }
 
 // get asks the handler for a page and returns the answer.
-func get(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
+func get(t testing.TB, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	return ask(t, h, http.MethodGet, target, header...)
 }
 
-func ask(t *testing.T, h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+func ask(t testing.TB, h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, nil)
 	for i := 0; i+1 < len(header); i += 2 {

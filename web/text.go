@@ -61,6 +61,9 @@ func clipPlain(n int, s string) string {
 // languages use up to four; hundreds paint over the lines above.
 const maxCombining = 4
 
+// firstCombining is the first combining mark of Unicode.
+const firstCombining = '\u0300'
+
 // pieces yields s as runs of ordinary text and, marked, the code points of its
 // hidden characters.
 func pieces(s string) func(yield func(part string, marked bool) bool) {
@@ -70,7 +73,7 @@ func pieces(s string) func(yield func(part string, marked bool) bool) {
 		for i := 0; i < len(s); {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			combining++
-			if !unicode.In(r, unicode.Mn, unicode.Me) {
+			if r < firstCombining || !unicode.In(r, unicode.Mn, unicode.Me) {
 				combining = 0
 			}
 			broken := r == utf8.RuneError && size == 1
@@ -94,6 +97,9 @@ func pieces(s string) func(yield func(part string, marked bool) bool) {
 
 // hides reports whether r cannot be seen or changes how its neighbours are seen.
 func hides(r, prev rune, rest string) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	switch r {
 	case '\n', '\t', '\r':
 		return false
