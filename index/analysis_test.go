@@ -107,7 +107,7 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	d := versionSample()
 	var all []string
 	for _, e := range entriesOf(&d) {
-		for _, text := range e.text {
+		for _, text := range append(e.text[:], e.service) {
 			for _, t := range termsOf(a, text) {
 				all = append(all, t.stem)
 			}

@@ -46,7 +46,7 @@ func (f field) String() string {
 // and the values of the filters.
 type entry struct {
 	text      [numFields]string
-	service   int // bytes of text[ctxField] that all entries of the document share
+	service   string // precedes text[ctxField]; the same for all of a document
 	verb      string
 	namespace string
 	classes   []string
@@ -73,8 +73,8 @@ func entriesOf(d *document.Document) []entry {
 	for i := range operations {
 		o := &operations[i]
 		entries[i] = entry{
-			text:      [numFields]string{actText(o), whatText(o), service + parameterNames(o)},
-			service:   len(service),
+			text:      [numFields]string{actText(o), whatText(o), parameterNames(o)},
+			service:   service,
 			verb:      canonicalVerb(o.Verb),
 			namespace: canonicalNamespace(d.Service.Namespace),
 			classes:   classes,
@@ -143,10 +143,7 @@ func parameterNames(o *document.Operation) string {
 	for _, p := range o.Parameters {
 		names.add(splitName(p.Name))
 	}
-	if names.Len() == 0 {
-		return ""
-	}
-	return " " + names.String()
+	return names.String()
 }
 
 // A joiner gathers texts with spaces between, up to a limit in bytes (0: none).
@@ -176,8 +173,11 @@ func printOf(entries []entry) string {
 		parts = binary.AppendUvarint(parts, uint64(len(part)))
 		parts = append(parts, part...)
 	}
-	for _, e := range entries {
+	for i, e := range entries {
 		parts = parts[:0]
+		if i == 0 {
+			add(e.service)
+		}
 		for _, t := range e.text {
 			add(t)
 		}
@@ -230,23 +230,15 @@ func bleveEntries(src source, print string, entries []entry, a analysis.Analyzer
 	if len(entries) == 0 {
 		return nil
 	}
-	shared := entries[0].text[ctxField][:entries[0].service]
 	// Every operation carries the text of its service, which is longer than the
 	// rest of it: analysing it once saves half of the work.
-	service := sharedBeginning{a: a, length: len(shared), tokens: a.Analyze([]byte(shared))}
+	service := afterService{a: a, service: a.Analyze([]byte(entries[0].service))}
 	out := make([]*bleveDocument.Document, len(entries))
 	for i, e := range entries {
 		d := bleveDocument.NewDocument(entryID(src, print, i))
-		for f, text := range e.text {
-			if text == "" {
-				continue
-			}
-			analyzer := a
-			if field(f) == ctxField {
-				analyzer = service
-			}
-			d.AddField(bleveDocument.NewTextFieldCustom(field(f).String(), nil, []byte(text), api.IndexField, analyzer))
-		}
+		addText(d, actField, e.text[actField], a)
+		addText(d, whatField, e.text[whatField], a)
+		addText(d, ctxField, e.text[ctxField], service)
 		addKeyword(d, verbField, e.verb)
 		addKeyword(d, namespaceField, e.namespace)
 		for _, c := range e.classes {
@@ -257,23 +249,27 @@ func bleveEntries(src source, print string, entries []entry, a analysis.Analyzer
 	return out
 }
 
+// addText adds a field, also when text is empty: the service's may precede it.
+func addText(d *bleveDocument.Document, f field, text string, a analysis.Analyzer) {
+	d.AddField(bleveDocument.NewTextFieldCustom(f.String(), nil, []byte(text), api.IndexField, a))
+}
+
 func addKeyword(d *bleveDocument.Document, name, value string) {
 	if value != "" {
 		d.AddField(bleveDocument.NewTextFieldCustom(name, nil, []byte(value), api.IndexField|api.SkipFreqNorm, nil))
 	}
 }
 
-// A sharedBeginning analyses texts that begin alike, with the tokens of the
-// beginning at hand.
-type sharedBeginning struct {
-	a      analysis.Analyzer
-	length int // bytes of the beginning, which ends between words
-	tokens analysis.TokenStream
+// An afterService analyses what follows the text of a service, with the tokens
+// of that text at hand.
+type afterService struct {
+	a       analysis.Analyzer
+	service analysis.TokenStream // only read
 }
 
-// Analyze implements analysis.Analyzer. The tokens are only read afterwards.
-func (s sharedBeginning) Analyze(text []byte) analysis.TokenStream {
-	return append(slices.Clip(s.tokens), s.a.Analyze(text[s.length:])...)
+// Analyze implements analysis.Analyzer.
+func (s afterService) Analyze(text []byte) analysis.TokenStream {
+	return append(slices.Clip(s.service), s.a.Analyze(text)...)
 }
 
 // The canonical forms of filter values, the same in entries and queries. The

@@ -18,7 +18,7 @@ func explain(a analysis.Analyzer, t *text, n int, q Query, words []word) Why {
 	found := [numFields][]term{
 		actField:  termsOf(a, e.text[actField]),
 		whatField: termsOf(a, e.text[whatField]),
-		ctxField:  append(slices.Clip(t.service), termsOf(a, e.text[ctxField][e.service:])...),
+		ctxField:  append(slices.Clip(t.service), termsOf(a, e.text[ctxField])...),
 	}
 	for _, w := range words {
 		missing := true

@@ -42,7 +42,7 @@ func currentVersion() (string, error) {
 	d := versionSample()
 	for i, e := range entriesOf(&d) {
 		fmt.Fprintf(h, "%q %q %q %q\n", entryID(source{d.Host, d.Kind}, "print", i), e.verb, e.namespace, e.classes)
-		for _, text := range e.text {
+		for _, text := range append(e.text[:], e.service) {
 			for _, t := range a.Analyze([]byte(text)) {
 				fmt.Fprintf(h, "%s ", t.Term)
 			}

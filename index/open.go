@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		log:      o.Log,
 		analyzer: analyzer,
 		version:  version,
-		texts:    newTexts(o.Store, analyzer),
+		texts:    newTexts(o.Store, analyzer, o.Log),
 		retry:    retryFirst,
 		moved:    make(chan struct{}),
 		damages:  make(chan error, 1),

@@ -475,6 +475,43 @@ func TestUnreadableDocumentIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestDocumentDamagedInTheStoreIsLeftOut(t *testing.T) {
+	data := t.TempDir()
+	s := openStore(t, data)
+	put(t, s, agis("a.test", "BOOK /table: unmistakable"), agis("b.test", "BOOK /table: quite another"))
+	dir := t.TempDir()
+	x := openIndex(t, s, dir, io.Discard)
+	follow(t, x, s)
+	must(t, x.Close())
+	must(t, s.Close())
+	files, err := filepath.Glob(filepath.Join(data, "*"))
+	must(t, err)
+	flipped := false
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		must(t, err)
+		if at := bytes.Index(b, []byte("unmistakable")); at >= 0 {
+			b[at] ^= 1
+			must(t, os.WriteFile(file, b, 0o600))
+			flipped = true
+		}
+	}
+	if !flipped {
+		t.Fatal("the text was not found in the store's files")
+	}
+	s = openStore(t, data)
+	log := newLogged()
+	x = openIndex(t, s, dir, log)
+	for range 2 {
+		if got := words(t, x, "book a table"); !slices.Equal(got, []string{"b.test BOOK /table"}) {
+			t.Errorf("got %q", got)
+		}
+	}
+	if n := strings.Count(log.String(), "damaged in the store"); n != 1 {
+		t.Errorf("said %d times: %s", n, log)
+	}
+}
+
 func TestOtherRecordsMoveTheCursorOnly(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	dir := t.TempDir()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -21,6 +22,7 @@ const maxTextsCache = 64 << 20
 type texts struct {
 	store     store.Store
 	analyzer  analysis.Analyzer
+	log       *slog.Logger
 	kept      *sizedCache[source, *text]
 	forgotten atomic.Uint64 // counts the calls of forget
 }
@@ -33,11 +35,12 @@ type text struct {
 	service []term // of what its entries share in field ctx
 }
 
-func newTexts(s store.Store, a analysis.Analyzer) *texts {
-	return &texts{store: s, analyzer: a, kept: newSizedCache[source, *text](maxTextsCache)}
+func newTexts(s store.Store, a analysis.Analyzer, log *slog.Logger) *texts {
+	return &texts{store: s, analyzer: a, log: log, kept: newSizedCache[source, *text](maxTextsCache)}
 }
 
-// find returns the stored document, or nil when there is none any more.
+// find returns the stored document, or nil when there is none to show: it is
+// gone, or damaged.
 func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	if kept, ok := t.kept.find(src); ok {
 		return kept, nil
@@ -45,6 +48,11 @@ func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	before := t.forgotten.Load()
 	r, err := t.store.Get(ctx, store.DocumentKey(src.host, string(src.kind)))
 	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		t.log.Error("a document of the index is damaged in the store and left out of answers", "host", src.host, "kind", src.kind, "error", err)
+		t.kept.keep(src, nil, 100) // so that it is said once
 		return nil, nil
 	}
 	if err != nil {
@@ -57,13 +65,12 @@ func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	read.entries = entriesOf(&read.Document)
 	read.print = printOf(read.entries)
 	if len(read.entries) > 0 {
-		e := read.entries[0]
-		read.service = termsOf(t.analyzer, e.text[ctxField][:e.service])
+		read.service = termsOf(t.analyzer, read.entries[0].service)
 	}
 	if t.forgotten.Load() == before {
 		// Nothing was replaced while we read, so this is what stands. The decoded
-		// form and its entries take some three times the stored one.
-		t.kept.keep(src, &read, 3*len(r.Value))
+		// form and its entries take some twice the bytes of the stored one.
+		t.kept.keep(src, &read, 2*len(r.Value))
 	}
 	return &read, nil
 }
