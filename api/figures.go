@@ -29,6 +29,9 @@ func (a *Answers) Figures(ctx context.Context) (Figures, error) {
 		f.Operations += v.Operations
 	}
 	for record, err := range a.Store.List(ctx, store.HostPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
 		if err != nil {
 			return Figures{}, fmt.Errorf("count the hosts: %w", err)
 		}

@@ -35,6 +35,9 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 		return len(page.Services) < limit
 	}
 	for record, err := range a.Store.List(ctx, store.DocumentPrefix, after) {
+		if store.Damaged(record, err) {
+			continue // the host's own page says so; the others stay to be found
+		}
 		if err != nil {
 			return ServicePage{}, fmt.Errorf("list services: %w", err)
 		}

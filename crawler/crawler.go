@@ -265,6 +265,10 @@ func (c *Crawler) stop() {
 func (c *Crawler) rebuild(ctx context.Context) (*frontier, error) {
 	f := newFrontier(c.interval)
 	for r, err := range c.store.List(ctx, store.HostPrefix, "") {
+		if store.Damaged(r, err) {
+			c.log.Error("the record of a host is damaged; it is not visited", "key", r.Key, "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -63,8 +63,8 @@ func (x *Index) Run(ctx context.Context) error {
 		default:
 			return fmt.Errorf("follow the log: %w", err)
 		}
-		if err == nil {
-			continue
+		if err == nil && before != (store.Cursor{}) {
+			continue // there was something to read before; there will be again
 		}
 		if !sleep(ctx, pause) {
 			return nil
@@ -106,7 +106,7 @@ func (x *Index) follow(ctx context.Context) error {
 		watched <- met
 	}()
 	f := &follower{x: x, durable: x.Cursor()}
-	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{}, func(batch []store.Record, upTo store.Cursor) error {
+	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
 		return guard(func() error { return f.apply(batch, upTo) })
 	})
 	stop()
@@ -120,6 +120,11 @@ func (x *Index) follow(ctx context.Context) error {
 		err = store.ErrClosed // the log ended by itself
 	}
 	return err
+}
+
+// damagedRecord says that a record is left out of the index.
+func (x *Index) damagedRecord(r store.Record, err error) {
+	x.log.Error("a damaged record is left out of the index", "key", r.Key, "error", err)
 }
 
 func (x *Index) current() *live {

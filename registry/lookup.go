@@ -111,6 +111,9 @@ func (r *Registry) List(ctx context.Context, after string, limit int) ([]Agent, 
 	}
 	var agents []Agent
 	for record, err := range r.store.List(ctx, store.AgentPrefix, after) {
+		if store.Damaged(record, err) {
+			continue // looking it up by its id says so
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list agents: %w", err)
 		}

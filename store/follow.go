@@ -10,6 +10,10 @@ import (
 type FollowOptions struct {
 	Batch  int           // most records handed over at once; 1,000 when 0
 	Linger time.Duration // longest wait for a batch to fill; 200 ms when 0
+	// Damaged, when set, is told of each record that is damaged, and apply gets
+	// the record as a tombstone: what cannot be trusted is as good as gone.
+	// Without it the first one ends Follow.
+	Damaged func(r Record, err error)
 }
 
 // Follow reads the changes of s after the cursor and hands them to apply in
@@ -29,7 +33,7 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 	ctx, cancel := context.WithCancel(ctx)
 	records := make(chan Record)
 	done := make(chan error, 1)
-	go func() { done <- send(ctx, s, after, records) }()
+	go func() { done <- send(ctx, s, after, o.Damaged, records) }()
 	err := gather(s, o, records, apply)
 	cancel()
 	if sendErr := <-done; err == nil {
@@ -39,10 +43,14 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 }
 
 // send moves records from the log into the channel until ctx or the log ends.
-func send(ctx context.Context, s Store, after Cursor, records chan<- Record) error {
+func send(ctx context.Context, s Store, after Cursor, damaged func(Record, error), records chan<- Record) error {
 	defer close(records)
 	for r, err := range s.Changes(ctx, after) {
-		if err != nil {
+		switch {
+		case err != nil && damaged != nil && Damaged(r, err):
+			damaged(r, err)
+			r = Record{Key: r.Key, Seq: r.Seq, Deleted: true}
+		case err != nil:
 			return err
 		}
 		select {

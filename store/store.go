@@ -64,7 +64,9 @@ type Store interface {
 	// List yields the records whose key begins with prefix and is greater than
 	// after, in key order, without tombstones. It reads in pages, so records
 	// written meanwhile may or may not appear. The consumer may take its time:
-	// no lock is held while it runs. An error is yielded once, last.
+	// no lock is held while it runs. A record that is damaged is yielded as its
+	// key with an error that [Damaged] knows, and the list goes on behind it; any
+	// other error comes once, last.
 	List(ctx context.Context, prefix, after string) iter.Seq2[Record, error]
 
 	// Apply writes all or nothing and returns the sequence of the last write.
@@ -82,6 +84,7 @@ type Store interface {
 	// ends (which ends the sequence without an error). A follower may miss
 	// intermediate values of a key, never its last. A cursor of another store or
 	// incarnation, or ahead of the log, yields [ErrCursorGone]: rebuild from zero.
+	// A damaged record is yielded as in List, with its sequence.
 	Changes(ctx context.Context, after Cursor) iter.Seq2[Record, error]
 
 	// Head returns the cursor of the newest write that readers can see.
@@ -91,6 +94,11 @@ type Store interface {
 	// Later calls return [ErrClosed].
 	Close() error
 }
+
+// Damaged reports whether a record and error of [Store.List] or
+// [Store.Changes] stand for one damaged record, behind which the others come: a
+// flipped bit in one host's record must not hide all other hosts.
+func Damaged(r Record, err error) bool { return r.Key != "" && errors.Is(err, ErrCorrupt) }
 
 // Errors of a store. Test with errors.Is.
 var (

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,7 +25,24 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"gazetteer": func() { os.Exit(testProgram()) },
+		"fetch":     func() { os.Exit(fetch(os.Args[1])) },
 	})
+}
+
+// fetch prints what an address answers; the exit code tells success.
+func fetch(address string) int {
+	response, err := http.Get(address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	io.Copy(os.Stdout, response.Body)
+	if response.StatusCode >= 400 {
+		return 1
+	}
+	return 0
 }
 
 // testProgram is main with the small internet behind the dialer, and nothing
@@ -58,6 +78,7 @@ func TestScripts(t *testing.T) {
 			"until-ready": untilReady,
 			"cut":         cut,
 			"noescapes":   noEscapes,
+			"flip":        flip,
 		},
 	})
 }
@@ -97,6 +118,25 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// flip flips one bit in every place of a file where a text stands.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE TEXT")
+	}
+	name, text := ts.MkAbs(args[0]), []byte(args[1])
+	content, err := os.ReadFile(name)
+	ts.Check(err)
+	found := 0
+	for at := bytes.Index(content, text); at >= 0; at = bytes.Index(content, text) {
+		content[at] ^= 1
+		found++
+	}
+	if found == 0 {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(name, content, 0o600))
 }
 
 // noEscapes fails when a file (or stdout, stderr) has a byte that a terminal

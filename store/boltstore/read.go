@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"syscall"
@@ -117,8 +118,8 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 				return
 			}
 			page, next, err := s.listPage(prefix, from)
-			for _, r := range page {
-				if !yield(r, nil) {
+			for _, e := range page {
+				if !yield(e.record, e.err) {
 					return
 				}
 			}
@@ -131,9 +132,15 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 	}
 }
 
+// An entry of a page is a record, or the key of one that is damaged.
+type entry struct {
+	record store.Record
+	err    error
+}
+
 // listPage returns a page of the records from a key on, and where the next page
 // begins, nil for nowhere. With an error come the records before it.
-func (s *Store) listPage(prefix string, from []byte) (page []store.Record, next []byte, err error) {
+func (s *Store) listPage(prefix string, from []byte) (page []entry, next []byte, err error) {
 	err = s.view("list", func(records, _ *bolt.Bucket) error {
 		if err := checkSeek(records, from); err != nil {
 			return err
@@ -145,13 +152,13 @@ func (s *Store) listPage(prefix string, from []byte) (page []store.Record, next 
 				next = bytes.Clone(key)
 				return nil
 			}
-			r, err := decode(key, raw)
-			if err != nil {
-				return err
-			}
 			visits++
-			if !r.Deleted {
-				page, size = append(page, own(r)), size+len(raw)
+			r, err := decode(key, raw)
+			switch {
+			case err != nil:
+				page = append(page, entry{store.Record{Key: string(key)}, err})
+			case !r.Deleted:
+				page, size = append(page, entry{record: own(r)}), size+len(raw)
 			}
 		}
 		return nil
@@ -175,8 +182,8 @@ func (s *Store) Changes(ctx context.Context, after store.Cursor) iter.Seq2[store
 				return
 			}
 			page, reached, err := s.changesPage(ctx, place)
-			for _, r := range page {
-				if ctx.Err() != nil || !yield(r, nil) {
+			for _, e := range page {
+				if ctx.Err() != nil || !yield(e.record, e.err) {
 					return
 				}
 			}
@@ -233,7 +240,7 @@ func (s *Store) waitNewer(ctx context.Context, place uint64) {
 // records were handed out, or only the gap that an overwritten record leaves,
 // and then the power failed, a follower would have passed by a record for ever.
 // So the page waits until what it saw is on disk.
-func (s *Store) changesPage(ctx context.Context, place uint64) (page []store.Record, reached uint64, err error) {
+func (s *Store) changesPage(ctx context.Context, place uint64) (page []entry, reached uint64, err error) {
 	var seen uint64
 	err = s.view("read the log", func(records, log *bolt.Bucket) error {
 		size := 0
@@ -248,10 +255,14 @@ func (s *Store) changesPage(ctx context.Context, place uint64) (page []store.Rec
 		}
 		for seq, key := c.Seek(logKey(place + 1)); seq != nil; seq, key = c.Next() {
 			r, err := logged(records, seq, key)
-			if err != nil {
-				return err
+			var one *recordError
+			switch {
+			case errors.As(err, &one) && len(seq) == 8:
+				r = record{Key: string(key), Seq: binary.BigEndian.Uint64(seq)}
+			case err != nil:
+				return err // where the log itself is wrong, no place in it is to be trusted
 			}
-			page, size = append(page, own(r)), size+headerSize+len(r.Value)
+			page, size = append(page, entry{own(r), err}), size+headerSize+len(r.Value)
 			if len(page) == pageRecords || size >= pageBytes {
 				reached = r.Seq
 				return nil

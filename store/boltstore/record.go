@@ -105,12 +105,12 @@ type record store.Record
 // the value.
 func decode(key, raw []byte) (record, error) {
 	if len(raw) < headerSize || len(raw) > headerSize+maxValue {
-		return record{}, corrupt("record %q has an impossible size", key)
+		return record{}, &recordError{corrupt("record %q has an impossible size", key)}
 	}
 	value := raw[headerSize:]
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	if finish(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
-		return record{}, corrupt("record %q does not match its checksum", key)
+		return record{}, &recordError{corrupt("record %q does not match its checksum", key)}
 	}
 	r := record{
 		Key:     string(key),
@@ -128,6 +128,12 @@ func own(r record) store.Record {
 	r.Value = bytes.Clone(r.Value)
 	return store.Record(r)
 }
+
+// A recordError says that one record is damaged, and nothing around it.
+type recordError struct{ err error }
+
+func (e *recordError) Error() string { return e.err.Error() }
+func (e *recordError) Unwrap() error { return e.err }
 
 func corrupt(form string, args ...any) error {
 	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
