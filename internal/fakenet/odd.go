@@ -206,7 +206,7 @@ func endless(w http.ResponseWriter, r *http.Request) {
 func stalls(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", jsonType)
 	half := sampleText("stalls")
-	_, _ = io.WriteString(w, string(half[:len(half)/2]))
+	_, _ = w.Write(half[:len(half)/2])
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
 }
