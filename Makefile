@@ -4,7 +4,6 @@
 GO       ?= go
 TOOLS    := $(GO) tool -modfile=.ci/tools.mod
 BIN      := bin/gazetteer
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
