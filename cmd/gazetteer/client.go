@@ -25,6 +25,20 @@ type client struct {
 	local bool // over the socket, where the admin routes are
 }
 
+// ask connects for one verb, lets use ask what it wants, and ends what connect
+// began.
+func (a *app) ask(ctx context.Context, crawl bool, use func(*client) error) error {
+	c, stop, err := a.connect(ctx, crawl)
+	if err != nil {
+		return err
+	}
+	err = use(c)
+	if stopErr := stop(); err == nil {
+		err = stopErr
+	}
+	return err
+}
+
 // connect finds the server to talk to. When none runs, this process opens the
 // data directory itself and answers on the socket for as long as the verb
 // lasts, so that every verb has one way to its answers; crawl tells whether it

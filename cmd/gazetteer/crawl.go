@@ -36,7 +36,7 @@ Exit code 1 when a host came to no document.`,
 			if err != nil {
 				return err
 			}
-			return a.crawl(c.Context(), hosts)
+			return a.ask(c.Context(), true, func(server *client) error { return a.crawl(c.Context(), server, hosts) })
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this file")
@@ -96,16 +96,7 @@ func readHosts(r io.Reader) ([]string, error) {
 	return hosts, lines.Err()
 }
 
-func (a *app) crawl(ctx context.Context, hosts []string) (err error) {
-	c, stop, err := a.connect(ctx, true)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := stop(); err == nil {
-			err = stopErr
-		}
-	}()
+func (a *app) crawl(ctx context.Context, c *client, hosts []string) error {
 	if !c.local {
 		return usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
 	}
@@ -123,7 +114,7 @@ func (a *app) crawl(ctx context.Context, hosts []string) (err error) {
 		})
 	}()
 	empty := 0
-	err = c.lines(ctx, "/admin/crawl", crawlRequest{hosts}, func(line []byte) error {
+	err := c.lines(ctx, "/admin/crawl", crawlRequest{hosts}, func(line []byte) error {
 		var r crawler.Result
 		if err := json.Unmarshal(line, &r); err != nil {
 			return networkf("the server sent a result that is none: %v", err)

@@ -43,20 +43,13 @@ Exit code 1 when it is not known.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.resolve(c.Context(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.ask(c.Context(), false, func(server *client) error { return a.resolve(c.Context(), server, args[0]) })
+		},
 	}
 }
 
-func (a *app) resolve(ctx context.Context, id string) (err error) {
-	c, stop, err := a.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := stop(); err == nil {
-			err = stopErr
-		}
-	}()
+func (a *app) resolve(ctx context.Context, c *client, id string) error {
 	var r resolution
 	raw, err := c.get(ctx, "/api/v1/resolve?"+url.Values{"name": {id}}.Encode(), &r, http.StatusMultipleChoices)
 	if err != nil {

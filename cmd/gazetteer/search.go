@@ -31,23 +31,16 @@ func (a *app) searchCommand() *cobra.Command {
 Exit code 1 when nothing is found.`,
 		Args: needArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
-			return a.search(c.Context(), strings.Join(words, " "), limit)
+			return a.ask(c.Context(), false, func(server *client) error {
+				return a.search(c.Context(), server, strings.Join(words, " "), limit)
+			})
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "operations to show, 1 to 100")
 	return c
 }
 
-func (a *app) search(ctx context.Context, words string, limit int) (err error) {
-	c, stop, err := a.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := stop(); err == nil {
-			err = stopErr
-		}
-	}()
+func (a *app) search(ctx context.Context, c *client, words string, limit int) error {
 	var result index.Result
 	query := url.Values{"q": {words}, "limit": {strconv.Itoa(limit)}}
 	raw, err := c.get(ctx, "/api/v1/search?"+query.Encode(), &result)
