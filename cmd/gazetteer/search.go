@@ -63,6 +63,9 @@ func (a *app) search(ctx context.Context, c *client, words string, limit int) er
 func (a *app) printHits(r index.Result, words string) {
 	if len(r.Hits) == 0 {
 		fmt.Fprintf(a.out, "Nothing offers %q.\n", visible(words))
+		if r.Note != "" {
+			fmt.Fprintln(a.out, visible(r.Note))
+		}
 		if len(r.Near) > 0 {
 			fmt.Fprintf(a.out, "Verbs that are offered: %s\n", visible(strings.Join(r.Near, ", ")))
 		}
@@ -91,8 +94,11 @@ func printHit(a *app, h index.Hit, now time.Time) {
 	field("with", parametersText(o.Parameters))
 	field("why", whyText(h.Why))
 	field("fresh", fmt.Sprintf("fetched %s from %s, %s", ago(now, h.FetchedAt), h.Document, shortDigest(h.Digest)))
-	if h.Findings == "error" || h.Findings == "warning" {
-		field("caution", "its document has findings, the worst an "+h.Findings+": see /services/"+h.Host)
+	switch h.Findings {
+	case "error":
+		field("caution", "its document breaks its draft: see /services/"+h.Host)
+	case "warning":
+		field("caution", "its document has warnings: see /services/"+h.Host)
 	}
 	fmt.Fprintln(a.out)
 }
