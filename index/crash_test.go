@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,7 +86,11 @@ func TestKilledFollower(t *testing.T) {
 	}
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(8, 9))
-	for round := range 10 {
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv("KILLS")); err == nil {
+		kills = n
+	}
+	for round := range kills {
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), crashDir+"="+dir)
 		var said strings.Builder

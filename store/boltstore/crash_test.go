@@ -12,7 +12,7 @@ import (
 )
 
 // killsEnv sets how often TestKill kills; 20 times when it is not set.
-const killsEnv = "BOLTSTORE_TEST_KILLS"
+const killsEnv = "KILLS"
 
 // TestKill kills a process that writes, at random moments: while it opens the
 // store, after a few acknowledgements, after many.

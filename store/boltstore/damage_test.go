@@ -143,7 +143,7 @@ func TestFlippedBitInValue(t *testing.T) {
 }
 
 // flipsEnv sets how many bits TestFlippedBits flips; 200 when it is not set.
-const flipsEnv = "BOLTSTORE_TEST_FLIPS"
+const flipsEnv = "FLIPS"
 
 // TestFlippedBits flips one bit after another, each in a fresh copy. What comes
 // back must be right or an error; when nothing reports an error, everything must
