@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -502,7 +503,7 @@ func (s *session) read(a *ask) {
 		if errors.Is(err, document.ErrOtherFormat) {
 			f.Outcome = OtherFormat
 		}
-		f.Detail = clip(err.Error(), 300)
+		f.Detail = clip(whyUnreadable(d, err), 300)
 		f.Repeats = repeats(a.prev, *f)
 		s.remove(kind)
 		return
@@ -516,6 +517,23 @@ func (s *session) read(a *ask) {
 		s.visit.fresh[kind] = f.Body
 	}
 	s.current(kind, d)
+}
+
+// whyUnreadable says which rule the bytes break, where, and how to mend it.
+func whyUnreadable(d *document.Document, err error) string {
+	if d == nil || len(d.Findings) == 0 {
+		return err.Error()
+	}
+	f := d.Findings[0]
+	text := f.Code
+	if f.Line > 0 {
+		text += fmt.Sprintf(" at line %d, column %d", f.Line, f.Column)
+	}
+	text += ": " + f.Message
+	if f.Help != "" {
+		text += "; " + f.Help
+	}
+	return text
 }
 
 // keep notes that the stored document is current: the host says that it has not
@@ -608,7 +626,14 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 	var parts []string
 	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
 		if d := stored[kind]; d != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", kind, operations(len(d.Operations))))
+			part := fmt.Sprintf("%s %s", kind, operations(len(d.Operations)))
+			switch n := breaches(d); {
+			case n == 1:
+				part += " (breaks its draft once)"
+			case n > 1:
+				part += fmt.Sprintf(" (breaks its draft %d times)", n)
+			}
+			parts = append(parts, part)
 		}
 	}
 	said := map[string]bool{}
@@ -633,6 +658,17 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 		return "absent: publishes neither an AI Discovery document nor an AGIS summary"
 	}
 	return strings.Join(parts, "; ")
+}
+
+// breaches counts the findings that are errors.
+func breaches(d *document.Document) int {
+	n := 0
+	for _, f := range d.Findings {
+		if f.Severity == protocol.Error {
+			n++
+		}
+	}
+	return n
 }
 
 func operations(n int) string {
