@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -73,10 +74,11 @@ func entriesOf(d *document.Document) []entry {
 	for i := range operations {
 		o := &operations[i]
 		entries[i] = entry{
-			text:      [numFields]string{actText(o), whatText(o), parameterNames(o)},
-			service:   service,
-			verb:      canonicalVerb(o.Verb),
-			namespace: canonicalNamespace(d.Service.Namespace),
+			text:    [numFields]string{actText(o), whatText(o), parameterNames(o)},
+			service: service,
+			verb:    canonicalVerb(o.Verb),
+			// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
+			namespace: canonicalNamespace(cmp.Or(d.Service.Namespace, d.Service.Domain)),
 			classes:   classes,
 		}
 	}

@@ -109,7 +109,10 @@ func TestFilters(t *testing.T) {
 	hotel := agis("hotel.test", "BOOK /room: Reserves a room", "RETRIEVE /menu: Shows the menu")
 	hotel.Service.Namespace = "stay"
 	hotel.DataClasses = []document.DataClass{{Name: "reservation"}}
-	x, _ := indexed(t, bistro, hotel)
+	courier := agis("courier.test", "DELIVER /parcel: Brings a parcel")
+	courier.Service.Domain = "Logistics" // and no namespace
+	bistro.Service.Domain = "logistics"
+	x, _ := indexed(t, bistro, hotel, courier)
 	for _, c := range []struct {
 		query string
 		want  []string
@@ -119,6 +122,7 @@ func TestFilters(t *testing.T) {
 		{"verb:BOOK host:hotel.test", []string{"hotel.test BOOK /room"}},
 		{"host:HOTEL.test.", []string{"hotel.test BOOK /room", "hotel.test RETRIEVE /menu"}},
 		{"ns:dining.paris", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
+		{"ns:logistics", []string{"courier.test DELIVER /parcel"}},
 		{"class:menu verb:BOOK", []string{"bistro.test BOOK /table"}},
 		{"class:RESERVATION verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
 		{"room verb:BOOK", []string{"hotel.test BOOK /room"}},
