@@ -15,6 +15,15 @@ type Rule struct {
 	Basis string
 }
 
+// ByCode arranges a table of rules for [NewReport].
+func ByCode(table []Rule) map[string]Rule {
+	rules := make(map[string]Rule, len(table))
+	for _, r := range table {
+		rules[r.Code] = r
+	}
+	return rules
+}
+
 // CodeMore is the code of the finding that closes a list which was cut at
 // [Limits.Findings]. Its severity is the heaviest of those left out.
 const CodeMore = "MORE"

@@ -129,13 +129,7 @@ var ruleTable = []protocol.Rule{
 	{Code: "WK114", Slug: "too-many-to-index", Severity: protocol.Warning, Section: "AGIS §13", Basis: "own"},
 }
 
-var rules = func() map[string]protocol.Rule {
-	m := make(map[string]protocol.Rule, len(ruleTable))
-	for _, r := range ruleTable {
-		m[r.Code] = r
-	}
-	return m
-}()
+var rules = protocol.ByCode(ruleTable)
 
 // Rules returns the table of rules, by code.
 func Rules() []protocol.Rule { return slices.Clone(ruleTable) }

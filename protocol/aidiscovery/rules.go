@@ -115,13 +115,7 @@ var ruleTable = []protocol.Rule{
 	{Code: "AI907", Slug: "admin-endpoint", Severity: protocol.Warning, Section: "AI Discovery §6.1", Basis: "must"},
 }
 
-var rules = func() map[string]protocol.Rule {
-	m := make(map[string]protocol.Rule, len(ruleTable))
-	for _, r := range ruleTable {
-		m[r.Code] = r
-	}
-	return m
-}()
+var rules = protocol.ByCode(ruleTable)
 
 // Rules returns the table of rules, by code.
 func Rules() []protocol.Rule { return slices.Clone(ruleTable) }
