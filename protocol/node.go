@@ -40,6 +40,11 @@ type Node struct {
 	// characters. KeyLine and KeyColumn are where its member name begins.
 	Line, Column       int
 	KeyLine, KeyColumn int
+	// Offset and End are the byte offsets of the value in the text, KeyOffset
+	// and KeyEnd those of its member name, quotes included. All are 0 where the
+	// reader cannot tell.
+	Offset, End       int
+	KeyOffset, KeyEnd int
 	// Items holds the elements of an Array or the members of an Object in the
 	// order of the text. Member names are unique: a reader refuses duplicates.
 	Items []*Node

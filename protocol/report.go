@@ -13,6 +13,12 @@ type Rule struct {
 	// draft's own words, "inferred" where the text leaves it to the reader,
 	// "own" where it is a limit of this reader.
 	Basis string
+	// Pass is the validation pass of AGIS §9.1, from 1 to 8; 0 where there is
+	// none.
+	Pass int
+	// Text says in one or two sentences what the rule asks for, Bad and Good
+	// show an excerpt that breaks it and the same excerpt mended.
+	Text, Bad, Good string
 }
 
 // ByCode arranges a table of rules for [NewReport].
