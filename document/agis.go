@@ -78,6 +78,7 @@ func (r *agisReader) operation(e agis.Endpoint) Operation {
 		Actor:      s.Actor,
 		Capability: s.Capability,
 		Effect:     effect(s.ImpactTier),
+		Idempotent: s.Idempotent,
 		Parameters: r.parameters(e),
 		Call:       agtpCall(r.doc.AGTP),
 		Pointer:    e.Pointer,

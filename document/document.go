@@ -116,13 +116,16 @@ type Operation struct {
 	Verb        string `json:"verb"`
 	VerbDerived bool   `json:"verb_derived,omitempty"`
 	// Path is the noun path of AGIS, for example "/reservation"; "" elsewhere.
-	Path       string      `json:"path,omitempty"`
-	Intent     string      `json:"intent,omitempty"`
-	Outcome    string      `json:"outcome,omitempty"`
-	Returns    string      `json:"returns,omitempty"`
-	Actor      string      `json:"actor,omitempty"`
-	Capability string      `json:"capability,omitempty"` // AGIS capability class
-	Effect     Effect      `json:"effect"`
+	Path       string `json:"path,omitempty"`
+	Intent     string `json:"intent,omitempty"`
+	Outcome    string `json:"outcome,omitempty"`
+	Returns    string `json:"returns,omitempty"`
+	Actor      string `json:"actor,omitempty"`
+	Capability string `json:"capability,omitempty"` // AGIS capability class
+	Effect     Effect `json:"effect"`
+	// Idempotent says whether doing it twice does no more than doing it once
+	// (AGIS is_idempotent); nil when the document does not say.
+	Idempotent *bool       `json:"idempotent,omitempty"`
 	Parameters []Parameter `json:"parameters,omitempty"`
 	Errors     []string    `json:"errors,omitempty"`
 	Call       Call        `json:"call"`

@@ -33,6 +33,10 @@ const (
 	verbField      = "verb"
 	namespaceField = "ns"
 	classField     = "class"
+
+	effectField     = "effect"
+	idempotentField = "idempotent"
+	levelField      = "level"
 )
 
 // idField is bleve's own field of entry ids.
@@ -51,6 +55,8 @@ type entry struct {
 	verb      string
 	namespace string
 	classes   []string
+
+	effect, idempotent, level string
 }
 
 // maxOperations is how many operations of one document are indexed; an ordinal
@@ -80,9 +86,25 @@ func entriesOf(d *document.Document) []entry {
 			// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
 			namespace: canonicalNamespace(cmp.Or(d.Service.Namespace, d.Service.Domain)),
 			classes:   classes,
+
+			effect:     string(cmp.Or(o.Effect, document.EffectUnknown)),
+			idempotent: idempotent(o),
+			level:      strconv.Itoa(d.Level),
 		}
 	}
 	return entries
+}
+
+// idempotent is what an operation declares about being done twice.
+func idempotent(o *document.Operation) string {
+	switch {
+	case o.Idempotent == nil:
+		return "unknown"
+	case *o.Idempotent:
+		return "yes"
+	default:
+		return "no"
+	}
 }
 
 // actText is what the operation is called. What one name already says is not
@@ -185,6 +207,9 @@ func printOf(entries []entry) string {
 		}
 		add(e.verb)
 		add(e.namespace)
+		add(e.effect)
+		add(e.idempotent)
+		add(e.level)
 		parts = binary.AppendUvarint(parts, uint64(len(e.classes)))
 		for _, c := range e.classes {
 			add(c)
@@ -243,6 +268,9 @@ func bleveEntries(src source, print string, entries []entry, a analysis.Analyzer
 		addText(d, ctxField, e.text[ctxField], service)
 		addKeyword(d, verbField, e.verb)
 		addKeyword(d, namespaceField, e.namespace)
+		addKeyword(d, effectField, e.effect)
+		addKeyword(d, idempotentField, e.idempotent)
+		addKeyword(d, levelField, e.level)
 		for _, c := range e.classes {
 			addKeyword(d, classField, c)
 		}
@@ -273,10 +301,3 @@ type afterService struct {
 func (s afterService) Analyze(text []byte) analysis.TokenStream {
 	return append(slices.Clip(s.service), s.a.Analyze(text)...)
 }
-
-// The canonical forms of filter values, the same in entries and queries. The
-// length is bounded because a term lies in memory whole.
-
-func canonicalVerb(s string) string      { return strings.ToUpper(clip(strings.TrimSpace(s))) }
-func canonicalNamespace(s string) string { return strings.ToLower(clip(strings.TrimSpace(s))) }
-func canonicalClass(s string) string     { return strings.ToLower(clip(strings.TrimSpace(s))) }

@@ -41,7 +41,7 @@ func currentVersion() (string, error) {
 	fmt.Fprintf(h, "form %d\n", formVersion)
 	d := versionSample()
 	for i, e := range entriesOf(&d) {
-		fmt.Fprintf(h, "%q %q %q %q\n", entryID(source{d.Host, d.Kind}, "print", i), e.verb, e.namespace, e.classes)
+		fmt.Fprintf(h, "%q %q %q %q %q %q %q\n", entryID(source{d.Host, d.Kind}, "print", i), e.verb, e.namespace, e.classes, e.effect, e.idempotent, e.level)
 		for _, text := range append(e.text[:], e.service) {
 			for _, t := range a.Analyze([]byte(text)) {
 				fmt.Fprintf(h, "%s ", t.Term)

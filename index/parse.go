@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/net/idna"
 )
 
 // The limits of a query.
@@ -19,13 +17,11 @@ const (
 	maxOffset      = 10000
 )
 
-const keysHelp = `the keys are verb:, ns:, class: and host:, as in verb:BOOK; to search for a text with a colon, put it in quotes, as in "10:30"`
-
 // ParseQuery reads a query:
 //
 //	query  = { item }, with spaces between
 //	item   = word | text | key ":" ( word | text )
-//	key    = "verb" | "ns" | "class" | "host", in any case
+//	key    = "verb" | "ns" | "class" | "host" | "effect" | "idempotent" | "level", in any case
 //	text   = '"' characters other than '"' '"'
 //
 // Plain words are looked for in what operations say of themselves; the more of
@@ -49,7 +45,7 @@ func ParseQuery(text string) (Query, error) {
 	}
 	q := p.query
 	q.Words = strings.Join(p.words, " ")
-	if q.Words == "" && !q.filtered() {
+	if q.Words == "" && !q.Filtered() {
 		return Query{}, p.fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	}
 	return q, nil
@@ -121,18 +117,32 @@ func (p *parser) item() error {
 	if !ok {
 		return p.bare(start, func(v string) { p.words = append(p.words, v) })
 	}
-	add := p.filter(key)
-	if add == nil {
-		return p.fail(start, fmt.Sprintf("unknown key %s:", key), keysHelp)
+	f, ok := filterOf(key)
+	if !ok {
+		return p.fail(start, fmt.Sprintf("unknown key %s:", key), keysHelp())
 	}
 	p.take(utf8.RuneCountInString(key) + 1)
 	if len(p.rest) == 0 || unicode.IsSpace(p.rest[0]) {
 		return p.fail(p.at, fmt.Sprintf("a value is missing after %s:", key), "write it without a space, as in verb:BOOK")
 	}
-	if p.rest[0] == '"' {
-		return p.value(start, add)
+	var wrong error
+	at := p.at
+	add := func(v string) {
+		v = f.canonical(v)
+		if message, help := f.unknown(v); message != "" {
+			wrong = p.fail(at, message, help)
+		} else if to := f.values(&p.query); !slices.Contains(*to, v) {
+			*to = append(*to, v)
+		}
 	}
-	return p.bare(start, add)
+	read := p.bare
+	if p.rest[0] == '"' {
+		read = p.value
+	}
+	if err := read(start, add); err != nil {
+		return err
+	}
+	return wrong
 }
 
 // key returns the letters before a colon that begins a filter. An address such
@@ -149,31 +159,6 @@ func (p *parser) key() (string, bool) {
 		return "", false
 	}
 	return string(p.rest[:n]), true
-}
-
-// filter returns what adds a value to the filter of that key, nil when there is
-// none.
-func (p *parser) filter(key string) func(string) {
-	to := map[string]*[]string{
-		"verb":  &p.query.Verbs,
-		"ns":    &p.query.Namespaces,
-		"class": &p.query.Classes,
-		"host":  &p.query.Hosts,
-	}[strings.ToLower(key)]
-	if to == nil {
-		return nil
-	}
-	canonical := map[string]func(string) string{
-		"verb":  canonicalVerb,
-		"ns":    canonicalNamespace,
-		"class": canonicalClass,
-		"host":  canonicalHost,
-	}[strings.ToLower(key)]
-	return func(v string) {
-		if v = canonical(v); !slices.Contains(*to, v) {
-			*to = append(*to, v)
-		}
-	}
 }
 
 // value reads a text in quotes.
@@ -215,20 +200,6 @@ func (p *parser) count(start int, v string, add func(string)) error {
 
 var tooMany = fmt.Sprintf("the query has more than %d words and values", maxQueryItems)
 
-// canonicalHost gives a host the form in which it is filed: ASCII lower case.
-func canonicalHost(s string) string {
-	s = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
-	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
-		return ascii
-	}
-	return s // no host has such a name, so nothing will be found
-}
-
-// filtered reports whether q has a filter.
-func (q Query) filtered() bool {
-	return len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) > 0
-}
-
 // canonical checks a query and returns it with its values in the forms that the
 // index holds, and the default limit.
 func (q Query) canonical() (Query, error) {
@@ -244,17 +215,22 @@ func (q Query) canonical() (Query, error) {
 		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", maxLimit))
 	case q.Offset < 0 || q.Offset > maxOffset:
 		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
-	case words == 0 && !q.filtered():
+	case words == 0 && !q.Filtered():
 		return fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	case utf8.RuneCountInString(q.Words) > maxQueryLength:
 		return fail(maxQueryLength, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
-	case words+len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) > maxQueryItems:
+	case words+q.filterValues() > maxQueryItems:
 		return fail(0, tooMany, "say it in fewer words")
 	}
-	q.Verbs = each(q.Verbs, canonicalVerb)
-	q.Namespaces = each(q.Namespaces, canonicalNamespace)
-	q.Classes = each(q.Classes, canonicalClass)
-	q.Hosts = each(q.Hosts, canonicalHost)
+	for _, f := range filters {
+		values := f.values(&q)
+		*values = each(*values, f.canonical)
+		for _, v := range *values {
+			if message, help := f.unknown(v); message != "" {
+				return fail(0, message, help)
+			}
+		}
+	}
 	return q, nil
 }
 

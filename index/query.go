@@ -15,6 +15,9 @@ type Query struct {
 	Namespaces []string // ns:
 	Classes    []string // class:
 	Hosts      []string // host:
+	Effects    []string // effect:, of document.Effect
+	Idempotent []string // idempotent:, "yes", "no" or "unknown"
+	Levels     []string // level:, "0", "1" or "2"
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
 	Limit   int // operations, 1 to 100; 20 when 0
@@ -55,6 +58,10 @@ type Hit struct {
 	// Findings is the worst severity among the document's findings: "", "info",
 	// "warning" or "error".
 	Findings string `json:"findings,omitempty"`
+	// Level is the conformance level of the document, 0 to 2 (AGIS §3.3).
+	Level int `json:"level"`
+	// DataClasses are those the document declares (AGIS §8.3).
+	DataClasses []string `json:"data_classes,omitempty"`
 }
 
 // Why explains a hit from the query's terms and the stored text (the steps of

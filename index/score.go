@@ -244,16 +244,14 @@ func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitse
 			mask = vs.withAliases
 		}
 		mask = slices.Clone(mask)
-		for _, k := range []struct {
-			field  string
-			values []string
-		}{{verbField, q.Verbs}, {namespaceField, q.Namespaces}, {classField, q.Classes}} {
-			if len(k.values) == 0 {
+		for _, f := range filters {
+			values := *f.values(&q)
+			if len(values) == 0 || f.field == "" {
 				continue
 			}
 			any := newBitset(vs.n)
-			for _, value := range k.values {
-				found, err := l.find(s, k.field, value, nil)
+			for _, value := range values {
+				found, err := l.find(s, f.field, value, nil)
 				if err != nil {
 					return nil, err
 				}

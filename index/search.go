@@ -26,7 +26,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	result := Result{Hits: []Hit{}}
 	words := queryWords(x.analyzer, q.Words)
-	if len(words) == 0 && !q.filtered() {
+	if len(words) == 0 && !q.Filtered() {
 		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
 		return result, nil
@@ -103,6 +103,9 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 	return err
 }
 
+// maxClasses is how many data classes of a service a hit names.
+const maxClasses = 20
+
 // addHit appends an entry with its text, unless the text is that of another
 // version.
 func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, result *Result) error {
@@ -126,6 +129,10 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 		Digest:    t.Digest,
 		FetchedAt: t.FetchedAt,
 		ChangedAt: t.ChangedAt,
+		Level:     t.Level,
+	}
+	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
+		hit.DataClasses = append(hit.DataClasses, c.Name)
 	}
 	if worst, any := protocol.Worst(t.Findings); any {
 		hit.Findings = worst.String()

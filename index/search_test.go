@@ -112,6 +112,10 @@ func TestFilters(t *testing.T) {
 	courier := agis("courier.test", "DELIVER /parcel: Brings a parcel")
 	courier.Service.Domain = "Logistics" // and no namespace
 	bistro.Service.Domain = "logistics"
+	yes, no := true, false
+	bistro.Level, hotel.Level = 2, 1
+	bistro.Operations[0].Effect, bistro.Operations[1].Effect = document.Reversible, document.Irreversible
+	bistro.Operations[0].Idempotent, bistro.Operations[1].Idempotent = &no, &yes
 	x, _ := indexed(t, bistro, hotel, courier)
 	for _, c := range []struct {
 		query string
@@ -129,6 +133,13 @@ func TestFilters(t *testing.T) {
 		{"table ns:stay", []string{}},
 		{"the verb:CANCEL", []string{"bistro.test CANCEL /table"}},
 		{"verb:DANCE", []string{}},
+		{"effect:reversible effect:irreversible", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
+		{"effect:unknown host:bistro.test", []string{}},
+		{"effect:unknown verb:book", []string{"hotel.test BOOK /room"}},
+		{"idempotent:yes", []string{"bistro.test CANCEL /table"}},
+		{"idempotent:unknown ns:stay", []string{"hotel.test BOOK /room", "hotel.test RETRIEVE /menu"}},
+		{"level:2 table", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
+		{"level:0", []string{"courier.test DELIVER /parcel"}},
 	} {
 		q, err := ParseQuery(c.query)
 		if err != nil {
@@ -137,6 +148,9 @@ func TestFilters(t *testing.T) {
 		if got := named(search(t, x, q)); !slices.Equal(got, c.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", c.query, got, c.want)
 		}
+	}
+	if h := search(t, x, Query{Classes: []string{"menu"}}).Hits[0]; h.Level != 2 || !slices.Equal(h.DataClasses, []string{"Reservation", "menu"}) {
+		t.Errorf("level %d, data classes %q", h.Level, h.DataClasses)
 	}
 	h := search(t, x, Query{Verbs: []string{"book"}}).Hits[0]
 	if h.Why.Coverage != 1 || h.Why.Verb == nil || h.Why.Verb.Relation != "exact" || h.Why.Matched != nil {
