@@ -148,6 +148,7 @@ func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
 				"a number is written with %d characters, the limit is %d", len(n.Text), r.limits.Number)
 		}
 	case '[', '{':
+		n.Offset = start
 		if depth > r.limits.Depth {
 			return nil, r.fail(TooDeep, pointer, start,
 				"objects and arrays nest deeper than %d levels", r.limits.Depth)
@@ -157,6 +158,7 @@ func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
 		}
 		return n, r.object(n, depth)
 	}
+	n.Offset, n.End = start, int(r.dec.InputOffset())
 	return n, nil
 }
 
@@ -186,13 +188,14 @@ func (r *jsonReader) object(n *Node, depth int) error {
 		if err != nil {
 			return r.syntax(err, n.Pointer, start)
 		}
-		key := name.String()
+		key, end := name.String(), int(r.dec.InputOffset())
 		line, column := r.place.at(r.text, start)
 		member, err := r.value(MemberPointer(n.Pointer, key), depth+1)
 		if err != nil {
 			return err
 		}
 		member.Key, member.KeyLine, member.KeyColumn = key, line, column
+		member.KeyOffset, member.KeyEnd = start, end
 		n.Items = append(n.Items, member)
 	}
 	return r.end(n)
@@ -204,6 +207,7 @@ func (r *jsonReader) end(n *Node) error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return r.syntax(err, n.Pointer, start)
 	}
+	n.End = int(r.dec.InputOffset())
 	return nil
 }
 

@@ -274,14 +274,3 @@ func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	}
 	return n.Strs()
 }
-
-// AliasOnly is the finding for a document that only /ai serves. The bytes do
-// not tell; whoever fetched them does.
-func AliasOnly() protocol.Finding {
-	r := rules["AI113"]
-	return protocol.Finding{
-		Code: r.Code, Severity: r.Severity, Section: r.Section,
-		Message: "only /ai serves this document, so it is not authoritative",
-		Help:    "serve the same document at /.well-known/ai",
-	}
-}

@@ -1,0 +1,108 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// WriteJSON writes a tree as JSON (RFC 8259): the same members in the same
+// order, numbers with their literals as they were read, strings with no more
+// escapes than JSON needs. indent stands once for each level of nesting; with
+// indent "" the text is compact, without any white space. Nothing follows the
+// value, not even a line feed.
+//
+// A tree that was read from YAML may hold number literals that JSON does not
+// know, such as +1 or .5: those are respelled with the same value.
+func WriteJSON(n *Node, indent string) []byte {
+	w := jsonWriter{indent: indent}
+	w.value(n, 0)
+	return w.out
+}
+
+type jsonWriter struct {
+	out    []byte
+	indent string
+}
+
+func (w *jsonWriter) value(n *Node, depth int) {
+	switch n.Kind {
+	case Null:
+		w.out = append(w.out, "null"...)
+	case Bool:
+		w.out = append(w.out, n.Text...)
+	case Number:
+		w.out = append(w.out, jsonNumber(n.Text)...)
+	case String:
+		w.string(n.Text)
+	case Array:
+		w.items(n, '[', ']', depth)
+	case Object:
+		w.items(n, '{', '}', depth)
+	}
+}
+
+func (w *jsonWriter) items(n *Node, open, end byte, depth int) {
+	w.out = append(w.out, open)
+	for i, item := range n.Items {
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.newline(depth + 1)
+		if n.Kind == Object {
+			w.string(item.Key)
+			w.out = append(w.out, ':')
+			if w.indent != "" {
+				w.out = append(w.out, ' ')
+			}
+		}
+		w.value(item, depth+1)
+	}
+	if len(n.Items) > 0 {
+		w.newline(depth)
+	}
+	w.out = append(w.out, end)
+}
+
+func (w *jsonWriter) newline(depth int) {
+	if w.indent == "" {
+		return
+	}
+	w.out = append(w.out, '\n')
+	for range depth {
+		w.out = append(w.out, w.indent...)
+	}
+}
+
+func (w *jsonWriter) string(s string) {
+	// The only error is text that is not UTF-8; it is written with U+FFFD in
+	// place of each bad byte, which is all that JSON can say of it.
+	w.out, _ = jsontext.AppendQuote(w.out, s)
+}
+
+// jsonNumber spells a number of YAML's core schema the way JSON does.
+func jsonNumber(literal string) string {
+	sign := ""
+	switch {
+	case strings.HasPrefix(literal, "+"):
+		literal = literal[1:]
+	case strings.HasPrefix(literal, "-"):
+		sign, literal = "-", literal[1:]
+	}
+	mantissa, exponent := literal, ""
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		mantissa, exponent = literal[:i], literal[i:]
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	whole = strings.TrimLeft(whole, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if point {
+		if fraction == "" {
+			fraction = "0"
+		}
+		whole += "." + fraction
+	}
+	return sign + whole + exponent
+}
