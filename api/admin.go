@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -99,7 +100,7 @@ func readHosts(text []byte) ([]string, error) {
 		if item.Kind != protocol.String {
 			return nil, refuse(badField, "the name of a host must be a string", `for example "example.com"`).at(at)
 		}
-		if hosts[i], err = crawler.CheckHost(item.Text); err != nil {
+		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
 			return nil, refusalFor(err).at(at)
 		}
 	}

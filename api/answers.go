@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -115,14 +116,14 @@ type VerbAnswer struct {
 
 // State is the crawl state of a host, for a person and for a program.
 type State struct {
-	Added    time.Time       `json:"added"`
-	Visited  time.Time       `json:"visited,omitzero"`
-	Due      time.Time       `json:"due"`
-	Depth    int             `json:"depth"`
-	FoundOn  string          `json:"found_on,omitempty"`
-	Failures int             `json:"failures"`
-	Fetches  []crawler.Fetch `json:"fetches"` // the last of each kind, by kind
-	Robots   *crawler.Robots `json:"robots,omitempty"`
+	Added    time.Time     `json:"added"`
+	Visited  time.Time     `json:"visited,omitzero"`
+	Due      time.Time     `json:"due"`
+	Depth    int           `json:"depth"`
+	FoundOn  string        `json:"found_on,omitempty"`
+	Failures int           `json:"failures"`
+	Fetches  []fetch.Fetch `json:"fetches"` // the last of each kind, by kind
+	Robots   *fetch.Robots `json:"robots,omitempty"`
 }
 
 // AgentAnswer is an agent with its computed DID document.

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
@@ -18,7 +18,7 @@ import (
 // digest any more are never handed out: the error is [ErrDamaged] then, and
 // [ErrNoDocument] when there is no such document.
 func (a *Answers) Document(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
-	host, err := crawler.CheckHost(host)
+	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return RawDocument{}, err
 	}
@@ -90,7 +90,7 @@ func (a *Answers) version(ctx context.Context, host string, kind document.Kind, 
 // history lists the stored versions of a host's document, and [ErrNoDocument]
 // when there never was one.
 func (a *Answers) history(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
-	host, err := crawler.CheckHost(host)
+	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return "", nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -154,7 +155,7 @@ func (h *house) published(host string, kind document.Kind, mediaType, text strin
 	version := map[string]any{"digest": d.Digest, "seen": at, "size": d.Size, "url": d.URL, "kind": kind}
 	state := crawler.Host{
 		Name: host, Added: seen, Visited: at, Visits: 1, Due: at.Add(24 * time.Hour),
-		Fetches: map[string]crawler.Fetch{string(kind): {Kind: string(kind), URL: d.URL, Outcome: crawler.OK, Status: 200, At: at, Digest: d.Digest}},
+		Fetches: map[string]fetch.Fetch{string(kind): {Kind: string(kind), URL: d.URL, Outcome: fetch.OK, Status: 200, At: at, Digest: d.Digest}},
 	}
 	return *d, []store.Write{
 		store.Put(store.HostKey(host), encode(h.t, state)),

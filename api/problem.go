@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
@@ -228,7 +228,7 @@ func refusalForCaller(err error) *refusal {
 	if e, ok := errors.AsType[*index.QueryError](err); ok {
 		return refuse(badQuery, e.Message, e.Help).at(Where{Parameter: "q", Column: e.Offset + 1})
 	}
-	if e, ok := errors.AsType[*crawler.HostError](err); ok {
+	if e, ok := errors.AsType[*fetch.HostError](err); ok {
 		return refuse(badHost, "the host name cannot be used: "+e.Problem, e.Help).at(Where{Parameter: "host"})
 	}
 	if e, ok := errors.AsType[*protocol.SyntaxError](err); ok {

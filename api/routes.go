@@ -18,8 +18,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/store"
 )
@@ -330,7 +330,7 @@ type hostInput struct {
 }
 
 func (a *API) service(ctx context.Context, in *hostInput) (*rawOutput, error) {
-	host, err := crawler.CheckHost(in.Host)
+	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}

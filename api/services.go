@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -69,10 +70,10 @@ func listed(s ServiceSummary) bool {
 }
 
 // Service returns all that is known of a host. The name is normalised as the
-// crawler does; the error is a *[crawler.HostError] for what cannot be a host,
+// crawler does; the error is a *[fetch.HostError] for what cannot be a host,
 // and [ErrNoService] for a host that nobody ever named.
 func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
-	host, err := crawler.CheckHost(host)
+	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return Service{}, err
 	}
@@ -101,7 +102,7 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 
 // state reads the crawl state of host; false when it has none.
 func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
-	state := State{Fetches: []crawler.Fetch{}}
+	state := State{Fetches: []fetch.Fetch{}}
 	record, err := a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
 		return state, false, nil
@@ -116,7 +117,7 @@ func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
 	for _, f := range h.Fetches {
 		state.Fetches = append(state.Fetches, f)
 	}
-	slices.SortFunc(state.Fetches, func(f, g crawler.Fetch) int { return strings.Compare(f.Kind, g.Kind) })
+	slices.SortFunc(state.Fetches, func(f, g fetch.Fetch) int { return strings.Compare(f.Kind, g.Kind) })
 	state.Added, state.Visited, state.Due = h.Added, h.Visited, h.Due
 	state.Depth, state.FoundOn, state.Failures, state.Robots = h.Depth, h.FoundOn, h.Failures, h.Robots
 	return state, true, nil

@@ -15,16 +15,16 @@ import (
 
 // benchPaths are the three requests of a session with a host that has both
 // well-known documents.
-var benchPaths = []string{"/robots.txt", pathAI, pathSummary}
+var benchPaths = []string{"/robots.txt", "/.well-known/ai", "/.well-known/agis.json"}
 
 func benchHost(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch r.URL.Path {
 	case "/robots.txt":
 		io.WriteString(w, "User-agent: *\nDisallow: /private\n")
-	case pathAI:
+	case benchPaths[1]:
 		io.WriteString(w, `{"aiendpoint":"1.0","service":{"name":"Bench","description":"Books tables."},"capabilities":[{"id":"book_table","description":"Book a table","endpoint":"/api/book","method":"POST"}]}`)
-	case pathSummary:
+	case benchPaths[2]:
 		io.WriteString(w, `{"agis":"1.0","service":"Bench","agis_document":"agtp://bench.test","methods":["BOOK"],"domain":"hospitality","namespace":"bench","version":"1.0.0"}`)
 	}
 }
@@ -65,7 +65,7 @@ func BenchmarkSession(b *testing.B) {
 			b.Fatalf("session: %+v, %v", v, err)
 		}
 		begun = time.Now()
-		if err := plainSession(c.transport, host); err != nil {
+		if err := plainSession(internet, host); err != nil {
 			b.Fatal(err)
 		}
 		plain += time.Since(begun)
@@ -83,15 +83,18 @@ func (c *robotsCache) forget() {
 }
 
 // plainSession is what a plain client would do.
-func plainSession(rt *roundTripper, host string) error {
+func plainSession(internet *fakenet.Net, host string) error {
 	transport := &http.Transport{
-		DialContext:        rt.dial,
-		TLSClientConfig:    &tls.Config{RootCAs: rt.tls.RootCAs, MinVersion: tls.VersionTLS12, CurvePreferences: rt.tls.CurvePreferences, NextProtos: rt.tls.NextProtos},
-		DisableCompression: true, MaxConnsPerHost: 1, MaxResponseHeaderBytes: headerBytes,
+		DialContext: internet.Dial(nil),
+		TLSClientConfig: &tls.Config{
+			RootCAs: internet.Roots(), MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+		},
+		DisableCompression: true, MaxConnsPerHost: 1, MaxResponseHeaderBytes: 64 << 10,
 		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
 	}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: rt.limits.total}
+	client := &http.Client{Transport: transport, Timeout: 10 * time.Second}
 	for _, path := range benchPaths {
 		req, err := http.NewRequest(http.MethodGet, "https://"+host+path, nil)
 		if err != nil {
@@ -116,16 +119,6 @@ func plainSession(rt *roundTripper, host string) error {
 		}
 	}
 	return nil
-}
-
-func BenchmarkRobots(b *testing.B) {
-	text := []byte("User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\nSitemap: https://a.test/sitemap.xml\n")
-	b.ReportAllocs()
-	for b.Loop() {
-		if ok, _ := parseRobots(text, RobotsToken).allows(pathAI); !ok {
-			b.Fatal("not allowed")
-		}
-	}
 }
 
 // BenchmarkFrontier takes a due host out and puts it back, with a million

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
@@ -147,7 +148,7 @@ func (v *visit) withoutDocuments() {
 	for kind := range v.put {
 		delete(v.docs, kind)
 		f := v.host.Fetches[string(kind)]
-		f.Outcome, f.Detail, f.Digest, f.ETag, f.LastModified = Unreadable, "the document cannot be stored", "", "", ""
+		f.Outcome, f.Detail, f.Digest, f.ETag, f.LastModified = fetch.Unreadable, "the document cannot be stored", "", "", ""
 		v.host.Fetches[string(kind)] = f
 	}
 	clear(v.put)
@@ -292,7 +293,7 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 				return err
 			}
 			if known == nil {
-				domain := registrable(name)
+				domain := fetch.Registrable(name)
 				if added[domain] = true; len(added) > mostDomains {
 					delete(added, domain)
 					continue
@@ -367,7 +368,7 @@ func related(d *document.Document) []string {
 			continue
 		}
 		// The address decides, by the one rule for names.
-		name, err := CheckHost(l.URL)
+		name, err := fetch.CheckHost(l.URL)
 		if err == nil && name != d.Host && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	Store store.Store
 	Log   *slog.Logger // discarded when nil
 	// Guard dials names and refuses forbidden addresses; a strict one when nil.
-	Guard *Guard
+	Guard *fetch.Guard
 	// Dial takes the place of the Guard: for tests and the demo.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Roots that certificates are verified against; the system's when nil.
@@ -35,7 +36,7 @@ type Options struct {
 	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
 	// when empty. A Guard must allow them too.
 	Ports     []uint16
-	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [RobotsToken]
+	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
 	Workers   int    // visits at once; 64
 
 	HostInterval   time.Duration // between visits to one host; 1 s
@@ -68,15 +69,13 @@ type Crawler struct {
 	store         store.Store
 	log           *slog.Logger
 	collector     *colly.Collector
-	transport     *roundTripper
+	transport     *fetch.Transport
 	politeness    *politeness
 	robots        *robotsCache
-	ports         []uint16
-	userAgent     string
 	workers       int
 	interval      time.Duration
 	maxCrawlDelay time.Duration
-	limits        timeouts
+	sessionTime   time.Duration
 	grace         time.Duration
 	observe       func(Result)
 	now           func() time.Time
@@ -121,28 +120,27 @@ func New(o Options) (*Crawler, error) {
 	if o.Store == nil {
 		return nil, errors.New("crawler: no store")
 	}
-	if err := o.complete(); err != nil {
+	o.complete()
+	transport, err := fetch.NewTransport(fetch.Options{
+		Guard: o.Guard, Dial: o.Dial, Roots: o.Roots, Ports: o.Ports, UserAgent: o.UserAgent,
+		Timeout: o.Timeout, ConnectTimeout: o.ConnectTimeout, TLSTimeout: o.TLSTimeout, Now: o.Now,
+	})
+	if err != nil {
 		return nil, fmt.Errorf("crawler: %w", err)
 	}
-	c := &Crawler{
-		store: o.Store, log: o.Log, ports: o.Ports, userAgent: o.UserAgent, workers: o.Workers,
+	return &Crawler{
+		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, collector: newCollector(transport),
 		interval: o.DomainInterval, maxCrawlDelay: o.MaxCrawlDelay,
-		limits: timeouts{
-			connect: o.ConnectTimeout, tls: o.TLSTimeout, header: o.Timeout, total: o.Timeout, session: o.SessionTimeout,
-		},
-		grace: o.Grace, observe: o.Observe, now: o.Now,
+		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: newPoliteness(o.HostInterval, o.DomainInterval, o.Rate),
-		robots:     &robotsCache{verdicts: map[string]*verdict{}},
+		robots:     &robotsCache{verdicts: map[string]*fetch.Verdict{}},
 		poke:       make(chan struct{}, 1),
 		ended:      make(chan struct{}),
-	}
-	c.transport = newRoundTripper(o.Dial, o.Roots, o.Ports, c.limits)
-	c.collector = newCollector(c.transport)
-	return c, nil
+	}, nil
 }
 
 // complete puts the defaults in.
-func (o *Options) complete() error {
+func (o *Options) complete() {
 	orDuration := func(p *time.Duration, v time.Duration) {
 		if *p == 0 {
 			*p = v
@@ -151,9 +149,6 @@ func (o *Options) complete() error {
 	orDuration(&o.HostInterval, time.Second)
 	orDuration(&o.DomainInterval, 2*time.Second)
 	orDuration(&o.MaxCrawlDelay, 10*time.Second)
-	orDuration(&o.Timeout, 10*time.Second)
-	orDuration(&o.ConnectTimeout, 4*time.Second)
-	orDuration(&o.TLSTimeout, 5*time.Second)
 	orDuration(&o.SessionTimeout, 2*time.Minute)
 	orDuration(&o.Grace, 10*time.Second)
 	if o.Rate == 0 {
@@ -161,12 +156,6 @@ func (o *Options) complete() error {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 64
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = RobotsToken + "/0.1"
-	}
-	if len(o.Ports) == 0 {
-		o.Ports = []uint16{443}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -177,18 +166,6 @@ func (o *Options) complete() error {
 	if o.Observe == nil {
 		o.Observe = func(Result) {}
 	}
-	if o.Dial != nil {
-		return nil
-	}
-	if o.Guard == nil {
-		guard, err := NewGuard(GuardOptions{Ports: o.Ports})
-		if err != nil {
-			return err
-		}
-		o.Guard = guard
-	}
-	o.Dial = o.Guard.DialContext
-	return nil
 }
 
 // Run visits hosts as they become due until ctx ends; then it lets running
@@ -433,12 +410,12 @@ const addChunk = 500
 
 // Add makes hosts known as seeds. They are durable when it returns, and visited
 // when they are due and [Crawler.Run] runs. A host that is known already keeps
-// its time: nothing is asked twice before it may be. The error is a *[HostError]
-// for a name that [CheckHost] refuses; nothing is added then.
+// its time: nothing is asked twice before it may be. The error is a *[fetch.HostError]
+// for a name that [fetch.CheckHost] refuses; nothing is added then.
 func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {
-		name, err := CheckHost(h)
+		name, err := fetch.CheckHost(h)
 		if err != nil {
 			return err
 		}
@@ -515,13 +492,13 @@ func (c *Crawler) tell(requests []request, waiting bool) {
 
 // Crawl adds hosts and yields one result for each, as they come: that of its
 // visit, or that of its last one when it is not due (Result.NotDue), or
-// [BadHost] for what is no host name. It needs [Crawler.Run], which another
+// [fetch.BadHost] for what is no host name. It needs [Crawler.Run], which another
 // goroutine runs, and answers [ErrStopped] when that ends. An error of yield
 // ends it.
 func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) error) error {
 	due := map[string]bool{}
 	for _, h := range hosts {
-		name, err := CheckHost(h)
+		name, err := fetch.CheckHost(h)
 		if err != nil {
 			if err := yield(badHost(h, err, c.now())); err != nil {
 				return err
@@ -612,16 +589,16 @@ func (c *Crawler) lastResult(ctx context.Context, name string) (Result, error) {
 func badHost(asked string, err error, now time.Time) Result {
 	return Result{
 		Host:    asked,
-		Fetches: []Fetch{{URL: asked, Outcome: BadHost, Detail: err.Error(), At: now}},
-		Summary: string(BadHost) + ": " + err.Error(),
+		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},
+		Summary: string(fetch.BadHost) + ": " + err.Error(),
 	}
 }
 
 // Outcome is the one outcome that says most about a visit: OK when there is a
 // current document, else that of the last fetch.
-func (r Result) Outcome() Outcome {
+func (r Result) Outcome() fetch.Outcome {
 	if r.Documents > 0 {
-		return OK
+		return fetch.OK
 	}
 	if len(r.Fetches) == 0 {
 		return ""

@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -333,21 +334,21 @@ func TestRobots(t *testing.T) {
 		name    string
 		robots  http.Handler
 		asked   []string // after robots.txt
-		outcome crawler.Outcome
+		outcome fetch.Outcome
 	}{
-		{"404 allows all", text(404, ""), []string{aiPath, summaryPath}, crawler.OK},
-		{"401 allows all", text(401, ""), []string{aiPath, summaryPath}, crawler.OK},
-		{"403 allows all", text(403, ""), []string{aiPath, summaryPath}, crawler.OK},
-		{"HTML allows all", page{body: "<html>Disallow: /</html>", header: map[string]string{"Content-Type": "text/html"}}, []string{aiPath, summaryPath}, crawler.OK},
-		{"500 forbids all", text(500, ""), nil, crawler.RefusedByRobots},
-		{"503 forbids all", text(503, "User-agent: *\nAllow: /\n"), nil, crawler.RefusedByRobots},
-		{"429 forbids all", text(429, ""), nil, crawler.RefusedByRobots},
-		{"Disallow all", text(200, "User-agent: *\nDisallow: /\n"), nil, crawler.RefusedByRobots},
-		{"Disallow us", text(200, "User-agent: gazetteer\nDisallow: /.well-known/\n"), nil, crawler.RefusedByRobots},
-		{"Disallow others", text(200, "User-agent: other\nDisallow: /\n"), []string{aiPath, summaryPath}, crawler.OK},
-		{"Disallow one", text(200, "User-agent: *\nDisallow: /.well-known/agis\n"), []string{aiPath}, crawler.OK},
-		{"rules after 500 KiB do not count", text(200, "User-agent: *\n"+strings.Repeat("Allow: /x\n", 51200)+"Disallow: /\n"), []string{aiPath, summaryPath}, crawler.OK},
-		{"rules before 500 KiB of a longer file count", text(200, "User-agent: *\nDisallow: /\n"+strings.Repeat("#\n", 400000)), nil, crawler.RefusedByRobots},
+		{"404 allows all", text(404, ""), []string{aiPath, summaryPath}, fetch.OK},
+		{"401 allows all", text(401, ""), []string{aiPath, summaryPath}, fetch.OK},
+		{"403 allows all", text(403, ""), []string{aiPath, summaryPath}, fetch.OK},
+		{"HTML allows all", page{body: "<html>Disallow: /</html>", header: map[string]string{"Content-Type": "text/html"}}, []string{aiPath, summaryPath}, fetch.OK},
+		{"500 forbids all", text(500, ""), nil, fetch.RefusedByRobots},
+		{"503 forbids all", text(503, "User-agent: *\nAllow: /\n"), nil, fetch.RefusedByRobots},
+		{"429 forbids all", text(429, ""), nil, fetch.RefusedByRobots},
+		{"Disallow all", text(200, "User-agent: *\nDisallow: /\n"), nil, fetch.RefusedByRobots},
+		{"Disallow us", text(200, "User-agent: gazetteer\nDisallow: /.well-known/\n"), nil, fetch.RefusedByRobots},
+		{"Disallow others", text(200, "User-agent: other\nDisallow: /\n"), []string{aiPath, summaryPath}, fetch.OK},
+		{"Disallow one", text(200, "User-agent: *\nDisallow: /.well-known/agis\n"), []string{aiPath}, fetch.OK},
+		{"rules after 500 KiB do not count", text(200, "User-agent: *\n"+strings.Repeat("Allow: /x\n", 51200)+"Disallow: /\n"), []string{aiPath, summaryPath}, fetch.OK},
+		{"rules before 500 KiB of a longer file count", text(200, "User-agent: *\nDisallow: /\n"+strings.Repeat("#\n", 400000)), nil, fetch.RefusedByRobots},
 		{"an endless file counts to 500 KiB", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "User-agent: *\nDisallow: /\n")
 			for r.Context().Err() == nil {
@@ -355,8 +356,8 @@ func TestRobots(t *testing.T) {
 					return
 				}
 			}
-		}), nil, crawler.RefusedByRobots},
-		{"a file in gzip is unpacked", page{body: zip("User-agent: *\nDisallow: /\n"), header: map[string]string{"Content-Encoding": "gzip"}}, nil, crawler.RefusedByRobots},
+		}), nil, fetch.RefusedByRobots},
+		{"a file in gzip is unpacked", page{body: zip("User-agent: *\nDisallow: /\n"), header: map[string]string{"Content-Encoding": "gzip"}}, nil, fetch.RefusedByRobots},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -372,7 +373,7 @@ func TestRobots(t *testing.T) {
 				if got := w.host("a.test").Fetches["ai"].Outcome; got != c.outcome {
 					t.Errorf("ai is %q, want %q; %s", got, c.outcome, r.Summary)
 				}
-				if c.outcome == crawler.RefusedByRobots && !strings.Contains(r.Summary, "refused-by-robots: ") {
+				if c.outcome == fetch.RefusedByRobots && !strings.Contains(r.Summary, "refused-by-robots: ") {
 					t.Errorf("summary %q does not give the reason", r.Summary)
 				}
 			})
@@ -391,7 +392,7 @@ func TestRobotsChangeIsHeeded(t *testing.T) {
 		time.Sleep(27 * time.Hour)
 		synctest.Wait()
 		w.wantAsked(before, "a.test /robots.txt")
-		if h := w.host("a.test"); h.Fetches["ai"].Outcome != crawler.RefusedByRobots || !h.Listed() {
+		if h := w.host("a.test"); h.Fetches["ai"].Outcome != fetch.RefusedByRobots || !h.Listed() {
 			t.Errorf("ai is %+v, listed %v; want refused, and the document kept", h.Fetches["ai"], h.Listed())
 		}
 		if w.stored("a.test", document.AI) == nil {
@@ -405,42 +406,42 @@ func TestRedirects(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		pages   map[string]http.Handler
-		outcome crawler.Outcome
+		outcome fetch.Outcome
 		asked   []string // beyond robots.txt and the AI path of a.test
 	}{
-		{"within the host", map[string]http.Handler{aiPath: redirect("/new"), "/new": doc}, crawler.OK, []string{"a.test /new"}},
-		{"five are followed", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": doc}, crawler.OK,
+		{"within the host", map[string]http.Handler{aiPath: redirect("/new"), "/new": doc}, fetch.OK, []string{"a.test /new"}},
+		{"five are followed", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": doc}, fetch.OK,
 			[]string{"a.test /1", "a.test /2", "a.test /3", "a.test /4", "a.test /5"}},
-		{"six are not", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": redirect("/6"), "/6": doc}, crawler.TooManyRedirects,
+		{"six are not", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("/2"), "/2": redirect("/3"), "/3": redirect("/4"), "/4": redirect("/5"), "/5": redirect("/6"), "/6": doc}, fetch.TooManyRedirects,
 			[]string{"a.test /1", "a.test /2", "a.test /3", "a.test /4", "a.test /5"}},
-		{"a loop ends", map[string]http.Handler{aiPath: redirect(aiPath)}, crawler.TooManyRedirects,
+		{"a loop ends", map[string]http.Handler{aiPath: redirect(aiPath)}, fetch.TooManyRedirects,
 			[]string{"a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath, "a.test " + aiPath}},
-		{"to another host", map[string]http.Handler{aiPath: redirect("https://b.test/b?x=1")}, crawler.OK, []string{"b.test /robots.txt", "b.test /b?x=1"}},
-		{"to a host that forbids it", map[string]http.Handler{aiPath: redirect("https://shut.test/b")}, crawler.RefusedByRobots, []string{"shut.test /robots.txt"}},
-		{"to http", map[string]http.Handler{aiPath: redirect("http://a.test/new"), "/new": doc}, crawler.InsecureRedirect, nil},
-		{"to an unknown host", map[string]http.Handler{aiPath: redirect("https://nowhere.test/")}, crawler.DNSFailed, nil},
-		{"without Location", map[string]http.Handler{aiPath: page{status: 301}}, crawler.BadRedirect, nil},
-		{"to an unreadable Location", map[string]http.Handler{aiPath: redirect("https://a.test:x/%zz")}, crawler.BadRedirect, nil},
-		{"to loopback", map[string]http.Handler{aiPath: redirect("https://127.0.0.1/")}, crawler.BlockedAddress, nil},
-		{"to loopback in decimal", map[string]http.Handler{aiPath: redirect("https://2130706433/")}, crawler.BlockedAddress, nil},
-		{"to loopback in hex", map[string]http.Handler{aiPath: redirect("https://0x7f.1/")}, crawler.BlockedAddress, nil},
-		{"to loopback in octal", map[string]http.Handler{aiPath: redirect("https://0177.0.0.1/")}, crawler.BlockedAddress, nil},
-		{"to loopback in full width", map[string]http.Handler{aiPath: redirect("https://１２７．０．０．１/")}, crawler.BlockedAddress, nil},
-		{"to loopback in IPv6", map[string]http.Handler{aiPath: redirect("https://[::1]/")}, crawler.BlockedAddress, nil},
-		{"to a zone", map[string]http.Handler{aiPath: redirect("https://[fe80::1%25lo]/")}, crawler.BlockedAddress, nil},
-		{"to the metadata host", map[string]http.Handler{aiPath: redirect("https://169.254.169.254/latest")}, crawler.BlockedAddress, nil},
-		{"to localhost", map[string]http.Handler{aiPath: redirect("https://localhost/")}, crawler.BlockedAddress, nil},
-		{"to a single label", map[string]http.Handler{aiPath: redirect("https://intranet/")}, crawler.BlockedAddress, nil},
-		{"with user information", map[string]http.Handler{aiPath: redirect("https://me:pw@a.test/new"), "/new": doc}, crawler.BadRedirect, nil},
-		{"to another port", map[string]http.Handler{aiPath: redirect("https://a.test:8443/new"), "/new": doc}, crawler.BadRedirect, nil},
-		{"to port 443 by name", map[string]http.Handler{aiPath: redirect("https://a.test:443/new"), "/new": doc}, crawler.OK, []string{"a.test /new"}},
-		{"with a backslash", map[string]http.Handler{aiPath: redirect(`https://a.test\@b.test/`)}, crawler.BadRedirect, nil},
-		{"to a file", map[string]http.Handler{aiPath: redirect("file:///etc/passwd")}, crawler.BadRedirect, nil},
-		{"to a script", map[string]http.Handler{aiPath: redirect("javascript:alert(1)")}, crawler.BadRedirect, nil},
-		{"to nothing", map[string]http.Handler{aiPath: redirect("https:///x")}, crawler.BadRedirect, nil},
-		{"of a huge Location", map[string]http.Handler{aiPath: redirect("/" + strings.Repeat("x", 60000))}, crawler.BadRedirect, nil},
-		{"300 is none", map[string]http.Handler{aiPath: page{status: 300, header: map[string]string{"Location": "/new"}}, "/new": doc}, crawler.BadStatus, nil},
-		{"304 without a question", map[string]http.Handler{aiPath: page{status: 304}}, crawler.BadStatus, nil},
+		{"to another host", map[string]http.Handler{aiPath: redirect("https://b.test/b?x=1")}, fetch.OK, []string{"b.test /robots.txt", "b.test /b?x=1"}},
+		{"to a host that forbids it", map[string]http.Handler{aiPath: redirect("https://shut.test/b")}, fetch.RefusedByRobots, []string{"shut.test /robots.txt"}},
+		{"to http", map[string]http.Handler{aiPath: redirect("http://a.test/new"), "/new": doc}, fetch.InsecureRedirect, nil},
+		{"to an unknown host", map[string]http.Handler{aiPath: redirect("https://nowhere.test/")}, fetch.DNSFailed, nil},
+		{"without Location", map[string]http.Handler{aiPath: page{status: 301}}, fetch.BadRedirect, nil},
+		{"to an unreadable Location", map[string]http.Handler{aiPath: redirect("https://a.test:x/%zz")}, fetch.BadRedirect, nil},
+		{"to loopback", map[string]http.Handler{aiPath: redirect("https://127.0.0.1/")}, fetch.BlockedAddress, nil},
+		{"to loopback in decimal", map[string]http.Handler{aiPath: redirect("https://2130706433/")}, fetch.BlockedAddress, nil},
+		{"to loopback in hex", map[string]http.Handler{aiPath: redirect("https://0x7f.1/")}, fetch.BlockedAddress, nil},
+		{"to loopback in octal", map[string]http.Handler{aiPath: redirect("https://0177.0.0.1/")}, fetch.BlockedAddress, nil},
+		{"to loopback in full width", map[string]http.Handler{aiPath: redirect("https://１２７．０．０．１/")}, fetch.BlockedAddress, nil},
+		{"to loopback in IPv6", map[string]http.Handler{aiPath: redirect("https://[::1]/")}, fetch.BlockedAddress, nil},
+		{"to a zone", map[string]http.Handler{aiPath: redirect("https://[fe80::1%25lo]/")}, fetch.BlockedAddress, nil},
+		{"to the metadata host", map[string]http.Handler{aiPath: redirect("https://169.254.169.254/latest")}, fetch.BlockedAddress, nil},
+		{"to localhost", map[string]http.Handler{aiPath: redirect("https://localhost/")}, fetch.BlockedAddress, nil},
+		{"to a single label", map[string]http.Handler{aiPath: redirect("https://intranet/")}, fetch.BlockedAddress, nil},
+		{"with user information", map[string]http.Handler{aiPath: redirect("https://me:pw@a.test/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to another port", map[string]http.Handler{aiPath: redirect("https://a.test:8443/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to port 443 by name", map[string]http.Handler{aiPath: redirect("https://a.test:443/new"), "/new": doc}, fetch.OK, []string{"a.test /new"}},
+		{"with a backslash", map[string]http.Handler{aiPath: redirect(`https://a.test\@b.test/`)}, fetch.BadRedirect, nil},
+		{"to a file", map[string]http.Handler{aiPath: redirect("file:///etc/passwd")}, fetch.BadRedirect, nil},
+		{"to a script", map[string]http.Handler{aiPath: redirect("javascript:alert(1)")}, fetch.BadRedirect, nil},
+		{"to nothing", map[string]http.Handler{aiPath: redirect("https:///x")}, fetch.BadRedirect, nil},
+		{"of a huge Location", map[string]http.Handler{aiPath: redirect("/" + strings.Repeat("x", 60000))}, fetch.BadRedirect, nil},
+		{"300 is none", map[string]http.Handler{aiPath: page{status: 300, header: map[string]string{"Location": "/new"}}, "/new": doc}, fetch.BadStatus, nil},
+		{"304 without a question", map[string]http.Handler{aiPath: page{status: 304}}, fetch.BadStatus, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -470,7 +471,7 @@ func TestRedirects(t *testing.T) {
 					}
 				}
 				d := w.stored("a.test", document.AI)
-				if (d != nil) != (c.outcome == crawler.OK) {
+				if (d != nil) != (c.outcome == fetch.OK) {
 					t.Fatalf("stored %v with outcome %s", d != nil, c.outcome)
 				}
 				if d != nil && (d.Host != "a.test" || len(f.Redirects) == 0) {

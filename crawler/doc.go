@@ -7,16 +7,16 @@
 // AGIS document that the summary names are asked for, one after the other. The
 // parts, in the order a visit meets them:
 //
-//	hostname.go    which names may be visited at all
 //	frontier.go    which host is next; owned by the goroutine of Run
 //	politeness.go  when a session with it may begin
 //	session.go     what is asked of it, and what follows from the answers
-//	robots.go      what its robots.txt allows (RFC 9309)
-//	fetch.go       one request: redirects, media types, outcomes
-//	transport.go   the bytes: HTTPS, limits in size and time, gzip
-//	guard.go       the addresses that are never dialled
+//	verdicts.go    what its robots.txt allows, for as long as that holds
+//	executor.go    one request of a session, carried out by colly
 //	revisit.go     when each document may be asked for again
 //	commit.go      results into the store, in batches
+//
+// What one request is held to (names, addresses, robots.txt, redirects, limits)
+// is package fetch.
 //
 // The durable state of a host is its [Host] record. It changes only in the same
 // store.Apply as the documents of the visit, so a host stays due until its

@@ -3,6 +3,8 @@ package crawler
 import (
 	"container/heap"
 	"time"
+
+	"gazetteer/fetch"
 )
 
 // frontier orders the known hosts by when they are due. It holds names and
@@ -117,7 +119,7 @@ func (f *frontier) compact() {
 }
 
 func (f *frontier) domain(host string, now time.Time) *domain {
-	name := registrable(host)
+	name := fetch.Registrable(host)
 	d, known := f.domains[name]
 	if !known {
 		f.sweep(now)

@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
@@ -96,7 +97,7 @@ func TestAddAndCrawl(t *testing.T) {
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
 		w.site("b.test", nil)
 		w.open() // not running yet
-		var wrong *crawler.HostError
+		var wrong *fetch.HostError
 		if err := w.crawler.Add(t.Context(), "b.test", "127.0.0.1"); !errors.As(err, &wrong) || wrong.Host != "127.0.0.1" {
 			t.Errorf("Add: %v, want a HostError", err)
 		}
@@ -123,7 +124,7 @@ func TestAddAndCrawl(t *testing.T) {
 			t.Errorf("results %+v", results)
 		}
 		for _, bad := range []string{"not a host", "::1"} {
-			if r := results[bad]; r.Outcome() != crawler.BadHost || !strings.Contains(r.Summary, "bad-host: ") {
+			if r := results[bad]; r.Outcome() != fetch.BadHost || !strings.Contains(r.Summary, "bad-host: ") {
 				t.Errorf("%q: %+v", bad, r)
 			}
 		}
@@ -398,7 +399,7 @@ func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
 			return nil
 		})
 		w.crawl("a.test", "b.test")
-		if h := w.host("a.test"); h.Visits != 1 || h.Fetches["ai"].Outcome != crawler.Unreadable || !h.Due.After(time.Now()) {
+		if h := w.host("a.test"); h.Visits != 1 || h.Fetches["ai"].Outcome != fetch.Unreadable || !h.Due.After(time.Now()) {
 			t.Errorf("a.test: %+v", h)
 		}
 		if w.stored("b.test", document.AI) == nil {
@@ -431,7 +432,7 @@ func TestDamagedRecords(t *testing.T) {
 		before := len(w.times("a.test", aiPath))
 		time.Sleep(27 * time.Hour)
 		synctest.Wait()
-		if f := w.host("a.test").Fetches["ai"]; f.Outcome != crawler.OK || len(w.times("a.test", aiPath)) != before+1 {
+		if f := w.host("a.test").Fetches["ai"]; f.Outcome != fetch.OK || len(w.times("a.test", aiPath)) != before+1 {
 			t.Errorf("the damaged document was not replaced: %+v", f)
 		}
 

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
 )
 
@@ -99,50 +99,50 @@ func TestHostileAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answer  http.Handler
-		outcome crawler.Outcome
+		outcome fetch.Outcome
 		within  time.Duration // of the clock in the bubble
 	}{
-		{"no answer", http.HandlerFunc(silent), crawler.Timeout, 11 * time.Second},
-		{"a byte a second", until(func() string { return " " }, time.Second), crawler.Timeout, 11 * time.Second},
-		{"a body without end", until(func() string { return strings.Repeat("x", 1000) }, 0), crawler.TooLarge, time.Second},
-		{"10 GB announced", raw(head + "Content-Length: 10000000000\r\n\r\n{"), crawler.TooLarge, time.Second},
-		{"headers without end", endless("HTTP/1.1 200 OK\r\n", "X-More: "+strings.Repeat("x", 1000)+"\r\n"), crawler.TooLarge, closing},
-		{"one header without end", endless("HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 1000)), crawler.TooLarge, closing},
+		{"no answer", http.HandlerFunc(silent), fetch.Timeout, 11 * time.Second},
+		{"a byte a second", until(func() string { return " " }, time.Second), fetch.Timeout, 11 * time.Second},
+		{"a body without end", until(func() string { return strings.Repeat("x", 1000) }, 0), fetch.TooLarge, time.Second},
+		{"10 GB announced", raw(head + "Content-Length: 10000000000\r\n\r\n{"), fetch.TooLarge, time.Second},
+		{"headers without end", endless("HTTP/1.1 200 OK\r\n", "X-More: "+strings.Repeat("x", 1000)+"\r\n"), fetch.TooLarge, closing},
+		{"one header without end", endless("HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 1000)), fetch.TooLarge, closing},
 		{"early hints without end", endless("", "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n"), "", 11 * time.Second},
-		{"the size that is allowed", json200(big(262144)), crawler.OK, time.Second},
-		{"one byte more", json200(big(262145)), crawler.TooLarge, time.Second},
-		{"the size that is allowed, packed", gzipped(zip(big(262144))), crawler.OK, time.Second},
-		{"one byte more, packed", gzipped(zip(big(262145))), crawler.TooLarge, time.Second},
-		{"a gzip bomb", gzipped(bomb), crawler.TooLarge, time.Second},
-		{"gzip within gzip", page{body: zip(zip(ai("A"))), header: map[string]string{"Content-Encoding": "gzip, gzip"}}, crawler.Unreadable, time.Second},
-		{"gzip cut short", gzipped(zip(ai("A"))[:100]), crawler.Unreadable, time.Second},
-		{"gzip with a wrong checksum", gzipped(zip(ai("A"))[:len(zip(ai("A")))-8] + "12345678"), crawler.Unreadable, time.Second},
-		{"gzip with something behind it", gzipped(zip(ai("A")) + "more"), crawler.Unreadable, time.Second},
-		{"no gzip at all", gzipped(ai("A")), crawler.Unreadable, time.Second},
-		{"rubbish as brotli", page{body: "\x8b\x02", header: map[string]string{"Content-Encoding": "br"}}, crawler.Unreadable, time.Second},
-		{"a gzip file", page{body: zip(ai("A")), header: map[string]string{"Content-Type": "application/gzip"}}, crawler.BadMediaType, time.Second},
-		{"cut off in the body", raw(head + "Content-Length: 1000\r\n\r\n{\"aiendpoint\":"), crawler.Unreachable, time.Second},
-		{"cut off in a chunk", raw(head + "Transfer-Encoding: chunked\r\n\r\n100\r\n{\"aiendpoint\":"), crawler.Unreachable, time.Second},
-		{"a chunk size of rubbish", raw(head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n"), crawler.Unreachable, time.Second},
-		{"a chunk size over 64 bits", raw(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n"), crawler.Unreachable, time.Second},
-		{"two lengths", raw(head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "), crawler.Unreachable, closing},
-		{"a bad status line", raw("HTTP/1.1 OK 200\r\n\r\n"), crawler.Unreachable, closing},
-		{"HTTP/0.9", raw("{}"), crawler.Unreachable, time.Second},
-		{"Latin-1", page{body: strings.ReplaceAll(ai("Caf#"), "#", "\xe9"), header: map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}}, crawler.Unreadable, time.Second},
-		{"UTF-8 under another name", page{body: ai("Café"), header: map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}}, crawler.OK, time.Second},
-		{"HTML", page{body: "<html>", header: map[string]string{"Content-Type": "text/html"}}, crawler.BadMediaType, time.Second},
-		{"no media type", raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), crawler.BadMediaType, time.Second},
-		{"no JSON", json200("{not json"), crawler.Unreadable, time.Second},
-		{"nothing", json200(""), crawler.Unreadable, time.Second},
-		{"401", page{status: 401}, crawler.Forbidden, time.Second},
-		{"418", page{status: 418}, crawler.BadStatus, time.Second},
-		{"204", page{status: 204}, crawler.BadStatus, time.Second},
-		{"429", page{status: 429}, crawler.Throttled, time.Second},
-		{"500", page{status: 500}, crawler.ServerError, time.Second},
+		{"the size that is allowed", json200(big(262144)), fetch.OK, time.Second},
+		{"one byte more", json200(big(262145)), fetch.TooLarge, time.Second},
+		{"the size that is allowed, packed", gzipped(zip(big(262144))), fetch.OK, time.Second},
+		{"one byte more, packed", gzipped(zip(big(262145))), fetch.TooLarge, time.Second},
+		{"a gzip bomb", gzipped(bomb), fetch.TooLarge, time.Second},
+		{"gzip within gzip", page{body: zip(zip(ai("A"))), header: map[string]string{"Content-Encoding": "gzip, gzip"}}, fetch.Unreadable, time.Second},
+		{"gzip cut short", gzipped(zip(ai("A"))[:100]), fetch.Unreadable, time.Second},
+		{"gzip with a wrong checksum", gzipped(zip(ai("A"))[:len(zip(ai("A")))-8] + "12345678"), fetch.Unreadable, time.Second},
+		{"gzip with something behind it", gzipped(zip(ai("A")) + "more"), fetch.Unreadable, time.Second},
+		{"no gzip at all", gzipped(ai("A")), fetch.Unreadable, time.Second},
+		{"rubbish as brotli", page{body: "\x8b\x02", header: map[string]string{"Content-Encoding": "br"}}, fetch.Unreadable, time.Second},
+		{"a gzip file", page{body: zip(ai("A")), header: map[string]string{"Content-Type": "application/gzip"}}, fetch.BadMediaType, time.Second},
+		{"cut off in the body", raw(head + "Content-Length: 1000\r\n\r\n{\"aiendpoint\":"), fetch.Unreachable, time.Second},
+		{"cut off in a chunk", raw(head + "Transfer-Encoding: chunked\r\n\r\n100\r\n{\"aiendpoint\":"), fetch.Unreachable, time.Second},
+		{"a chunk size of rubbish", raw(head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n"), fetch.Unreachable, time.Second},
+		{"a chunk size over 64 bits", raw(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n"), fetch.Unreachable, time.Second},
+		{"two lengths", raw(head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "), fetch.Unreachable, closing},
+		{"a bad status line", raw("HTTP/1.1 OK 200\r\n\r\n"), fetch.Unreachable, closing},
+		{"HTTP/0.9", raw("{}"), fetch.Unreachable, time.Second},
+		{"Latin-1", page{body: strings.ReplaceAll(ai("Caf#"), "#", "\xe9"), header: map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}}, fetch.Unreadable, time.Second},
+		{"UTF-8 under another name", page{body: ai("Café"), header: map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}}, fetch.OK, time.Second},
+		{"HTML", page{body: "<html>", header: map[string]string{"Content-Type": "text/html"}}, fetch.BadMediaType, time.Second},
+		{"no media type", raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), fetch.BadMediaType, time.Second},
+		{"no JSON", json200("{not json"), fetch.Unreadable, time.Second},
+		{"nothing", json200(""), fetch.Unreadable, time.Second},
+		{"401", page{status: 401}, fetch.Forbidden, time.Second},
+		{"418", page{status: 418}, fetch.BadStatus, time.Second},
+		{"204", page{status: 204}, fetch.BadStatus, time.Second},
+		{"429", page{status: 429}, fetch.Throttled, time.Second},
+		{"500", page{status: 500}, fetch.ServerError, time.Second},
 		{"a 404 with a body without end", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(404)
 			until(func() string { return strings.Repeat("x", 1000) }, 0)(w, r)
-		}), crawler.Absent, time.Second},
+		}), fetch.Absent, time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -167,13 +167,13 @@ func TestHostileAnswers(t *testing.T) {
 					t.Errorf("the good host: %+v", results["good.test"])
 				}
 				f := w.host("bad.test").Fetches["ai"]
-				if f.Outcome != c.outcome && c.outcome != "" || f.Outcome == crawler.OK && c.outcome != crawler.OK {
+				if f.Outcome != c.outcome && c.outcome != "" || f.Outcome == fetch.OK && c.outcome != fetch.OK {
 					t.Errorf("outcome %q (%s), want %q", f.Outcome, f.Detail, c.outcome)
 				}
-				if f.Outcome != crawler.OK && f.Detail == "" {
+				if f.Outcome != fetch.OK && f.Detail == "" {
 					t.Error("no word on what is wrong")
 				}
-				if (w.stored("bad.test", document.AI) != nil) != (c.outcome == crawler.OK) {
+				if (w.stored("bad.test", document.AI) != nil) != (c.outcome == fetch.OK) {
 					t.Error("a document is stored exactly when the outcome is ok")
 				}
 				w.wantPolite(0)
@@ -187,13 +187,13 @@ func TestUnreachableHostsAreSettledAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		site    *fakenet.Site // nil: the name is unknown
-		outcome crawler.Outcome
+		outcome fetch.Outcome
 	}{
-		{"unknown name", nil, crawler.DNSFailed},
-		{"refused", &fakenet.Site{Handler: page, Down: true}, crawler.Unreachable},
-		{"expired certificate", &fakenet.Site{Handler: page, Certificate: fakenet.ExpiredCertificate}, crawler.TLSFailed},
-		{"certificate of another", &fakenet.Site{Handler: page, Certificate: fakenet.WrongNameCertificate}, crawler.TLSFailed},
-		{"own certificate", &fakenet.Site{Handler: page, Certificate: fakenet.SelfSignedCertificate}, crawler.TLSFailed},
+		{"unknown name", nil, fetch.DNSFailed},
+		{"refused", &fakenet.Site{Handler: page, Down: true}, fetch.Unreachable},
+		{"expired certificate", &fakenet.Site{Handler: page, Certificate: fakenet.ExpiredCertificate}, fetch.TLSFailed},
+		{"certificate of another", &fakenet.Site{Handler: page, Certificate: fakenet.WrongNameCertificate}, fetch.TLSFailed},
+		{"own certificate", &fakenet.Site{Handler: page, Certificate: fakenet.SelfSignedCertificate}, fetch.TLSFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// On loopback: a pipe has no room for the alert of a refusal.

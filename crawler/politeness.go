@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"gazetteer/fetch"
 )
 
 // politeness says when a session with a host may begin: one at a time for each
@@ -46,7 +48,7 @@ func newPoliteness(hostInterval, domainInterval time.Duration, perSecond float64
 // enter waits until a session with the host may begin. leave ends it.
 func (p *politeness) enter(ctx context.Context, host string) (leave func(), err error) {
 	own := p.gate(host, p.hostInterval)
-	domain := p.gate("."+registrable(host), p.domainInterval)
+	domain := p.gate("."+fetch.Registrable(host), p.domainInterval)
 	done := func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -3,6 +3,8 @@ package crawler
 import (
 	"hash/fnv"
 	"time"
+
+	"gazetteer/fetch"
 )
 
 const day = 24 * time.Hour
@@ -18,15 +20,15 @@ const (
 	classRefused              // robots.txt says no
 )
 
-func classOf(o Outcome) class {
+func classOf(o fetch.Outcome) class {
 	switch o {
-	case OK, Unchanged:
+	case fetch.OK, fetch.Unchanged:
 		return classGood
-	case Throttled, ServerError:
+	case fetch.Throttled, fetch.ServerError:
 		return classBusy
-	case TLSFailed, DNSFailed, Timeout, Unreachable:
+	case fetch.TLSFailed, fetch.DNSFailed, fetch.Timeout, fetch.Unreachable:
 		return classDown
-	case RefusedByRobots:
+	case fetch.RefusedByRobots:
 		return classRefused
 	default:
 		return classGone
@@ -52,7 +54,7 @@ const (
 )
 
 // repeats counts the results of one class in a row before cur.
-func repeats(prev, cur Fetch) int {
+func repeats(prev, cur fetch.Fetch) int {
 	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) {
 		return 0
 	}
@@ -61,7 +63,7 @@ func repeats(prev, cur Fetch) int {
 
 // waitAfter returns how long a kind is not asked for after this fetch, whose
 // Repeats is set.
-func waitAfter(host string, f Fetch) time.Duration {
+func waitAfter(host string, f fetch.Fetch) time.Duration {
 	wait := ladderWait(f)
 	if wait < time.Hour || f.RetryAfter == wait {
 		return wait
@@ -73,7 +75,7 @@ func waitAfter(host string, f Fetch) time.Duration {
 	return wait + wait/10*time.Duration(h.Sum32()%1024)/1024
 }
 
-func ladderWait(f Fetch) time.Duration {
+func ladderWait(f fetch.Fetch) time.Duration {
 	step := func(ladder []time.Duration) time.Duration { return ladder[min(f.Repeats, len(ladder)-1)] }
 	switch classOf(f.Outcome) {
 	case classGood:
@@ -95,7 +97,7 @@ func ladderWait(f Fetch) time.Duration {
 	case classDown:
 		return step(downLadder)
 	case classRefused:
-		return robotsAge
+		return fetch.RobotsAge
 	default:
 		return step(goneLadder)
 	}
@@ -106,13 +108,13 @@ func ladderWait(f Fetch) time.Duration {
 func dueAfter(notBefore map[string]time.Time) time.Time {
 	var due time.Time
 	for kind, at := range notBefore {
-		if kind != kindRobots && (due.IsZero() || at.Before(due)) {
+		if kind != fetch.KindRobots && (due.IsZero() || at.Before(due)) {
 			due = at
 		}
 	}
 	first := due
 	for kind, at := range notBefore {
-		if kind != kindRobots && at.After(due) && at.Sub(first) <= together {
+		if kind != fetch.KindRobots && at.After(due) && at.Sub(first) <= together {
 			due = at
 		}
 	}

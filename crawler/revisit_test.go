@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 )
 
 // times returns when a path of a host was asked for, from the first time on.
@@ -192,7 +192,7 @@ func TestUnchangedDocumentsAreNotSentAgain(t *testing.T) {
 		synctest.Wait()
 		second := w.stored("a.test", document.AI)
 		f := w.host("a.test").Fetches["ai"]
-		if sent.Load() != 1 || f.Outcome != crawler.Unchanged || f.Digest != first.Digest {
+		if sent.Load() != 1 || f.Outcome != fetch.Unchanged || f.Digest != first.Digest {
 			t.Errorf("sent %d times, fetch %+v", sent.Load(), f)
 		}
 		if !second.FetchedAt.After(first.FetchedAt) || !second.ChangedAt.Equal(first.ChangedAt) || len(second.Operations) != 1 {
@@ -291,15 +291,15 @@ func TestAGISDocumentElsewhere(t *testing.T) {
 	agis := page{body: agisYAML, header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}
 	for _, c := range []struct {
 		name, link string
-		outcome    crawler.Outcome // "": not asked for
+		outcome    fetch.Outcome // "": not asked for
 	}{
-		{"on another host", "https://docs.test/a.agis", crawler.OK},
-		{"as plain text without a telling name", "https://docs.test/a", crawler.BadMediaType},
-		{"on a host that forbids it", "https://docs.test/secret.agis", crawler.RefusedByRobots},
+		{"on another host", "https://docs.test/a.agis", fetch.OK},
+		{"as plain text without a telling name", "https://docs.test/a", fetch.BadMediaType},
+		{"on a host that forbids it", "https://docs.test/secret.agis", fetch.RefusedByRobots},
 		{"by agtp", "agtp://docs.test", ""},
 		{"by http", "http://docs.test/a.agis", ""},
-		{"on loopback", "https://127.0.0.1/a.agis", crawler.BlockedAddress},
-		{"on a port", "https://docs.test:8443/a.agis", crawler.BadRedirect},
+		{"on loopback", "https://127.0.0.1/a.agis", fetch.BlockedAddress},
+		{"on a port", "https://docs.test:8443/a.agis", fetch.BadRedirect},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestAGISDocumentElsewhere(t *testing.T) {
 					t.Errorf("outcome %q (%s), want %q", f.Outcome, f.Detail, c.outcome)
 				}
 				d := w.stored("a.test", document.AGIS)
-				if (d != nil) != (c.outcome == crawler.OK) {
+				if (d != nil) != (c.outcome == fetch.OK) {
 					t.Fatalf("stored: %v", d)
 				}
 				if d != nil && (d.Host != "a.test" || d.Source != document.Linked) {

@@ -9,15 +9,9 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/store"
-)
-
-// The fixed paths that a host is asked for.
-const (
-	pathAI      = "/.well-known/ai"        // AI Discovery §2.1
-	pathAlias   = "/ai"                    // AI Discovery §4.1, after a 404 only
-	pathSummary = "/.well-known/agis.json" // AGIS §11.1
 )
 
 // mostHopWait is how long a session waits for its turn with another host that a
@@ -45,16 +39,16 @@ type session struct {
 	visit *visit
 	begun time.Time // by the crawler's clock
 
-	todo     []*ask
-	verdicts map[string]*verdict // by host
+	todo     []*fetch.Ask
+	verdicts map[string]*fetch.Verdict // by host
 
-	wire     *wire // to the host that the session is with now, nil before
+	wire     *fetch.Wire // to the host that the session is with now, nil before
 	leave    func()
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: that
 	// settles everything at once.
-	down *settlement
+	down *fetch.Settlement
 }
 
 // session visits the host of an entry. It returns nil without an error when ctx
@@ -66,10 +60,10 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
 		},
-		verdicts: map[string]*verdict{},
+		verdicts: map[string]*fetch.Verdict{},
 	}
 	began := time.Now()
-	inTime, cancel := context.WithTimeout(ctx, c.limits.session)
+	inTime, cancel := context.WithTimeout(ctx, c.sessionTime)
 	defer cancel()
 	err := s.load(ctx, e.name)
 	if err == nil {
@@ -94,7 +88,7 @@ func (s *session) load(ctx context.Context, name string) error {
 		return err
 	}
 	if h.Fetches == nil {
-		h.Fetches = map[string]Fetch{}
+		h.Fetches = map[string]fetch.Fetch{}
 	}
 	if h.NotBefore == nil {
 		h.NotBefore = map[string]time.Time{}
@@ -122,8 +116,8 @@ func (s *session) load(ctx context.Context, name string) error {
 // an ask needs goes first; then whatever is wanted of the host whose turn the
 // session has, so that each host is entered once or twice, not for each ask.
 func (s *session) run(ctx context.Context) error {
-	s.wellKnown(document.AI, pathAI)
-	s.wellKnown(document.AGISSummary, pathSummary)
+	s.wellKnown(document.AI)
+	s.wellKnown(document.AGISSummary)
 	s.linked()
 	for len(s.todo) > 0 {
 		a := s.pick()
@@ -135,14 +129,14 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // pick returns the ask to go on with.
-func (s *session) pick() *ask {
+func (s *session) pick() *fetch.Ask {
 	for _, a := range s.todo {
-		if a.kind == kindRobots {
+		if a.Kind == fetch.KindRobots {
 			return a
 		}
 	}
 	for _, a := range s.todo {
-		if s.wire != nil && a.host == s.wire.host {
+		if s.wire != nil && a.Host == s.wire.Host() {
 			return a
 		}
 	}
@@ -150,12 +144,12 @@ func (s *session) pick() *ask {
 }
 
 // step takes an ask one request further, or settles it.
-func (s *session) step(ctx context.Context, a *ask) error {
+func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 	if s.down != nil {
 		s.settle(a, *s.down)
 		return nil
 	}
-	if a.kind != kindRobots {
+	if a.Kind != fetch.KindRobots {
 		allowed, known, why, err := s.robots(ctx, a)
 		if err != nil {
 			return err
@@ -164,68 +158,61 @@ func (s *session) step(ctx context.Context, a *ask) error {
 			return nil // its robots.txt is asked for first
 		}
 		if !allowed {
-			s.settle(a, settlement{outcome: RefusedByRobots, detail: why})
+			s.settle(a, fetch.Settlement{Outcome: fetch.RefusedByRobots, Detail: why})
 			return nil
 		}
 	}
-	if end, ok := s.enter(ctx, a.host); !ok {
+	if end, ok := s.enter(ctx, a.Host); !ok {
 		s.settle(a, end)
 		return nil
 	}
-	if a.kind == kindRobots && s.remembered(a.of) {
+	if a.Kind == fetch.KindRobots && s.remembered(a.Of) {
 		s.drop(a) // another session asked while this one waited for its turn
 		return nil
 	}
-	next, end := s.c.request(ctx, s.wire, a)
+	end := s.wire.Ask(ctx, a, s.c.get)
 	s.lastDone = time.Now()
-	switch {
-	case end.outcome != "":
-		if a.host == s.visit.host.Name && unreachable(a, end) {
-			s.down = &end
-		}
-		s.settle(a, end)
-	default:
-		a.url, a.host = next, next.Hostname()
+	if end.Outcome == "" {
+		return nil // a redirect leads on
 	}
+	if a.Host == s.visit.host.Name && unreachable(a, end) {
+		s.down = &end
+	}
+	s.settle(a, end)
 	return nil
 }
 
 // unreachable reports that the host gave no answer of any kind, so that asking
 // it for more in this visit is useless.
-func unreachable(a *ask, end settlement) bool {
-	if a.fetch.Status != 0 {
+func unreachable(a *fetch.Ask, end fetch.Settlement) bool {
+	if a.Fetch.Status != 0 {
 		return false
 	}
-	return classOf(end.outcome) == classDown || end.outcome == BlockedAddress
+	return classOf(end.Outcome) == classDown || end.Outcome == fetch.BlockedAddress
 }
 
 // robots reports whether robots.txt allows the ask. When that is not known yet
 // it adds the ask that finds out.
-func (s *session) robots(ctx context.Context, a *ask) (allowed, known bool, why string, err error) {
-	v := s.verdicts[a.host]
+func (s *session) robots(ctx context.Context, a *fetch.Ask) (allowed, known bool, why string, err error) {
+	v := s.verdicts[a.Host]
 	if v == nil {
-		if v, err = s.knownVerdict(ctx, a.host); err != nil {
+		if v, err = s.knownVerdict(ctx, a.Host); err != nil {
 			return false, false, "", err
 		}
-		s.verdicts[a.host] = v
+		s.verdicts[a.Host] = v
 	}
 	if v != nil {
-		if allowed, known, why = v.allows(a.robotsPath()); known {
+		if allowed, known, why = v.Allows(a.Path()); known {
 			return allowed, true, why, nil
 		}
 	}
-	r, err := newAsk(kindRobots, a.host, "https://"+a.url.Host+"/robots.txt", s.c.now())
-	if err != nil { // a.url was built by us or judged before
-		return false, true, err.Error(), nil
-	}
-	r.of = a.host
-	s.todo = append(s.todo, r)
+	s.todo = append(s.todo, a.Robots(s.c.now()))
 	return false, false, "", nil
 }
 
 // knownVerdict returns what is remembered of a host's robots.txt, nil when
 // nothing is or it is too old.
-func (s *session) knownVerdict(ctx context.Context, host string) (*verdict, error) {
+func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict, error) {
 	if s.remembered(host) {
 		return s.verdicts[host], nil
 	}
@@ -237,10 +224,10 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*verdict, erro
 		}
 		h = &other // empty when there is none that can be read
 	}
-	if h.Robots == nil || !s.begun.Before(h.NotBefore[kindRobots]) || s.begun.Sub(h.Robots.FetchedAt) >= robotsAge {
+	if h.Robots == nil || !s.begun.Before(h.NotBefore[fetch.KindRobots]) || s.begun.Sub(h.Robots.FetchedAt) >= fetch.RobotsAge {
 		return nil, nil
 	}
-	return &verdict{Robots: *h.Robots, until: h.NotBefore[kindRobots]}, nil
+	return &fetch.Verdict{Robots: *h.Robots, Until: h.NotBefore[fetch.KindRobots]}, nil
 }
 
 // remembered takes over the verdict that this or another session left in memory,
@@ -252,19 +239,19 @@ func (s *session) remembered(host string) bool {
 	}
 	s.verdicts[host] = v
 	if h := &s.visit.host; host == h.Name {
-		h.Robots, h.NotBefore[kindRobots] = &v.Robots, v.until
+		h.Robots, h.NotBefore[fetch.KindRobots] = &v.Robots, v.Until
 	}
 	return true
 }
 
 // enter takes the session to a host: it waits for its turn there and opens a
 // wire. The settlement says why that cannot be.
-func (s *session) enter(ctx context.Context, host string) (settlement, bool) {
-	late := settlement{outcome: Timeout, detail: "the visit took longer than " + s.c.limits.session.String()}
+func (s *session) enter(ctx context.Context, host string) (fetch.Settlement, bool) {
+	late := fetch.Settlement{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
 		return late, false
 	}
-	if s.wire != nil && s.wire.host == host {
+	if s.wire != nil && s.wire.Host() == host {
 		return s.crawlDelay(ctx, host, late)
 	}
 	s.depart()
@@ -278,23 +265,23 @@ func (s *session) enter(ctx context.Context, host string) (settlement, bool) {
 		if ctx.Err() != nil {
 			return late, false
 		}
-		return settlement{outcome: Throttled, detail: "too many visits want to ask " + host + " at once; this one waits for another time"}, false
+		return fetch.Settlement{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}, false
 	}
-	s.leave, s.wire, s.lastDone = leave, s.c.transport.open(host), time.Time{}
-	return settlement{}, true
+	s.leave, s.wire, s.lastDone = leave, s.c.transport.Open(host), time.Time{}
+	return fetch.Settlement{}, true
 }
 
 // crawlDelay waits out the Crawl-delay between two requests to one host.
-func (s *session) crawlDelay(ctx context.Context, host string, late settlement) (settlement, bool) {
+func (s *session) crawlDelay(ctx context.Context, host string, late fetch.Settlement) (fetch.Settlement, bool) {
 	v := s.verdicts[host]
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
-		return settlement{}, true
+		return fetch.Settlement{}, true
 	}
 	timer := time.NewTimer(v.Delay - time.Since(s.lastDone))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return settlement{}, true
+		return fetch.Settlement{}, true
 	case <-ctx.Done():
 		return late, false
 	}
@@ -305,28 +292,24 @@ func (s *session) depart() {
 	if s.wire == nil {
 		return
 	}
-	s.wire.close()
+	s.wire.Close()
 	s.leave()
 	s.wire, s.leave = nil, nil
 }
 
 // wellKnown adds the ask for a fixed path if it is due.
-func (s *session) wellKnown(kind document.Kind, path string) {
+func (s *session) wellKnown(kind document.Kind) {
 	h := &s.visit.host
 	if h.NotBefore[string(kind)].After(s.begun) {
 		return
 	}
-	a, err := newAsk(string(kind), h.Name, "https://"+h.Name+path, s.c.now())
-	if err != nil { // the name was checked before it was stored
-		s.c.log.Error("a stored host name makes no URL", "host", h.Name, "error", err)
-		return
-	}
-	s.add(a)
+	format, _ := document.FormatOf(kind)
+	s.add(fetch.NewAsk(string(kind), h.Name, format.WellKnown, s.c.now()))
 }
 
-func (s *session) add(a *ask) {
-	a.prev = s.visit.host.Fetches[a.kind]
-	_, a.copied = s.visit.docs[document.Kind(a.kind)]
+func (s *session) add(a *fetch.Ask) {
+	a.Prev = s.visit.host.Fetches[a.Kind]
+	_, a.Copied = s.visit.docs[document.Kind(a.Kind)]
 	s.todo = append(s.todo, a)
 }
 
@@ -335,7 +318,7 @@ func (s *session) add(a *ask) {
 // was said of another address does not hold for it.
 func (s *session) linked() {
 	kind := string(document.AGIS)
-	if slices.ContainsFunc(s.todo, func(a *ask) bool { return a.kind == kind || a.kind == string(document.AGISSummary) }) {
+	if slices.ContainsFunc(s.todo, func(a *fetch.Ask) bool { return a.Kind == kind || a.Kind == string(document.AGISSummary) }) {
 		return // it is under way, or the summary is about to say where it is
 	}
 	h := &s.visit.host
@@ -344,21 +327,13 @@ func (s *session) linked() {
 	if address == "" || prev.URL == address && h.NotBefore[kind].After(s.begun) {
 		return
 	}
-	a, err := newAsk(kind, h.Name, address, s.c.now())
-	if err != nil {
-		return
-	}
-	base := *a.url
-	base.Path = "/"
-	u, end := s.c.target(&base, address)
+	a, end := s.c.transport.NewAskFor(kind, address, s.c.now())
 	s.add(a)
-	if end.outcome != "" {
-		s.settle(a, end)
-		return
-	}
-	a.url, a.host = u, u.Hostname()
 	if prev.URL != address {
-		a.copied = false
+		a.Copied = false
+	}
+	if end.Outcome != "" {
+		s.settle(a, end)
 	}
 }
 
@@ -381,25 +356,25 @@ func (s *session) agisAddress() string {
 
 // settle ends an ask: it judges the bytes if there are any, notes the fetch and
 // adds what follows from it.
-func (s *session) settle(a *ask, end settlement) {
+func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
 	s.drop(a)
-	f := &a.fetch
-	f.Outcome, f.Detail = end.outcome, end.detail
-	if a.kind == kindRobots {
+	f := &a.Fetch
+	f.Outcome, f.Detail = end.Outcome, end.Detail
+	if a.Kind == fetch.KindRobots {
 		s.settleRobots(a)
 		return
 	}
-	kind := document.Kind(a.kind)
-	f.Repeats = repeats(a.prev, *f)
+	kind := document.Kind(a.Kind)
+	f.Repeats = repeats(a.Prev, *f)
 	switch {
-	case f.Outcome == OK:
+	case f.Outcome == fetch.OK:
 		s.read(a)
-	case f.Outcome == Unchanged:
+	case f.Outcome == fetch.Unchanged:
 		s.keep(a)
-	case end.definite:
+	case end.Definite:
 		s.remove(kind)
 	case s.visit.docs[kind] != nil: // it stays what is known of the host
-		carry(f, a.prev)
+		carry(f, a.Prev)
 	}
 	f.Body = nil
 	s.note(a)
@@ -411,26 +386,26 @@ func (s *session) settle(a *ask, end settlement) {
 	}
 }
 
-func (s *session) drop(a *ask) {
-	s.todo = slices.DeleteFunc(s.todo, func(other *ask) bool { return other == a })
+func (s *session) drop(a *fetch.Ask) {
+	s.todo = slices.DeleteFunc(s.todo, func(other *fetch.Ask) bool { return other == a })
 }
 
 // note keeps a settled fetch of a document.
-func (s *session) note(a *ask) {
+func (s *session) note(a *fetch.Ask) {
 	h := &s.visit.host
-	h.Fetches[a.kind] = a.fetch
-	h.NotBefore[a.kind] = s.c.now().Add(waitAfter(h.Name, a.fetch))
+	h.Fetches[a.Kind] = a.Fetch
+	h.NotBefore[a.Kind] = s.c.now().Add(waitAfter(h.Name, a.Fetch))
 	// A host that is refused or silent as a whole is asked again when its
 	// robots.txt is.
-	if at := h.NotBefore[kindRobots]; classOf(a.fetch.Outcome) == classRefused && a.host == h.Name && !at.IsZero() {
-		h.NotBefore[a.kind] = at
+	if at := h.NotBefore[fetch.KindRobots]; classOf(a.Fetch.Outcome) == classRefused && a.Host == h.Name && !at.IsZero() {
+		h.NotBefore[a.Kind] = at
 	}
-	s.visit.result.Fetches = append(s.visit.result.Fetches, a.fetch)
+	s.visit.result.Fetches = append(s.visit.result.Fetches, a.Fetch)
 }
 
 // carry takes over from the fetch before what describes the document that is
 // still current.
-func carry(f *Fetch, prev Fetch) {
+func carry(f *fetch.Fetch, prev fetch.Fetch) {
 	f.Digest, f.Bytes, f.ETag, f.LastModified = prev.Digest, prev.Bytes, prev.ETag, prev.LastModified
 	if f.MediaType == "" {
 		f.MediaType = prev.MediaType
@@ -441,41 +416,41 @@ func carry(f *Fetch, prev Fetch) {
 }
 
 // settleRobots turns a fetch of robots.txt into a verdict.
-func (s *session) settleRobots(a *ask) {
+func (s *session) settleRobots(a *fetch.Ask) {
 	now := s.c.now()
-	f := &a.fetch
+	f := &a.Fetch
 	h := &s.visit.host
-	if a.of == h.Name {
-		f.Repeats = repeats(h.Fetches[kindRobots], *f)
+	if a.Of == h.Name {
+		f.Repeats = repeats(h.Fetches[fetch.KindRobots], *f)
 	}
-	r, rules := judgeRobots(*f, now, s.c.maxCrawlDelay)
+	v := fetch.JudgeRobots(*f, now, s.c.maxCrawlDelay)
 	f.Body = nil
 	down := classOf(f.Outcome) == classDown
-	wait := robotsAge
-	if slices.Contains(r.Disallowed, everything) && classOf(f.Outcome) != classGood {
+	wait := fetch.RobotsAge
+	if v.Closed() && classOf(f.Outcome) != classGood {
 		// It could not be had: a host that is busy is asked again soon, one that
 		// is silent when its documents are.
-		if wait = waitAfter(a.of, *f); !down {
-			wait = min(wait, robotsAge)
+		if wait = waitAfter(a.Of, *f); !down {
+			wait = min(wait, fetch.RobotsAge)
 		}
 	}
-	v := &verdict{Robots: r, rules: rules, until: now.Add(wait)}
-	s.verdicts[a.of] = v
+	v.Until = now.Add(wait)
+	s.verdicts[a.Of] = v
 	if !down {
-		s.c.robots.keep(a.of, v)
+		s.c.robots.keep(a.Of, v)
 	}
-	if a.of == h.Name {
-		h.Fetches[kindRobots], h.NotBefore[kindRobots], h.Robots = *f, v.until, &r
+	if a.Of == h.Name {
+		h.Fetches[fetch.KindRobots], h.NotBefore[fetch.KindRobots], h.Robots = *f, v.Until, &v.Robots
 		s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
 	} else if down && f.Status == 0 {
-		s.settleHost(a.of, settlement{outcome: f.Outcome, detail: f.Detail})
+		s.settleHost(a.Of, fetch.Settlement{Outcome: f.Outcome, Detail: f.Detail})
 	}
 }
 
 // settleHost settles all that is wanted of another host that cannot be reached.
-func (s *session) settleHost(host string, end settlement) {
+func (s *session) settleHost(host string, end fetch.Settlement) {
 	for _, a := range slices.Clone(s.todo) {
-		if a.host == host {
+		if a.Host == host {
 			s.settle(a, end)
 		}
 	}
@@ -483,10 +458,10 @@ func (s *session) settleHost(host string, end settlement) {
 
 // read turns fetched bytes into the current document, or finds that they are
 // none.
-func (s *session) read(a *ask) {
-	f := &a.fetch
+func (s *session) read(a *fetch.Ask) {
+	f := &a.Fetch
 	h := &s.visit.host
-	kind := document.Kind(a.kind)
+	kind := document.Kind(a.Kind)
 	source, from := document.OwnerPublished, f.Final
 	if kind == document.AGIS {
 		source = document.Linked
@@ -499,12 +474,12 @@ func (s *session) read(a *ask) {
 		Source: source, FetchedAt: f.At, Bytes: f.Body,
 	})
 	if err != nil {
-		f.Outcome = Unreadable
+		f.Outcome = fetch.Unreadable
 		if errors.Is(err, document.ErrOtherFormat) {
-			f.Outcome = OtherFormat
+			f.Outcome = fetch.OtherFormat
 		}
-		f.Detail = clip(whyUnreadable(d, err), 300)
-		f.Repeats = repeats(a.prev, *f)
+		f.Detail = fetch.Clip(whyUnreadable(d, err), 300)
+		f.Repeats = repeats(a.Prev, *f)
 		s.remove(kind)
 		return
 	}
@@ -538,13 +513,13 @@ func whyUnreadable(d *document.Document, err error) string {
 
 // keep notes that the stored document is current: the host says that it has not
 // changed.
-func (s *session) keep(a *ask) {
-	carry(&a.fetch, a.prev)
-	if a.fetch.Fresh == 0 {
-		a.fetch.Fresh = a.prev.Fresh // RFC 9111 §4.3.4
+func (s *session) keep(a *fetch.Ask) {
+	carry(&a.Fetch, a.Prev)
+	if a.Fetch.Fresh == 0 {
+		a.Fetch.Fresh = a.Prev.Fresh // RFC 9111 §4.3.4
 	}
-	d := *s.visit.docs[document.Kind(a.kind)]
-	d.FetchedAt = a.fetch.At
+	d := *s.visit.docs[document.Kind(a.Kind)]
+	d.FetchedAt = a.Fetch.At
 	s.current(d.Kind, &d)
 }
 
@@ -572,10 +547,10 @@ func (s *session) forget(kind document.Kind) {
 
 // afterAI asks for the alias after a 404, and drops what the alias had said as
 // soon as the authoritative place answers otherwise (AI Discovery §4.1).
-func (s *session) afterAI(f *Fetch) {
+func (s *session) afterAI(f *fetch.Fetch) {
 	switch {
-	case f.Outcome == Absent:
-		s.wellKnown(document.AIAlias, pathAlias)
+	case f.Outcome == fetch.Absent:
+		s.wellKnown(document.AIAlias)
 	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone:
 		s.forget(document.AIAlias)
 	}
@@ -599,7 +574,7 @@ func (s *session) finish(took time.Duration) {
 	h.Visits++
 	h.Failures++
 	for _, f := range v.result.Fetches {
-		if f.Kind != kindRobots && (classOf(f.Outcome) == classGood || f.Outcome == Absent) {
+		if f.Kind != fetch.KindRobots && (classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent) {
 			h.Failures = 0
 		}
 	}
@@ -622,7 +597,7 @@ func (s *session) finish(took time.Duration) {
 }
 
 // summarize says in one line what is known of a host after a visit.
-func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) string {
+func summarize(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
 	var parts []string
 	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
 		if d := stored[kind]; d != nil {
@@ -645,7 +620,7 @@ func summarize(fetches []Fetch, stored map[document.Kind]*document.Document) str
 		// What robots.txt came to is told by the documents it concerned. Of a
 		// host that publishes something, what it does not publish is no news;
 		// nor is the same reason twice.
-		if f.Kind == kindRobots || classOf(f.Outcome) == classGood || f.Outcome == Absent || said[reason] {
+		if f.Kind == fetch.KindRobots || classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent || said[reason] {
 			continue
 		}
 		said[reason] = true

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
 )
 
@@ -36,7 +36,7 @@ func TestStandardInternet(t *testing.T) {
 			}
 			state := w.host(h.Name)
 			for kind, want := range h.Expect {
-				if got := state.Fetches[kind]; got.Outcome != crawler.Outcome(want) {
+				if got := state.Fetches[kind]; got.Outcome != fetch.Outcome(want) {
 					t.Errorf("%s: %s is %q (%s), want %q (%s)", h.Name, kind, got.Outcome, got.Detail, want, h.Note)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"gazetteer/api"
-	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -44,7 +44,7 @@ func (e *badRequest) Error() string { return e.what }
 
 type noHost struct {
 	host string
-	why  *crawler.HostError // why it cannot be a host at all, nil when it is merely unknown
+	why  *fetch.HostError // why it cannot be a host at all, nil when it is merely unknown
 }
 
 func (e *noHost) Error() string { return "no host " + e.host }
@@ -65,7 +65,7 @@ func (e *noAgent) Error() string { return "no agent " + e.id }
 
 // hostError and agentError add what was asked to a "not there".
 func hostError(host string, err error) error {
-	if e, ok := errors.AsType[*crawler.HostError](err); ok {
+	if e, ok := errors.AsType[*fetch.HostError](err); ok {
 		return &noHost{host: host, why: e}
 	}
 	if errors.Is(err, api.ErrNoService) {

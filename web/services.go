@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gazetteer/api"
-	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/store"
 
@@ -42,7 +42,7 @@ func (p *Pages) services(c *gin.Context) (view, error) {
 	after := c.Query("after")
 	key := ""
 	if after != "" {
-		host, err := crawler.CheckHost(after)
+		host, err := fetch.CheckHost(after)
 		if err != nil {
 			return view{}, &badRequest{
 				what: fmt.Sprintf("%q is not a host name the list could continue behind", clipPlain(60, after)),
@@ -416,7 +416,7 @@ func (p *Pages) state(s api.State) stateView {
 }
 
 // robotsVerdict says what robots.txt lets us do, and the paths it closes.
-func robotsVerdict(r crawler.Robots) (verdict string, closed []string) {
+func robotsVerdict(r fetch.Robots) (verdict string, closed []string) {
 	switch {
 	case slices.Contains(r.Disallowed, "*"):
 		return "It asks us to stay away, and we do", nil
@@ -426,12 +426,12 @@ func robotsVerdict(r crawler.Robots) (verdict string, closed []string) {
 	return "It lets us in", nil
 }
 
-func (p *Pages) fetch(f crawler.Fetch) fetchView {
+func (p *Pages) fetch(f fetch.Fetch) fetchView {
 	v := fetchView{
 		Kind:      kindOf(f.Kind),
 		URL:       f.URL,
 		Outcome:   outcomeOf(f.Outcome),
-		Good:      f.Outcome == crawler.OK || f.Outcome == crawler.Unchanged,
+		Good:      f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged,
 		Detail:    f.Detail,
 		Status:    f.Status,
 		At:        p.moment(f.At),
@@ -443,31 +443,31 @@ func (p *Pages) fetch(f crawler.Fetch) fetchView {
 	return v
 }
 
-var outcomeWords = map[crawler.Outcome]string{
-	crawler.OK:               "Fetched",
-	crawler.Unchanged:        "Unchanged since the last visit",
-	crawler.Absent:           "Nothing is published here",
-	crawler.Forbidden:        "Closed: it asks for a login",
-	crawler.RefusedByRobots:  "Not asked: robots.txt closes it",
-	crawler.TooLarge:         "Too large",
-	crawler.InsecureRedirect: "Sent us to an address that is not https",
-	crawler.TooManyRedirects: "Sent us on too many times",
-	crawler.BadRedirect:      "Sent us on to no usable address",
-	crawler.BadMediaType:     "Came as another media type",
-	crawler.OtherFormat:      "Another format is published here",
-	crawler.Unreadable:       "Could not be read as this format",
-	crawler.BlockedAddress:   "Leads to a private address",
-	crawler.BadHost:          "Not a public host name",
-	crawler.TLSFailed:        "No trusted TLS connection",
-	crawler.DNSFailed:        "The name could not be resolved",
-	crawler.Timeout:          "No answer in time",
-	crawler.Unreachable:      "Could not be reached",
-	crawler.Throttled:        "Asked us to come back later",
-	crawler.ServerError:      "The server failed",
-	crawler.BadStatus:        "Answered with an unexpected status",
+var outcomeWords = map[fetch.Outcome]string{
+	fetch.OK:               "Fetched",
+	fetch.Unchanged:        "Unchanged since the last visit",
+	fetch.Absent:           "Nothing is published here",
+	fetch.Forbidden:        "Closed: it asks for a login",
+	fetch.RefusedByRobots:  "Not asked: robots.txt closes it",
+	fetch.TooLarge:         "Too large",
+	fetch.InsecureRedirect: "Sent us to an address that is not https",
+	fetch.TooManyRedirects: "Sent us on too many times",
+	fetch.BadRedirect:      "Sent us on to no usable address",
+	fetch.BadMediaType:     "Came as another media type",
+	fetch.OtherFormat:      "Another format is published here",
+	fetch.Unreadable:       "Could not be read as this format",
+	fetch.BlockedAddress:   "Leads to a private address",
+	fetch.BadHost:          "Not a public host name",
+	fetch.TLSFailed:        "No trusted TLS connection",
+	fetch.DNSFailed:        "The name could not be resolved",
+	fetch.Timeout:          "No answer in time",
+	fetch.Unreachable:      "Could not be reached",
+	fetch.Throttled:        "Asked us to come back later",
+	fetch.ServerError:      "The server failed",
+	fetch.BadStatus:        "Answered with an unexpected status",
 }
 
-func outcomeOf(o crawler.Outcome) string {
+func outcomeOf(o fetch.Outcome) string {
 	if w, ok := outcomeWords[o]; ok {
 		return w
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 )
 
 // crawlRequest is the body of POST /admin/crawl.
@@ -74,7 +75,7 @@ func (a *app) hosts(args []string, file string) ([]string, error) {
 		return nil, usagef("crawl needs a host, for example: gazetteer crawl example.com")
 	}
 	for i, name := range names {
-		host, err := crawler.CheckHost(name)
+		host, err := fetch.CheckHost(name)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/store"
 )
@@ -116,7 +117,7 @@ func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
 			if string(got) != want {
 				wrong = append(wrong, fmt.Sprintf("%s: %s is %q, want %q (%s)", h.Name, kind, got, want, h.Note))
 			}
-			if got != crawler.OK && got != crawler.Absent {
+			if got != fetch.OK && got != fetch.Absent {
 				refused++
 			}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/registry"
 	"gazetteer/store/boltstore"
@@ -65,7 +66,7 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 
 func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
 	c := h.config.Crawler
-	guard, err := crawler.NewGuard(crawler.GuardOptions{Deny: c.Deny})
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Deny})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/crawler"
+	"gazetteer/fetch"
 )
 
 // edge is where the program meets the world. The zero value is the real one:
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, s streams, e edge) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
-	var host *crawler.HostError
+	var host *fetch.HostError
 	if errors.As(err, &host) && code == exitData {
 		code = exitUsage
 	}

@@ -25,12 +25,12 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"gazetteer": func() { os.Exit(testProgram()) },
-		"fetch":     func() { os.Exit(fetch(os.Args[1])) },
+		"fetch":     func() { os.Exit(get(os.Args[1])) },
 	})
 }
 
-// fetch prints what an address answers; the exit code tells success.
-func fetch(address string) int {
+// get prints what an address answers; the exit code tells success.
+func get(address string) int {
 	response, err := http.Get(address)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

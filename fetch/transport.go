@@ -1,7 +1,8 @@
-package crawler
+package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -18,9 +19,6 @@ import (
 	"time"
 )
 
-// timeouts bound the waiting for a host; see Options.
-type timeouts struct{ connect, tls, header, total, session time.Duration }
-
 const (
 	headerBytes = 64 << 10 // of one response; Go's own limit is 10 MB
 	// gzipSlack is what gzip may add to bytes that it cannot compress.
@@ -29,56 +27,134 @@ const (
 	drainBytes = 16 << 10
 )
 
-// A dialFunc connects to "name:port".
-type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+// Options shape a [Transport], and with it a [Client]. Durations of 0 stand for
+// the default.
+type Options struct {
+	// Guard dials names and refuses forbidden addresses; a strict one for Ports
+	// when nil.
+	Guard *Guard
+	// Dial takes the place of the Guard: for tests and the demo.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Roots that certificates are verified against; the system's when nil.
+	Roots *x509.CertPool
+	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
+	// when empty. A Guard must allow them too.
+	Ports     []uint16
+	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [RobotsToken]
 
-// A roundTripper carries one request at a time over the wire that the request's
-// context brings along (see withWire): HTTPS only, no redirects, its own gzip,
-// with limits on the size of header and body and on time. It reads the whole
-// body, so what it returns is complete or an error: nothing is cut silently.
-type roundTripper struct {
-	dial   dialFunc
-	tls    *tls.Config
-	ports  []uint16
-	limits timeouts
+	Timeout        time.Duration // one request, connecting and body included; 10 s
+	ConnectTimeout time.Duration // resolving and connecting; 4 s
+	TLSTimeout     time.Duration // the TLS handshake; 5 s
+
+	// Now is the clock that Retry-After is counted from; time.Now when nil.
+	Now func() time.Time
 }
 
-func newRoundTripper(dial dialFunc, roots *x509.CertPool, ports []uint16, limits timeouts) *roundTripper {
-	return &roundTripper{dial: dial, ports: ports, limits: limits, tls: &tls.Config{
-		RootCAs:    roots,
-		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1"},
-		// One classical key share is sent. The hybrid with ML-KEM costs a tenth
-		// of a first fetch, and what is fetched is public; a server without
-		// X25519 may still ask for P-256.
-		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
-	}}
+// complete puts the defaults in.
+func (o *Options) complete() error {
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 4*time.Second)
+	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
+	o.UserAgent = cmp.Or(o.UserAgent, RobotsToken+"/0.1")
+	if len(o.Ports) == 0 {
+		o.Ports = []uint16{443}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Dial != nil {
+		return nil
+	}
+	if o.Guard == nil {
+		guard, err := NewGuard(GuardOptions{Ports: o.Ports})
+		if err != nil {
+			return err
+		}
+		o.Guard = guard
+	}
+	o.Dial = o.Guard.DialContext
+	return nil
 }
 
-// A wire is one connection to one host, opened by its first request. It belongs
+// A Transport carries one request at a time over the [Wire] that the request's
+// context brings along: HTTPS only, no redirects, its own gzip, with limits on
+// the size of header and body and on time. It reads the whole body, so what it
+// returns is complete or an error: nothing is cut silently. It is an
+// http.RoundTripper for the requests of [Wire.Ask], and may be shared.
+type Transport struct {
+	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
+	tls       *tls.Config
+	ports     []uint16
+	userAgent string
+	now       func() time.Time
+
+	timeout, connectTimeout, tlsTimeout time.Duration
+}
+
+// NewTransport returns a transpot. It dials nothing yet.
+func NewTransport(o Options) (*Transport, error) {
+	if err := o.complete(); err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	return &Transport{
+		dial: o.Dial, ports: o.Ports, userAgent: o.UserAgent, now: o.Now,
+		timeout: o.Timeout, connectTimeout: o.ConnectTimeout, tlsTimeout: o.TLSTimeout,
+		tls: &tls.Config{
+			RootCAs:    o.Roots,
+			MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"http/1.1"},
+			// One classical key share is sent. The hybrid with ML-KEM costs a tenth
+			// of a first fetch, and what is fetched is public; a server without
+			// X25519 may still ask for P-256.
+			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+		},
+	}, nil
+}
+
+// A Wire is one connection to one host, opened by its first request. It belongs
 // to one goroutine.
-type wire struct {
+type Wire struct {
 	host      string
-	transport *http.Transport
+	transport *Transport
+	http      *http.Transport
 	exchange  *exchange // the request under way
 }
 
-// open returns a wire to the host. Nothing is dialled yet. Close it.
-func (rt *roundTripper) open(host string) *wire {
-	return &wire{host: host, transport: &http.Transport{
-		DialTLSContext:         rt.dialTLS,
+// Open returns a wire to the host. Nothing is dialled yet. Close it.
+func (t *Transport) Open(host string) *Wire {
+	return &Wire{host: host, transport: t, http: &http.Transport{
+		DialTLSContext:         t.dialTLS,
 		DisableCompression:     true,
 		MaxConnsPerHost:        1,
 		MaxIdleConnsPerHost:    1,
 		MaxResponseHeaderBytes: headerBytes,
-		ResponseHeaderTimeout:  rt.limits.header,
+		ResponseHeaderTimeout:  t.timeout,
 		ReadBufferSize:         4 << 10,
 		WriteBufferSize:        4 << 10,
 		// Proxy is nil: a proxy of the environment would get round the guard.
 	}}
 }
 
-func (w *wire) close() { w.transport.CloseIdleConnections() }
+// Host returns the host that the wire leads to.
+func (w *Wire) Host() string { return w.host }
+
+// Close ends the connection, if there is one.
+func (w *Wire) Close() { w.http.CloseIdleConnections() }
+
+// get carries out a request of a wire by itself.
+func (t *Transport) get(ctx context.Context, address string, header http.Header) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
 
 // An exchange is one request and its answer, kept beside the http types because
 // those have no place for how it went.
@@ -90,6 +166,7 @@ type exchange struct {
 	remote    string      // IP address of the other side
 	status    int         // 0: no answer
 	header    http.Header // as received
+	tls       *tls.ConnectionState
 	wireBytes int64
 	wasCut    bool
 }
@@ -97,7 +174,7 @@ type exchange struct {
 type wireKey struct{}
 
 // withWire names the wire for requests with this context.
-func withWire(ctx context.Context, w *wire) context.Context {
+func withWire(ctx context.Context, w *Wire) context.Context {
 	return context.WithValue(ctx, wireKey{}, w)
 }
 
@@ -120,18 +197,18 @@ func (e *phaseError) Error() string    { return e.phase + ": " + e.err.Error() }
 func (e *phaseError) Unwrap() error    { return e.err }
 
 // RoundTrip implements http.RoundTripper.
-func (rt *roundTripper) RoundTrip(asked *http.Request) (*http.Response, error) {
-	w, ok := asked.Context().Value(wireKey{}).(*wire)
+func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
+	w, ok := asked.Context().Value(wireKey{}).(*Wire)
 	if !ok || w.exchange == nil {
 		return nil, errors.New("request without a wire")
 	}
 	// The URL was parsed again on its way here: it must still be the one that
 	// was judged.
-	if err := rt.allowed(asked, w.host); err != nil {
+	if err := t.allowed(asked, w.host); err != nil {
 		return nil, err
 	}
 	x := w.exchange
-	ctx, cancel := context.WithTimeout(asked.Context(), rt.limits.total)
+	ctx, cancel := context.WithTimeout(asked.Context(), t.timeout)
 	defer cancel()
 	req := asked.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -140,12 +217,12 @@ func (rt *roundTripper) RoundTrip(asked *http.Request) (*http.Response, error) {
 		},
 	}))
 	req.Header.Set("Accept-Encoding", "gzip")
-	resp, err := w.transport.RoundTrip(req)
+	resp, err := w.http.RoundTrip(req)
 	if err != nil {
 		return nil, wireError(err)
 	}
 	defer resp.Body.Close()
-	x.status, x.header = resp.StatusCode, resp.Header
+	x.status, x.header, x.tls = resp.StatusCode, resp.Header, resp.TLS
 	body, err := x.read(resp)
 	if err == nil {
 		// Closing the connection for lack of time may make the other side end
@@ -171,13 +248,13 @@ func (rt *roundTripper) RoundTrip(asked *http.Request) (*http.Response, error) {
 }
 
 // allowed holds a request to the host of its wire, HTTPS and the ports.
-func (rt *roundTripper) allowed(req *http.Request, host string) error {
+func (t *Transport) allowed(req *http.Request, host string) error {
 	switch {
 	case req.URL.Scheme != "https":
 		return &BlockedError{Host: req.URL.Host, Why: "only https is asked, not " + req.URL.Scheme}
 	case req.URL.Hostname() != host:
 		return &BlockedError{Host: req.URL.Host, Why: "the connection is to " + host}
-	case !portAllowed(req.URL.Port(), rt.ports):
+	case !portAllowed(req.URL.Port(), t.ports):
 		return &BlockedError{Host: req.URL.Host, Why: "port " + req.URL.Port() + " is not allowed"}
 	}
 	return nil
@@ -194,19 +271,19 @@ func portAllowed(port string, ports []uint16) bool {
 }
 
 // dialTLS connects and shakes hands, each within its time.
-func (rt *roundTripper) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	connecting, cancel := context.WithTimeout(ctx, rt.limits.connect)
+func (t *Transport) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	connecting, cancel := context.WithTimeout(ctx, t.connectTimeout)
 	defer cancel()
-	raw, err := rt.dial(connecting, network, addr)
+	raw, err := t.dial(connecting, network, addr)
 	if err != nil {
 		return nil, &phaseError{"connect", err}
 	}
-	config := rt.tls.Clone()
+	config := t.tls.Clone()
 	if config.ServerName, _, err = net.SplitHostPort(addr); err != nil {
 		raw.Close()
 		return nil, &phaseError{"connect", err}
 	}
-	shaking, cancel := context.WithTimeout(ctx, rt.limits.tls)
+	shaking, cancel := context.WithTimeout(ctx, t.tlsTimeout)
 	defer cancel()
 	conn := tls.Client(raw, config)
 	if err := conn.HandshakeContext(shaking); err != nil {

@@ -1,4 +1,4 @@
-package crawler
+package fetch
 
 import (
 	"bytes"
@@ -8,11 +8,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gazetteer/document"
 )
 
 // RobotsToken is the product token that a robots.txt file addresses us by
 // (RFC 9309 §2.2.1).
 const RobotsToken = "Gazetteer"
+
+// RobotsAge is how long an answer for robots.txt is used (RFC 9309 §2.4).
+const RobotsAge = 24 * time.Hour
 
 const (
 	// robotsBytes is how much of a robots.txt file is read: the least that
@@ -21,8 +26,6 @@ const (
 	// robotsLine is how much of one line counts; longer lines are cut there, as
 	// Google's parser does (eight times the longest URL it knows).
 	robotsLine = 2083*8 - 1
-	// robotsAge is how long a robots.txt answer is used (RFC 9309 §2.4).
-	robotsAge = 24 * time.Hour
 )
 
 // robotsRules are the rules of a robots.txt file that apply to one crawler.
@@ -280,116 +283,108 @@ func (r *robotsRules) open() bool {
 	return true
 }
 
-// ourPaths are the fixed paths that are asked for, for which a host's record
-// keeps the verdict.
-var ourPaths = []string{pathAI, pathAlias, pathSummary}
+// ourPaths are the fixed paths that are asked for, for which a [Robots] keeps the
+// verdict.
+var ourPaths = sync.OnceValue(func() []string {
+	var paths []string
+	for _, f := range document.Formats {
+		if f.WellKnown != "" {
+			paths = append(paths, f.WellKnown)
+		}
+	}
+	return paths
+})
 
 // everything, as the one member of Robots.Disallowed, forbids all paths.
 const everything = "*"
 
-// judgeRobots turns an answer for robots.txt into what it allows (RFC 9309
-// §2.3.1): a 4xx allows all, a server error, 429 or failure to get an answer
-// forbids all until it is asked again. The rules are nil when there are none.
-func judgeRobots(f Fetch, now time.Time, maxDelay time.Duration) (Robots, *robotsRules) {
-	r := Robots{FetchedAt: now, Status: f.Status}
-	forbid := func(why string) (Robots, *robotsRules) {
-		r.Disallowed, r.Why = []string{everything}, why
-		return r, nil
-	}
-	switch {
-	case f.Outcome == OK:
-	case f.Outcome == TooManyRedirects:
-		r.Open, r.Why = true, "robots.txt redirects too often, which counts as having none (RFC 9309 §2.3.1.2)"
-		return r, nil
-	case f.Outcome == Throttled:
-		return forbid("robots.txt answered 429, so nothing is asked for now")
-	case f.Status >= 500:
-		return forbid(fmt.Sprintf("robots.txt answered %d, which forbids everything (RFC 9309 §2.3.1.4)", f.Status))
-	case f.Status >= 400:
-		r.Open = true
-		return r, nil
-	default:
-		return forbid(fmt.Sprintf("robots.txt could not be had, which forbids everything (RFC 9309 §2.3.1.4): %s %s", f.Outcome, f.Detail))
-	}
-	rules := parseRobots(f.Body, RobotsToken)
-	r.Open = rules.open()
-	r.Delay = min(rules.delay, maxDelay)
-	for _, path := range ourPaths {
-		if ok, rule := rules.allows(path); !ok {
-			r.Disallowed = append(r.Disallowed, path)
-			if r.Why == "" {
-				r.Why = rule
-			}
-		}
-	}
-	if len(r.Disallowed) == len(ourPaths) {
-		if ok, _ := rules.allows("/"); !ok {
-			r.Disallowed = []string{everything}
-		}
-	}
-	return r, rules
+// Robots is what a host's robots.txt said of the paths we ask for.
+type Robots struct {
+	FetchedAt  time.Time     `json:"fetched_at"`
+	Status     int           `json:"status,omitempty"`
+	Disallowed []string      `json:"disallowed,omitempty"` // of our paths; ["*"] when all are
+	Delay      time.Duration `json:"delay_ns,omitempty"`   // crawl-delay, within our limit
+	// Open is set when no path at all is forbidden, so paths besides ours (of a
+	// redirect, of an AGIS document) need no second look at the file.
+	Open bool   `json:"open,omitempty"`
+	Why  string `json:"why,omitempty"` // the rule or the failure, for a person
 }
 
-// A verdict is what the robots.txt of a host allows, until when.
-type verdict struct {
+// Closed reports that nothing of the host may be asked for.
+func (r *Robots) Closed() bool { return slices.Contains(r.Disallowed, everything) }
+
+// A Verdict is what the robots.txt of a host allows, until when.
+type Verdict struct {
 	Robots
-	rules *robotsRules // nil when only the verdict of the record is known
-	until time.Time
+	Until time.Time
+	rules *robotsRules // nil when only what Robots says is known
 }
 
-// allows reports whether a path may be asked for, and known false when the
-// verdict does not settle it.
-func (v *verdict) allows(path string) (allowed, known bool, why string) {
+// Bytes is about how much memory keeping the verdict takes.
+func (v *Verdict) Bytes() int {
+	if v.rules == nil {
+		return 0
+	}
+	return v.rules.bytes
+}
+
+// Allows reports whether a path (with its query, as it goes over the wire) may
+// be asked for, and why; known is false when the verdict does not settle it.
+func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 	switch {
-	case slices.Contains(v.Disallowed, everything):
+	case v.Closed():
 		return false, true, v.Why
 	case v.Open:
 		return true, true, ""
 	case v.rules != nil:
 		allowed, why = v.rules.allows(path)
 		return allowed, true, why
-	case slices.Contains(ourPaths, path):
+	case slices.Contains(ourPaths(), path):
 		return !slices.Contains(v.Disallowed, path), true, v.Why
 	}
 	return false, false, ""
 }
 
-// robotsCache remembers verdicts with their rules for as long as they hold, so
-// that many hosts that redirect to one do not ask for its robots.txt each. The
-// record of a visited host keeps its verdict for our paths across restarts.
-type robotsCache struct {
-	mu       sync.Mutex // guards following
-	verdicts map[string]*verdict
-}
-
-const (
-	mostVerdicts     = 1024
-	mostVerdictBytes = 16 << 10 // of patterns; longer files are read again
-)
-
-// verdict returns what is remembered of a host, nil when nothing is.
-func (c *robotsCache) verdict(host string, now time.Time) *verdict {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v := c.verdicts[host]
-	if v == nil || !now.Before(v.until) {
-		delete(c.verdicts, host)
-		return nil
+// JudgeRobots turns a settled fetch of robots.txt, with its Body, into what it
+// allows (RFC 9309 §2.3.1): a 4xx allows all, a server error, 429 or failure to
+// get an answer forbids all until it is asked again. A Crawl-delay counts up to
+// maxDelay. Until is the caller's to set.
+func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
+	v := &Verdict{Robots: Robots{FetchedAt: now, Status: f.Status}}
+	forbid := func(why string) *Verdict {
+		v.Disallowed, v.Why = []string{everything}, why
+		return v
 	}
-	return v
-}
-
-func (c *robotsCache) keep(host string, v *verdict) {
-	if v.rules != nil && v.rules.bytes > mostVerdictBytes {
-		return
+	switch {
+	case f.Outcome == OK:
+	case f.Outcome == TooManyRedirects:
+		v.Open, v.Why = true, "robots.txt redirects too often, which counts as having none (RFC 9309 §2.3.1.2)"
+		return v
+	case f.Outcome == Throttled:
+		return forbid("robots.txt answered 429, so nothing is asked for now")
+	case f.Status >= 500:
+		return forbid(fmt.Sprintf("robots.txt answered %d, which forbids everything (RFC 9309 §2.3.1.4)", f.Status))
+	case f.Status >= 400:
+		v.Open = true
+		return v
+	default:
+		return forbid(fmt.Sprintf("robots.txt could not be had, which forbids everything (RFC 9309 §2.3.1.4): %s %s", f.Outcome, f.Detail))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, known := c.verdicts[host]; !known && len(c.verdicts) >= mostVerdicts {
-		for other := range c.verdicts { // any one: it can be asked for again
-			delete(c.verdicts, other)
-			break
+	v.rules = parseRobots(f.Body, RobotsToken)
+	v.Open = v.rules.open()
+	v.Delay = min(v.rules.delay, maxDelay)
+	for _, path := range ourPaths() {
+		if ok, rule := v.rules.allows(path); !ok {
+			v.Disallowed = append(v.Disallowed, path)
+			if v.Why == "" {
+				v.Why = rule
+			}
 		}
 	}
-	c.verdicts[host] = v
+	if len(v.Disallowed) == len(ourPaths()) {
+		if ok, _ := v.rules.allows("/"); !ok {
+			v.Disallowed = []string{everything}
+		}
+	}
+	return v
 }

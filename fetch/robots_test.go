@@ -1,4 +1,4 @@
-package crawler
+package fetch
 
 import (
 	"bufio"
@@ -109,17 +109,17 @@ func TestRobotsForUs(t *testing.T) {
 		name, text, path string
 		allowed          bool
 	}{
-		{"our group wins over the group for all", "User-agent: *\nDisallow: /\nUser-agent: Gazetteer\nDisallow:\n", pathAI, true},
-		{"a version after the token is ours too", "User-agent: Gazetteer/9.1\nDisallow: /\n", pathAI, false},
-		{"a longer token is not ours", "User-agent: GazetteerNews\nDisallow: /\n", pathAI, true},
-		{"a prefix of our token is not ours", "User-agent: Gazette\nDisallow: /\n", pathAI, true},
-		{"groups for us are merged", "User-agent: gazetteer\nDisallow: /ai\nUser-agent: x\nDisallow: /\nUser-agent: GAZETTEER\nDisallow: /.well-known\n", pathAI, false},
-		{"a bad crawl-delay spoils nothing", "User-agent: *\nCrawl-delay: soon\nDisallow: /ai\n", pathAlias, false},
-		{"CR alone ends a line", "User-agent: *\rDisallow: /ai\r", pathAlias, false},
-		{"a NUL is no end", "User-agent: *\nDisallow: /x\x00\nDisallow: /ai\n", pathAlias, false},
-		{"allow wins a tie", "User-agent: *\nDisallow: /a*\nAllow: /ai\n", pathAlias, true},
+		{"our group wins over the group for all", "User-agent: *\nDisallow: /\nUser-agent: Gazetteer\nDisallow:\n", "/.well-known/ai", true},
+		{"a version after the token is ours too", "User-agent: Gazetteer/9.1\nDisallow: /\n", "/.well-known/ai", false},
+		{"a longer token is not ours", "User-agent: GazetteerNews\nDisallow: /\n", "/.well-known/ai", true},
+		{"a prefix of our token is not ours", "User-agent: Gazette\nDisallow: /\n", "/.well-known/ai", true},
+		{"groups for us are merged", "User-agent: gazetteer\nDisallow: /ai\nUser-agent: x\nDisallow: /\nUser-agent: GAZETTEER\nDisallow: /.well-known\n", "/.well-known/ai", false},
+		{"a bad crawl-delay spoils nothing", "User-agent: *\nCrawl-delay: soon\nDisallow: /ai\n", "/ai", false},
+		{"CR alone ends a line", "User-agent: *\rDisallow: /ai\r", "/ai", false},
+		{"a NUL is no end", "User-agent: *\nDisallow: /x\x00\nDisallow: /ai\n", "/ai", false},
+		{"allow wins a tie", "User-agent: *\nDisallow: /a*\nAllow: /ai\n", "/ai", true},
 		{"escapes match whatever their case", "User-agent: *\nDisallow: /%e3%83%84\n", "/%E3%83%84", false},
-		{"HTML instead of robots allows all", "<!doctype html>\n<title>404</title><p>Disallow all hope</p>", pathAI, true},
+		{"HTML instead of robots allows all", "<!doctype html>\n<title>404</title><p>Disallow all hope</p>", "/.well-known/ai", true},
 		{"many stars end soon", "User-agent: *\nDisallow: /" + strings.Repeat("*a", 8000) + "\n", "/" + strings.Repeat("a", 2000), true},
 		{"robots.txt itself is always allowed", "User-agent: *\nDisallow: /\n", "/robots.txt", true},
 	} {
@@ -149,13 +149,13 @@ func TestRobotsVerdicts(t *testing.T) {
 		{"timeout forbids all", Fetch{Outcome: Timeout}, "*", false, 0},
 		{"redirect to http forbids all", Fetch{Outcome: InsecureRedirect, Status: 301}, "*", false, 0},
 		{"too many redirects count as none", Fetch{Outcome: TooManyRedirects, Status: 302}, "", true, 0},
-		{"one path", Fetch{Outcome: OK, Status: 200, Body: []byte("user-agent: *\ndisallow: /.well-known/ai$\n")}, pathAI, false, 0},
+		{"one path", Fetch{Outcome: OK, Status: 200, Body: []byte("user-agent: *\ndisallow: /.well-known/ai$\n")}, "/.well-known/ai", false, 0},
 		{"a long delay is cut", Fetch{Outcome: OK, Status: 200, Body: []byte("user-agent: *\ncrawl-delay: 1e9\n")}, "", true, 10 * time.Second},
 		{"a delay of ours", Fetch{Outcome: OK, Status: 200, Body: []byte("user-agent: gazetteer\ncrawl-delay: 0.5\n")}, "", true, 500 * time.Millisecond},
 		{"all", Fetch{Outcome: OK, Status: 200, Body: []byte("user-agent: *\ndisallow: /\n")}, "*", false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, _ := judgeRobots(c.fetch, now, 10*time.Second)
+			r := JudgeRobots(c.fetch, now, 10*time.Second)
 			if got := strings.Join(r.Disallowed, " "); got != c.disallowed || r.Open != c.open || r.Delay != c.delay {
 				t.Errorf("got disallowed %q, open %v, delay %v", got, r.Open, r.Delay)
 			}

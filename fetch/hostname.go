@@ -1,4 +1,4 @@
-package crawler
+package fetch
 
 import (
 	"fmt"
@@ -121,9 +121,9 @@ func endsInNumber(label string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// registrable returns the part of a checked host name that somebody registered
+// Registrable returns the part of a checked host name that somebody registered
 // ("example.co.uk"), which is what politeness and budgets count.
-func registrable(host string) string {
+func Registrable(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host

@@ -1,0 +1,175 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+)
+
+// KindRobots is the kind of a fetch of robots.txt.
+const KindRobots = "robots"
+
+// An Ask is one thing to be fetched: a document, or the robots.txt of a host on
+// the way to one. It becomes its Fetch, redirect by redirect: see [Wire.Ask]. It
+// belongs to one goroutine.
+type Ask struct {
+	Kind string // a document.Kind, or [KindRobots]
+	Host string // where the next request goes: whose robots.txt and politeness apply
+	// Of is, for robots.txt, the host whose paths it judges.
+	Of   string
+	Prev Fetch // the last fetch of this kind, for its validators
+	// Copied says that the bytes of Prev are at hand, so a 304 is of use.
+	Copied bool
+	// Fetch is what came of it so far. Outcome and Detail are for the caller to
+	// set, from the Settlement.
+	Fetch Fetch
+
+	// Header is that of the last answer, nil before the first.
+	Header http.Header
+	// TLS is the connection of the last answer, nil before the first.
+	TLS *tls.ConnectionState
+	// Hops are the addresses that redirects led to, resolved as far as they can
+	// be read; the last one also when it was not followed.
+	Hops []string
+	// Slowest is the longest that one of the requests took.
+	Slowest time.Duration
+
+	url *url.URL // the next request
+}
+
+// NewAsk returns the ask for a well-known path of a host that [CheckHost] has
+// passed.
+func NewAsk(kind, host, path string, now time.Time) *Ask {
+	u := &url.URL{Scheme: "https", Host: host, Path: path}
+	return &Ask{Kind: kind, Host: host, url: u, Fetch: Fetch{Kind: kind, URL: u.String(), At: now}}
+}
+
+// NewAskFor returns the ask for an address that a stranger names. The settlement
+// is set when the address must not be asked; it is the end of the ask then.
+func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, Settlement) {
+	a := &Ask{Kind: kind, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
+	u, end := t.target(&url.URL{Scheme: "https"}, address)
+	if end.Outcome == "" {
+		a.url, a.Host = u, u.Hostname()
+	}
+	return a, end
+}
+
+// Robots returns the ask for the robots.txt of the host that a is about to ask.
+func (a *Ask) Robots(now time.Time) *Ask {
+	r := NewAsk(KindRobots, a.url.Host, "/robots.txt", now)
+	r.Host, r.Of = a.Host, a.Host
+	return r
+}
+
+// Path is what robots.txt is asked about: path and query of the next request.
+func (a *Ask) Path() string { return a.url.RequestURI() }
+
+// header returns the request header. Validators are sent only to the address
+// they came from.
+func (a *Ask) header(userAgent string) http.Header {
+	h := http.Header{"User-Agent": {userAgent}, "Accept": {accepts(a.Kind)}}
+	if a.conditional() {
+		if a.Prev.ETag != "" {
+			h.Set("If-None-Match", a.Prev.ETag)
+		}
+		if a.Prev.LastModified != "" {
+			h.Set("If-Modified-Since", a.Prev.LastModified)
+		}
+	}
+	return h
+}
+
+func (a *Ask) conditional() bool {
+	from := a.Prev.Final
+	if from == "" {
+		from = a.Prev.URL
+	}
+	return a.Copied && from == a.url.String() && (a.Prev.ETag != "" || a.Prev.LastModified != "")
+}
+
+// accepts is the Accept header for a kind.
+func accepts(kind string) string {
+	switch kind {
+	case KindRobots:
+		return "text/plain, */*;q=0.5"
+	case string(document.AGIS):
+		return "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5"
+	default:
+		return "application/json"
+	}
+}
+
+// A Settlement is the end of an ask.
+type Settlement struct {
+	// Outcome is never "" at the end.
+	Outcome Outcome
+	Detail  string // for a person; untrusted text
+	// Definite says that the host answered, whole, and what it answered is no
+	// document: what was known of it before is no longer current.
+	Definite bool
+}
+
+// A Get carries out one request over the wire that the context brings along,
+// with a [Transport] as its http.RoundTripper, and returns the body of the
+// answer. It follows no redirects and changes nothing.
+type Get func(ctx context.Context, address string, header http.Header) (body []byte, err error)
+
+// Ask makes the next request of a over the wire. Either the ask is settled, with
+// the body of an OK in a.Fetch.Body, or the settlement is zero: then a redirect
+// leads to a.Host, which may be another host. get carries the request out; nil
+// for the transport alone.
+func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
+	x := &exchange{limit: robotsBytes, cut: true}
+	if format, ok := document.FormatOf(document.Kind(a.Kind)); ok {
+		x.limit, x.cut = format.HardSize, false
+	}
+	if get == nil {
+		get = w.transport.get
+	}
+	w.exchange = x
+	begun := time.Now()
+	body, err := get(withWire(ctx, w), a.url.String(), a.header(w.transport.userAgent))
+	took := time.Since(begun)
+	w.exchange = nil
+
+	f := &a.Fetch
+	f.Took += Millis(took.Milliseconds())
+	a.Slowest = max(a.Slowest, took)
+	f.Status, f.Remote = x.status, x.remote
+	f.MediaType, f.RetryAfter, f.Fresh = "", 0, 0
+	f.WireBytes += x.wireBytes
+	a.Header, a.TLS = x.header, x.tls
+	if err != nil {
+		return judgeError(err)
+	}
+	if final := a.url.String(); final != f.URL {
+		f.Final = final
+	}
+	f.MediaType = Clip(x.header.Get("Content-Type"), 200)
+	f.RetryAfter = retryAfter(x.header.Get("Retry-After"), w.transport.now())
+	f.Fresh = freshness(x.header)
+	if isRedirect(x.status) {
+		return w.transport.redirect(a, x.header.Get("Location"))
+	}
+	end := judgeStatus(a, x)
+	if end.Outcome != OK {
+		return end
+	}
+	if x.wasCut { // the last line may be a part of one: half a rule is another rule
+		body = body[:lastLineEnd(body)]
+	}
+	f.ETag, f.LastModified = validator(x.header.Get("ETag")), validator(x.header.Get("Last-Modified"))
+	f.Bytes, f.Body = int64(len(body)), body
+	return end
+}
+
+// lastLineEnd returns where the last whole line of text ends.
+func lastLineEnd(text []byte) int {
+	return strings.LastIndexAny(string(text), "\r\n") + 1
+}

@@ -1,0 +1,212 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gazetteer/fetch"
+)
+
+func TestCheckHost(t *testing.T) {
+	for in, want := range map[string]string{
+		"example.com":                        "example.com",
+		" Example.COM. ":                     "example.com",
+		"https://example.com/a/b?c#d":        "example.com",
+		"agtp://reservations.example.com":    "reservations.example.com",
+		"HTTP://example.com":                 "example.com",
+		"bücher.example":                     "xn--bcher-kva.example",
+		"BÜCHER。example":                     "xn--bcher-kva.example",
+		"xn--bcher-kva.example":              "xn--bcher-kva.example",
+		"a.test":                             "a.test",
+		"someone.github.io":                  "someone.github.io",
+		"example.co.uk":                      "example.co.uk",
+		"1.example.com":                      "1.example.com",
+		"straße.example":                     "xn--strae-oqa.example",
+		strings.Repeat("a", 63) + ".example": strings.Repeat("a", 63) + ".example",
+	} {
+		got, err := fetch.CheckHost(in)
+		if err != nil || got != want {
+			t.Errorf("CheckHost(%q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, c := range []struct {
+		in      string
+		address bool
+	}{
+		{"", false}, {".", false}, {"https://", false}, {"..", false}, {"a..test", false}, {".a.test", false},
+		{"localhost", true}, {"intranet", true}, {"x.localhost", true}, {"printer.local", true},
+		{"metadata.google.internal", true}, {"router.home.arpa", true}, {"x.onion", true},
+		{"127.0.0.1", true}, {"127.1", true}, {"2130706433", true}, {"0x7f.1", true}, {"0x7f000001", true},
+		{"0177.0.0.1", true}, {"127.0.0.1.", true}, {"１２７.0.0.1", true}, {"127。0。0。1", true}, {"1.2.3.0x", true},
+		{"[::1]", true}, {"::1", true}, {"[::ffff:127.0.0.1]", true}, {"fe80::1%25lo", true},
+		{"example.com:443", false}, {"example.com:22", false}, {"u@example.com", false}, {"u:p@example.com", false},
+		{"file:///etc/passwd", false}, {"gopher://example.com", false},
+		{"com", true}, {"co.uk", false}, {"github.io", false},
+		{"exa mple.com", false}, {"exam\tple.com", false}, {"exam%70le.com", false}, {`a\b.test`, false}, {"a_b.test", false},
+		{"-a.test", false}, {"a\x00.test", false}, {strings.Repeat("a", 64) + ".test", false},
+		{strings.Repeat("a.", 130) + "test", false}, {"\xff.test", false},
+	} {
+		got, err := fetch.CheckHost(c.in)
+		var wrong *fetch.HostError
+		if !errors.As(err, &wrong) {
+			t.Errorf("CheckHost(%q) = %q, %v; want a HostError", c.in, got, err)
+			continue
+		}
+		if wrong.Address != c.address || wrong.Problem == "" || wrong.Help == "" {
+			t.Errorf("CheckHost(%q): address %v, want %v (%v)", c.in, wrong.Address, c.address, err)
+		}
+	}
+}
+
+func FuzzCheckHost(f *testing.F) {
+	for _, seed := range []string{"https://a.test/", "127.0.0.1", "bücher.example", "[::1]:443", "a.b.co.uk."} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		name, err := fetch.CheckHost(in)
+		if err != nil {
+			return
+		}
+		if again, err := fetch.CheckHost(name); err != nil || again != name {
+			t.Errorf("%q became %q, which becomes %q, %v", in, name, again, err)
+		}
+		if _, err := netip.ParseAddr(name); err == nil || !strings.Contains(name, ".") {
+			t.Errorf("%q became the address %q", in, name)
+		}
+	})
+}
+
+// forbidden are addresses that must never be dialled, one or more of each kind
+// that the IANA registries know, and those that embed them.
+var forbidden = []string{
+	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254",
+	"169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.0.8", "192.0.0.170", "192.0.2.1",
+	"192.88.99.1", "192.168.0.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1",
+	"239.255.255.255", "240.0.0.1", "255.255.255.255", "168.63.129.16",
+	"::", "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "::ffff:0:127.0.0.1",
+	"64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::1", "100::1", "100:0:0:1::1", "2001::1", "2001:0:7f00:1::", "2001:2::1",
+	"2001:10::1", "2001:db8::1", "2002:7f00:1::", "2002:a00:1::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254",
+	"fe80::1", "fe80::1%lo", "fec0::1", "ff02::1",
+}
+
+func TestGuardForbidsAddresses(t *testing.T) {
+	g, err := fetch.NewGuard(fetch.GuardOptions{Deny: []string{"9.9.9.0/24", "2620:fe::fe"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range append([]string{"9.9.9.9", "::ffff:9.9.9.9", "2620:fe::fe"}, forbidden...) {
+		a := netip.MustParseAddr(text)
+		var blocked *fetch.BlockedError
+		if err := g.CheckAddr(a); !errors.As(err, &blocked) {
+			t.Errorf("CheckAddr(%s) = %v, want it blocked", text, err)
+		}
+		network := "tcp4"
+		if a.Is6() {
+			network = "tcp6"
+		}
+		if err := g.Control(network, netip.AddrPortFrom(a, 443).String(), nil); !errors.As(err, &blocked) {
+			t.Errorf("Control(%s) = %v, want it blocked", text, err)
+		}
+		if _, err := g.DialContext(t.Context(), "tcp", netip.AddrPortFrom(a, 443).String()); !errors.As(err, &blocked) {
+			t.Errorf("DialContext(%s) = %v, want it blocked", text, err)
+		}
+	}
+	for _, text := range []string{"8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "100.128.0.1", "168.63.129.17"} {
+		if err := g.CheckAddr(netip.MustParseAddr(text)); err != nil {
+			t.Errorf("CheckAddr(%s) = %v", text, err)
+		}
+	}
+	for _, port := range []string{"22", "25", "80", "6379", "8443", "0", "99999", "https"} {
+		var blocked *fetch.BlockedError
+		if _, err := g.DialContext(t.Context(), "tcp", "8.8.8.8:"+port); !errors.As(err, &blocked) {
+			t.Errorf("port %s: %v, want it blocked", port, err)
+		}
+	}
+	for _, network := range []string{"udp4", "unix", "tcp"} {
+		if err := g.Control(network, "8.8.8.8:443", nil); err == nil {
+			t.Errorf("Control lets %s through", network)
+		}
+	}
+	if _, err := fetch.NewGuard(fetch.GuardOptions{Deny: []string{"here"}}); err == nil || !strings.Contains(err.Error(), `"here"`) {
+		t.Errorf("a network that cannot be read: %v", err)
+	}
+}
+
+// answers is a resolver of fixed answers, which counts the questions.
+type answers struct {
+	addrs map[string][]netip.Addr
+
+	mu    sync.Mutex // guards following
+	asked []string
+}
+
+func (a *answers) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	a.mu.Lock()
+	a.asked = append(a.asked, host)
+	a.mu.Unlock()
+	if addrs, ok := a.addrs[host]; ok {
+		return slices.Clone(addrs), nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+func addrs(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, t := range texts {
+		out = append(out, netip.MustParseAddr(t))
+	}
+	return out
+}
+
+func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	here := listener.Addr().(*net.TCPAddr).AddrPort()
+	resolver := &answers{addrs: map[string][]netip.Addr{
+		"good.example.":  addrs("127.0.0.1"),
+		"later.example.": addrs("127.0.0.2", "::ffff:127.0.0.1"), // nobody listens at the first
+		"mixed.example.": addrs("127.0.0.1", "10.0.0.1"),
+		"empty.example.": {},
+		"many.example.":  append(addrs(strings.Split(strings.Repeat("127.0.0.1 ", 120), " ")[:120]...), netip.MustParseAddr("192.168.1.1")),
+	}}
+	g, err := fetch.NewGuard(fetch.GuardOptions{Allow: []string{"127.0.0.0/8"}, Ports: []uint16{here.Port()}, Resolver: resolver})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := netip.AddrPortFrom(here.Addr(), here.Port()).String()[len("127.0.0.1"):]
+	for _, name := range []string{"good.example", "later.example"} {
+		c, err := g.DialContext(t.Context(), "tcp", name+port)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if c.RemoteAddr().String() != here.String() {
+			t.Errorf("%s led to %s", name, c.RemoteAddr())
+		}
+		c.Close()
+	}
+	for _, name := range []string{"mixed.example", "many.example"} {
+		var blocked *fetch.BlockedError
+		if _, err := g.DialContext(t.Context(), "tcp", name+port); !errors.As(err, &blocked) || !strings.Contains(blocked.Host, name) {
+			t.Errorf("%s: %v; want it blocked whole", name, err)
+		}
+	}
+	for _, name := range []string{"empty.example", "unknown.example"} {
+		var dns *net.DNSError
+		if _, err := g.DialContext(t.Context(), "tcp", name+port); !errors.As(err, &dns) {
+			t.Errorf("%s: %v; want a DNS error", name, err)
+		}
+	}
+	if len(resolver.asked) != 6 {
+		t.Errorf("resolved %v: want each name once, with a final dot", resolver.asked)
+	}
+}

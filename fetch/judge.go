@@ -1,0 +1,119 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"gazetteer/document"
+)
+
+// judgeStatus settles an answer that is no redirect.
+func judgeStatus(a *Ask, x *exchange) Settlement {
+	status := x.status
+	answered := fmt.Sprintf("answered %d %s", status, http.StatusText(status))
+	switch {
+	case a.Kind == KindRobots && status >= 200 && status < 300:
+		return Settlement{Outcome: OK}
+	case status == 200 || status == 203:
+		if why := wrongMediaType(a.Kind, a.url, a.Fetch.MediaType); why != "" {
+			return Settlement{BadMediaType, why, true}
+		}
+		return Settlement{Outcome: OK}
+	case status == 304 && a.conditional():
+		return Settlement{Outcome: Unchanged}
+	case status == 404 || status == 410:
+		return Settlement{Absent, answered, true}
+	case status == 401 || status == 403:
+		return Settlement{Forbidden, answered + "; discovery must not need authentication", false}
+	case status == 429:
+		return Settlement{Outcome: Throttled, Detail: answered}
+	case status >= 500:
+		return Settlement{Outcome: ServerError, Detail: answered}
+	default:
+		return Settlement{Outcome: BadStatus, Detail: answered}
+	}
+}
+
+// wrongMediaType says what is wrong with a Content-Type, "" when nothing is.
+func wrongMediaType(kind string, from *url.URL, contentType string) string {
+	if kind == KindRobots {
+		return "" // RFC 9309 §2.3 asks for text/plain; nobody heeds it
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		media = strings.ToLower(strings.TrimSpace(contentType))
+	}
+	format, ok := document.FormatOf(document.Kind(kind))
+	if !ok {
+		return "no format is called " + kind
+	}
+	if slices.Contains(format.MediaTypes, media) || kind == string(document.AGIS) && isAGISText(media, from.Path) {
+		return ""
+	}
+	want := format.MediaTypes[0]
+	if media == "" {
+		return "no Content-Type; serve the document as " + want
+	}
+	return fmt.Sprintf("Content-Type is %.60q; serve the document as %s", media, want)
+}
+
+// isAGISText accepts an AGIS document that is served as plain text when its name
+// says what it is.
+func isAGISText(media, name string) bool {
+	return media == "text/plain" && slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
+}
+
+// judgeError settles an exchange that ended without a whole answer.
+func judgeError(err error) Settlement {
+	var (
+		blocked  *BlockedError
+		large    *tooLargeError
+		encoding *encodingError
+		dns      *net.DNSError
+		phase    *phaseError
+	)
+	switch {
+	case errors.As(err, &blocked):
+		return Settlement{Outcome: BlockedAddress, Detail: blocked.Error()}
+	case errors.As(err, &large):
+		return Settlement{TooLarge, large.Error(), true}
+	case errors.As(err, &encoding):
+		return Settlement{Outcome: Unreadable, Detail: encoding.Error()}
+	case errors.As(err, &dns):
+		return Settlement{Outcome: DNSFailed, Detail: Clip(dns.Error(), 200)}
+	case isTimeout(err):
+		detail := "no whole answer in time"
+		if errors.As(err, &phase) {
+			detail = "no connection in time (" + phase.phase + ")"
+		}
+		return Settlement{Outcome: Timeout, Detail: detail}
+	case errors.As(err, &phase) && phase.phase == "tls":
+		return Settlement{Outcome: TLSFailed, Detail: Clip(phase.err.Error(), 200)}
+	}
+	var asked *url.Error
+	if errors.As(err, &asked) {
+		err = asked.Err
+	}
+	return Settlement{Outcome: Unreachable, Detail: Clip(err.Error(), 200)}
+}
+
+func isTimeout(err error) bool {
+	var timed interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timed) && timed.Timeout()
+}
+
+// Clip shortens a stranger's text to at most n bytes of whole characters.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

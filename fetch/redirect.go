@@ -1,0 +1,88 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	// mostRedirects is how many redirects of one fetch are followed (AI
+	// Discovery §2.2; RFC 9309 §2.3.1.2 has the same number).
+	mostRedirects = 5
+	locationBytes = 2048 // of a Location that is followed
+)
+
+func isRedirect(status int) bool {
+	return slices.Contains([]int{301, 302, 303, 307, 308}, status)
+}
+
+// redirect judges a Location and turns the ask to the address it names.
+func (t *Transport) redirect(a *Ask, location string) Settlement {
+	hop := location
+	if u, err := a.url.Parse(location); err == nil {
+		hop = u.String()
+	}
+	a.Hops = append(a.Hops, Clip(hop, locationBytes))
+	if len(a.Fetch.Redirects) == mostRedirects {
+		return Settlement{Outcome: TooManyRedirects, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
+	}
+	a.Fetch.Redirects = append(a.Fetch.Redirects, Clip(location, 500))
+	next, end := t.target(a.url, location)
+	if end.Outcome == "" {
+		a.url, a.Host = next, next.Hostname()
+	}
+	return end
+}
+
+// target judges an address that a stranger wants us to ask, before anything is
+// resolved or dialled, and returns it with its host in normal form. The
+// settlement is set when it must not be asked.
+func (t *Transport) target(base *url.URL, location string) (*url.URL, Settlement) {
+	bad := func(format string, args ...any) (*url.URL, Settlement) {
+		return nil, Settlement{Outcome: BadRedirect, Detail: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case location == "":
+		return bad("the redirect has no Location")
+	case len(location) > locationBytes:
+		return bad("the address is %d bytes long; at most %d are followed", len(location), locationBytes)
+	case strings.ContainsFunc(location, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }):
+		return bad("the address %.100q holds a blank, a control character or a backslash", location)
+	}
+	u, err := base.Parse(location)
+	if err != nil {
+		return bad("the address %.100q cannot be read", location)
+	}
+	switch {
+	case u.Scheme == "http":
+		return nil, Settlement{Outcome: InsecureRedirect, Detail: fmt.Sprintf("to %.200q; only https is followed", u.String())}
+	case u.Scheme != "https" || u.Opaque != "":
+		return bad("the address %.100q is not https", location)
+	case u.User != nil:
+		return bad("the address %.100q carries user information", location)
+	}
+	host, err := CheckHost(u.Hostname())
+	if ipv6 := strings.HasPrefix(u.Host, "["); ipv6 || err != nil {
+		var wrong *HostError
+		if ipv6 || errors.As(err, &wrong) && wrong.Address {
+			return nil, Settlement{Outcome: BlockedAddress, Detail: fmt.Sprintf("the address %.100q leads to no public host", location)}
+		}
+		return bad("the address %.100q: %v", location, err)
+	}
+	if !portAllowed(u.Port(), t.ports) {
+		return bad("port %s of the address %.100q is not asked", u.Port(), location)
+	}
+	port := u.Port()
+	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	if port != "" && port != "443" {
+		u.Host = net.JoinHostPort(host, port)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, Settlement{}
+}
