@@ -17,7 +17,7 @@ const module = "gazetteer"
 var rows = [][]string{
 	{"protocol"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
-	{"protocol/convert"},
+	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store"},
 	{"store/boltstore", "store/storetest", "fetch"},
 	{"crawler", "index", "registry"},

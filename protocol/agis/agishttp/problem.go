@@ -1,0 +1,85 @@
+package agishttp
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"gazetteer/protocol"
+)
+
+// A Problem is a refusal: the body of RFC 9457 with members of our own. The last
+// three repeat code and detail for readers of other conventions.
+type Problem struct {
+	// Type is always "about:blank"; Code tells the sorts apart.
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Code is the rule that was broken, for example "AGIS301", or the name of
+	// a problem that no rule describes, for example "unknown-grammar".
+	Code string `json:"code"`
+	// Pass is the validation pass of §9.1 that refused the method, 0 for
+	// problems that no pass finds.
+	Pass int `json:"pass,omitempty"`
+	// Section is the place in the draft.
+	Section string `json:"section,omitempty"`
+	// Help says how to mend the request.
+	Help string `json:"help,omitempty"`
+	// Header names the header that is at fault.
+	Header string `json:"header,omitempty"`
+	// Declared lists the verbs that may stand in its place: those of the path,
+	// or of the whole service when no endpoint has the path.
+	Declared []string `json:"declared,omitempty"`
+
+	Error     string `json:"error"`
+	ErrorCode string `json:"errorCode"`
+	Message   string `json:"message"`
+}
+
+func refuse(status int, code, title, detail, help string) *Problem {
+	return &Problem{
+		Type: "about:blank", Title: title, Status: status, Detail: detail, Code: code,
+		Section: "AGIS §10.1", Help: help, Error: detail, ErrorCode: code, Message: detail,
+	}
+}
+
+func (p *Problem) in(header string) *Problem {
+	p.Header = header
+	return p
+}
+
+// violation is the problem of a method that pass 2 or 3 refuses.
+func violation(header string, f protocol.Finding) *Problem {
+	p := refuse(http.StatusBadRequest, f.Code, "Grammar violation", f.Message, f.Help).in(header)
+	p.Section = f.Section
+	p.Pass = passOf(f.Code)
+	return p
+}
+
+// passOf reads the pass from a code: the hundreds are the number of the pass.
+func passOf(code string) int {
+	if len(code) != len("AGIS000") {
+		return 0
+	}
+	pass, err := strconv.Atoi(code[4:5])
+	if err != nil {
+		return 0
+	}
+	return pass
+}
+
+// ServeHTTP answers with the problem.
+func (p *Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	body, err := json.Marshal(p)
+	if err != nil { // strings and numbers always marshal
+		panic(err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(p.Status)
+	// The client may have gone; nothing is left to be done for it then.
+	_, _ = w.Write(append(body, '\n'))
+}

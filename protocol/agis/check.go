@@ -1,0 +1,32 @@
+package agis
+
+import "gazetteer/protocol"
+
+// CheckMethod judges one method identifier by passes 2 and 3 (§4), as Parse
+// judges the methods of a document. It is for identifiers that come alone, such
+// as the one in an X-AGIS-Method header (§10.1). The findings have no place.
+func CheckMethod(token string) []protocol.Finding {
+	c := &checker{Report: protocol.NewReport(rules, protocol.Limits{})}
+	n := &protocol.Node{Kind: protocol.String, Text: token}
+	c.method(holding("method", n), token)
+	return c.Findings()
+}
+
+// CheckPath judges one path by pass 4 (§5), as Parse judges the paths of a
+// document; method is the identifier that stands before it. The findings have
+// no place.
+func CheckPath(method, path string) []protocol.Finding {
+	c := &checker{Report: protocol.NewReport(rules, protocol.Limits{})}
+	c.path(&protocol.Node{Kind: protocol.String, Text: path}, method)
+	return c.Findings()
+}
+
+// holding returns an object with one member.
+func holding(name string, n *protocol.Node) *protocol.Node {
+	n.Key = name
+	return &protocol.Node{Kind: protocol.Object, Items: []*protocol.Node{n}}
+}
+
+// WellFormedNamespace reports whether a namespace can stand in a header and in
+// namespace.VERB (§8.2(d), §10.1): small letters, digits and hyphens.
+func WellFormedNamespace(s string) bool { return namespaceForm.MatchString(s) }
