@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
-	{"protocol"},
+	{"protocol", "protocol/english"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store"},
@@ -32,10 +32,10 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"store", "internal/fakenet"}
+var alone = []string{"store", "internal/fakenet", "protocol/english"}
 
 // commands below these folders are generators that never ship.
-var generators = []string{"internal/fakenet/gen"}
+var generators = []string{"internal/fakenet/gen", "protocol/english/gen"}
 
 // protocolMayImport is all that a program which wants only our readers has to
 // take along. jsontext reads JSON strictly, base58 writes multikeys.

@@ -1,0 +1,327 @@
+package english
+
+import (
+	"slices"
+	"strings"
+)
+
+// Use is how a word is used. The counts are uses in the texts that WordNet's
+// makers tagged word by word (some 230,000 uses in all, mostly of the 1960s to
+// 1990s), so 0 says "rare", not "never".
+type Use struct {
+	Verb, Noun, Adjective, Adverb bool // Verb: in this very form
+	VerbCount                     int
+	NounCount                     int
+	AdjectiveCount                int
+	Stative                       bool   // the first sense as a verb is a state, not a doing
+	Modern                        bool   // common today, whatever the counts say; from the supplement
+	Field                         string // what the first sense as a verb is about, one of [Fields]; "" for other words
+}
+
+// Known reports whether the word is in the dictionary at all.
+func (u Use) Known() bool { return u.Verb || u.Noun || u.Adjective || u.Adverb }
+
+// Fields are the fields into which WordNet sorts verbs, in its order.
+var Fields = []string{
+	"body", "change", "cognition", "communication", "competition", "consumption", "contact", "creation",
+	"emotion", "motion", "perception", "possession", "social", "stative", "weather",
+}
+
+// firstField is the number that WordNet gives to the first of [Fields].
+const firstField = 29
+
+// Lookup tells how a word is used, which is written in lower case. It is the
+// zero Use for what the dictionary does not know, and for inflected forms that
+// are no words of their own.
+func Lookup(word string) Use {
+	t := unpacked()
+	at, ok := t.find(word)
+	if !ok {
+		return Use{}
+	}
+	bits := t.bits[at]
+	u := Use{
+		Verb:      bits&bitVerb != 0,
+		Noun:      bits&bitNoun != 0,
+		Adjective: bits&bitAdjective != 0,
+		Adverb:    bits&bitAdverb != 0,
+		Modern:    bits&bitModern != 0,
+	}
+	if n := t.tagged[at]; n > 0 {
+		c := t.counts[n-1]
+		u.VerbCount, u.NounCount, u.AdjectiveCount = int(c[0]), int(c[1]), int(c[2])
+	}
+	if v := t.verb[at]; v > 0 && t.field[v-1] >= firstField {
+		u.Field = Fields[t.field[v-1]-firstField]
+		u.Stative = u.Field == "stative"
+	}
+	return u
+}
+
+// Verbs returns all verbs in alphabetical order.
+func Verbs() []string {
+	t := unpacked()
+	out := make([]string, len(t.verbs))
+	for i, at := range t.verbs {
+		out[i] = t.word(at)
+	}
+	return out
+}
+
+// SameSense reports whether two verbs have a sense in common (book, reserve),
+// or are the same.
+func SameSense(a, b string) bool {
+	t := unpacked()
+	v, ok := t.findVerb(a)
+	w, both := t.findVerb(b)
+	if !ok || !both {
+		return false
+	}
+	for _, sense := range t.senses.of(v) {
+		if slices.Contains(t.senses.of(w), sense) {
+			return true
+		}
+	}
+	return v == w
+}
+
+// Antonyms reports whether two verbs are opposites (lend, borrow).
+func Antonyms(a, b string) bool {
+	t := unpacked()
+	v, ok := t.findVerb(a)
+	w, both := t.findVerb(b)
+	return ok && both && t.antonyms[[2]uint16{uint16(min(v, w)), uint16(max(v, w))}]
+}
+
+// VerbsOf returns the verbs that a noun or adjective is made from or gave rise
+// to (cancellation: cancel), most frequent first; nil when there are none.
+func VerbsOf(word string) []string {
+	t := unpacked()
+	at, ok := t.find(word)
+	if !ok {
+		return nil
+	}
+	i, ok := slices.BinarySearch(t.related, at)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range t.relatedTo.of(i) {
+		out = append(out, t.word(v))
+	}
+	return out
+}
+
+// Synonyms returns the verbs that share one of the first n senses of a verb,
+// the first sense's verbs first, without the verb itself.
+func Synonyms(verb string, n int) []string {
+	t := unpacked()
+	v, ok := t.findVerb(verb)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, sense := range first(t.senses.of(v), n) {
+		out = t.add(out, sense, verb)
+	}
+	return out
+}
+
+// Hypernyms returns the verbs one step more general than the first senses of a
+// verb (at most three), those above the first sense first: whisper, then speak
+// and talk. Ask again for their hypernyms to go further up; the way up ends
+// with nil.
+func Hypernyms(verb string) []string {
+	t := unpacked()
+	v, ok := t.findVerb(verb)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, sense := range first(t.senses.of(v), 3) {
+		for _, up := range t.above.of(int(sense)) {
+			out = t.add(out, up, verb)
+		}
+	}
+	return out
+}
+
+// Above returns for one sense of a verb, counted from 0, the verbs of each more
+// general sense, the nearest first and the most general last: one way up that
+// does not change its meaning midway. It is nil when the verb has no such
+// sense or nothing stands above it.
+func Above(verb string, sense int) [][]string {
+	t := unpacked()
+	v, ok := t.findVerb(verb)
+	if !ok || sense < 0 || sense >= len(t.senses.of(v)) {
+		return nil
+	}
+	var out [][]string
+	const steps = 16 // WordNet is at most 13 high; a circle must end too
+	for at := t.senses.of(v)[sense]; len(out) < steps && len(t.above.of(int(at))) > 0; {
+		at = t.above.of(int(at))[0]
+		out = append(out, t.add(nil, at, ""))
+	}
+	return out
+}
+
+func first(list []uint32, n int) []uint32 { return list[:max(0, min(n, len(list)))] }
+
+// add appends the verbs of a sense that are not yet in out, nor except.
+func (t *table) add(out []string, sense uint32, except string) []string {
+	for _, v := range t.members.of(int(sense)) {
+		word := t.word(t.verbs[v])
+		if word != except && !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// Phrasal reports whether a verb and a particle make a verb of two words
+// (check, out).
+func Phrasal(verb, particle string) bool {
+	t := unpacked()
+	v, ok := t.findVerb(verb)
+	p, both := t.find(particle)
+	if !ok || !both {
+		return false
+	}
+	i, ok := slices.BinarySearch(t.phrasal, uint16(v))
+	return ok && slices.Contains(t.phrasalWith.of(i), p)
+}
+
+// Base returns the verbs of which word is an inflected form: booked is a form
+// of book, found of find (and found itself is a verb, whose forms are others).
+// It is nil when there are none. The word itself is never among them, and
+// irregular bases stand before regular ones, as left is of leave.
+func Base(word string) []string {
+	t := unpacked()
+	out := t.irregular(word, bitVerb)
+	Stems(word, func(stem string) bool {
+		if _, ok := t.findVerb(stem); ok && stem != word && !slices.Contains(out, stem) {
+			out = append(out, stem)
+		}
+		return true
+	})
+	return out
+}
+
+// irregular returns the bases of a form that the exception lists hold.
+func (t *table) irregular(word string, bit byte) []string {
+	at, ok := t.find(word)
+	if !ok {
+		return nil
+	}
+	var out []string
+	i, _ := slices.BinarySearch(t.forms, at)
+	for ; i < len(t.forms) && t.forms[i] == at; i++ {
+		if t.kinds[i] == bit {
+			out = append(out, t.word(t.bases[i]))
+		}
+	}
+	return out
+}
+
+// Irregular reports whether word is an irregular form of base, by the
+// dictionary's list for verbs: found of find.
+func Irregular(word, base string) bool {
+	return slices.Contains(unpacked().irregular(word, bitVerb), base)
+}
+
+// Stems calls yield with each string of which word would be an inflected form
+// by the rules of spelling, likely ones first, whether or not they are words:
+// planned gives plan, plann, planne. It ends when yield returns false.
+func Stems(word string, yield func(string) bool) {
+	for _, ending := range []string{"ing", "ed", "s"} {
+		stem, ok := strings.CutSuffix(word, ending)
+		if !ok || len(stem) < 2 || !strings.ContainsAny(stem, "aeiouy") {
+			continue
+		}
+		if ending == "s" {
+			third(stem, yield)
+		} else {
+			participle(stem, ending, yield)
+		}
+		return
+	}
+}
+
+// third undoes what a final s did to a verb.
+func third(stem string, yield func(string) bool) {
+	switch body, es := strings.CutSuffix(stem, "e"); {
+	case strings.HasSuffix(stem, "s"): // passs
+	case es && strings.HasSuffix(body, "i"): // tries, ties
+		_ = yield(body[:len(body)-1]+"y") && yield(stem)
+	case es && sibilant(body): // passes, caches, fixes
+		_ = yield(body) && yield(stem) && (!doubled(body) || yield(body[:len(body)-1]))
+	case es: // goes, moves
+		_ = yield(stem) && yield(body)
+	default:
+		yield(stem)
+	}
+}
+
+// sibilant reports whether a word takes es for s.
+func sibilant(s string) bool {
+	return strings.HasSuffix(s, "s") || strings.HasSuffix(s, "x") || strings.HasSuffix(s, "z") ||
+		strings.HasSuffix(s, "ch") || strings.HasSuffix(s, "sh") || strings.HasSuffix(s, "o")
+}
+
+// participle undoes what ing or ed did to a verb.
+func participle(stem, ending string, yield func(string) bool) {
+	last := len(stem) - 1
+	switch {
+	case ending == "ed" && strings.HasSuffix(stem, "i"): // tried, skied
+		_ = yield(stem[:last]+"y") && yield(stem)
+	case doubled(stem): // planned, passed, freeing
+		_ = yield(stem) && yield(stem[:last]) && yield(stem+"e")
+	case strings.HasSuffix(stem, "ck"): // packed, panicked
+		_ = yield(stem) && yield(stem[:last]) && yield(stem+"e")
+	case ending == "ing" && strings.HasSuffix(stem, "y"): // playing, dying
+		_ = yield(stem) && yield(stem[:last]+"ie") && yield(stem+"e")
+	default: // booked, moving
+		_ = yield(stem) && yield(stem+"e")
+	}
+}
+
+func doubled(s string) bool { return len(s) > 2 && s[len(s)-1] == s[len(s)-2] }
+
+// Singular returns the noun of which word is the plural, or "" when it is none
+// that the dictionary knows.
+func Singular(word string) string {
+	return unpacked().base(word, bitNoun, func(yield func(string) bool) {
+		if stem, ok := strings.CutSuffix(word, "s"); ok && len(stem) > 1 {
+			third(stem, yield)
+		}
+	})
+}
+
+// Positive returns the adjective of which word is the comparative or
+// superlative (faster, latest), or "" when it is none.
+func Positive(word string) string {
+	return unpacked().base(word, bitAdjective, func(yield func(string) bool) {
+		stem, ok := strings.CutSuffix(word, "est")
+		if !ok {
+			stem, ok = strings.CutSuffix(word, "er")
+		}
+		if ok && len(stem) > 1 {
+			participle(stem, "ed", yield)
+		}
+	})
+}
+
+// base returns the first word of a kind that word is a form of.
+func (t *table) base(word string, bit byte, stems func(func(string) bool)) string {
+	if irregular := t.irregular(word, bit); len(irregular) > 0 {
+		return irregular[0]
+	}
+	found := ""
+	stems(func(stem string) bool {
+		if at, ok := t.find(stem); ok && t.bits[at]&bit != 0 {
+			found = stem
+		}
+		return found == ""
+	})
+	return found
+}

@@ -1,0 +1,105 @@
+package english
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Near returns up to n verbs that a typing error could have turned into word:
+// one letter missing, added, changed or swapped with its neighbour, or two such
+// errors in a word of five letters or more. The nearest come first, of equally
+// near ones the most frequent.
+func Near(word string, n int) []string {
+	if n <= 0 || len(word) < 3 || len(word) > longestNear {
+		return nil
+	}
+	t := unpacked()
+	reach := 1
+	if len(word) >= 5 {
+		reach = 2
+	}
+	type match struct {
+		verb            string
+		distance, count int
+	}
+	var found []match
+	wanted := mask(word)
+	for i, m := range t.mask {
+		// Each error adds or takes away at most one letter, or changes one into
+		// another: a cheap test that nearly every verb fails.
+		if bits.OnesCount32(m^wanted) > 2*reach {
+			continue
+		}
+		at := t.verbs[i]
+		if size := int(t.start[at+1] - t.start[at]); size < 3 || size > len(word)+reach || size < len(word)-reach {
+			continue
+		}
+		verb := t.word(at)
+		if d := distance(word, verb); d <= reach {
+			found = append(found, match{verb, d, t.frequency(at)})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b match) int {
+		if a.distance != b.distance {
+			return a.distance - b.distance
+		}
+		return b.count - a.count
+	})
+	var out []string
+	for _, m := range found[:min(n, len(found))] {
+		out = append(out, m.verb)
+	}
+	return out
+}
+
+// frequency is how often a word is used as a verb, as far as the table knows.
+func (t *table) frequency(at uint32) int {
+	n := 0
+	if c := t.tagged[at]; c > 0 {
+		n = int(t.counts[c-1][0])
+	}
+	if t.bits[at]&bitModern != 0 {
+		n += modernCount
+	}
+	return n
+}
+
+// modernCount is what being in the supplement is worth beside the counts of
+// older texts.
+const modernCount = 20
+
+// mask is the set of letters in a word; other characters share the last bits.
+func mask(word string) uint32 {
+	m := uint32(0)
+	for i := range len(word) {
+		m |= 1 << ((word[i] - 'a') & 31)
+	}
+	return m
+}
+
+const longestNear = 24
+
+// distance is the number of errors between two words: letters missing, added,
+// changed, or swapped with their neighbour (optimal string alignment).
+func distance(a, b string) int {
+	var rows [3][longestNear + 4]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(change, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
