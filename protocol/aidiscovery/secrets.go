@@ -2,7 +2,6 @@ package aidiscovery
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,67 +9,250 @@ import (
 	"gazetteer/protocol"
 )
 
-// texts looks at every string of the document for what must not be there.
+// texts looks at every string and every member name of the document for what
+// must not be there.
 func (c *checker) texts(n *protocol.Node) {
 	if n.Kind == protocol.String {
-		if what, ok := credential(n.Text); ok {
-			// The message must not repeat the secret: findings are published.
-			c.Add("AI901", n, "this text holds "+what, "remove it and revoke it; whoever read this document has it")
-		}
-		if what, ok := protocol.Instruction(n.Text); ok {
-			c.Add("AI904", n, "this text holds "+what+", which speaks to a model instead of describing the service", "describe the service only")
-		}
+		c.hostile(n, n.Text, c.Add)
+	}
+	if n.Key != "" {
+		c.hostile(n, n.Key, c.AddKey)
 	}
 	for _, item := range n.Items {
 		c.texts(item)
 	}
 }
 
-// keys are shapes that issuers give their keys, so that they can be found. The
-// mark is in every such key and spares most texts the pattern.
-var keys = []struct {
-	name, mark string
-	pattern    *regexp.Regexp
-}{
-	{"a Stripe key", "k_live_", regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{"a GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{36,}`)},
-	{"a GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{40,}`)},
-	{"a GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_\-]{20,}`)},
-	{"an AWS access key", "AKIA", regexp.MustCompile(`\bAKIA[A-Z0-9]{16}\b`)},
-	{"an AWS access key", "ASIA", regexp.MustCompile(`\bASIA[A-Z0-9]{16}\b`)},
-	{"a Google key", "AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_\-]{35}`)},
-	{"a Slack token", "xox", regexp.MustCompile(`\bxox[abprs]-[A-Za-z0-9\-]{20,}`)},
-	{"a private key", "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----`)},
+// hostile reports a secret or hidden text in s, which is the value or the name
+// of n.
+func (c *checker) hostile(n *protocol.Node, s string, add func(code string, n *protocol.Node, message, help string)) {
+	if what, ok := credential(s); ok {
+		// The message must not repeat the secret: findings are published.
+		add("AI901", n, "this text holds "+what, "remove it and revoke it; whoever read this document has it")
+	}
+	if what, ok := protocol.Instruction(s); ok {
+		add("AI904", n, "this text holds "+what+", which speaks to a model instead of describing the service", "describe the service only, in characters that can be seen")
+	}
 }
 
-var (
-	jwtPattern      = regexp.MustCompile(`\beyJ[A-Za-z0-9_\-]+\.eyJ[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*`)
-	userinfoPattern = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@{}<>]+:([^\s/@{}<>]+)@[^\s/]`)
-)
+// A keyShape is the form that an issuer gives its keys so that they can be
+// found: a prefix, and behind it at least so many characters of a set.
+type keyShape struct {
+	name   string
+	prefix string
+	more   string // characters beside letters and digits that may follow
+	least  int
+	upper  bool // letters are upper case only
+}
 
-// credential names the secret in s, if there is one.
+// keyShapes are the shapes that issuers document for exactly this purpose.
+var keyShapes = []keyShape{
+	{name: "a Stripe key", prefix: "sk_live_", least: 16},
+	{name: "a Stripe key", prefix: "rk_live_", least: 16},
+	{name: "a Stripe webhook secret", prefix: "whsec_", least: 24},
+	{name: "a GitHub token", prefix: "ghp_", least: 36},
+	{name: "a GitHub token", prefix: "gho_", least: 36},
+	{name: "a GitHub token", prefix: "ghu_", least: 36},
+	{name: "a GitHub token", prefix: "ghs_", least: 36},
+	{name: "a GitHub token", prefix: "ghr_", least: 36},
+	{name: "a GitHub token", prefix: "github_pat_", more: "_", least: 40},
+	{name: "a GitLab token", prefix: "glpat-", more: "_-", least: 20},
+	{name: "an AWS access key", prefix: "AKIA", least: 16, upper: true},
+	{name: "an AWS access key", prefix: "ASIA", least: 16, upper: true},
+	{name: "a Google key", prefix: "AIza", more: "_-", least: 35},
+	{name: "a Google token", prefix: "ya29.", more: "_-", least: 40},
+	{name: "a Slack token", prefix: "xoxa-", more: "-", least: 20},
+	{name: "a Slack token", prefix: "xoxb-", more: "-", least: 20},
+	{name: "a Slack token", prefix: "xoxp-", more: "-", least: 20},
+	{name: "a Slack token", prefix: "xoxr-", more: "-", least: 20},
+	{name: "a Slack token", prefix: "xoxs-", more: "-", least: 20},
+	{name: "a Slack webhook", prefix: "hooks.slack.com/services/T", more: "/", least: 30},
+	{name: "an OpenAI key", prefix: "sk-proj-", more: "_-", least: 40},
+	{name: "an Anthropic key", prefix: "sk-ant-", more: "_-", least: 40},
+	{name: "a Hugging Face token", prefix: "hf_", least: 34},
+	{name: "an npm token", prefix: "npm_", least: 36},
+	{name: "a PyPI token", prefix: "pypi-AgE", more: "_-", least: 50},
+	{name: "a SendGrid key", prefix: "SG.", more: "_-.", least: 60},
+	{name: "a Shopify token", prefix: "shpat_", least: 32},
+	{name: "a Shopify secret", prefix: "shpss_", least: 32},
+	{name: "a DigitalOcean token", prefix: "dop_v1_", least: 64},
+	{name: "a Databricks token", prefix: "dapi", least: 32},
+}
+
+// credential names the secret in s, if there is one. It looks at each byte a
+// few times at most, whatever the text is.
 func credential(s string) (string, bool) {
-	for _, k := range keys {
-		if !strings.Contains(s, k.mark) {
-			continue
+	if longRun(s) {
+		for i := range keyShapes {
+			if keyShapes[i].in(s) {
+				return keyShapes[i].name, true
+			}
 		}
-		if m := k.pattern.FindString(s); m != "" && !strings.HasSuffix(m, "EXAMPLE") {
-			return k.name, true
-		}
-	}
-	var tokens []string
-	if strings.Contains(s, "eyJ") {
-		tokens = jwtPattern.FindAllString(s, 4)
-	}
-	for _, m := range tokens {
-		header, _, _ := strings.Cut(m, ".")
-		text, err := base64.RawURLEncoding.DecodeString(header)
-		if err == nil && jsontext.Value(text).IsValid() {
+		if signedToken(s) {
 			return "a signed token (JWT)", true
 		}
 	}
-	if strings.Contains(s, "://") && strings.Contains(s, "@") && userinfoPattern.MatchString(s) {
+	switch {
+	case privateKey(s):
+		return "a private key", true
+	case passwordInAddress(s):
 		return "an address with a password in it", true
 	}
 	return "", false
+}
+
+// leastKey is the length of the shortest key of keyShapes, prefix included.
+const leastKey = 20
+
+// longRun reports whether s has as many characters in a row as the shortest key.
+// Nearly all prose has not, which spares it the search for each shape.
+func longRun(s string) bool {
+	run := 0
+	for i := range len(s) {
+		if !inKey[s[i]] {
+			run = 0
+			continue
+		}
+		if run++; run == leastKey {
+			return true
+		}
+	}
+	return false
+}
+
+// inKey marks the bytes that keys and signed tokens are written with.
+var inKey = func() (set [256]bool) {
+	for c := range set {
+		set[c] = alnum(byte(c)) || strings.IndexByte("_-./", byte(c)) >= 0
+	}
+	return set
+}()
+
+// in reports whether s holds a key of this shape. What its maker marks as an
+// example and what repeats a few characters is a placeholder.
+func (k *keyShape) in(s string) bool {
+	for {
+		i := strings.Index(s, k.prefix)
+		if i < 0 {
+			return false
+		}
+		end := i + len(k.prefix)
+		for end < len(s) && k.follows(s[end]) {
+			end++
+		}
+		key := s[i+len(k.prefix) : end]
+		whole := i == 0 || !alnum(s[i-1]) && s[i-1] != '_'
+		if whole && len(key) >= k.least && !placeholder(key) {
+			return true
+		}
+		s = s[end:]
+	}
+}
+
+func (k *keyShape) follows(c byte) bool {
+	if k.upper && c >= 'a' && c <= 'z' {
+		return false
+	}
+	return alnum(c) || strings.IndexByte(k.more, c) >= 0
+}
+
+// placeholder reports whether a key only stands for one.
+func placeholder(key string) bool {
+	const least = 6 // different characters: real keys have far more
+	var seen [256]bool
+	different := 0
+	for i := range len(key) {
+		if !seen[key[i]] {
+			seen[key[i]] = true
+			different++
+		}
+	}
+	return different < least || strings.HasSuffix(key, "EXAMPLE")
+}
+
+// privateKey finds the first line of a key in PEM.
+func privateKey(s string) bool {
+	for {
+		before, after, ok := strings.Cut(s, "PRIVATE KEY-----")
+		if !ok {
+			return false
+		}
+		const longest = len("-----BEGIN ENCRYPTED ")
+		if strings.Contains(before[max(0, len(before)-longest):], "-----BEGIN ") {
+			return true
+		}
+		s = after
+	}
+}
+
+// signedToken finds a JSON Web Token (RFC 7519): two base64url texts that begin
+// as JSON objects do, the first of which is one.
+func signedToken(s string) bool {
+	for {
+		i := strings.Index(s, ".eyJ")
+		if i < 0 {
+			return false
+		}
+		begin := i
+		for begin > 0 && base64url(s[begin-1]) {
+			begin--
+		}
+		header, body := s[begin:i], s[i+1:]
+		end := 0
+		for end < len(body) && base64url(body[end]) {
+			end++
+		}
+		if end < len(body) && body[end] == '.' && jsonHeader(header) {
+			return true
+		}
+		s = body[end:]
+	}
+}
+
+// jsonHeader reports whether text is base64url of a JSON object, perhaps behind
+// a word and a hyphen.
+func jsonHeader(text string) bool {
+	const longest = 4096 // a header names an algorithm and a key
+	if len(text) > longest {
+		return false
+	}
+	for range 4 {
+		i := strings.Index(text, "eyJ")
+		if i < 0 {
+			return false
+		}
+		text = text[i:]
+		decoded, err := base64.RawURLEncoding.DecodeString(text)
+		if err == nil && jsontext.Value(decoded).IsValid() {
+			return true
+		}
+		text = text[len("eyJ"):]
+	}
+	return false
+}
+
+func base64url(c byte) bool { return alnum(c) || c == '-' || c == '_' }
+
+// passwordInAddress finds scheme://user:password@host. A name in braces or
+// angle brackets stands for a password and is none.
+func passwordInAddress(s string) bool {
+	for {
+		before, after, ok := strings.Cut(s, "://")
+		if !ok {
+			return false
+		}
+		s = after
+		if before == "" || !alnum(before[len(before)-1]) {
+			continue
+		}
+		user := strings.IndexAny(after, " \t\r\n/:@{}<>")
+		if user < 0 || after[user] != ':' {
+			continue
+		}
+		password := strings.IndexAny(after[user+1:], " \t\r\n/@{}<>")
+		at := user + 1 + password
+		if password > 0 && after[at] == '@' && at+1 < len(after) && strings.IndexByte(" \t\r\n/", after[at+1]) < 0 {
+			return true
+		}
+	}
 }

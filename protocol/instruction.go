@@ -1,0 +1,180 @@
+package protocol
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Instruction reports whether a text tries to speak to a model rather than to
+// describe something: it holds a phrase such as "ignore previous instructions",
+// a mark that chats with models are written with, or characters that a person
+// does not see. The answer names what was found. Joiners and direction marks
+// that ordinary Persian, Indic, Arabic, Hebrew or emoji text needs are left
+// alone. It costs one pass over the text, whatever the text is.
+func Instruction(s string) (found string, ok bool) {
+	begin := true // whether a word may begin here
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if name, ok := hidden(r, s[:i]); ok {
+				return name, true
+			}
+			begin = false
+			i += size
+			continue
+		}
+		if begin || c == '<' || c == '[' {
+			if length := phrase(s, i); length > 0 {
+				return "the words " + Quote(s[i:i+length]), true
+			}
+		}
+		begin = !letter(c) && (c < '0' || c > '9') && c != '_'
+		i++
+	}
+	return "", false
+}
+
+// hidden names a character that is invisible and has no use in honest text;
+// before is the text that precedes it.
+func hidden(r rune, before string) (string, bool) {
+	switch {
+	case r >= 0xE0000 && r <= 0xE007F:
+		if r >= 0xE0020 && inFlag(before) {
+			return "", false
+		}
+		return "a hidden tag character " + codePoint(r), true
+	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+		return "a text direction control " + codePoint(r), true
+	case r == 0x200B, r == 0x2060, r == 0xFEFF:
+		return "a zero-width character " + codePoint(r), true
+	}
+	return "", false
+}
+
+// mostFlagTags is how many tag characters spell the longest emoji flag: a
+// region of six letters and digits, and the one that ends it.
+const mostFlagTags = 7
+
+// inFlag reports whether text ends inside an emoji flag of a region, which is a
+// black flag followed by tag characters.
+func inFlag(text string) bool {
+	for range mostFlagTags {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if r == 0x1F3F4 {
+			return true
+		}
+		if r < 0xE0020 || r > 0xE007E {
+			return false
+		}
+		text = text[:len(text)-size]
+	}
+	return false
+}
+
+// phrase returns the length of the phrase for models that begins at s[i], or 0.
+func phrase(s string, i int) int {
+	if s[i] == '<' || s[i] == '[' {
+		for _, mark := range chatMarks {
+			if len(s)-i >= len(mark) && strings.EqualFold(s[i:i+len(mark)], mark) {
+				return len(mark)
+			}
+		}
+		return 0
+	}
+	switch s[i] | 0x20 {
+	case 'i', 'd', 'f', 'o', 'b':
+		return dismissal(s, i)
+	case 'y':
+		w := words{s, i}
+		if w.one("you") && w.one("are") && w.one("now") && w.one("a", "an", "the", "in") {
+			return w.at - i
+		}
+		w = words{s, i}
+		if w.one("your") && w.one("system", "hidden", "initial") && w.one("prompt", "instructions") {
+			return w.at - i
+		}
+	case 's', 'a':
+		w := words{s, i}
+		if strings.TrimRight(s[lineStart(s, i):i], " \t") == "" && w.one("system", "assistant") {
+			if rest := strings.TrimLeft(s[w.at:min(len(s), w.at+4)], " \t"); strings.HasPrefix(rest, ":") {
+				return w.at - i
+			}
+		}
+	}
+	return 0
+}
+
+// chatMarks delimit the turns of a chat in the templates of common models.
+var chatMarks = []string{
+	"<|im_start|>", "<|im_end|>", "<|system|>", "<|endoftext|>", "<im_start>", "<im_end>", "<system>", "<endoftext>",
+	"<<SYS>>", "[INST]",
+}
+
+// dismissal matches "ignore all of the previous instructions" and its like: a
+// verb, small words, one that points back, a noun; or the noun first.
+func dismissal(s string, i int) int {
+	w := words{s, i}
+	if !w.one("ignore", "disregard", "forget", "override", "bypass") {
+		return 0
+	}
+	for range 4 {
+		if !w.one("all", "any", "of", "the", "your", "these", "those", "every", "my") {
+			break
+		}
+	}
+	noun := []string{"instruction", "instructions", "prompt", "prompts", "rule", "rules", "message", "messages", "direction", "directions", "guidelines"}
+	if w.one("previous", "prior", "earlier", "above", "preceding", "foregoing", "system") {
+		if w.one(noun...) {
+			return w.at - i
+		}
+		return 0
+	}
+	if w.one(noun...) && w.one("above", "before", "previously", "earlier", "given", "you") {
+		return w.at - i
+	}
+	return 0
+}
+
+// words takes words off a text from the left, white space between them.
+type words struct {
+	s  string
+	at int
+}
+
+// one takes the next word if it is one of these, in any letter case.
+func (w *words) one(any ...string) bool {
+	begin := w.at
+	for begin < len(w.s) && begin-w.at < 8 && strings.IndexByte(" \t\r\n", w.s[begin]) >= 0 {
+		begin++
+	}
+	end := begin
+	for end < len(w.s) && end-begin < 16 && letter(w.s[end]) {
+		end++
+	}
+	for _, word := range any {
+		if len(word) == end-begin && strings.EqualFold(w.s[begin:end], word) {
+			w.at = end
+			return true
+		}
+	}
+	return false
+}
+
+// lineStart returns where the line of s[i] begins, or a place at most eight
+// bytes before i, which no blank line start needs more than.
+func lineStart(s string, i int) int {
+	begin := i
+	for begin > 0 && i-begin < 8 && s[begin-1] != '\n' && s[begin-1] != '\r' {
+		begin--
+	}
+	return begin
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func codePoint(r rune) string {
+	hex := strings.ToUpper(strconv.FormatInt(int64(r), 16))
+	return "U+" + strings.Repeat("0", max(0, 4-len(hex))) + hex
+}
