@@ -1,0 +1,279 @@
+package convert
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/english"
+)
+
+// oneLine makes one line of a text: what is no UTF-8 and control characters
+// become spaces, and runs of white space one space.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if _, bad := protocol.ControlRune(string(r)); bad || r == utf8.RuneError || unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+var (
+	htmlTag      = regexp.MustCompile(`<[A-Za-z/!][^<>]{0,200}>`)
+	markdownLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
+	markdownMark = regexp.MustCompile("`+|\\*\\*+|(?m:^\\s*(?:#+|>|[-*]) +)")
+)
+
+// maxProse is how many bytes of a description are looked at; what is taken from
+// it is its first sentence.
+const maxProse = 8192
+
+// plain takes the markup out of a description (OpenAPI allows CommonMark, and
+// HTML is met) and makes one line of it.
+func plain(s string) string {
+	if len(s) > maxProse {
+		s = strings.ToValidUTF8(s[:maxProse], "")
+	}
+	s = htmlTag.ReplaceAllString(s, " ")
+	s = markdownLink.ReplaceAllString(s, "$1")
+	s = markdownMark.ReplaceAllString(s, "")
+	return oneLine(s)
+}
+
+// honest returns a text, or "" when it speaks to a model rather than describing
+// something.
+func honest(s string) string {
+	if _, found := protocol.Instruction(s); found {
+		return ""
+	}
+	return s
+}
+
+var (
+	sentenceStop  = regexp.MustCompile(`[.!?]["')\]]*\s+["'(\[]*\p{Lu}|[。！？]`)
+	noSentenceEnd = regexp.MustCompile(`(?i)(?:^|[\s("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)\.$`)
+)
+
+// firstSentence returns a plain text up to the end of its first sentence,
+// without the full stop.
+func firstSentence(s string) string {
+	from := 0
+	for {
+		m := sentenceStop.FindStringIndex(s[from:])
+		if m == nil {
+			break
+		}
+		at := from + m[0]
+		_, size := utf8.DecodeRuneInString(s[at:])
+		if size > 1 || !noSentenceEnd.MatchString(s[:at+1]) {
+			s = s[:at]
+			break
+		}
+		from = at + 1
+	}
+	return strings.TrimRight(s, ".。!! ")
+}
+
+// cutWords shortens a text to so many characters, at the end of a word where
+// there is one, and marks the cut.
+func cutWords(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	runes := []rune(s)[:most-1]
+	end := len(runes)
+	for i := end - 1; i > end/2; i-- {
+		if unicode.IsSpace(runes[i]) {
+			end = i
+			break
+		}
+	}
+	return strings.TrimRight(string(runes[:end]), " ,;:.-") + "…"
+}
+
+// identifierWords splits an identifier into its words, in lower case: at
+// everything that is neither letter nor digit, and where a capital begins a
+// word (getPetByID: get, pet, by, id).
+func identifierWords(s string) []string {
+	var out []string
+	runes := []rune(s)
+	start := -1
+	flush := func(end int) {
+		if start >= 0 && end > start {
+			out = append(out, strings.ToLower(string(runes[start:end])))
+		}
+		start = -1
+	}
+	for i, r := range runes {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush(i)
+			continue
+		}
+		if start >= 0 && unicode.IsUpper(r) {
+			afterSmall := unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1])
+			acronymEnds := unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if afterSmall || acronymEnds {
+				flush(i)
+			}
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	flush(len(runes))
+	return out
+}
+
+// asciiWords keeps of words what the letters a to z and digits can say.
+func asciiWords(words []string) []string {
+	var out []string
+	for _, w := range words {
+		w = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return -1
+		}, strings.ToLower(w))
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// snake makes a lower-case name of letters, digits and underscores that begins
+// with a letter and has at most so many characters; "" when nothing is left.
+func snake(s string, most int) string {
+	return joinWords(identifierWords(s), "_", most)
+}
+
+// joinWords joins what ASCII can say of the words, a letter first.
+func joinWords(words []string, separator string, most int) string {
+	name := strings.Join(asciiWords(words), separator)
+	name = strings.TrimLeft(name, "0123456789"+separator)
+	if len(name) > most {
+		name = strings.TrimRight(name[:most], separator)
+	}
+	return name
+}
+
+// unique returns name, or name with the first number behind it that makes it
+// new among taken, within so many characters, and takes it.
+func unique(name string, most int, taken map[string]bool) string {
+	candidate := name
+	for i := 2; taken[candidate]; i++ {
+		suffix := "_" + strconv.Itoa(i)
+		candidate = strings.TrimRight(name[:min(len(name), most-len(suffix))], "_") + suffix
+	}
+	taken[candidate] = true
+	return candidate
+}
+
+// thirdPerson returns "books" for "book".
+func thirdPerson(verb string) string {
+	switch {
+	case strings.HasSuffix(verb, "y") && len(verb) > 1 && !strings.ContainsRune("aeiou", rune(verb[len(verb)-2])):
+		return verb[:len(verb)-1] + "ies"
+	case strings.HasSuffix(verb, "s") || strings.HasSuffix(verb, "x") || strings.HasSuffix(verb, "z") ||
+		strings.HasSuffix(verb, "ch") || strings.HasSuffix(verb, "sh") || verb == "do" || verb == "go" || verb == "undo" || verb == "redo":
+		return verb + "es"
+	default:
+		return verb + "s"
+	}
+}
+
+// baseOfThird returns "book" for "books" when that is how a verb is inflected,
+// else "".
+func baseOfThird(word string) string {
+	for _, base := range english.Base(word) {
+		if thirdPerson(base) == word {
+			return base
+		}
+	}
+	return ""
+}
+
+// singular returns the singular of an English noun, or the word itself.
+func singular(word string) string {
+	if s := english.Singular(word); s != "" {
+		return s
+	}
+	return word
+}
+
+// plural reports whether a word is the plural of a noun.
+func plural(word string) bool {
+	return singular(word) != word
+}
+
+// withArticle returns "a pet", "an order".
+func withArticle(noun string) string {
+	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// capital returns the text with its first letter in upper case.
+func capital(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// firstWord splits a text into its first word, without what stands around it,
+// and the rest.
+func firstWord(s string) (word, rest string) {
+	s = strings.TrimSpace(s)
+	end := strings.IndexFunc(s, unicode.IsSpace)
+	if end < 0 {
+		return strings.Trim(s, `"'(),.;:!?`), ""
+	}
+	return strings.Trim(s[:end], `"'(),.;:!?`), strings.TrimSpace(s[end:])
+}
+
+// mayBeEnglish reports whether a text may be judged as English: it holds hardly
+// anything but ASCII.
+func mayBeEnglish(s string) bool {
+	others := 0
+	for _, r := range s {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			others++
+		}
+	}
+	return others*10 <= len(s)
+}
+
+// mostFrequent returns the text that stands most often in a list; of equals, the
+// first.
+func mostFrequent(texts []string) string {
+	count := map[string]int{}
+	for _, t := range texts {
+		count[t]++
+	}
+	best := ""
+	for _, t := range texts {
+		if count[t] > count[best] {
+			best = t
+		}
+	}
+	return best
+}
+
+// sortedKeys returns the keys of a set in order.
+func sortedKeys(set map[string]bool) []string {
+	out := make([]string, 0, len(set))
+	for k := range set {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
