@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -27,6 +28,27 @@ func ReadYAML(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	if err := protocol.CheckText(text, l); err != nil {
 		return nil, err
 	}
+	if root, err, ok := readPlain(text, l); ok {
+		return root, err
+	}
+	return readGeneral(text, l)
+}
+
+// maxFlow is how many brackets and commas the general parser is given. It needs
+// some two kilobytes for each of them; a document of the largest size whose
+// words are mere prose has a quarter as many.
+const maxFlow = 20000
+
+// readGeneral reads YAML with the parser that knows all of it.
+func readGeneral(text []byte, l protocol.Limits) (*protocol.Node, error) {
+	flow := 0
+	for _, indicator := range []string{",", "[", "]", "{", "}"} {
+		flow += bytes.Count(text, []byte(indicator))
+	}
+	if flow > maxFlow {
+		return nil, &protocol.SyntaxError{Problem: protocol.TooMany, Line: 1, Column: 1,
+			Message: fmt.Sprintf("the text has %d brackets and commas, the limit for YAML like this is %d", flow, maxFlow)}
+	}
 	if err := checkDirectives(text); err != nil {
 		return nil, err
 	}
@@ -43,7 +65,7 @@ func ReadYAML(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	if len(first.Content) != 1 {
 		return nil, fail(protocol.Empty, "", &first, "the text holds no document")
 	}
-	r := &yamlReader{lines: lines(text), limits: l, Budget: protocol.NewBudget(l)}
+	r := &yamlReader{text: text, starts: lineStarts(text), limits: l, Budget: protocol.NewBudget(l)}
 	root, err := r.value(first.Content[0], "", 1)
 	if err != nil {
 		return nil, err
@@ -139,25 +161,83 @@ func offsetOf(text []byte, line int) int {
 }
 
 type yamlReader struct {
-	lines  int
+	text   []byte
+	starts []int // where each line begins
+	last   spot  // a place to count on from
 	limits protocol.Limits
 	protocol.Budget
 }
 
-// lines counts the lines of a text as YAML does, with all its line breaks.
-func lines(text []byte) int {
-	n := 1
+// lineStarts returns the offsets of the lines of a text, whose breaks are all
+// that YAML knows.
+func lineStarts(text []byte) []int {
+	starts := []int{0}
 	for i, r := range string(text) {
 		switch r {
-		case '\n', 0x85, 0x2028, 0x2029:
-			n++
+		case '\n':
+			starts = append(starts, i+1)
 		case '\r':
 			if i+1 >= len(text) || text[i+1] != '\n' {
-				n++
+				starts = append(starts, i+1)
+			}
+		case 0x85, 0x2028, 0x2029:
+			starts = append(starts, i+utf8.RuneLen(r))
+		}
+	}
+	return starts
+}
+
+// offset returns the byte offset of a line and column. Places mostly come in
+// rising order, so it counts on from the last one.
+func (r *yamlReader) offset(line, column int) int {
+	if line > len(r.starts) {
+		return len(r.text)
+	}
+	if r.last.line != line || r.last.column > column {
+		r.last = spot{offset: r.starts[line-1], line: line, column: 1}
+	}
+	for r.last.column < column && r.last.offset < len(r.text) {
+		_, size := utf8.DecodeRune(r.text[r.last.offset:])
+		r.last.offset += size
+		r.last.column++
+	}
+	return r.last.offset
+}
+
+// extent returns where a scalar begins and ends in the text. Both are 0 when
+// that cannot be told: behind a tag, and for text that goes on over lines
+// without quotes.
+func (r *yamlReader) extent(y *yaml.Node) (from, to int) {
+	from = r.offset(y.Line, y.Column)
+	rest := r.text[from:]
+	switch {
+	case y.Style&yaml.TaggedStyle != 0 || len(rest) == 0:
+		return 0, 0
+	case plain(y):
+		if bytes.HasPrefix(rest, []byte(y.Value)) {
+			return from, from + len(y.Value)
+		}
+	case y.Style&yaml.SingleQuotedStyle != 0 && rest[0] == '\'':
+		for i := 1; i < len(rest); i++ {
+			if rest[i] != '\'' {
+				continue
+			}
+			if i+1 == len(rest) || rest[i+1] != '\'' {
+				return from, from + i + 1
+			}
+			i++
+		}
+	case y.Style&yaml.DoubleQuotedStyle != 0 && rest[0] == '"':
+		for i := 1; i < len(rest); i++ {
+			switch rest[i] {
+			case '\\':
+				i++
+			case '"':
+				return from, from + i + 1
 			}
 		}
 	}
-	return n
+	return 0, 0
 }
 
 func fail(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) error {
@@ -174,14 +254,15 @@ func (r *yamlReader) value(y *yaml.Node, pointer string, depth int) (*protocol.N
 		return nil, err
 	}
 	n := &protocol.Node{Pointer: pointer, Line: y.Line, Column: y.Column}
-	if n.Line > r.lines { // a value that is not there stands behind the end
-		n.Line, n.Column = r.lines, 1
+	if n.Line > len(r.starts) { // a value that is not there stands behind the end
+		n.Line, n.Column = len(r.starts), 1
 	}
 	if y.Kind == yaml.ScalarNode {
+		n.Offset, n.End = r.extent(y)
 		return n, r.scalar(y, n)
 	}
 	if depth > r.limits.Depth {
-		return nil, fail(protocol.TooDeep, pointer, y, "mappings and sequences nest deeper than %d levels", r.limits.Depth)
+		return nil, fail(protocol.TooDeep, pointer, y, "mappings and sequences nest too deep")
 	}
 	if y.Kind == yaml.SequenceNode {
 		return n, r.sequence(y, n, depth)
@@ -220,7 +301,7 @@ func refuse(y *yaml.Node, pointer string) error {
 func (r *yamlReader) sequence(y *yaml.Node, n *protocol.Node, depth int) error {
 	n.Kind = protocol.Array
 	if len(y.Content) > r.limits.Members {
-		return fail(protocol.TooMany, n.Pointer, y, "a sequence has more than %d elements", r.limits.Members)
+		return fail(protocol.TooMany, n.Pointer, y, "%s", tooMany(protocol.Array, r.limits.Members))
 	}
 	for i, c := range y.Content {
 		item, err := r.value(c, protocol.ItemPointer(n.Pointer, i), depth+1)
@@ -235,7 +316,7 @@ func (r *yamlReader) sequence(y *yaml.Node, n *protocol.Node, depth int) error {
 func (r *yamlReader) mapping(y *yaml.Node, n *protocol.Node, depth int) error {
 	n.Kind = protocol.Object
 	if len(y.Content)/2 > r.limits.Members {
-		return fail(protocol.TooMany, n.Pointer, y, "a mapping has more than %d keys", r.limits.Members)
+		return fail(protocol.TooMany, n.Pointer, y, "%s", tooMany(protocol.Object, r.limits.Members))
 	}
 	seen := make(map[string]bool, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -249,11 +330,13 @@ func (r *yamlReader) mapping(y *yaml.Node, n *protocol.Node, depth int) error {
 			return fail(protocol.Duplicate, pointer, k, "the key %s stands twice in one mapping", protocol.Quote(name))
 		}
 		seen[name] = true
+		from, to := r.extent(k)
 		member, err := r.value(y.Content[i+1], pointer, depth+1)
 		if err != nil {
 			return err
 		}
 		member.Key, member.KeyLine, member.KeyColumn = name, k.Line, k.Column
+		member.KeyOffset, member.KeyEnd = from, to
 		n.Items = append(n.Items, member)
 	}
 	return nil
@@ -284,36 +367,100 @@ func plain(y *yaml.Node) bool {
 	return y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-var (
-	coreNumber = regexp.MustCompile(`\A[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\z`)
-	coreTrue   = map[string]bool{"true": true, "True": true, "TRUE": true}
-	coreFalse  = map[string]bool{"false": true, "False": true, "FALSE": true}
-	coreNull   = map[string]bool{"": true, "~": true, "null": true, "Null": true, "NULL": true}
-)
+// resolve gives a plain scalar its kind by the YAML core schema, and its text as
+// JSON would have it.
+func resolve(s string) (protocol.Kind, string) {
+	if s == "" {
+		return protocol.Null, ""
+	}
+	switch c := s[0]; {
+	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
+		if isNumber(s) {
+			return protocol.Number, s
+		}
+	case c == '~' || c == 'n' || c == 'N':
+		if s == "~" || s == "null" || s == "Null" || s == "NULL" {
+			return protocol.Null, ""
+		}
+	case c == 't' || c == 'T':
+		if s == "true" || s == "True" || s == "TRUE" {
+			return protocol.Bool, "true"
+		}
+	case c == 'f' || c == 'F':
+		if s == "false" || s == "False" || s == "FALSE" {
+			return protocol.Bool, "false"
+		}
+	}
+	return protocol.String, s
+}
+
+// isText reports whether a plain scalar is a string.
+func isText(s string) bool {
+	kind, _ := resolve(s)
+	return kind == protocol.String
+}
+
+// isNumber reports whether s is a decimal number of the core schema:
+// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+")
+	whole := digits(s)
+	rest := s[whole:]
+	fraction := 0
+	if strings.HasPrefix(rest, ".") {
+		fraction = digits(rest[1:])
+		rest = rest[1+fraction:]
+	}
+	if whole == 0 && fraction == 0 {
+		return false
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0] != 'e' && rest[0] != 'E' {
+		return false
+	}
+	rest = rest[1:]
+	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
+		rest = rest[1:]
+	}
+	return rest != "" && digits(rest) == len(rest)
+}
+
+// digits counts the decimal digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
 
 // scalar gives n the kind and text of y.
 func (r *yamlReader) scalar(y *yaml.Node, n *protocol.Node) error {
 	tagged := y.Style&yaml.TaggedStyle != 0
 	n.Kind, n.Text = protocol.String, y.Value
 	if plain(y) && (!tagged || y.Tag != "!!str") {
-		switch {
-		case coreNull[y.Value]:
-			n.Kind, n.Text = protocol.Null, ""
-		case coreTrue[y.Value]:
-			n.Kind, n.Text = protocol.Bool, "true"
-		case coreFalse[y.Value]:
-			n.Kind, n.Text = protocol.Bool, "false"
-		case coreNumber.MatchString(y.Value):
-			n.Kind = protocol.Number
-		}
+		n.Kind, n.Text = resolve(y.Value)
 	}
 	if n.Kind == protocol.Number && len(n.Text) > r.limits.Number {
-		return fail(protocol.TooLongNumber, n.Pointer, y, "a number is written with %d characters, the limit is %d", len(n.Text), r.limits.Number)
+		return fail(protocol.TooLongNumber, n.Pointer, y, "%s", tooLong(len(n.Text), r.limits.Number))
 	}
 	if tagged && !tagFits(y.Tag, n) {
 		return fail(protocol.Unsafe, n.Pointer, y, "%s is no value for the tag %s", protocol.Quote(y.Value), y.Tag)
 	}
 	return nil
+}
+
+func tooLong(length, limit int) string {
+	return fmt.Sprintf("a number is written with %d characters, the limit is %d", length, limit)
+}
+
+func tooMany(k protocol.Kind, limit int) string {
+	if k == protocol.Array {
+		return fmt.Sprintf("a sequence has more than %d elements", limit)
+	}
+	return fmt.Sprintf("a mapping has more than %d keys", limit)
 }
 
 // tagFits reports whether a written tag says what the scalar is anyway.

@@ -99,7 +99,7 @@ func TestReadYAMLRefuses(t *testing.T) {
 		{"duplicate by quotes", "a: 1\n\"\\u0061\": 2\n", protocol.Duplicate, 2, 1},
 		{"duplicate below", "x:\n  a: 1\n  a: 2\n", protocol.Duplicate, 3, 3},
 		{"flow depth", "a: [[[1]]]\n", protocol.TooDeep, 1, 6},
-		{"block depth", "a:\n  b:\n    c:\n      d: 1\n", protocol.TooDeep, 4, 8},
+		{"block depth", "a:\n  b:\n    c:\n      d: 1\n", protocol.TooDeep, 4, 7},
 		{"many elements", "a: [1, 2, 3, 4]\n", protocol.TooMany, 1, 4},
 		{"many keys", "a: 1\nb: 1\nc: 1\nd: 1\n", protocol.TooMany, 1, 1},
 		{"long number", "a: 1234567\n", protocol.TooLongNumber, 1, 4},
