@@ -16,6 +16,7 @@ const module = "gazetteer"
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
 	{"protocol", "protocol/english"},
+	{"protocol/effect"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store"},

@@ -1,0 +1,289 @@
+package effect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol/english"
+)
+
+// A Verdict says whether an intent fits its method.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// NotJudged: the sentence has no verb that could be found, or one of the
+	// verbs is of unknown class.
+	NotJudged Verdict = iota
+	// Consistent: both say the same kind of thing.
+	Consistent
+	// Doubtful: they differ in a way that may be legitimate.
+	Doubtful
+	// Contradicts: no reading of the two verbs fits together.
+	Contradicts
+)
+
+// String returns the verdict in words.
+func (v Verdict) String() string {
+	return [...]string{"not judged", "consistent", "doubtful", "contradicts"}[v]
+}
+
+// A Judgement is what [Compare] finds.
+type Judgement struct {
+	Verdict Verdict
+	// Verb is the main verb found in the intent, in its base form; "" when none
+	// was found.
+	Verb string
+	// Class is the class of that verb where it stands, MethodClass that of the
+	// method; 0 is unknown.
+	Class, MethodClass Class
+	// Why says in one clause why the verdict is what it is. It may quote the
+	// intent, which is a stranger's text.
+	Why string
+}
+
+// Compare judges whether an intent describes the same kind of effect as its
+// method. The method is one verb in any letter case, the intent an English
+// sentence; any other text is not judged.
+func Compare(method, intent string) Judgement {
+	c := comparison{name: method, method: strings.ToLower(method)}
+	if infl, ok := read(c.method); ok && Of(c.method) == 0 {
+		c.method = infl.verb
+	}
+	c.class = Of(c.method)
+	j := c.judge(intent)
+	j.MethodClass = c.class
+	return j
+}
+
+// A comparison is one run of Compare.
+type comparison struct {
+	name, method string // as written, and as a base form
+	class        Class
+	s            sentence
+	main         phrase
+	verbs        []phrase // main, those beside it, and those that lead to it
+}
+
+func (c *comparison) judge(intent string) Judgement {
+	s, plain := tokenize(intent)
+	if !plain || len(s) == 0 {
+		return Judgement{Why: "the intent is no plain sentence"}
+	}
+	if s.alien() {
+		return Judgement{Why: "the intent does not seem to be in English"}
+	}
+	main, leads, ok := s.mainVerb()
+	if !ok {
+		return Judgement{Why: "no verb was found in the intent"}
+	}
+	c.s, c.main = s, main
+	beside := s.joined(main)
+	c.verbs = slices.Concat([]phrase{main}, beside, leads)
+	j := Judgement{Verb: main.verb, Class: c.classOf(main)}
+	if c.sameWord() {
+		j.Verdict, j.Why = Consistent, "the intent says what the method says"
+		return c.alsoDoes(j, beside)
+	}
+	if c.byNoun() || c.byResult() || c.byPurpose() {
+		j.Verdict, j.Why = Consistent, "the intent names what the method does in other words"
+		return j
+	}
+	return c.byClass(j, beside)
+}
+
+// sameWord reports whether a verb of the sentence is the method.
+func (c *comparison) sameWord() bool {
+	return slices.ContainsFunc(c.verbs, func(p phrase) bool { return c.is(p.verb) })
+}
+
+// is reports whether a verb is the method, in whatever spelling.
+func (c *comparison) is(verb string) bool {
+	if verb == c.method || strings.ReplaceAll(verb, " ", "") == strings.ReplaceAll(c.method, "-", "") {
+		return true
+	}
+	a, b := spellings(verb), spellings(c.method)
+	return a[len(a)-1] == b[len(b)-1]
+}
+
+// like reports whether a verb is the method or a synonym of it.
+func (c *comparison) like(verb string) bool { return c.is(verb) || english.SameSense(verb, c.method) }
+
+// byNoun reports whether the object of a light verb names the method: "Makes a
+// reservation", "Submits a cancellation request".
+func (c *comparison) byNoun() bool {
+	for _, p := range c.verbs {
+		first, _, _ := strings.Cut(p.verb, " ")
+		if light[first] && slices.ContainsFunc(p.object.names(), c.named) {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the nouns of an object that may name what is done: its head, and
+// what a carrier stands for.
+func (o object) names() []string {
+	if len(o.words) == 0 {
+		return nil
+	}
+	n := len(o.words) - 1
+	if n > 0 && carriers[o.head] {
+		return o.words[n-1:]
+	}
+	return o.words[n:]
+}
+
+// named reports whether a noun names the method or a synonym of it.
+func (c *comparison) named(noun string) bool {
+	return slices.ContainsFunc(verbsOf(noun), c.like)
+}
+
+// verbsOf returns the verbs that a noun is made from or that are written alike.
+func verbsOf(noun string) []string {
+	verbs := slices.Clone(english.VerbsOf(noun))
+	if infl, ok := read(noun); ok {
+		verbs = append(verbs, infl.verb)
+	}
+	return verbs
+}
+
+// byResult reports whether the sentence names the state that the method leaves:
+// "Sets the order status to cancelled". A verb that only reads leaves none.
+func (c *comparison) byResult() bool {
+	if c.classOf(c.main)&(Commit|Change|End) == 0 {
+		return false
+	}
+	for i := c.main.end + 1; i < len(c.s); i++ {
+		switch c.s.at(i - 1) {
+		case "to", "as", "is", "are", "be", "been", "being", "status", "state", "marked":
+			word := c.s.at(i)
+			if infl, ok := read(word); ok && infl.form != base && c.like(infl.verb) || english.Lookup(word).Adjective && c.named(word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// byPurpose reports whether the method is what the main verb is done for or by:
+// "Files a request to cancel the stay", "Starts a job that deletes the files".
+func (c *comparison) byPurpose() bool {
+	if c.classOf(c.main)&(Commit|Change|End|Tell) == 0 {
+		return false
+	}
+	for i := c.main.end; i+1 < len(c.s); i++ {
+		var want form
+		switch c.s.at(i) {
+		case "to":
+			want = base
+		case "that", "which":
+			want = third
+		case "by", "for":
+			want = gerund
+		default:
+			continue
+		}
+		if infl, ok := read(c.s.at(c.s.skip(i + 1))); ok && infl.form == want && c.is(infl.verb) {
+			return true
+		}
+	}
+	return false
+}
+
+// alsoDoes doubts an intent that says what the method says and then more than
+// such a method may do: FIND: "Finds a table and books it".
+func (c *comparison) alsoDoes(j Judgement, beside []phrase) Judgement {
+	if c.class == 0 || c.class&^(Read|Compute) != 0 {
+		return j
+	}
+	for _, p := range beside {
+		if next := c.s.at(c.s.skip(p.end)); !determiners[next] && !pronouns[next] {
+			continue
+		}
+		class := c.classOf(p)
+		if class == 0 || relate(c.class, class) != excluded || c.is(p.verb) {
+			continue
+		}
+		j.Verdict = Doubtful
+		j.Why = fmt.Sprintf("the intent also says the endpoint %s (%q), which a method such as %s does not", class.does(), p.written, c.name)
+		return j
+	}
+	return j
+}
+
+// byClass compares the effects of the verbs.
+func (c *comparison) byClass(j Judgement, beside []phrase) Judgement {
+	p := c.main
+	if opposed(p.verb, c.method) {
+		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %q, which is the opposite of the method %s", p.written, c.name)
+		return c.weaken(j)
+	}
+	if c.class == 0 || j.Class == 0 {
+		return c.byGuess(j)
+	}
+	mildest := c.relation(p)
+	for _, other := range beside {
+		if c.classOf(other) == 0 {
+			mildest = min(mildest, doubtful)
+			continue
+		}
+		mildest = min(mildest, c.relation(other))
+	}
+	if mildest == compatible {
+		j.Verdict, j.Why = Consistent, "the intent and the method have the same kind of effect"
+		return j
+	}
+	j.Why = fmt.Sprintf("the intent says the endpoint %s (%q), the method %s %s", j.Class.does(), p.written, c.name, c.class.does())
+	j.Verdict = Doubtful
+	if mildest == excluded {
+		j.Verdict = Contradicts
+	}
+	return c.weaken(j)
+}
+
+// relation says how the effect of a verb of the sentence stands to the method's.
+func (c *comparison) relation(p phrase) relation {
+	if english.SameSense(p.verb, c.method) {
+		return compatible
+	}
+	return relate(c.class, c.classOf(p))
+}
+
+// weaken takes back what is not sure. A heading is not judged; an object that
+// may be what the method made, or that decides the meaning of the verb and does
+// not, leaves a doubt.
+func (c *comparison) weaken(j Judgement) Judgement {
+	switch {
+	case c.main.nominal:
+		return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
+	case j.Verdict == Contradicts && c.unsure(c.main):
+		j.Verdict = Doubtful
+	}
+	return j
+}
+
+// byGuess judges when a verb is not in the table: what the dictionary says may
+// raise a doubt, no more.
+func (c *comparison) byGuess(j Judgement) Judgement {
+	method, intent := c.class, j.Class
+	unknown := j.Verb
+	if method == 0 {
+		method, unknown = guess(c.method), c.name
+	}
+	if intent == 0 {
+		intent = guess(c.main.verb)
+	}
+	none := Judgement{Verb: j.Verb, Class: j.Class, Why: fmt.Sprintf("nothing is known of the effect of %q", unknown)}
+	if english.SameSense(c.main.verb, c.method) {
+		j.Verdict, j.Why = Consistent, "the verb of the intent is a synonym of the method"
+		return j
+	}
+	if method == 0 || intent == 0 || len(c.verbs) > 1 || c.main.nominal || relate(method, intent) != excluded {
+		return none
+	}
+	j.Verdict = Doubtful
+	j.Why = fmt.Sprintf("the intent seems to say the endpoint %s (%q), and the method %s seems to be one that %s", intent.does(), c.main.written, c.name, method.does())
+	return j
+}

@@ -1,0 +1,77 @@
+package effect_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"gazetteer/protocol/effect"
+)
+
+// A pair is a line of testdata: a method, an intent, and whether they contradict.
+type pair struct {
+	method, intent, label string
+}
+
+func pairs(t testing.TB, file string) []pair {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []pair
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		fields := strings.Split(line, "\t")
+		out = append(out, pair{fields[0], fields[1], fields[2]})
+	}
+	return out
+}
+
+// Every file of labelled pairs: what contradicts must be found as often as the
+// floor says, and nothing else may be called a contradiction. Where quiet is
+// set, a consistent pair may not even be doubted.
+func TestLabelledPairs(t *testing.T) {
+	for _, f := range []struct {
+		file  string
+		floor float64
+		quiet bool
+	}{
+		{"intents.tsv", 0.93, true},
+		{"fresh.tsv", 0.90, false},
+	} {
+		found, violations, wrong, consistent, doubted := 0, 0, 0, 0, 0
+		for _, p := range pairs(t, f.file) {
+			j := effect.Compare(p.method, p.intent)
+			if p.label == "violation" {
+				violations++
+				if j.Verdict == effect.Contradicts {
+					found++
+				} else {
+					t.Logf("missed: %s %q: %s, %s %s (%s)", p.method, p.intent, j.Verdict, j.Verb, j.Class, j.Why)
+				}
+				continue
+			}
+			consistent++
+			switch {
+			case j.Verdict == effect.Contradicts:
+				wrong++
+				t.Errorf("%s: %s %q is no contradiction: %s", f.file, p.method, p.intent, j.Why)
+			case j.Verdict == effect.Doubtful:
+				doubted++
+				if f.quiet {
+					t.Errorf("%s: %s %q is not doubtful: %s", f.file, p.method, p.intent, j.Why)
+				} else {
+					t.Logf("doubted: %s %q: %s", p.method, p.intent, j.Why)
+				}
+			case j.Verdict == effect.NotJudged:
+				t.Logf("not judged: %s %q: %s %s", p.method, p.intent, j.Verb, j.Why)
+			}
+		}
+		recall := float64(found) / float64(violations)
+		t.Logf("%s: %d consistent, %d called a contradiction, %d doubted; %d of %d contradictions found (recall %.3f)",
+			f.file, consistent, wrong, doubted, found, violations, recall)
+		if recall < f.floor {
+			t.Errorf("%s: recall %.3f, want at least %.2f", f.file, recall, f.floor)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package effect
+
+import "strings"
+
+// statuses are what a verb sets when it puts something into a state, whichever.
+var statuses = words("status state flag stage phase")
+
+// derivable are things that are made by working them out.
+var derivable = words(`summary report list overview estimate quote forecast analysis comparison breakdown plan route chart
+	graph score ranking recommendation recommendations suggestion suggestions translation version draft transcript text
+	description answer image picture document preview model prediction classification label labels hash digest checksum
+	signature code response itinerary outline index statistics prognosis diagnosis calculation sum total price
+	category categories class grade priority tag tags rank`)
+
+// creating are verbs that bring their object into being.
+var creating = words(`create generate make produce build compile compose write draft prepare issue set add post submit
+	raise leave put schedule file place dispatch print publish assign give attach`)
+
+// classOf returns the class of a verb where it stands. Some verbs mean different
+// things with different objects: who returns a list reads, who returns money
+// does not.
+func (c *comparison) classOf(p phrase) Class {
+	class, o := Of(p.verb), p.object
+	if p.passive {
+		return class
+	}
+	switch p.verb {
+	case "return", "get", "give", "provide", "supply", "offer", "deliver", "present":
+		return transfer(p.verb, class, o)
+	case "make", "perform", "carry out", "do", "conduct", "run", "execute", "process", "handle", "take", "have":
+		if named := nominalization(o); named != 0 {
+			return named
+		}
+	case "set", "update", "change", "modify", "put", "switch", "turn", "flag", "mark", "transition":
+		for _, word := range o.words {
+			if statuses[word] {
+				return class | Commit | Change | End
+			}
+		}
+	}
+	first, _, _ := strings.Cut(p.verb, " ")
+	if class&Tell != 0 && (callers[o.recipient] || o.question) {
+		class |= Read
+	}
+	if creating[first] && derivable[o.head] {
+		class |= Compute
+	}
+	if creating[first] && messages[o.head] {
+		class |= Tell
+	}
+	if light[first] {
+		class |= nominalization(o)
+	}
+	return class
+}
+
+// transfer classes a verb that hands something over by what is handed over.
+func transfer(verb string, class Class, o object) Class {
+	other := o.recipient != "" && !callers[o.recipient]
+	switch {
+	case o.informs() && !(goods[o.head] && (other || !information[o.head])):
+		switch verb {
+		case "return", "get":
+			return Read
+		case "deliver":
+			return class | Read | Tell
+		default:
+			return Read | Tell
+		}
+	case verb == "return" && (goods[o.head] || other):
+		return Commit | Change | End
+	case verb == "give":
+		return Commit | Change
+	}
+	return class
+}
+
+// informs reports whether the object is something to know rather than to have:
+// a list, a price, a clause, or several things, which are handed over as data.
+func (o object) informs() bool {
+	return o.clause || information[o.head] || o.plural && !goods[o.head]
+}
+
+// unsure reports whether the object leaves open what the verb means.
+func (c *comparison) unsure(p phrase) bool {
+	o := p.object
+	switch p.verb {
+	case "return", "get", "give", "provide", "supply", "offer", "present", "receive", "obtain":
+	default:
+		return false
+	}
+	if p.passive {
+		return true
+	}
+	if !o.informs() && !o.recipientOnly() {
+		return true
+	}
+	if o.plural {
+		return false
+	}
+	if made[o.head] && c.class&(Commit|Change) != 0 {
+		return true
+	}
+	for _, word := range o.words { // "Returns the created booking"
+		if infl, ok := read(word); ok && infl.form == participle && c.like(infl.verb) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o object) recipientOnly() bool { return o.recipient != "" && o.head != "" && !o.informs() }
+
+// nominalization returns the class of the verb that the object's noun is made
+// from: reservation, from reserve. It is 0 for a noun that is no action.
+func nominalization(o object) Class {
+	var class Class
+	for _, noun := range o.names() {
+		if carriers[noun] || !actionNoun(noun) {
+			continue
+		}
+		for _, verb := range verbsOf(noun) {
+			if of := Of(verb); of != vague {
+				class |= of
+			}
+		}
+	}
+	return class
+}
+
+// actionNoun reports whether a noun has the ending of a name of an action, or is
+// one of the short ones that are verbs as they stand.
+func actionNoun(noun string) bool {
+	switch noun {
+	case "search", "check", "lookup", "query", "transfer", "purchase", "order", "refund", "update", "change", "payment":
+		return true
+	}
+	noun = strings.TrimSuffix(noun, "s")
+	for _, ending := range []string{"tion", "sion", "ment", "ance", "ence", "ing", "sis", "al"} {
+		if len(noun) > len(ending)+3 && strings.HasSuffix(noun, ending) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,531 @@
+package effect
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gazetteer/protocol/english"
+)
+
+// What of a sentence is looked at. The longest intent that AGIS §6.1 could mean
+// by "a single sentence" is far shorter.
+const (
+	maxBytes = 2000
+	maxWords = 64
+)
+
+// A token is a word of the sentence.
+type token struct {
+	text    string // in lower case, without a possessive 's
+	written string
+	gap     bool // a mark such as a comma or a bracket stands before it
+}
+
+// A sentence is the first sentence of an intent, in words.
+type sentence []token
+
+// tokenize splits the first sentence of a text into words. It answers false for
+// a text that is not plain: one with characters a reader does not see, or one
+// far too long for a sentence.
+func tokenize(text string) (sentence, bool) {
+	if len(text) > maxBytes || !utf8.ValidString(text) {
+		return nil, false
+	}
+	var s sentence
+	gap := false
+	for i := 0; i < len(text) && len(s) < maxWords; {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case letter(r):
+			end := i + wordLength(text[i:])
+			written := text[i:end]
+			s = append(s, token{strings.ToLower(possessive(written)), written, gap})
+			i, gap = end, false
+			continue
+		case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r):
+			return nil, false
+		case r == '.' || r == '!' || r == '?' || r == '。':
+			if next := strings.TrimLeft(text[i+size:], `"')]`); len(s) > 0 && (next == "" || unicode.IsSpace(rune(next[0]))) {
+				return s, true
+			}
+			gap = true
+		case !unicode.IsSpace(r):
+			gap = true
+		}
+		i += size
+	}
+	return s, true
+}
+
+func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// wordLength measures the word at the beginning of a text: letters and digits,
+// and what joins them.
+func wordLength(text string) int {
+	end := 0
+	for i, r := range text {
+		if letter(r) || unicode.IsMark(r) {
+			end = i + utf8.RuneLen(r)
+			continue
+		}
+		if r != '-' && r != '\'' && r != '’' && r != '_' || i != end {
+			break
+		}
+	}
+	return end
+}
+
+func possessive(word string) string {
+	for _, s := range []string{"'s", "’s"} {
+		if cut, ok := strings.CutSuffix(word, s); ok {
+			return cut
+		}
+	}
+	return strings.TrimRight(word, "'’")
+}
+
+// at returns the word at i, and "" outside the sentence.
+func (s sentence) at(i int) string {
+	if i < 0 || i >= len(s) {
+		return ""
+	}
+	return s[i].text
+}
+
+// gap reports whether a mark or the end of the sentence stands before word i.
+func (s sentence) gap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
+
+// skip returns the first place from i on that holds no filler.
+func (s sentence) skip(i int) int {
+	for i < len(s) && filler(s[i].text) {
+		i++
+	}
+	return i
+}
+
+// alien reports whether the sentence seems to be in a language other than
+// English.
+func (s sentence) alien() bool {
+	n := 0
+	for i, t := range s {
+		if foreign[t.written] {
+			n++
+			if i == 1 || n > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A phrase is a verb of the sentence with its particle and its object.
+type phrase struct {
+	verb    string // base form: "turn off"
+	written string
+	form    form
+	at, end int // the words of the verb, an adjacent particle included
+	// nominal is set when the word may as well be a noun: "Orders of a customer".
+	nominal bool
+	passive bool
+	object  object
+}
+
+// An object is what a verb is done to.
+type object struct {
+	at, end   int
+	head      string
+	words     []string // all of it, without determiners
+	plural    bool     // or all, every, each
+	clause    bool     // "that a table is free", "whether a table is free"
+	question  bool     // the latter
+	recipient string   // to whom
+}
+
+// mainVerb finds the verb that says what is done. others are verbs that lead to
+// it, as ask does in "Asks the kitchen to prepare a meal".
+func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
+	i := 0
+	for range 8 { // each step takes one lead-in away
+		i = s.skip(i)
+		if j := s.leadIn(i); j > i {
+			i = j
+			continue
+		}
+		if copulas[s.at(i)] && i > 0 {
+			return s.passive(i, others)
+		}
+		infl, verb := read(s.at(i))
+		if !verb || copulas[s.at(i+1)] || modals[s.at(i+1)] {
+			return s.passive(i, others)
+		}
+		j, lead := s.handOn(i, infl)
+		if j == 0 {
+			main := s.phrase(i, infl)
+			return main, others, true
+		}
+		if lead {
+			others = append(others, s.phrase(i, infl))
+		}
+		i = j
+	}
+	return phrase{}, nil, false
+}
+
+// leadIn returns the place behind a word or a subject at i that only leads to
+// the verb, or i when there is none.
+func (s sentence) leadIn(i int) int {
+	word := s.at(i)
+	switch {
+	case word == "to" || i > 0 && (word == "for" || word == "that" || word == "which" || word == "who"):
+		return i + 1
+	case modals[word]:
+		return i + 1
+	case copulas[word] && i > 0 || word == "used" || word == "able":
+		j := i
+		if copulas[word] {
+			j = s.skip(i + 1)
+		}
+		if next := s.at(j + 1); tries[s.at(j)] && (next == "to" || next == "for") {
+			return j + 2
+		}
+		if s.at(j) == "for" {
+			return j + 1
+		}
+		return i
+	}
+	return s.subject(i)
+}
+
+// subject returns the place behind who or what does it: "This endpoint", "The
+// booking agent".
+func (s sentence) subject(i int) int {
+	last := i
+	if determiners[s.at(i)] {
+		last = i + 4
+	}
+	for j := i; j <= last && j < len(s); j++ {
+		if j > i && s.gap(j) || !subjects[s.at(j)] {
+			continue
+		}
+		next := s.at(s.skip(j + 1))
+		if modals[next] || copulas[next] || next == "that" || next == "which" || next == "who" {
+			return j + 1
+		}
+		if next == "to" || next == "for" {
+			if infl, ok := read(s.at(s.skip(j+1) + 1)); ok && (infl.form == gerund || infl.form == base && next == "to") {
+				return j + 1
+			}
+			continue
+		}
+		infl, ok := read(next)
+		if !ok || infl.form > third {
+			continue
+		}
+		// Without a determiner the word may be the verb itself: "Requests".
+		if _, verb := read(s.at(j)); j > i || !verb || s.at(j) == "it" || s.at(j) == "this" {
+			return j + 1
+		}
+	}
+	return i
+}
+
+// handOn returns the place of the verb that the verb at i hands the sentence on
+// to, 0 when it keeps it. lead is set when the first verb means something too.
+func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
+	switch verb := infl.verb; {
+	case tries[verb] && s.at(i+1) == "to" && s.verbAt(i+2, base):
+		return i + 2, true
+	case lets[verb] || verb == "use" || verb == "invoke" || verb == "call":
+		if j := s.infinitive(i+1, 8); j > 0 && (lets[verb] || s.subjectBetween(i+1, j)) {
+			return j, lets[verb]
+		}
+		if verb == "let" || verb == "help" {
+			if j := s.bareInfinitive(i + 1); j > 0 {
+				return j, true
+			}
+		}
+	case verb == "give" || verb == "provide" || verb == "offer" || verb == "make" || verb == "have" || verb == "grant":
+		for j := i + 1; j < i+7 && j < len(s); j++ {
+			if next := s.at(j + 1); tries[s.at(j)] && (next == "to" && s.verbAt(j+2, base) || (next == "for" || next == "of") && s.verbAt(j+2, gerund)) {
+				return j + 2, false
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s sentence) verbAt(i int, f form) bool {
+	infl, ok := read(s.at(i))
+	return ok && infl.form == f
+}
+
+// infinitive finds "to" and a verb within n words from i.
+func (s sentence) infinitive(i, n int) int {
+	for j := i; j < i+n && j < len(s); j++ {
+		if s.gap(j) && j > i || conjunctions[s.at(j)] {
+			return 0
+		}
+		if k := s.skip(j + 1); s.at(j) == "to" && s.verbAt(k, base) && !determiners[s.at(k)] {
+			return k
+		}
+	}
+	return 0
+}
+
+func (s sentence) subjectBetween(i, end int) bool {
+	for ; i < end; i++ {
+		if subjects[s.at(i)] {
+			return true
+		}
+	}
+	return false
+}
+
+// bareInfinitive finds the verb in "Lets the guest reserve a room": a base form
+// that is classed, behind whoever does it.
+func (s sentence) bareInfinitive(i int) int {
+	first := i + 1
+	if determiners[s.at(i)] {
+		first = i + 2
+	}
+	if s.at(i) == "to" {
+		return 0
+	}
+	if infl, ok := read(s.at(i)); ok && i > 0 && infl.form == base && unpacked().classes[infl.verb] != 0 && !subjects[s.at(i)] {
+		return i // "Helps find"
+	}
+	for j := first; j < first+3 && j < len(s) && !s.gap(j); j++ {
+		if infl, ok := read(s.at(j)); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !prepositions[s.at(j)] {
+			return j
+		}
+	}
+	return 0
+}
+
+// passive finds the verb of "A table is reserved for the guest".
+func (s sentence) passive(i int, others []phrase) (phrase, []phrase, bool) {
+	for ; i < len(s) && i < 16; i++ {
+		if !copulas[s.at(i)] {
+			continue
+		}
+		j := s.skip(i + 1)
+		for copulas[s.at(j)] {
+			j = s.skip(j + 1)
+		}
+		infl, ok := read(s.at(j))
+		if !ok || infl.form != participle && !(infl.form == base && strings.HasSuffix(s.at(j), "t")) || determiners[s.at(j)] {
+			return phrase{}, nil, false
+		}
+		p := s.phrase(j, infl)
+		p.passive, p.nominal = true, false
+		return p, others, true
+	}
+	return phrase{}, nil, false
+}
+
+// phrase reads the verb at i with its particle and its object.
+func (s sentence) phrase(i int, infl inflection) phrase {
+	p := phrase{verb: infl.verb, written: s[i].written, form: infl.form, at: i, end: i + 1}
+	verb, end, found := s.particle(i, infl.verb)
+	if found {
+		p.verb, p.end = verb, end
+	} else {
+		p.nominal = s.nominal(i, infl)
+	}
+	p.object = s.object(p.end)
+	if infl.verb == "let" && !found {
+		for j := i + 1; j < i+6; j++ {
+			if s.at(j) == "know" {
+				p.verb = "inform"
+			}
+		}
+	}
+	return p
+}
+
+// particle joins a verb with its particle, next to it ("Turns off the alarm") or
+// behind its object ("Turns the alarm off"). end is behind what is next to the
+// verb.
+func (s sentence) particle(i int, verb string) (phrasal string, end int, found bool) {
+	for _, words := range unpacked().particles[verb] {
+		if s.match(i+1, words) {
+			return verb + " " + strings.Join(words, " "), i + 1 + len(words), true
+		}
+		if prepositional[words[0]] && len(words) == 1 {
+			continue
+		}
+		for j := i + 2; j < i+9 && j < len(s) && !s.gap(j) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
+			next := j + len(words)
+			if s.match(j, words) && (len(words) > 1 || !movable[words[0]] || s.gap(next) || prepositions[s.at(next)] || conjunctions[s.at(next)]) {
+				return verb + " " + strings.Join(words, " "), i + 1, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
+var (
+	// prepositional particles never stand behind the object: "pay for".
+	prepositional = words("for to into at of with from")
+	// movable particles are also prepositions, and are particles behind the
+	// object only where no noun follows: "Checks a guest in", "Checks rooms in
+	// the hotel".
+	movable = words("in on out over up down")
+)
+
+func (s sentence) match(i int, words []string) bool {
+	for k, w := range words {
+		if s.at(i+k) != w || s.gap(i+k) {
+			return false
+		}
+	}
+	return true
+}
+
+// nominal reports whether the word at i, read as a verb, may be a noun or an
+// adjective: the sentence is then perhaps a heading.
+func (s sentence) nominal(i int, infl inflection) bool {
+	next := s.at(s.skip(i + 1))
+	if determiners[next] || pronouns[next] || openers[next] {
+		return false
+	}
+	if infl.form == gerund || infl.form == participle {
+		return true
+	}
+	if !nounLike(infl.verb) {
+		return false
+	}
+	if s.gap(i+1) || prepositions[next] || conjunctions[next] {
+		return true
+	}
+	if infl.form == third {
+		return s.verbAt(i+1, participle) && prepositions[s.at(i+2)] // "Orders placed by"
+	}
+	use := english.Lookup(next)
+	return !(use.Adjective && !use.Noun)
+}
+
+// nounLike reports whether a word is used as a noun often enough to be taken for
+// one.
+func nounLike(word string) bool {
+	use := english.Lookup(word)
+	return use.Noun && use.NounCount*20 >= use.VerbCount
+}
+
+// object reads what stands behind a verb.
+func (s sentence) object(i int) object {
+	i = s.skip(i)
+	if openers[s.at(i)] && s.at(i) != "that" {
+		return object{at: i, end: len(s), clause: true, question: true}
+	}
+	if s.at(i) == "that" && determiners[s.at(i+1)] {
+		return object{at: i, end: len(s), clause: true}
+	}
+	o := s.nounPhrase(i)
+	if o.head != "" && !s.gap(o.end) {
+		if next := s.at(o.end); openers[next] && next != "that" && next != "who" && next != "which" && next != "when" && next != "where" {
+			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
+		} else if determiners[next] || pronouns[o.head] && next != "" && !prepositions[next] && !conjunctions[next] {
+			second := s.nounPhrase(o.end)
+			second.recipient = o.head // "Sends the patient a reminder"
+			return second
+		}
+	}
+	for j := o.end; j < o.end+8 && j < len(s); j++ {
+		if s.at(j) == "to" && !s.verbAt(j+1, base) {
+			o.recipient = s.nounPhrase(j + 1).head
+			break
+		}
+	}
+	return o
+}
+
+// nounPhrase reads one noun phrase that begins at i.
+func (s sentence) nounPhrase(i int) object {
+	o := object{at: i, end: i}
+	for ; i < len(s) && i < o.at+10; i++ {
+		word := s.at(i)
+		if s.gap(i) && i > o.at {
+			break
+		}
+		if word == "or" && s.at(i+1) == "more" { // one or more
+			i++
+			o.plural = true
+			continue
+		}
+		if determiners[word] {
+			if o.head != "" {
+				break
+			}
+			o.plural = o.plural || word == "all" || word == "every" || word == "each" || word == "any"
+			o.end = i + 1
+			continue
+		}
+		if pronouns[word] && o.head == "" && !openers[word] {
+			o.head, o.words, o.end = word, append(o.words, word), i+1
+			break
+		}
+		if prepositions[word] || conjunctions[word] || openers[word] || copulas[word] || modals[word] {
+			break
+		}
+		if o.head != "" && s.closes(i) {
+			break
+		}
+		o.end = i + 1
+		if filler(word) {
+			continue
+		}
+		o.head, o.words = word, append(o.words, word)
+	}
+	o.plural = o.plural || pluralNoun(o.head)
+	return o
+}
+
+// closes reports whether the word at i begins a clause behind a noun: "offered
+// by", "matching the wish".
+func (s sentence) closes(i int) bool {
+	infl, ok := read(s.at(i))
+	if !ok || infl.form != participle && infl.form != gerund {
+		return false
+	}
+	next := s.at(i + 1)
+	return prepositions[next] || determiners[next] || pronouns[next] || infl.form == participle && s.gap(i+1)
+}
+
+func pluralNoun(word string) bool {
+	switch word {
+	case "people", "children", "staff", "media", "criteria":
+		return true
+	}
+	return len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") &&
+		!strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is")
+}
+
+// joined finds the verbs that stand beside p: "Finds and books a table".
+func (s sentence) joined(p phrase) []phrase {
+	var out []phrase
+	for i := p.end; i < len(s); i++ {
+		j := s.skip(i + 1)
+		if c := s.at(i); c != "and" && c != "or" && c != "then" && !s.gap(i) {
+			continue
+		} else if s.gap(i) && c != "and" && c != "or" && c != "then" {
+			j = i // a comma
+		}
+		if s.at(j) == "then" || s.at(j) == "to" {
+			j = s.skip(j + 1)
+		}
+		infl, ok := read(s.at(j))
+		if !ok || infl.form != p.form {
+			continue
+		}
+		other := s.phrase(j, infl)
+		next := s.at(s.skip(other.end))
+		direct := i == p.end // "Finds and books", where a noun could not stand
+		if direct || determiners[next] || pronouns[next] || !nounLike(infl.verb) {
+			other.nominal = !direct && other.nominal
+			out = append(out, other)
+		}
+	}
+	return out
+}

@@ -1,0 +1,288 @@
+package effect
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"gazetteer/protocol/english"
+)
+
+//go:embed verbs.txt
+var verbsText string
+
+//go:embed opposites.txt
+var oppositesText string
+
+// A form is what an inflected word is of its verb.
+type form uint8
+
+const (
+	base       form = iota // book
+	third                  // books
+	gerund                 // booking
+	participle             // booked
+)
+
+// An inflection is the reading of a word as a form of a verb.
+type inflection struct {
+	verb string
+	form form
+}
+
+// tables holds the embedded texts, unpacked.
+type tables struct {
+	classes map[string]Class // by verb; a phrasal verb is "turn off", and also "turnoff" for methods
+	// inflections reads the regular forms of the verbs in classes.
+	inflections map[string]inflection
+	// particles holds, for the first word of each phrasal verb, what may follow
+	// it, longest first: "turn" -> "off", "on".
+	particles map[string][][]string
+	opposite  map[[2]string]bool
+}
+
+var unpacked = sync.OnceValue(func() *tables {
+	t := &tables{
+		classes:     map[string]Class{},
+		inflections: map[string]inflection{},
+		particles:   map[string][][]string{},
+		opposite:    map[[2]string]bool{},
+	}
+	for line := range strings.Lines(verbsText) {
+		verb, names, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		t.add(verb, parseClass(names))
+	}
+	t.inflect()
+	for line := range strings.Lines(oppositesText) {
+		left, right, ok := strings.Cut(line, "|")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, a := range phrases(left) {
+			for _, b := range phrases(right) {
+				t.opposite[[2]string{a, b}] = true
+				t.opposite[[2]string{b, a}] = true
+			}
+		}
+	}
+	return t
+})
+
+func parseClass(names string) Class {
+	var c Class
+	for name := range strings.FieldsSeq(names) {
+		for _, e := range effects {
+			if e.name == name {
+				c |= e.class
+			}
+		}
+	}
+	return c
+}
+
+func (t *tables) add(verb string, c Class) {
+	t.classes[verb] = c
+	first, rest, phrasal := strings.Cut(verb, " ")
+	if !phrasal {
+		return
+	}
+	words := strings.Fields(rest)
+	i := 0
+	for i < len(t.particles[first]) && len(t.particles[first][i]) >= len(words) {
+		i++
+	}
+	all := append(t.particles[first], nil)
+	copy(all[i+1:], all[i:])
+	all[i] = words
+	t.particles[first] = all
+	if joined := first + strings.Join(words, ""); t.classes[joined] == 0 {
+		t.classes[joined] = c
+	}
+}
+
+// inflect writes down the regular forms of every verb. A form that is itself a
+// verb ("found") stays one.
+func (t *tables) inflect() {
+	verbs := make([]string, 0, len(t.classes)+len(t.particles))
+	for verb := range t.classes {
+		if !strings.Contains(verb, " ") {
+			verbs = append(verbs, verb)
+		}
+	}
+	for verb := range t.particles {
+		verbs = append(verbs, verb)
+	}
+	for _, verb := range verbs {
+		t.inflections[verb] = inflection{verb, base}
+	}
+	for _, verb := range verbs {
+		for _, f := range regular(verb) {
+			if have, taken := t.inflections[f.verb]; !taken || have.form != base && verb < have.verb {
+				t.inflections[f.verb] = inflection{verb, f.form}
+			}
+		}
+	}
+}
+
+// regular returns the regular forms of a verb, each in the field verb. Where a
+// last consonant may be doubled, both spellings are there: cancelled, canceled.
+func regular(verb string) []inflection {
+	n := len(verb)
+	if n < 2 {
+		return nil
+	}
+	last, before := verb[n-1], verb[n-2]
+	vowel := func(b byte) bool { return strings.IndexByte("aeiou", b) >= 0 }
+	s, stem := verb+"s", verb
+	switch {
+	case strings.HasSuffix(verb, "ch") || strings.HasSuffix(verb, "sh") || last == 's' || last == 'x' || last == 'z' || last == 'o':
+		s = verb + "es"
+	case last == 'y' && !vowel(before):
+		s = verb[:n-1] + "ies"
+	}
+	out := []inflection{{s, third}}
+	switch {
+	case last == 'e':
+		stem = verb[:n-1]
+		out = append(out, inflection{verb + "d", participle}, inflection{stem + "ing", gerund})
+		if before == 'e' || before == 'o' || before == 'y' { // free, shoe, dye
+			out = append(out, inflection{verb + "ing", gerund})
+		}
+	case last == 'y' && !vowel(before):
+		out = append(out, inflection{verb[:n-1] + "ied", participle}, inflection{verb + "ing", gerund})
+	default:
+		out = append(out, inflection{stem + "ed", participle}, inflection{stem + "ing", gerund})
+	}
+	if n > 2 && !vowel(last) && strings.IndexByte("hwxy", last) < 0 && vowel(before) && last != 'e' {
+		double := verb + string(last)
+		out = append(out, inflection{double + "ed", participle}, inflection{double + "ing", gerund})
+	}
+	if strings.HasSuffix(verb, "z") && vowel(before) { // quiz
+		out = append(out, inflection{verb + "zes", third})
+	}
+	return out
+}
+
+// phrases splits words, of which those in quotes stay together.
+func phrases(s string) []string {
+	var out []string
+	for i, part := range strings.Split(s, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+			continue
+		}
+		out = append(out, strings.Fields(part)...)
+	}
+	return out
+}
+
+// Of returns the class of a verb in its base form, in any letter case, and 0
+// when it is unknown. A phrasal verb is written with a space or as one word:
+// "check in", "CHECKIN".
+func Of(verb string) Class {
+	t := unpacked()
+	verb = strings.ToLower(verb)
+	for _, v := range spellings(verb) {
+		if c := t.classes[v]; c != 0 {
+			return c
+		}
+	}
+	return t.derived(verb)
+}
+
+// spellings returns a verb as written and in the other common spelling of its
+// ending: organise, organize.
+func spellings(verb string) []string {
+	switch {
+	case strings.HasSuffix(verb, "ise"):
+		return []string{verb, strings.TrimSuffix(verb, "ise") + "ize"}
+	case strings.HasSuffix(verb, "yse"):
+		return []string{verb, strings.TrimSuffix(verb, "yse") + "yze"}
+	}
+	return []string{verb}
+}
+
+// derived classes a verb that is made from another one by a prefix. Doing again
+// is what it was, or a change of what is there (resend, recompute); undoing
+// changes or ends (unassign).
+func (t *tables) derived(verb string) Class {
+	for _, p := range []struct {
+		prefix string
+		class  func(Class) Class
+	}{
+		{"re", func(c Class) Class { return c | Change }},
+		{"un", func(Class) Class { return Change | End }},
+		{"pre", func(c Class) Class { return c }},
+		{"auto", func(c Class) Class { return c }},
+	} {
+		rest, ok := strings.CutPrefix(verb, p.prefix)
+		if c := t.classes[rest]; ok && len(rest) > 3 && c != 0 {
+			return p.class(c)
+		}
+	}
+	return 0
+}
+
+// opposed reports whether two verbs exclude one another whatever their classes.
+func opposed(a, b string) bool {
+	if unpacked().opposite[[2]string{a, b}] || a == "un"+b || b == "un"+a {
+		return true
+	}
+	return !strings.Contains(a, " ") && !strings.Contains(b, " ") && english.Antonyms(a, b)
+}
+
+// guess returns the class that the verbs above this one in the dictionary have,
+// for a verb that is not in the table.
+func guess(verb string) Class {
+	var c Class
+	for _, above := range english.Hypernyms(verb) {
+		if of := unpacked().classes[above]; of != vague {
+			c |= of
+		}
+	}
+	return c
+}
+
+// read reads a word as a form of a verb, and answers false for a word that is
+// none.
+func read(word string) (inflection, bool) {
+	t := unpacked()
+	if i, ok := t.inflections[word]; ok {
+		return i, true
+	}
+	if !ascii(word) {
+		return inflection{}, false
+	}
+	if english.Lookup(word).Verb {
+		return inflection{word, base}, true
+	}
+	verbs := english.Base(word)
+	if len(verbs) == 0 {
+		return inflection{}, false
+	}
+	verb := verbs[0]
+	for _, v := range verbs { // "found": find is in the table, found is rarer
+		if t.classes[v] != 0 {
+			verb = v
+			break
+		}
+	}
+	switch {
+	case strings.HasSuffix(word, "ing"):
+		return inflection{verb, gerund}, true
+	case strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"):
+		return inflection{verb, third}, true
+	default:
+		return inflection{verb, participle}, true
+	}
+}
+
+// ascii reports whether a word is of small ASCII letters and hyphens only.
+func ascii(word string) bool {
+	for i := range len(word) {
+		if b := word[i]; (b < 'a' || b > 'z') && b != '-' {
+			return false
+		}
+	}
+	return word != ""
+}
