@@ -300,6 +300,12 @@ const longKey = 1000
 // key reads a key with its colon. ok is false when no key stands here; pos is
 // then unchanged.
 func (p *plainReader) key() (k plainKey, ok bool) {
+	start := p.pos
+	marked := p.at(0) == '?' && p.at(1) == ' '
+	if marked {
+		p.pos++
+		p.spaces()
+	}
 	k.spot = p.here()
 	quoted := p.at(0) == '"' || p.at(0) == '\''
 	if quoted {
@@ -313,16 +319,32 @@ func (p *plainReader) key() (k plainKey, ok bool) {
 		k.name, _ = p.plainLine()
 		k.end = k.offset + len(k.name)
 	}
+	if marked {
+		p.marked(start - p.bol)
+	}
 	if p.done() || k.end == 0 || p.at(0) != ':' || !blank(p.at(1)) {
-		p.pos = k.offset
+		p.pos = start
 		return k, false
 	}
-	if k.end-k.offset > longKey || !quoted && (k.name == "<<" || !isText(k.name)) {
+	if k.end-k.offset > longKey && !marked || !quoted && (k.name == "<<" || !isText(k.name)) {
 		p.doubt()
 		return k, false
 	}
 	p.pos++
 	return k, true
+}
+
+// marked goes from the end of a key behind a question mark to its colon in the
+// line below.
+func (p *plainReader) marked(indent int) {
+	if p.at(0) == ':' {
+		p.doubt()
+	}
+	p.rest()
+	p.next()
+	if p.indent() != indent || p.at(0) != ':' {
+		p.doubt()
+	}
 }
 
 // mapping reads the keys at one indentation, of which the first has been read.

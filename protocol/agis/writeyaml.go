@@ -1,0 +1,202 @@
+package agis
+
+import (
+	"fmt"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// WriteYAML writes a tree as YAML in block style: the same members in the same
+// order, numbers with their literals. [ReadYAML] gives the same tree back.
+// Strings are plain where every reader takes them for strings, also the readers
+// of older YAML that see a truth value in yes and a time in 12:30; else they
+// are quoted. Text of several lines is written as such where it can be.
+func WriteYAML(n *protocol.Node) []byte {
+	w := &yamlWriter{}
+	w.value(n, 0, true)
+	return w.out
+}
+
+type yamlWriter struct{ out []byte }
+
+// value writes what follows a dash, a colon or nothing at all (top), and ends
+// the line. level is the nesting of the value's own items.
+func (w *yamlWriter) value(n *protocol.Node, level int, top bool) {
+	switch {
+	case n.Kind == protocol.Object && len(n.Items) > 0:
+		w.below(top)
+		for _, m := range n.Items {
+			w.indent(level)
+			w.member(m, level)
+		}
+	case n.Kind == protocol.Array && len(n.Items) > 0:
+		w.below(top)
+		for _, item := range n.Items {
+			w.indent(level)
+			w.entry(item, level)
+		}
+	default:
+		if !top {
+			w.out = append(w.out, ' ')
+		}
+		w.scalar(n, level)
+		w.out = append(w.out, '\n')
+	}
+}
+
+// below ends the line of a key whose collection follows.
+func (w *yamlWriter) below(top bool) {
+	if !top {
+		w.out = append(w.out, '\n')
+	}
+}
+
+func (w *yamlWriter) indent(level int) {
+	for range level {
+		w.out = append(w.out, ' ', ' ')
+	}
+}
+
+func (w *yamlWriter) member(m *protocol.Node, level int) {
+	key := m.Key
+	if !plainSafe(key) {
+		key = doubleQuoted(key)
+	}
+	if len(key) > longKey { // YAML asks for a mark before a key this long (YAML 1.2 §7.4)
+		w.out = append(w.out, "? "+key+"\n"...)
+		w.indent(level)
+		key = ""
+	}
+	w.out = append(w.out, key...)
+	w.out = append(w.out, ':')
+	w.value(m, level+1, false)
+}
+
+// entry writes an element of a sequence. Its first line stands behind the dash.
+func (w *yamlWriter) entry(n *protocol.Node, level int) {
+	w.out = append(w.out, '-')
+	if n.Kind != protocol.Object && n.Kind != protocol.Array || len(n.Items) == 0 {
+		w.value(n, level+1, false)
+		return
+	}
+	w.out = append(w.out, ' ')
+	for i, item := range n.Items {
+		if i > 0 {
+			w.indent(level + 1)
+		}
+		if n.Kind == protocol.Object {
+			w.member(item, level+1)
+		} else {
+			w.entry(item, level+1)
+		}
+	}
+}
+
+func (w *yamlWriter) scalar(n *protocol.Node, level int) {
+	switch n.Kind {
+	case protocol.Null:
+		w.out = append(w.out, "null"...)
+	case protocol.Bool, protocol.Number:
+		w.out = append(w.out, n.Text...)
+	case protocol.Array:
+		w.out = append(w.out, "[]"...)
+	case protocol.Object:
+		w.out = append(w.out, "{}"...)
+	case protocol.String:
+		switch {
+		case plainSafe(n.Text):
+			w.out = append(w.out, n.Text...)
+		case literalSafe(n.Text):
+			w.literal(n.Text, level)
+		default:
+			w.out = append(w.out, doubleQuoted(n.Text)...)
+		}
+	}
+}
+
+// literal writes text of several lines as such. The last line feed is left to
+// the caller.
+func (w *yamlWriter) literal(s string, level int) {
+	body, ended := strings.CutSuffix(s, "\n")
+	w.out = append(w.out, '|')
+	if !ended {
+		w.out = append(w.out, '-')
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		w.out = append(w.out, '\n')
+		if line != "" {
+			w.indent(max(level, 1))
+			w.out = append(w.out, line...)
+		}
+	}
+}
+
+// literalSafe reports whether a string can be written as literal text: several
+// lines of printable characters that neither begin nor end with a space.
+func literalSafe(s string) bool {
+	body, _ := strings.CutSuffix(s, "\n")
+	if !strings.Contains(body, "\n") || strings.HasPrefix(body, "\n") || strings.HasSuffix(body, "\n") {
+		return false
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") || !printable(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// printable reports whether a line holds nothing that YAML or an editor might
+// take for something else.
+func printable(line string) bool {
+	return !strings.ContainsFunc(line, unprintable)
+}
+
+func unprintable(r rune) bool {
+	return r < 0x20 || r >= 0x7F && r < 0xA0 || r == 0x2028 || r == 0x2029 || r == 0xFEFF ||
+		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0xFFFE || r == 0xFFFF
+}
+
+// olderWords are read as truth values by YAML 1.1.
+var olderWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
+
+// plainSafe reports whether a string may stand without quotes. It begins with a
+// letter, a slash or an underscore, so that it is no number, time or indicator.
+func plainSafe(s string) bool {
+	if s == "" || len(s) > longKey || !isText(s) || olderWords[strings.ToLower(s)] || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") {
+		return false
+	}
+	first := s[0]
+	if !lower(first) && !upper(first) && first < 0x80 && first != '/' && first != '_' {
+		return false
+	}
+	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && printable(s)
+}
+
+// doubleQuoted writes any string in one line.
+func doubleQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case unprintable(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02X`, r)
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
