@@ -21,7 +21,8 @@ var rows = [][]string{
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store"},
 	{"store/boltstore", "store/storetest", "fetch"},
-	{"crawler", "index", "registry"},
+	{"crawler", "index", "registry", "lint"},
+	{"lint/format"},
 	{"api"},
 	{"web"},
 	{"internal/fakenet"}, // for the demo: knows nothing of the house

@@ -1,0 +1,113 @@
+package lint
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"gazetteer/protocol"
+)
+
+// A Baseline is a list of findings that are known and accepted for now, so that
+// only new ones are shown. The zero value knows none.
+//
+// A finding is recognised by its input, code, pointer and message. Lines and
+// columns do not count: text that moves stays known. What is mended stays in the
+// list until it is written anew.
+type Baseline struct {
+	known map[entry]bool
+}
+
+// baselineVersion is the version of the file's form.
+const baselineVersion = 1
+
+// entry is one known finding, as it stands in the file.
+type entry struct {
+	Input   string `json:"input"`
+	Code    string `json:"code"`
+	Pointer string `json:"pointer"`
+	// Message is the beginning of the SHA-256 of the message, in hex: enough to
+	// tell two findings of one rule at one place apart.
+	Message string `json:"message"`
+}
+
+type baselineFile struct {
+	Version  int     `json:"version"`
+	Findings []entry `json:"findings"`
+}
+
+// ReadBaseline reads what [Baseline.Write] wrote.
+func ReadBaseline(r io.Reader) (*Baseline, error) {
+	var file baselineFile
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("read baseline: %w", err)
+	}
+	if file.Version != baselineVersion {
+		return nil, fmt.Errorf("read baseline: its version is %d, this program knows version %d: write it anew", file.Version, baselineVersion)
+	}
+	b := &Baseline{known: map[entry]bool{}}
+	for _, e := range file.Findings {
+		b.known[e] = true
+	}
+	return b, nil
+}
+
+// NewBaseline returns a baseline that knows every finding of results.
+func NewBaseline(results []Result) *Baseline {
+	b := &Baseline{known: map[entry]bool{}}
+	for _, r := range results {
+		for _, f := range r.Findings {
+			b.known[entryOf(r.Input, f)] = true
+		}
+	}
+	return b
+}
+
+// Knows reports whether a finding of an input is in the baseline.
+func (b *Baseline) Knows(input string, f protocol.Finding) bool {
+	return b.known[entryOf(input, f)]
+}
+
+// Len is how many findings the baseline knows.
+func (b *Baseline) Len() int { return len(b.known) }
+
+// Write writes the baseline as indented JSON in a fixed order, so that changes
+// of it can be reviewed.
+func (b *Baseline) Write(w io.Writer) error {
+	file := baselineFile{Version: baselineVersion, Findings: []entry{}}
+	for e := range b.known {
+		file.Findings = append(file.Findings, e)
+	}
+	slices.SortFunc(file.Findings, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.Input, b.Input), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(file); err != nil {
+		return fmt.Errorf("write baseline: %w", err)
+	}
+	return nil
+}
+
+func entryOf(input string, f protocol.Finding) entry {
+	sum := sha256.Sum256([]byte(f.Message))
+	return entry{Input: cleanName(input), Code: f.Code, Pointer: f.Pointer, Message: hex.EncodeToString(sum[:8])}
+}
+
+// cleanName gives one file one name: "./ai.json" is "ai.json". Addresses stay.
+func cleanName(input string) string {
+	name := filepath.ToSlash(input)
+	if u := hostOf(name); u != "" {
+		return name
+	}
+	return path.Clean(name)
+}

@@ -1,0 +1,247 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// An Input is one text to be judged.
+type Input struct {
+	// Name is what results call it: a file name, an address, "<stdin>".
+	Name string
+	Text []byte
+	// Kind is the format; "" tells it from the text and the name.
+	Kind document.Kind
+	// URL is the address that the text comes from, or is said to come from. Its
+	// host is the one that relative endpoints belong to. It may be empty.
+	URL string
+	// Fetched is how the text came over the network, nil when it did not.
+	Fetched *Fetched
+}
+
+// Options say how to judge. The zero value is fine.
+type Options struct {
+	// Today is compared with the dates of a document, unless it is zero.
+	Today time.Time
+	// Strict lets warnings count as failures in [Result.Failed]. Severities and
+	// [Result.Valid] stay as they are: strictness is a wish of the caller, not a
+	// property of the document.
+	Strict bool
+	// Level 2 makes what AGIS Level 2 asks for and the document lacks an error.
+	Level int
+	// Baseline hides findings that are known already; nil hides none.
+	Baseline *Baseline
+}
+
+// A Result is what was found about one text.
+type Result struct {
+	Input string
+	// Kind is "" when the text is of no known kind.
+	Kind document.Kind
+	// Valid says that the text could be read and that no finding is an error,
+	// hidden ones included.
+	Valid bool
+	// Level is the conformance level reached: 0 when the text is not valid, 1
+	// else, and 2 for an AGIS document that declares all that Level 2 asks.
+	Level int
+	// Findings are in the order of the text; those without a place come first.
+	Findings []protocol.Finding
+	// Hidden is how many more findings the baseline knows.
+	Hidden int
+	// Operations is how many things the service can be asked to do.
+	Operations int
+	Tokens     Tokens
+	// Cuts says what to shorten, most tokens saved first. Only AI Discovery
+	// documents have them: agents read those whole.
+	Cuts []aidiscovery.Cut
+
+	unread bool // the text is no document of its kind at all
+	strict bool
+}
+
+// Tokens estimates what a language model takes to read a document
+// ([protocol.Tokens]): as it stands, and as JSON without white space.
+type Tokens struct {
+	Served  int `json:"served"`
+	Compact int `json:"compact"`
+}
+
+// Failed reports whether the result should stop a build: a finding that is an
+// error and not in the baseline, with Options.Strict a warning too, or a text
+// that is no document at all.
+func (r Result) Failed() bool {
+	limit := protocol.Error
+	if r.strict {
+		limit = protocol.Warning
+	}
+	worst, any := protocol.Worst(r.Findings)
+	return any && worst >= limit || r.unread && r.Hidden == 0
+}
+
+// Check judges one text.
+func Check(in Input, o Options) Result {
+	c := check(in, o)
+	return c.finish(o)
+}
+
+// CheckAll judges several texts.
+func CheckAll(inputs []Input, o Options) []Result {
+	checks := make([]*checked, len(inputs))
+	for i, in := range inputs {
+		checks[i] = check(in, o)
+	}
+	results := make([]Result, len(checks))
+	for i, c := range checks {
+		results[i] = c.finish(o)
+	}
+	return results
+}
+
+// checked is one text on its way to a result.
+type checked struct {
+	Result
+	full *agis.Document
+}
+
+func check(in Input, o Options) *checked {
+	c := &checked{Result: Result{Input: in.Name, Kind: in.Kind, strict: o.Strict}}
+	if in.Fetched != nil {
+		c.Findings = slices.Clone(in.Fetched.Findings)
+	}
+	text, _ := protocol.TrimBOM(in.Text)
+	root, _, err := Tree(text)
+	guess := guess(in.Name, text, root)
+	if c.Kind == "" {
+		c.Kind = guess.Kind
+	}
+	c.Tokens.Served = protocol.Tokens(string(in.Text))
+	if root != nil {
+		c.Tokens.Compact = protocol.Tokens(string(protocol.WriteJSON(root, "")))
+	}
+	c.read(in, o, guess, err)
+	if c.Kind == document.AI && root != nil && !c.unread {
+		c.Cuts = aidiscovery.Cuts(root)
+	}
+	return c
+}
+
+// read runs the reader of the kind.
+func (c *checked) read(in Input, o Options, guess Guess, syntax error) {
+	switch c.Kind {
+	case document.AI, document.AIAlias:
+		doc, findings, err := aidiscovery.Parse(in.Text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: sameSite, Now: o.Today})
+		c.found(findings, err)
+		if doc != nil {
+			c.Operations = len(doc.Capabilities)
+		}
+	case document.AGIS:
+		doc, findings, err := agis.Parse(in.Text, agis.Options{})
+		c.found(findings, err)
+		if doc != nil {
+			c.full, c.Operations = doc, len(doc.Endpoints)
+		}
+	case document.AGISSummary:
+		doc, findings, err := agis.ParseSummary(in.Text, agis.Options{})
+		c.found(findings, err)
+		if doc != nil {
+			c.Operations = len(doc.Methods)
+		}
+	default:
+		c.unread = true
+		c.Findings = append(c.Findings, unknown(in.Kind, guess, syntax))
+	}
+}
+
+func (c *checked) found(findings []protocol.Finding, err error) {
+	c.unread = err != nil
+	c.Findings = append(c.Findings, findings...)
+}
+
+// finish settles what depends on all findings, then hides the known ones.
+func (c *checked) finish(o Options) Result {
+	slices.SortStableFunc(c.Findings, func(a, b protocol.Finding) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	// A fetch and a reader may both see the same fault.
+	seen := map[protocol.Finding]bool{}
+	c.Findings = slices.DeleteFunc(c.Findings, func(f protocol.Finding) bool {
+		twice := seen[f]
+		seen[f] = true
+		return twice
+	})
+	worst, any := protocol.Worst(c.Findings)
+	c.Valid = !c.unread && (!any || worst < protocol.Error)
+	if c.Valid {
+		c.Level = 1
+		if c.full != nil && c.full.LevelTwo() {
+			c.Level = 2
+		}
+	}
+	if o.Baseline != nil {
+		all := len(c.Findings)
+		c.Findings = slices.DeleteFunc(c.Findings, func(f protocol.Finding) bool { return o.Baseline.Knows(c.Input, f) })
+		c.Hidden = all - len(c.Findings)
+	}
+	return c.Result
+}
+
+// rank puts the note that a list was cut behind the list.
+func rank(f protocol.Finding) int {
+	if f.Code == protocol.CodeMore {
+		return 1
+	}
+	return 0
+}
+
+// unknown is the finding for a text that no reader here reads.
+func unknown(asked document.Kind, guess Guess, syntax error) protocol.Finding {
+	if asked != "" {
+		return finding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(asked))), "the kinds are ai, agis and agis-summary")
+	}
+	if guess.Other != "" {
+		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
+		if guess.Format != "" {
+			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
+		}
+		return finding("DOC102", "this is a document of another format: "+guess.Other, help)
+	}
+	help := "an AI Discovery document has the member aiendpoint, an AGIS document or summary the field agis; if it is meant to be one, say which with --as ai, --as agis or --as agis-summary"
+	if e, ok := syntax.(*protocol.SyntaxError); ok {
+		f := finding("DOC101", "the text cannot be read as JSON or YAML, and nothing in it tells which kind of document it is meant to be: "+e.Message, help)
+		f.Line, f.Column = e.Line, e.Column
+		return f
+	}
+	f := finding("DOC101", "nothing in this text tells which kind of document it is", help)
+	f.Line, f.Column = 1, 1
+	return f
+}
+
+// hostOf returns the host of an address in lower case, "" when it has none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// sameSite reports whether two hosts belong to one registrable domain.
+func sameSite(a, b string) bool {
+	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
+	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
+	if errA != nil || errB != nil { // a public suffix itself, or no domain
+		return a == b
+	}
+	return siteA == siteB
+}

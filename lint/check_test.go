@@ -1,0 +1,261 @@
+package lint_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/lint"
+	"gazetteer/protocol"
+)
+
+const minimalAI = `{"aiendpoint":"1.0","service":{"name":"Notes","description":"Keeps short notes for people"},` +
+	`"capabilities":[{"id":"list_notes","description":"Lists the notes","endpoint":"/notes","method":"GET","returns":"notes[] {id, text}"}],` +
+	`"auth":{"type":"none"}}`
+
+func TestTell(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		want       lint.Guess
+	}{
+		"AI Discovery":               {"x", `{"aiendpoint":"1.0"}`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"AI Discovery, no version":   {"x", `{"service":{},"capabilities":[]}`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"AI Discovery, broken":       {"x", `{"aiendpoint":"1.0",`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"AI Discovery, with a BOM":   {"x", "\uFEFF" + `{"aiendpoint":"1.0"}`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"AGIS YAML":                  {"x", "agis: '1.0'\nendpoints: []\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"AGIS JSON":                  {"x", `{"agis":"1.0","endpoints":[]}`, lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"AGIS without endpoints":     {"x", "agis: '1.0'\nvocabulary: {}\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"AGIS without version":       {"x", "agtp: agtp://a.test\nendpoints: []\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"AGIS, endpoints as a map":   {"x", "agis: '1.0'\nendpoints:\n  BOOK /a: {}\n", lint.Guess{Kind: document.AGIS, Format: "agis-map"}},
+		"AGIS, broken YAML":          {"x", "agis: '1.0'\nendpoints: [\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"AGIS, brace notation":       {"x", "agis: 1.0\nendpoints:\n  BOOK /reservation {\n    intent: x\n  }\n", lint.Guess{Kind: document.AGIS, Format: "notation"}},
+		"AGIS summary":               {"x", `{"agis":"1.0","methods":["BOOK"]}`, lint.Guess{Kind: document.AGISSummary, Format: "agis-summary"}},
+		"AGIS summary, no version":   {"x", `{"agis_document":"agtp://a.test"}`, lint.Guess{Kind: document.AGISSummary, Format: "agis-summary"}},
+		"OpenAPI":                    {"x", "openapi: 3.1.0\n", lint.Guess{Other: "OpenAPI", Format: "openapi"}},
+		"OpenAPI 2":                  {"x", `{"swagger":"2.0"}`, lint.Guess{Other: "OpenAPI 2 (Swagger)"}},
+		"A2A card":                   {"x", `{"protocolVersion":"0.3","skills":[]}`, lint.Guess{Other: "an A2A agent card"}},
+		"MCP server card":            {"x", `{"serverInfo":{},"protocolVersion":"2025-06-18"}`, lint.Guess{Other: "an MCP server card"}},
+		"MCP tools":                  {"x", `{"tools":[{"name":"a","inputSchema":{}}]}`, lint.Guess{Other: "a list of MCP tools", Format: "mcp"}},
+		"MCP tools, bare":            {"x", `[{"name":"a","inputSchema":{}}]`, lint.Guess{Other: "a list of MCP tools", Format: "mcp"}},
+		"MCP tools, whole answer":    {"x", `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, lint.Guess{Other: "a list of MCP tools", Format: "mcp"}},
+		"plugin manifest":            {"x", `{"schema_version":"v1","name_for_model":"a"}`, lint.Guess{Other: "an AI plugin manifest"}},
+		"nothing to go by":           {"x", `{"a":1}`, lint.Guess{}},
+		"nothing, named ai.json":     {"a/ai.json", `{"a":1}`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"nothing, at the well-known": {"https://a.test/.well-known/ai", `[]`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"nothing, named agis.json":   {"agis.json", `[]`, lint.Guess{Kind: document.AGISSummary, Format: "agis-summary"}},
+		"nothing, named .agis":       {"a.agis", `- a`, lint.Guess{Kind: document.AGIS, Format: "agis"}},
+		"empty":                      {"x", ``, lint.Guess{}},
+		"binary":                     {"x", "\x00\xff\xfe", lint.Guess{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lint.Tell(c.file, []byte(c.text)); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func codes(r lint.Result) string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, f.Code)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestCheck(t *testing.T) {
+	today := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		in            lint.Input
+		o             lint.Options
+		kind          document.Kind
+		codes         string
+		valid, failed bool
+	}{
+		"clean": {in: lint.Input{Text: []byte(minimalAI)}, kind: document.AI, valid: true},
+		"a kind that it is not": {in: lint.Input{Text: []byte(minimalAI), Kind: document.AGISSummary}, kind: document.AGISSummary,
+			codes: "WK102 WK102 WK102 WK102 WK109 WK102", failed: true},
+		"unknown":           {in: lint.Input{Text: []byte(`{"a":1}`)}, codes: "DOC101", failed: true},
+		"not even JSON":     {in: lint.Input{Text: []byte("\x00")}, codes: "DOC101", failed: true},
+		"OpenAPI":           {in: lint.Input{Text: []byte(`openapi: 3.0.0`)}, codes: "DOC102", failed: true},
+		"a kind unheard of": {in: lint.Input{Text: []byte(minimalAI), Kind: "x"}, kind: "x", codes: "DOC103", failed: true},
+		"another format where ours is expected": {in: lint.Input{Text: []byte(`{"openapi":"3.0.0"}`), Kind: document.AI}, kind: document.AI,
+			codes: "AI120", failed: true},
+		"a date to come": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"auth"`, `"meta":{"last_updated":"2027-01-01"},"auth"`, 1))},
+			o: lint.Options{Today: today}, kind: document.AI, codes: "AI804", valid: true},
+		"a date to come, strict": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"auth"`, `"meta":{"last_updated":"2027-01-01"},"auth"`, 1))},
+			o: lint.Options{Today: today, Strict: true}, kind: document.AI, codes: "AI804", valid: true, failed: true},
+		"a foreign endpoint by the address": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"/notes"`, `"https://b.test/notes"`, 1)), URL: "https://a.test/.well-known/ai"},
+			kind: document.AI, codes: "AI905", valid: true},
+		"a fetch's findings come first": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"GET"`, `"FETCH"`, 1)),
+			Fetched: &lint.Fetched{Findings: []protocol.Finding{{Code: "AI108", Severity: protocol.Error}}}},
+			kind: document.AI, codes: "AI108 AI418", failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := lint.Check(c.in, c.o)
+			if r.Kind != c.kind || codes(r) != c.codes || r.Valid != c.valid || r.Failed() != c.failed {
+				t.Errorf("got kind %q, codes %q, valid %t, failed %t", r.Kind, codes(r), r.Valid, r.Failed())
+			}
+			if r.Valid != (r.Level > 0) {
+				t.Errorf("valid is %t at level %d", r.Valid, r.Level)
+			}
+		})
+	}
+}
+
+func TestFiguresOfAResult(t *testing.T) {
+	text := strings.ReplaceAll(minimalAI, `,"`, ",\n      \"")
+	r := lint.Check(lint.Input{Text: []byte(text)}, lint.Options{})
+	if r.Operations != 1 {
+		t.Errorf("%d operations", r.Operations)
+	}
+	if want := (lint.Tokens{Served: protocol.Tokens(text), Compact: protocol.Tokens(minimalAI)}); r.Tokens != want {
+		t.Errorf("tokens %+v, want %+v", r.Tokens, want)
+	}
+	if len(r.Cuts) == 0 || r.Cuts[0].Saves == 0 {
+		t.Errorf("white space is no cut: %+v", r.Cuts)
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	broken := []byte(strings.Replace(minimalAI, `"GET"`, `"FETCH"`, 1))
+	in := lint.Input{Name: "./ai.json", Text: broken}
+	first := lint.Check(in, lint.Options{})
+	if !first.Failed() {
+		t.Fatal("the document is clean")
+	}
+	var file bytes.Buffer
+	if err := lint.NewBaseline([]lint.Result{first}).Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	known, err := lint.ReadBaseline(bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := lint.Options{Baseline: known}
+
+	t.Run("known findings are hidden, the verdict stays", func(t *testing.T) {
+		r := lint.Check(in, o)
+		if r.Failed() || r.Valid || r.Hidden != 1 || len(r.Findings) != 0 {
+			t.Errorf("got %+v", r)
+		}
+	})
+	t.Run("text that moves stays known", func(t *testing.T) {
+		moved := lint.Input{Name: "ai.json", Text: append([]byte("\n\n\n"), broken...)}
+		if r := lint.Check(moved, o); r.Failed() || r.Hidden != 1 {
+			t.Errorf("got %+v", r)
+		}
+	})
+	t.Run("a new finding is shown", func(t *testing.T) {
+		more := lint.Input{Name: "ai.json", Text: []byte(strings.Replace(string(broken), `"list_notes"`, `"List"`, 1))}
+		if r := lint.Check(more, o); codes(r) != "AI404" || !r.Failed() {
+			t.Errorf("got %q", codes(r))
+		}
+	})
+	t.Run("another file is not known", func(t *testing.T) {
+		if r := lint.Check(lint.Input{Name: "b/ai.json", Text: broken}, o); !r.Failed() {
+			t.Error("it did not fail")
+		}
+	})
+	t.Run("another value at the same place is not known", func(t *testing.T) {
+		other := lint.Input{Name: "ai.json", Text: []byte(strings.Replace(minimalAI, `"GET"`, `"HEAD"`, 1))}
+		if r := lint.Check(other, o); !r.Failed() {
+			t.Error("it did not fail")
+		}
+	})
+	t.Run("written again it is the same file", func(t *testing.T) {
+		var again bytes.Buffer
+		if err := known.Write(&again); err != nil || again.String() != file.String() {
+			t.Errorf("%v\n%s", err, again.String())
+		}
+	})
+	for name, text := range map[string]string{
+		"no JSON": "x", "a later version": `{"version":2,"findings":[]}`, "something else": `{"aiendpoint":"1.0"}`,
+	} {
+		t.Run("refused: "+name, func(t *testing.T) {
+			if _, err := lint.ReadBaseline(strings.NewReader(text)); err == nil {
+				t.Error("it was read")
+			}
+		})
+	}
+}
+
+// Every code that can appear in a result can be explained.
+func TestRules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range lint.Rules() {
+		if seen[r.Code] {
+			t.Errorf("%s stands twice", r.Code)
+		}
+		seen[r.Code] = true
+		if got, ok := lint.Rule(strings.ToLower(r.Code)); !ok || got != r {
+			t.Errorf("%s is not found", r.Code)
+		}
+	}
+	for _, code := range []string{"AI101", "AGIS101", "WK101", "DOC101", protocol.CodeMore} {
+		if !seen[code] {
+			t.Errorf("%s is missing", code)
+		}
+	}
+	if _, ok := lint.Rule("AI000"); ok {
+		t.Error("AI000 is found")
+	}
+}
+
+// The worst shapes end in a finding, quickly.
+func TestHostileTexts(t *testing.T) {
+	deep := strings.Repeat("[", 100000)
+	var twice strings.Builder
+	twice.WriteString(`{"aiendpoint":"1.0"`)
+	for range 65536 {
+		twice.WriteString(`,"a":1`)
+	}
+	for name, text := range map[string]string{
+		"100,000 brackets":  deep,
+		"64 k duplicates":   twice.String() + "}",
+		"a line of 10 MB":   `{"aiendpoint": "` + strings.Repeat("x", 10<<20) + `"}`,
+		"10 MB of members":  "{" + strings.Repeat(`"a":1,`, 10<<20/6) + "}",
+		"10 MB of names":    strings.Repeat("a:\n", 10<<20/3),
+		"a number of 10 k":  `{"aiendpoint":` + strings.Repeat("9", 10000) + `}`,
+		"UTF-16":            "\xff\xfe{\x00}\x00",
+		"a lone surrogate":  `{"aiendpoint":"\ud800"}`,
+		"CR only":           "agis: '1.0'\rendpoints: []\r",
+		"an alias bomb":     "agis: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n",
+		"a right-to-left":   "{\"aiendpoint\":\"1.0\",\"\u202eecivres\":{}}",
+		"braces and braces": strings.Repeat("BOOK /a {\n", 20000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			r := lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{})
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if r.Valid || len(r.Findings) == 0 {
+				t.Errorf("no finding: %+v", r)
+			}
+		})
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	f.Add("x", minimalAI)
+	f.Add("agis.json", `{"agis":"1.0","methods":["BOOK"]}`)
+	f.Add("a.agis", "agis: '1.0'\nendpoints:\n  - method: BOOK\n")
+	f.Add("x", "BOOK /a {\n}")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		in := lint.Input{Name: name, Text: []byte(text)}
+		r := lint.Check(in, lint.Options{})
+		if r.Valid && r.Failed() {
+			t.Errorf("valid and failed: %+v", r)
+		}
+		if !r.Valid && len(r.Findings) == 0 {
+			t.Errorf("not valid and no word why")
+		}
+		hidden := lint.Check(in, lint.Options{Baseline: lint.NewBaseline([]lint.Result{r})})
+		if len(hidden.Findings) != 0 || hidden.Failed() {
+			t.Errorf("the baseline does not know %+v", hidden.Findings)
+		}
+	})
+}

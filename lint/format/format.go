@@ -1,0 +1,122 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"gazetteer/lint"
+	"gazetteer/protocol"
+)
+
+// A Report is a result together with the text it is about.
+type Report struct {
+	lint.Result
+	Text []byte
+}
+
+// Options say how to write. The zero value is fine.
+type Options struct {
+	// Colour adds the colours of a terminal to "text".
+	Colour bool
+	// Quiet leaves out what does not make the run fail: lighter findings, and
+	// the closing lines of "text".
+	Quiet bool
+	// Strict is lint.Options.Strict of the run: warnings fail it too.
+	Strict bool
+	// Tool and Version name the program, for example "gazlint". Explain is the
+	// command that explains a rule, to which the code is added.
+	Tool, Version, Explain string
+}
+
+// writers has one function for each format.
+var writers = []struct {
+	name  string
+	write func(w *bytes.Buffer, reports []Report, o Options) error
+}{
+	{"text", writeText},
+	{"json", writeJSON},
+	{"sarif", writeSARIF},
+	{"github", writeGitHub},
+	{"junit", writeJUnit},
+	{"compact", writeCompact},
+}
+
+// Names returns the names of the formats, the usual one first.
+func Names() []string {
+	names := make([]string, len(writers))
+	for i, f := range writers {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Write writes reports in the format of that name. All of them go out in one
+// call of w.Write, or none when the error says so.
+func Write(w io.Writer, name string, reports []Report, o Options) error {
+	if o.Tool == "" {
+		o.Tool = "gazlint"
+	}
+	if o.Quiet {
+		reports = failing(reports, o.Strict)
+	}
+	for _, f := range writers {
+		if f.name != name {
+			continue
+		}
+		var b bytes.Buffer
+		if err := f.write(&b, reports, o); err != nil {
+			return fmt.Errorf("write results as %s: %w", name, err)
+		}
+		_, err := w.Write(b.Bytes())
+		return err
+	}
+	return fmt.Errorf("no format is called %q; the formats are %s", name, strings.Join(Names(), ", "))
+}
+
+// failing returns the reports with only the findings that make a run fail.
+func failing(reports []Report, strict bool) []Report {
+	limit := protocol.Error
+	if strict {
+		limit = protocol.Warning
+	}
+	out := make([]Report, len(reports))
+	for i, r := range reports {
+		var kept []protocol.Finding
+		for _, f := range r.Findings {
+			if f.Severity >= limit {
+				kept = append(kept, f)
+			}
+		}
+		r.Findings = kept
+		out[i] = r
+	}
+	return out
+}
+
+// writeCompact writes one line a finding, as programs and models read it:
+// place, severity, code, message, pointer.
+func writeCompact(w *bytes.Buffer, reports []Report, _ Options) error {
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			fmt.Fprintf(w, "%s: %s %s %s", place(r.Input, f), f.Severity, f.Code, Visible(f.Message))
+			if f.Help != "" {
+				fmt.Fprintf(w, "; %s", Visible(f.Help))
+			}
+			if f.Pointer != "" {
+				fmt.Fprintf(w, " (%s)", Visible(f.Pointer))
+			}
+			w.WriteByte('\n')
+		}
+	}
+	return nil
+}
+
+// place writes "ai.json:14:17", or the input alone where a finding has no place.
+func place(input string, f protocol.Finding) string {
+	if f.Line == 0 {
+		return Visible(input)
+	}
+	return fmt.Sprintf("%s:%d:%d", Visible(input), f.Line, max(f.Column, 1))
+}

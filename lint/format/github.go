@@ -1,0 +1,168 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// writeGitHub writes workflow commands, which GitHub shows beside the lines of a
+// change, and a closing count for the log.
+func writeGitHub(w *bytes.Buffer, reports []Report, _ Options) error {
+	for _, r := range reports {
+		if len(r.Findings) == 0 {
+			continue
+		}
+		src := newSource(r.Text)
+		for _, f := range r.Findings {
+			fmt.Fprintf(w, "::%s %s::%s\n", commandOf(f.Severity), properties(r.Input, src, f), escapeData(githubText(r.Input, f)))
+		}
+	}
+	fmt.Fprintf(w, "%s\n", escapeLine(totals(reports)))
+	return nil
+}
+
+func commandOf(s protocol.Severity) string {
+	switch s {
+	case protocol.Error:
+		return "error"
+	case protocol.Warning:
+		return "warning"
+	default:
+		return "notice"
+	}
+}
+
+// properties names the place. GitHub takes endColumn only on one line.
+func properties(input string, src *source, f protocol.Finding) string {
+	var parts []string
+	add := func(name string, value any) {
+		parts = append(parts, name+"="+escapeProperty(fmt.Sprint(value)))
+	}
+	if !remote(input) {
+		add("file", strings.TrimPrefix(Visible(input), "./"))
+		if region := src.region(f); region != nil {
+			add("line", region.StartLine)
+			if region.EndLine == region.StartLine {
+				add("col", region.StartColumn)
+				add("endColumn", region.EndColumn)
+			} else if region.EndLine == 0 {
+				add("col", region.StartColumn)
+			} else {
+				add("endLine", region.EndLine)
+			}
+		}
+	}
+	add("title", f.Code)
+	return strings.Join(parts, ",")
+}
+
+// githubText is the annotation: the place is said in words where GitHub cannot
+// show it.
+func githubText(input string, f protocol.Finding) string {
+	text := messageText(f)
+	if remote(input) {
+		text = place(input, f) + ": " + text
+	}
+	if f.Pointer != "" {
+		text += " (" + Visible(f.Pointer) + ")"
+	}
+	return text
+}
+
+// remote tells an address from a file.
+func remote(input string) bool {
+	return strings.HasPrefix(input, "https://") || strings.HasPrefix(input, "http://")
+}
+
+// The escapes of workflow commands: what a stranger wrote must not begin a
+// command of its own, nor end a property.
+var (
+	dataEscaper     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	propertyEscaper = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func escapeData(s string) string     { return dataEscaper.Replace(s) }
+func escapeProperty(s string) string { return propertyEscaper.Replace(s) }
+
+// escapeLine keeps a line of plain log from being read as a command.
+func escapeLine(s string) string { return strings.ReplaceAll(s, "::", ": :") }
+
+// totals counts inputs and findings in one line.
+func totals(reports []Report) string {
+	failed, n := 0, map[protocol.Severity]int{}
+	for _, r := range reports {
+		if r.Failed() {
+			failed++
+		}
+		for _, f := range r.Findings {
+			n[f.Severity]++
+		}
+	}
+	return fmt.Sprintf("%s, %d failed: %s, %s, %s", plural(len(reports), "document"), failed,
+		plural(n[protocol.Error], "error"), plural(n[protocol.Warning], "warning"), plural(n[protocol.Info], "note"))
+}
+
+// most findings that a summary lists; GitHub refuses pages over a megabyte.
+const mostRows = 200
+
+// Summary writes the page for GITHUB_STEP_SUMMARY: a table of the inputs and one
+// of the findings, in Markdown.
+func Summary(w io.Writer, reports []Report) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "### Documents for agents\n\n%s\n\n", markdown(totals(reports)))
+	b.WriteString("| document | kind | valid | errors | warnings | operations | tokens |\n|---|---|---|---:|---:|---:|---:|\n")
+	for _, r := range reports[:min(len(reports), mostRows)] {
+		valid := "yes"
+		if !r.Valid {
+			valid = "**no**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d |\n", markdown(r.Input), markdown(string(r.Kind)), valid,
+			count(r, protocol.Error), count(r, protocol.Warning), r.Operations, r.Tokens.Served)
+	}
+	rows := 0
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			if rows++; rows == 1 {
+				b.WriteString("\n| | rule | where | what |\n|---|---|---|---|\n")
+			}
+			if rows <= mostRows {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Severity, markdown(f.Code), markdown(place(r.Input, f)), markdown(messageText(f)))
+			}
+		}
+	}
+	if rows > mostRows {
+		fmt.Fprintf(&b, "\n%d more are in the log.\n", rows-mostRows)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// markdown makes a stranger's text plain in a table cell: no markup, no links,
+// no mentions, one line.
+func markdown(s string) string {
+	var b strings.Builder
+	for _, r := range Visible(s) {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '@':
+			b.WriteString("&#64;") // or it would call a person of that name
+		case r == '#':
+			b.WriteString("&#35;") // or it would link to an issue
+		case strings.ContainsRune("\\`*_[]|~", r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.NewReplacer("://", "&#58;//", "www.", "www&#46;").Replace(b.String())
+}

@@ -1,0 +1,350 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gazetteer/document"
+	"gazetteer/lint"
+	"gazetteer/protocol"
+)
+
+// How much of a long line is shown.
+const (
+	lineColumns = 100 // at most
+	before      = 40  // characters before the marked place, when the line is cut
+)
+
+// writeText writes findings as a compiler does: what is wrong, where it stands,
+// the line with a mark under it, the rule, and how to mend it.
+func writeText(w *bytes.Buffer, reports []Report, o Options) error {
+	t := textWriter{Buffer: w, Options: o}
+	for _, r := range reports {
+		t.report(r)
+	}
+	if !o.Quiet {
+		t.closing(reports)
+	}
+	return nil
+}
+
+type textWriter struct {
+	*bytes.Buffer
+	Options
+}
+
+// The colours of a terminal (ECMA-48 SGR).
+const (
+	bold   = "1"
+	red    = "1;31"
+	yellow = "1;33"
+	cyan   = "1;36"
+	blue   = "1;34"
+	green  = "1;32"
+)
+
+func (t textWriter) paint(colour, s string) string {
+	if !t.Colour || s == "" {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}
+
+func colourOf(s protocol.Severity) string {
+	switch s {
+	case protocol.Error:
+		return red
+	case protocol.Warning:
+		return yellow
+	default:
+		return cyan
+	}
+}
+
+// wordOf is what a person reads: a finding that is only information is a note.
+func wordOf(s protocol.Severity) string {
+	if s == protocol.Info {
+		return "note"
+	}
+	return s.String()
+}
+
+func (t textWriter) report(r Report) {
+	if len(r.Findings) == 0 {
+		return
+	}
+	src := newSource(r.Text)
+	for _, f := range r.Findings {
+		t.finding(r.Input, src, f)
+	}
+}
+
+func (t textWriter) finding(input string, src *source, f protocol.Finding) {
+	colour := colourOf(f.Severity)
+	fmt.Fprintf(t, "%s%s\n", t.paint(colour, wordOf(f.Severity)+"["+f.Code+"]"), t.paint(bold, ": "+Visible(f.Message)))
+	margin := len(strconv.Itoa(max(f.Line, 1)))
+	gutter := strings.Repeat(" ", margin)
+	where := place(input, f)
+	if f.Pointer != "" {
+		where += "  " + clip(Visible(f.Pointer), lineColumns)
+	}
+	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paint(blue, "-->"), where)
+	bar := t.paint(blue, "|")
+	if shown, marks, ok := src.excerpt(f); ok {
+		fmt.Fprintf(t, "%s %s\n", gutter, bar)
+		fmt.Fprintf(t, "%s %s %s\n", t.paint(blue, strconv.Itoa(f.Line)), bar, shown)
+		fmt.Fprintf(t, "%s %s %s\n", gutter, bar, t.paintMarks(colour, marks))
+	}
+	note := func(name, text string) {
+		fmt.Fprintf(t, "%s %s %s %s\n", gutter, t.paint(blue, "="), t.paint(bold, name+":"), text)
+	}
+	if rule := ruleText(f); rule != "" {
+		note("rule", rule)
+	}
+	if f.Help != "" {
+		note("help", Visible(f.Help))
+	}
+	t.WriteByte('\n')
+}
+
+func (t textWriter) paintMarks(colour, marks string) string {
+	blank := len(marks) - len(strings.TrimLeft(marks, " "))
+	return marks[:blank] + t.paint(colour, marks[blank:])
+}
+
+// bases says in words where a rule comes from.
+var bases = map[string]string{
+	"must":     "the draft requires it",
+	"should":   "the draft advises it",
+	"may":      "the draft allows readers to refuse it",
+	"inferred": "the draft leaves it to the reader; this is our reading",
+	"own":      "a limit of this program",
+}
+
+// ruleText names the rule of a finding: "method-value, AI Discovery §3.3 (the
+// draft requires it)".
+func ruleText(f protocol.Finding) string {
+	rule, ok := lint.Rule(f.Code)
+	if !ok {
+		return Visible(f.Section)
+	}
+	text := rule.Slug
+	if f.Section != "" && rule.Basis != "own" {
+		text += ", " + f.Section
+	}
+	if basis := bases[rule.Basis]; basis != "" {
+		text += " (" + basis + ")"
+	}
+	return text
+}
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// excerpt returns the line of a finding as a terminal shows it, with the marks
+// that stand under the extent of the value. A long line is cut on both sides.
+func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
+	start, end, ok := s.extent(f)
+	if !ok {
+		return "", "", false
+	}
+	lineStart, lineEnd, _ := s.line(f.Line)
+	if start < lineStart || start > lineEnd {
+		return "", "", false
+	}
+	if end = min(end, lineEnd); s.wide(f, start, end) {
+		end = min(start+1, end) // its first character stands for the whole
+	}
+	from := lineStart
+	if utf8.RuneCount(s.text[lineStart:start]) > lineColumns-before {
+		from = s.back(start, before)
+	}
+	var line, mark strings.Builder
+	column := 0
+	if from > lineStart {
+		line.WriteString("…")
+		mark.WriteString(" ")
+		column = 1
+	}
+	marked := false
+	i := from
+	for i < lineEnd {
+		r, size := utf8.DecodeRune(s.text[i:])
+		text, columns := cell(r, column)
+		if column+columns > lineColumns {
+			line.WriteString("…")
+			break
+		}
+		line.WriteString(text)
+		within := i >= start && i < end
+		mark.WriteString(strings.Repeat(map[bool]string{true: "^", false: " "}[within], columns))
+		marked = marked || within && columns > 0
+		column += columns
+		i += size
+	}
+	marks = strings.TrimRight(mark.String(), " ")
+	if !marked { // an empty place, such as the end of a line
+		marks = strings.Repeat(" ", s.columns(from, start, from > lineStart)) + "^"
+	}
+	return strings.TrimRight(line.String(), " "), marks, true
+}
+
+// widest is how many bytes of an object or array are marked as a whole.
+const widest = 40
+
+// wide reports whether a finding is about an object or array that is too long to
+// be marked, or has no brackets of its own (YAML).
+func (s *source) wide(f protocol.Finding, start, end int) bool {
+	n := s.nodes[f.Pointer]
+	if n == nil || n.Kind != protocol.Array && n.Kind != protocol.Object || n.Line != f.Line || n.Column != f.Column {
+		return false
+	}
+	bracket := start < end && (s.text[start] == '{' || s.text[start] == '[')
+	return !bracket || end-start > widest || end < n.End
+}
+
+// back returns the offset n characters before offset.
+func (s *source) back(offset, n int) int {
+	for range n {
+		_, size := utf8.DecodeLastRune(s.text[:offset])
+		offset -= size
+	}
+	return offset
+}
+
+// columns is how many columns the bytes from a to b take.
+func (s *source) columns(a, b int, cut bool) int {
+	column := 0
+	if cut {
+		column = 1
+	}
+	for i := a; i < b; {
+		r, size := utf8.DecodeRune(s.text[i:])
+		_, n := cell(r, column)
+		column += n
+		i += size
+	}
+	return column
+}
+
+// closing says for each input what came of it, and for all together.
+func (t textWriter) closing(reports []Report) {
+	failed := 0
+	var worst *protocol.Finding
+	for _, r := range reports {
+		t.verdict(r)
+		if r.Failed() {
+			failed++
+		}
+		for i, f := range r.Findings {
+			if worst == nil || f.Severity > worst.Severity {
+				worst = &r.Findings[i]
+			}
+		}
+	}
+	if len(reports) > 1 {
+		fmt.Fprintf(t, "%s: %d passed, %d failed\n", plural(len(reports), "document"), len(reports)-failed, failed)
+	}
+	if worst != nil && t.Explain != "" {
+		fmt.Fprintf(t, "To read more about a rule: %s %s\n", t.Explain, worst.Code)
+	}
+}
+
+// kindNames says the kinds of documents in words.
+var kindNames = map[document.Kind]string{
+	document.AI:          "AI Discovery document",
+	document.AIAlias:     "AI Discovery document at /ai",
+	document.AGIS:        "AGIS document",
+	document.AGISSummary: "AGIS summary",
+}
+
+func (t textWriter) verdict(r Report) {
+	word, colour := "valid", green
+	switch {
+	case !r.Valid:
+		word, colour = "not valid", red
+	case r.Failed():
+		word, colour = "valid, but not without warnings", yellow
+	}
+	kind := kindNames[r.Kind]
+	if kind == "" {
+		kind = "no kind of document that is known here"
+	}
+	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paint(colour, word), kind)
+	if r.Valid && r.Kind == document.AGIS {
+		fmt.Fprintf(t, ", level %d", r.Level)
+	}
+	if r.Operations > 0 {
+		fmt.Fprintf(t, ", %s", plural(r.Operations, "operation"))
+	}
+	if r.Tokens.Served > 0 && r.Kind != "" {
+		fmt.Fprintf(t, ", about %d tokens", r.Tokens.Served)
+		if r.Tokens.Compact > 0 && r.Tokens.Compact < r.Tokens.Served {
+			fmt.Fprintf(t, " (%d without white space)", r.Tokens.Compact)
+		}
+	}
+	if counts := countText(r); counts != "" {
+		fmt.Fprintf(t, "; %s", counts)
+	}
+	t.WriteByte('\n')
+	for _, c := range r.Cuts[:min(len(r.Cuts), mostCuts)] {
+		if c.Saves*worthwhile < r.Tokens.Served {
+			break
+		}
+		where := ""
+		if c.Pointer != "" {
+			where = Visible(c.Pointer) + ": "
+		}
+		fmt.Fprintf(t, "  %s%s (saves about %s)\n", where, Visible(c.Message), plural(c.Saves, "token"))
+	}
+}
+
+// Advice on size is given for the largest cuts, and for none below a twentieth
+// of the document.
+const (
+	mostCuts   = 3
+	worthwhile = 20
+)
+
+// countText counts findings: "2 errors, 1 warning, 3 known ones hidden".
+func countText(r Report) string {
+	var parts []string
+	for _, s := range []struct {
+		severity protocol.Severity
+		word     string
+	}{{protocol.Error, "error"}, {protocol.Warning, "warning"}, {protocol.Info, "note"}} {
+		if n := count(r, s.severity); n > 0 {
+			parts = append(parts, plural(n, s.word))
+		}
+	}
+	if r.Hidden > 0 {
+		parts = append(parts, fmt.Sprintf("%d known and hidden by the baseline", r.Hidden))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(r Report, s protocol.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// plural writes "1 error" and "2 errors".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,56 @@
+package format
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Visible makes text from a stranger safe to show: every control, escape,
+// bidirectional or invisible character is written as \u{...}, line breaks too,
+// so that one field stays one piece of one line.
+func Visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// hidden reports whether a rune could move the cursor, start an escape
+// sequence, reorder a line or hide: C0, C1, DEL, format characters (bidi
+// controls, zero-width, tags), line and paragraph separators, and bytes that
+// are not UTF-8.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// cell is what one rune of a line looks like on a terminal and how many columns
+// it takes. A tab goes to the next multiple of four from column at.
+func cell(r rune, at int) (text string, columns int) {
+	switch {
+	case r == '\t':
+		n := tabStop - at%tabStop
+		return strings.Repeat(" ", n), n
+	case hidden(r):
+		s := fmt.Sprintf(`\u{%x}`, r)
+		return s, len(s)
+	case unicode.In(r, unicode.Mn, unicode.Me): // sits on the character before it
+		return string(r), 0
+	}
+	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+		return string(r), 2
+	}
+	return string(r), 1
+}
+
+const tabStop = 4

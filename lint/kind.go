@@ -1,0 +1,189 @@
+package lint
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+)
+
+// A Guess is what a text seems to be.
+type Guess struct {
+	// Kind is the kind whose reader judges it; "" when there is none.
+	Kind document.Kind
+	// Format is the name that package convert has for the form of the text, for
+	// example "notation" or "openapi"; "" when it has none.
+	Format string
+	// Other names another published format for a person, "" for our own.
+	Other string
+}
+
+// Tell says what a text seems to be, by the members it has, and where they do
+// not tell by the name of the file or address it comes from.
+func Tell(name string, text []byte) Guess {
+	text, _ = protocol.TrimBOM(text)
+	root, _, _ := Tree(text)
+	return guess(name, text, root)
+}
+
+// Tree reads a text as JSON when it begins like JSON, else as YAML, and tells
+// which it was. A text that begins like JSON and is none may be YAML in flow
+// style; if it is not that either, the complaint of the JSON reader is the one to
+// show. The error is a [*protocol.SyntaxError].
+func Tree(text []byte) (root *protocol.Node, yaml bool, err error) {
+	text, _ = protocol.TrimBOM(text)
+	if !looksLikeJSON(text) {
+		root, err = agis.ReadYAML(text, protocol.Limits{})
+		return root, true, err
+	}
+	root, err = protocol.ReadJSON(text, protocol.Limits{})
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok && syntax.Problem == protocol.Invalid {
+		if root, err := agis.ReadYAML(text, protocol.Limits{}); err == nil {
+			return root, true, nil
+		}
+	}
+	return root, false, err
+}
+
+func looksLikeJSON(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	return len(text) > 0 && (text[0] == '{' || text[0] == '[' || text[0] == '"')
+}
+
+// guess takes the tree where there is one; a text that cannot be read is
+// searched for the names that a tree would have.
+func guess(name string, text []byte, root *protocol.Node) Guess {
+	if root == nil {
+		if notation.Match(head(text)) {
+			return Guess{Kind: document.AGIS, Format: "notation"}
+		}
+		return orByName(name, byNames(namesIn(head(text)), nil))
+	}
+	if tools(root) {
+		return Guess{Format: "mcp", Other: "a list of MCP tools"}
+	}
+	names := map[string]bool{}
+	if root.Kind == protocol.Object {
+		for _, m := range root.Items {
+			names[m.Key] = true
+		}
+	}
+	return orByName(name, byNames(names, root))
+}
+
+// head bounds what is searched in a text that could not be read.
+func head(text []byte) []byte { return text[:min(len(text), protocol.DefaultLimits.Bytes)] }
+
+// notation is how an endpoint begins in the illustrative notation of the AGIS
+// draft (§10.1): BOOK /reservation {
+var notation = regexp.MustCompile(`(?m)^\s*[A-Z]+ +/[^\s{]*(?:\{[^}\s]*\}[^\s{]*)* *\{\s*$`)
+
+var memberName = regexp.MustCompile(`(?m)(?:^|[{,])\s*(?:"([A-Za-z_$]{1,40})"|([A-Za-z_$]{1,40}))\s*:`)
+
+// namesIn collects what looks like a member name.
+func namesIn(text []byte) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range memberName.FindAllSubmatch(text, 10000) {
+		names[string(m[1])+string(m[2])] = true
+	}
+	return names
+}
+
+// others are published formats that are found at the same addresses, each with
+// the members that make it recognisable.
+var others = []struct {
+	all  []string
+	name string
+	form string
+}{
+	{[]string{"openapi"}, "OpenAPI", "openapi"},
+	{[]string{"swagger"}, "OpenAPI 2 (Swagger)", ""},
+	{[]string{"specVersion", "organization"}, "Rootz AI discovery", ""},
+	{[]string{"schema_version", "name_for_model"}, "an AI plugin manifest", ""},
+	{[]string{"skills", "protocolVersion"}, "an A2A agent card", ""},
+	{[]string{"skills", "capabilities", "url"}, "an A2A agent card", ""},
+	{[]string{"serverInfo", "transport"}, "an MCP server card", ""},
+	{[]string{"serverInfo", "protocolVersion"}, "an MCP server card", ""},
+	{[]string{"mcpServers"}, "a list of MCP servers", ""},
+	{[]string{"name", "packages"}, "an MCP server description", ""},
+	{[]string{"name", "remotes"}, "an MCP server description", ""},
+	{[]string{"jsonrpc"}, "a JSON-RPC message", ""},
+}
+
+// byNames judges by the names of the members. root may be nil.
+func byNames(names map[string]bool, root *protocol.Node) Guess {
+	has := func(all ...string) bool {
+		for _, name := range all {
+			if !names[name] {
+				return false
+			}
+		}
+		return true
+	}
+	full := Guess{Kind: document.AGIS, Format: "agis"}
+	if endpoints := root.Member("endpoints"); endpoints != nil && endpoints.Kind == protocol.Object {
+		full.Format = "agis-map"
+	}
+	summary := Guess{Kind: document.AGISSummary, Format: "agis-summary"}
+	ai := Guess{Kind: document.AI, Format: "ai"}
+	switch {
+	case has("aiendpoint"):
+		return ai
+	case has("agis", "endpoints"):
+		return full
+	case has("agis_document"), has("agis", "methods"):
+		return summary
+	case has("agis"):
+		return full
+	}
+	for _, o := range others {
+		if has(o.all...) {
+			return Guess{Other: o.name, Format: o.form}
+		}
+	}
+	switch {
+	case has("endpoints", "vocabulary"), has("endpoints", "agtp"):
+		return full
+	case has("methods", "agtp"):
+		return summary
+	case has("service", "capabilities"):
+		return ai
+	}
+	return Guess{}
+}
+
+// tools reports whether root is a list of MCP tools: bare, under "tools", or as
+// the result of tools/list.
+func tools(root *protocol.Node) bool {
+	list := root
+	if root.Kind == protocol.Object {
+		if list = root.Member("tools"); list == nil {
+			list = root.Member("result").Member("tools")
+		}
+	}
+	items := list.Elements()
+	return len(items) > 0 && items[0].Member("inputSchema") != nil && items[0].Member("name") != nil
+}
+
+// orByName falls back on where the text stands.
+func orByName(name string, g Guess) Guess {
+	if g != (Guess{}) {
+		return g
+	}
+	name = filepath.ToSlash(name)
+	switch base := path.Base(name); {
+	case base == "agis.json" || strings.HasSuffix(base, ".agis-summary.json"):
+		return Guess{Kind: document.AGISSummary, Format: "agis-summary"}
+	case path.Ext(base) == ".agis", base == "agis.yaml", base == "agis.yml":
+		return Guess{Kind: document.AGIS, Format: "agis"}
+	case base == "ai.json", strings.HasSuffix(name, ".well-known/ai"):
+		return Guess{Kind: document.AI, Format: "ai"}
+	}
+	return g
+}

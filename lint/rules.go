@@ -1,0 +1,53 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// own are the rules of this package. They are no rules of a draft: they say why
+// a text was not judged by one.
+var own = []protocol.Rule{
+	{Code: "DOC101", Slug: "kind-unknown", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+		Text: "A text is judged by the rules of its format, so it must be possible to tell which format it is: by its members, by its name, or because somebody says so.",
+		Bad:  `{"name": "Acme"}`,
+		Good: `{"aiendpoint": "1.0", "service": {"name": "Acme", …}, "capabilities": […]}`},
+	{Code: "DOC102", Slug: "other-format", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+		Text: "AI Discovery documents, AGIS documents and AGIS summaries are judged. Other published formats are recognised and named; some can be converted.",
+		Bad:  `{"openapi": "3.1.0", "paths": {…}}`,
+		Good: `{"aiendpoint": "1.0", "service": {…}, "capabilities": […]}`},
+	{Code: "DOC103", Slug: "kind-unheard-of", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+		Text: "The kinds of documents are ai, agis and agis-summary.",
+		Bad:  `--as openapi`,
+		Good: `--as agis`},
+	{Code: protocol.CodeMore, Slug: "more-findings", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+		Text: "A document with very many findings is reported up to a limit. The severity is that of the heaviest finding left out.",
+		Bad:  `500 broken capabilities`,
+		Good: `mend those that are listed, then check again`},
+}
+
+var byCode = sync.OnceValue(func() map[string]protocol.Rule { return protocol.ByCode(Rules()) })
+
+// Rules returns the rules of all drafts and of this package: AI Discovery, AGIS,
+// then our own.
+func Rules() []protocol.Rule {
+	return slices.Concat(aidiscovery.Rules(), agis.Rules(), own)
+}
+
+// Rule returns the rule of a code, in any letter case, and false when there is
+// none.
+func Rule(code string) (protocol.Rule, bool) {
+	r, ok := byCode()[strings.ToUpper(code)]
+	return r, ok
+}
+
+// finding makes a finding of one of our own rules, for the whole text.
+func finding(code, message, help string) protocol.Finding {
+	r, _ := Rule(code)
+	return protocol.Finding{Code: code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}
+}
