@@ -195,14 +195,17 @@ type rawOutput struct {
 }
 
 type searchInput struct {
-	Q       string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class: and host:, at most 256 characters"`
-	Verb    []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
-	NS      []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
-	Class   []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
-	Host    []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
-	Aliases bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
-	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor  string   `query:"cursor" doc:"where the page begins, from the answer before"`
+	Q          string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class:, host:, effect:, idempotent: and level:, at most 256 characters"`
+	Verb       []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
+	NS         []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
+	Class      []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
+	Host       []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
+	Effect     []string `query:"effect,explode" maxItems:"4" enum:"informational,reversible,irreversible,unknown" doc:"what performing the operation does to the world; any of several"`
+	Idempotent []string `query:"idempotent,explode" maxItems:"3" enum:"yes,no,unknown" doc:"whether doing it twice does no more than doing it once, as declared; any of several"`
+	Level      []string `query:"level,explode" maxItems:"3" enum:"0,1,2" doc:"the conformance level of the document; any of several"`
+	Aliases    bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
+	Limit      int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
+	Cursor     string   `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
 // SearchPage is one page of a search.
@@ -220,6 +223,9 @@ type QueryView struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	Classes    []string `json:"classes,omitempty"`
 	Hosts      []string `json:"hosts,omitempty"`
+	Effects    []string `json:"effects,omitempty"`
+	Idempotent []string `json:"idempotent,omitempty"`
+	Levels     []string `json:"levels,omitempty"`
 }
 
 func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage], error) {
@@ -237,7 +243,7 @@ func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage],
 		return nil, err
 	}
 	r.Hits = orEmpty(r.Hits)
-	page := SearchPage{Result: r, Query: QueryView{q.Words, q.Verbs, q.Namespaces, q.Classes, q.Hosts}}
+	page := SearchPage{Result: r, Query: QueryView{q.Words, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Effects, q.Idempotent, q.Levels}}
 	out := answer(page)
 	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/search", "search", q.Offset+len(r.Hits), r.Total)
 	return out, nil
@@ -260,9 +266,12 @@ func readQuery(in *searchInput) (index.Query, error) {
 	}
 	q.Namespaces = append(q.Namespaces, in.NS...)
 	q.Classes = append(q.Classes, in.Class...)
+	q.Effects = append(q.Effects, in.Effect...)
+	q.Idempotent = append(q.Idempotent, in.Idempotent...)
+	q.Levels = append(q.Levels, in.Level...)
 	q.Aliases = in.Aliases
-	if q.Words == "" && len(q.Verbs)+len(q.Namespaces)+len(q.Classes)+len(q.Hosts) == 0 {
-		return q, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class or host").
+	if q.Words == "" && !q.Filtered() {
+		return q, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class, host, effect, idempotent or level").
 			at(Where{Parameter: "q"})
 	}
 	return q, nil
