@@ -23,7 +23,9 @@ type Conversion struct {
 
 // Conversions lists every conversion, in the order in which a program may list
 // them for a person.
-var Conversions = []Conversion{}
+var Conversions = []Conversion{
+	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", notationToAGIS},
+}
 
 // Find returns the conversion between two formats. The error names the formats
 // that there are.
