@@ -299,7 +299,7 @@ func TestAGISDocumentElsewhere(t *testing.T) {
 		{"by agtp", "agtp://docs.test", ""},
 		{"by http", "http://docs.test/a.agis", ""},
 		{"on loopback", "https://127.0.0.1/a.agis", fetch.BlockedAddress},
-		{"on a port", "https://docs.test:8443/a.agis", fetch.BadRedirect},
+		{"on a port", "https://docs.test:8443/a.agis", fetch.BadAddress},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

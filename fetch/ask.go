@@ -3,12 +3,15 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/protocol/aidiscovery"
 )
 
 // KindRobots is the kind of a fetch of robots.txt.
@@ -38,8 +41,11 @@ type Ask struct {
 	Hops []string
 	// Slowest is the longest that one of the requests took.
 	Slowest time.Duration
+	// AliasBody is, for [document.AI], what /ai answered, for a caller that
+	// compares both.
+	AliasBody []byte
 
-	url *url.URL // the next request
+	url *url.URL // the next request; nil when the address cannot be asked
 }
 
 // NewAsk returns the ask for a well-known path of a host that [CheckHost] has
@@ -54,8 +60,13 @@ func NewAsk(kind, host, path string, now time.Time) *Ask {
 func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, Settlement) {
 	a := &Ask{Kind: kind, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
 	u, end := t.target(&url.URL{Scheme: "https"}, address)
-	if end.Outcome == "" {
+	switch end.Outcome {
+	case "":
 		a.url, a.Host = u, u.Hostname()
+	case InsecureRedirect:
+		end.Outcome, end.Detail = BadAddress, fmt.Sprintf("the address %.100q is plain http; only https is asked", address)
+	case BadRedirect:
+		end.Outcome = BadAddress
 	}
 	return a, end
 }
@@ -98,6 +109,8 @@ func accepts(kind string) string {
 	switch kind {
 	case KindRobots:
 		return "text/plain, */*;q=0.5"
+	case "":
+		return "application/json, application/agis+json, application/agis+yaml, application/yaml, */*;q=0.5"
 	case string(document.AGIS):
 		return "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5"
 	default:
@@ -113,6 +126,17 @@ type Settlement struct {
 	// Definite says that the host answered, whole, and what it answered is no
 	// document: what was known of it before is no longer current.
 	Definite bool
+
+	certificate bool // of a TLSFailed: it was the certificate
+}
+
+// Unreachable reports that the host gave no answer of any kind, so that asking
+// it for more at this time is useless.
+func (a *Ask) Unreachable(end Settlement) bool {
+	if a.Fetch.Status != 0 {
+		return false
+	}
+	return slices.Contains([]Outcome{DNSFailed, TLSFailed, Timeout, Unreachable, BlockedAddress}, end.Outcome)
 }
 
 // A Get carries out one request over the wire that the context brings along,
@@ -121,13 +145,16 @@ type Settlement struct {
 type Get func(ctx context.Context, address string, header http.Header) (body []byte, err error)
 
 // Ask makes the next request of a over the wire. Either the ask is settled, with
-// the body of an OK in a.Fetch.Body, or the settlement is zero: then a redirect
+// the body of an OK or a [BadMediaType] in a.Fetch.Body, or the settlement is zero: then a redirect
 // leads to a.Host, which may be another host. get carries the request out; nil
 // for the transport alone.
 func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
-	x := &exchange{limit: robotsBytes, cut: true}
+	x := &exchange{limit: aidiscovery.HardSize}
 	if format, ok := document.FormatOf(document.Kind(a.Kind)); ok {
-		x.limit, x.cut = format.HardSize, false
+		x.limit = format.HardSize
+	}
+	if a.Kind == KindRobots {
+		x.limit, x.cut = robotsBytes, true
 	}
 	if get == nil {
 		get = w.transport.get
@@ -157,15 +184,17 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	if isRedirect(x.status) {
 		return w.transport.redirect(a, x.header.Get("Location"))
 	}
-	end := judgeStatus(a, x)
-	if end.Outcome != OK {
+	end := judgeStatus(a, x.status)
+	if end.Outcome != OK && end.Outcome != BadMediaType {
 		return end
 	}
 	if x.wasCut { // the last line may be a part of one: half a rule is another rule
 		body = body[:lastLineEnd(body)]
 	}
-	f.ETag, f.LastModified = validator(x.header.Get("ETag")), validator(x.header.Get("Last-Modified"))
 	f.Bytes, f.Body = int64(len(body)), body
+	if end.Outcome == OK {
+		f.ETag, f.LastModified = validator(x.header.Get("ETag")), validator(x.header.Get("Last-Modified"))
+	}
 	return end
 }
 

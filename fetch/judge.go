@@ -16,23 +16,22 @@ import (
 )
 
 // judgeStatus settles an answer that is no redirect.
-func judgeStatus(a *Ask, x *exchange) Settlement {
-	status := x.status
+func judgeStatus(a *Ask, status int) Settlement {
 	answered := fmt.Sprintf("answered %d %s", status, http.StatusText(status))
 	switch {
 	case a.Kind == KindRobots && status >= 200 && status < 300:
 		return Settlement{Outcome: OK}
 	case status == 200 || status == 203:
 		if why := wrongMediaType(a.Kind, a.url, a.Fetch.MediaType); why != "" {
-			return Settlement{BadMediaType, why, true}
+			return Settlement{Outcome: BadMediaType, Detail: why, Definite: true}
 		}
 		return Settlement{Outcome: OK}
 	case status == 304 && a.conditional():
 		return Settlement{Outcome: Unchanged}
 	case status == 404 || status == 410:
-		return Settlement{Absent, answered, true}
+		return Settlement{Outcome: Absent, Detail: answered, Definite: true}
 	case status == 401 || status == 403:
-		return Settlement{Forbidden, answered + "; discovery must not need authentication", false}
+		return Settlement{Outcome: Forbidden, Detail: answered + "; discovery must not need authentication"}
 	case status == 429:
 		return Settlement{Outcome: Throttled, Detail: answered}
 	case status >= 500:
@@ -44,6 +43,9 @@ func judgeStatus(a *Ask, x *exchange) Settlement {
 
 // wrongMediaType says what is wrong with a Content-Type, "" when nothing is.
 func wrongMediaType(kind string, from *url.URL, contentType string) string {
+	if kind == "" {
+		return "" // the caller tells the format from the bytes
+	}
 	if kind == KindRobots {
 		return "" // RFC 9309 §2.3 asks for text/plain; nobody heeds it
 	}
@@ -84,7 +86,7 @@ func judgeError(err error) Settlement {
 	case errors.As(err, &blocked):
 		return Settlement{Outcome: BlockedAddress, Detail: blocked.Error()}
 	case errors.As(err, &large):
-		return Settlement{TooLarge, large.Error(), true}
+		return Settlement{Outcome: TooLarge, Detail: large.Error(), Definite: true}
 	case errors.As(err, &encoding):
 		return Settlement{Outcome: Unreadable, Detail: encoding.Error()}
 	case errors.As(err, &dns):
@@ -96,7 +98,8 @@ func judgeError(err error) Settlement {
 		}
 		return Settlement{Outcome: Timeout, Detail: detail}
 	case errors.As(err, &phase) && phase.phase == "tls":
-		return Settlement{Outcome: TLSFailed, Detail: Clip(phase.err.Error(), 200)}
+		detail, certificate := tlsProblem(phase.err)
+		return Settlement{Outcome: TLSFailed, Detail: detail, certificate: certificate}
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {

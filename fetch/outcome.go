@@ -1,6 +1,10 @@
 package fetch
 
-import "time"
+import (
+	"time"
+
+	"gazetteer/protocol"
+)
 
 // An Outcome is the class of a fetch's result: what the site did, as data.
 type Outcome string
@@ -20,7 +24,8 @@ const (
 	OtherFormat      Outcome = "other-format" // another published format at the same path
 	Unreadable       Outcome = "unreadable"   // not the format at all: bad encoding, bad JSON, cut short
 	BlockedAddress   Outcome = "blocked-address"
-	BadHost          Outcome = "bad-host" // not a public host name: IP literal, single label, port
+	BadAddress       Outcome = "bad-address" // not an https address that can be asked
+	BadHost          Outcome = "bad-host"    // not a public host name: IP literal, single label, port
 	TLSFailed        Outcome = "tls"
 	DNSFailed        Outcome = "dns"
 	Timeout          Outcome = "timeout"
@@ -58,6 +63,11 @@ type Fetch struct {
 	// outcome of the same sort; revisit intervals grow with it.
 	Repeats int `json:"repeats,omitempty"`
 
+	// Findings are, when no document came of it, everything that is wrong with
+	// the answer and with its bytes. Those of a document are kept with it.
+	Findings []protocol.Finding `json:"findings,omitempty"`
+
+	// Body is what was fetched, nil when there is nothing to be read.
 	Body []byte `json:"-"`
 }
 

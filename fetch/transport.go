@@ -46,8 +46,16 @@ type Options struct {
 	ConnectTimeout time.Duration // resolving and connecting; 4 s
 	TLSTimeout     time.Duration // the TLS handshake; 5 s
 
-	// Now is the clock that Retry-After is counted from; time.Now when nil.
+	// Now is the clock that dates are compared with; time.Now when nil.
 	Now func() time.Time
+
+	// The rest is for a [Client].
+
+	SessionTimeout time.Duration // one call, waits for politeness included; 1 min
+	MaxCrawlDelay  time.Duration // longest Crawl-delay honoured; 10 s
+	// Retries is how often a request is made again that was answered with a
+	// server error: 0 to 3 times (AI Discovery §4.3), with growing gaps.
+	Retries int
 }
 
 // complete puts the defaults in.
@@ -55,6 +63,9 @@ func (o *Options) complete() error {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 4*time.Second)
 	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
+	o.SessionTimeout = cmp.Or(o.SessionTimeout, time.Minute)
+	o.MaxCrawlDelay = cmp.Or(o.MaxCrawlDelay, 10*time.Second)
+	o.Retries = min(max(o.Retries, 0), mostRetries)
 	o.UserAgent = cmp.Or(o.UserAgent, RobotsToken+"/0.1")
 	if len(o.Ports) == 0 {
 		o.Ports = []uint16{443}

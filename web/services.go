@@ -457,6 +457,7 @@ var outcomeWords = map[fetch.Outcome]string{
 	fetch.OtherFormat:      "Another format is published here",
 	fetch.Unreadable:       "Could not be read as this format",
 	fetch.BlockedAddress:   "Leads to a private address",
+	fetch.BadAddress:       "Not an address that can be asked",
 	fetch.BadHost:          "Not a public host name",
 	fetch.TLSFailed:        "No trusted TLS connection",
 	fetch.DNSFailed:        "The name could not be resolved",

@@ -1,0 +1,232 @@
+package fetch
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+)
+
+const (
+	slowAnswer = aidiscovery.SlowAnswer
+	lateAnswer = aidiscovery.LateAnswer
+	// soonExpired is how long before the end of a certificate it should have
+	// been renewed.
+	soonExpired = 7 * 24 * time.Hour
+)
+
+// Findings says what an ask that ended so has to tell whoever publishes the
+// document, at the time now: by the draft of its format where that has a rule,
+// by [Rules] for the rest. There are none for robots.txt. Only what is about the
+// fetch is judged; the bytes are for the readers of the formats.
+func (a *Ask) Findings(end Settlement, now time.Time) []protocol.Finding {
+	j := judge{ask: a, end: end, now: now}
+	switch document.Kind(a.Kind) {
+	case KindRobots:
+		return nil
+	case document.AI, document.AIAlias:
+		return append(aidiscovery.Transport(a.exchange(end)), j.beyondAI()...)
+	default:
+		return j.all()
+	}
+}
+
+// exchange is the ask in the words of AI Discovery.
+func (a *Ask) exchange(end Settlement) aidiscovery.Exchange {
+	x := aidiscovery.Exchange{
+		Asked: a.Fetch.URL, Hops: a.Hops, Status: a.Fetch.Status, Header: a.Header, Took: a.Slowest,
+		Size: int(a.Fetch.Bytes), Detail: end.Detail, Alias: a.Kind == string(document.AIAlias),
+		Body: a.Fetch.Body, AliasBody: a.AliasBody,
+	}
+	switch end.Outcome {
+	case InsecureRedirect:
+		x.Failure = aidiscovery.Downgrade
+	case TooManyRedirects:
+		x.Failure = aidiscovery.TooManyRedirects
+	case BadRedirect:
+		x.Failure = aidiscovery.BadRedirect
+	case Timeout:
+		x.Failure = aidiscovery.TimedOut
+	case TooLarge:
+		x.Failure = aidiscovery.TooLarge
+	case BadAddress, BadHost, BlockedAddress, RefusedByRobots, DNSFailed, Unreachable, TLSFailed, Unreadable:
+		x.Failure = aidiscovery.Unreachable
+	}
+	switch {
+	case end.Outcome == TLSFailed && end.certificate:
+		x.Failure = aidiscovery.BadCertificate
+	case end.Outcome == BadAddress && strings.HasPrefix(strings.ToLower(a.Fetch.URL), "http:"):
+		x.Failure = aidiscovery.Cleartext
+	case end.Outcome == TooLarge && a.Fetch.Status == 0: // the header; AI116 is about the body
+		x.Failure = aidiscovery.Unreachable
+	}
+	return x
+}
+
+// A judge makes findings of one ask.
+type judge struct {
+	ask *Ask
+	end Settlement
+	now time.Time
+}
+
+func (j judge) found(code, message, help string) []protocol.Finding {
+	i := slices.IndexFunc(table, func(r protocol.Rule) bool { return r.Code == code })
+	r := table[i]
+	return []protocol.Finding{{Code: r.Code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}}
+}
+
+// beyondAI is what AI Discovery has no rule for.
+func (j judge) beyondAI() []protocol.Finding {
+	insecure := j.ask.exchange(j.end).Failure == aidiscovery.Cleartext
+	certificate := j.end.Outcome == TLSFailed && j.end.certificate
+	header := j.end.Outcome == TooLarge && j.ask.Fetch.Status == 0
+	switch j.end.Outcome {
+	case BadAddress, BadHost, BlockedAddress, RefusedByRobots, DNSFailed, Unreachable, Unreadable, TLSFailed, TooLarge:
+		if !insecure && !certificate && (j.end.Outcome != TooLarge || header) {
+			return j.failure()
+		}
+		return nil
+	}
+	return j.certificateEnds()
+}
+
+// all is everything, for formats whose draft says nothing of transport.
+func (j judge) all() []protocol.Finding {
+	if failed := j.failure(); failed != nil {
+		return failed
+	}
+	found := j.hosts()
+	found = append(found, j.slow()...)
+	found = append(found, j.certificateEnds()...)
+	switch j.end.Outcome {
+	case OK, BadMediaType:
+		found = append(found, j.media()...)
+		found = append(found, j.caching()...)
+	case Unchanged:
+	default:
+		found = append(found, j.status()...)
+	}
+	return found
+}
+
+// failure judges what kept a whole answer away; nil when one came.
+func (j judge) failure() []protocol.Finding {
+	detail := j.end.Detail
+	switch j.end.Outcome {
+	case BadAddress, BadHost:
+		return j.found("FETCH101", detail, "publish the document at an https address of a public host, on port 443")
+	case BlockedAddress:
+		return j.found("FETCH101", "this leads to no public address and is not asked: "+detail, "give the host public addresses only, in every record of its name")
+	case DNSFailed:
+		return j.found("FETCH102", "the name of the host does not resolve: "+detail, "check the spelling, and the A and AAAA records of the name")
+	case Unreachable:
+		return j.found("FETCH102", "the host gave no whole answer: "+detail, "check that a server listens on port 443, is open to everybody, and answers in HTTP/1.1")
+	case TLSFailed:
+		help := "let the server speak TLS 1.2 or 1.3 on port 443"
+		if j.end.certificate {
+			help = "install a certificate for this host name from a public authority, with the certificates between, and let it renew itself"
+		}
+		return j.found("FETCH103", detail, help)
+	case InsecureRedirect, TooManyRedirects, BadRedirect:
+		return j.found("FETCH104", "the redirect is not followed: "+detail, "redirect to the last https address at once, or serve the document where it is asked for")
+	case RefusedByRobots:
+		return j.found("FETCH107", "robots.txt does not let us ask for this: "+detail, "allow the address for everybody, or for "+RobotsToken+"; answer 404 if there is no robots.txt")
+	case Unreadable:
+		return j.found("FETCH109", "the body cannot be unpacked: "+detail, "send it as it is, or packed with gzip once")
+	case Timeout:
+		f := j.found("FETCH110", "no whole answer came in time: "+detail, "answer within 3 seconds; a static file is enough")
+		f[0].Severity = protocol.Error
+		return f
+	case TooLarge:
+		return j.found("FETCH111", "the answer is refused for its size: "+detail, "leave out what an agent does not need, or split the service into several")
+	}
+	return nil
+}
+
+// hosts judges where redirects ended.
+func (j judge) hosts() []protocol.Finding {
+	first, err := url.Parse(j.ask.Fetch.URL)
+	if err != nil || j.ask.Host == first.Hostname() || len(j.ask.Hops) == 0 || strings.EqualFold(j.ask.Host, first.Hostname()) {
+		return nil
+	}
+	return j.found("FETCH112", fmt.Sprintf("redirects lead from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
+		"serve the document on the host that is asked for it, or let what names it name the last address")
+}
+
+// slow judges how long the answer took.
+func (j judge) slow() []protocol.Finding {
+	if j.ask.Slowest <= slowAnswer {
+		return nil
+	}
+	f := j.found("FETCH110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", j.ask.Slowest.Seconds()), "answer within 3 seconds; a static file is enough")
+	if j.ask.Slowest > lateAnswer {
+		f[0].Severity = protocol.Error
+	}
+	return f
+}
+
+// status judges an answer that is neither a document nor a redirect.
+func (j judge) status() []protocol.Finding {
+	status := j.ask.Fetch.Status
+	said := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", status, http.StatusText(status)))
+	help := "answer 200 with the document"
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return j.found("FETCH106", said+", but the document must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")
+	case status == http.StatusNotFound || status == http.StatusGone:
+		said += ": no document is published here"
+	case status == http.StatusTooManyRequests:
+		help = "let readers fetch this one small document; say in Retry-After when they may come back"
+	case status >= 500:
+		help = "look into the server's log, then answer 200 with the document"
+	}
+	return j.found("FETCH105", said, help)
+}
+
+// media judges Content-Type.
+func (j judge) media() []protocol.Finding {
+	if j.end.Outcome == BadMediaType {
+		want := "that of the format"
+		if format, ok := document.FormatOf(document.Kind(j.ask.Kind)); ok {
+			want = format.MediaTypes[0]
+		}
+		return j.found("FETCH108", j.end.Detail, "send Content-Type: "+want)
+	}
+	_, params, _ := mime.ParseMediaType(j.ask.Fetch.MediaType)
+	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") {
+		return j.found("FETCH115", "Content-Type says charset "+protocol.Quote(charset)+", but the format is always utf-8", "say charset=utf-8, or nothing")
+	}
+	return nil
+}
+
+// caching judges whether a reader can keep the document or ask for changes only.
+func (j judge) caching() []protocol.Finding {
+	for _, name := range []string{"Cache-Control", "Expires", "ETag", "Last-Modified"} {
+		if j.ask.Header.Get(name) != "" {
+			return nil
+		}
+	}
+	return j.found("FETCH113", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")
+}
+
+// certificateEnds warns of a certificate that nobody seems to renew.
+func (j judge) certificateEnds() []protocol.Finding {
+	if j.ask.TLS == nil || len(j.ask.TLS.PeerCertificates) == 0 {
+		return nil
+	}
+	leaf := j.ask.TLS.PeerCertificates[0]
+	left, life := leaf.NotAfter.Sub(j.now), leaf.NotAfter.Sub(leaf.NotBefore)
+	// A certificate that lives for days only is renewed later in its life.
+	if left > soonExpired || left > life/3 {
+		return nil
+	}
+	return j.found("FETCH114", "the certificate of the host expires on "+leaf.NotAfter.UTC().Format("2 January 2006 15:04")+" UTC", "renew it now, and see why it was not renewed by itself")
+}

@@ -1,0 +1,91 @@
+package fetch
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/protocol"
+)
+
+// A TLS says what a connection rested on.
+type TLS struct {
+	Version string    `json:"version"`    // "TLS 1.3"
+	Expires time.Time `json:"expires"`    // the certificate of the host
+	Issuer  string    `json:"issuer"`     // who signed it; untrusted text
+	Names   []string  `json:"names"`      // at most 10 it is good for; untrusted text
+	Chain   int       `json:"chain_sent"` // certificates the server sent
+}
+
+const mostNames = 10
+
+// describeTLS returns nil for no connection.
+func describeTLS(s *tls.ConnectionState) *TLS {
+	if s == nil || len(s.PeerCertificates) == 0 {
+		return nil
+	}
+	leaf := s.PeerCertificates[0]
+	t := &TLS{Version: tls.VersionName(s.Version), Expires: leaf.NotAfter, Issuer: nameOf(leaf), Chain: len(s.PeerCertificates)}
+	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), mostNames)] {
+		t.Names = append(t.Names, Clip(name, 253))
+	}
+	return t
+}
+
+// nameOf returns how the issuer of a certificate is called.
+func nameOf(c *x509.Certificate) string {
+	name := c.Issuer.CommonName
+	if len(c.Issuer.Organization) > 0 && !strings.Contains(name, c.Issuer.Organization[0]) {
+		name = strings.TrimSpace(c.Issuer.Organization[0] + " " + name)
+	}
+	return Clip(name, 100)
+}
+
+// tlsProblem says what was wrong with a handshake, and whether it was the
+// certificate.
+func tlsProblem(err error) (detail string, certificate bool) {
+	var (
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		authority x509.UnknownAuthorityError
+		other     *tls.CertificateVerificationError
+	)
+	const date = "2 January 2006"
+	switch {
+	case errors.As(err, &name):
+		return fmt.Sprintf("the certificate is for %s, not for %s", namesOf(name.Certificate), protocol.Quote(name.Host)), true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		if time.Now().Before(invalid.Cert.NotBefore) {
+			return "the certificate is valid only from " + invalid.Cert.NotBefore.UTC().Format(date), true
+		}
+		return "the certificate expired on " + invalid.Cert.NotAfter.UTC().Format(date), true
+	case errors.As(err, &authority):
+		if c := authority.Cert; c != nil && string(c.RawIssuer) == string(c.RawSubject) {
+			return "the certificate is signed by itself, not by a public authority", true
+		}
+		return "the certificate is signed by nobody we trust, or the server does not send the certificates between", true
+	case errors.As(err, &other):
+		return "the certificate cannot be verified: " + Clip(other.Err.Error(), 150), true
+	}
+	return "the TLS handshake failed: " + Clip(err.Error(), 150), false
+}
+
+// namesOf lists the first names that a certificate is good for.
+func namesOf(c *x509.Certificate) string {
+	if c == nil || len(c.DNSNames) == 0 {
+		return "no host name"
+	}
+	const most = 3
+	var names []string
+	for _, name := range c.DNSNames[:min(len(c.DNSNames), most)] {
+		names = append(names, protocol.Quote(name))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(c.DNSNames) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}

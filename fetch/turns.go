@@ -1,0 +1,48 @@
+package fetch
+
+import (
+	"context"
+	"sync"
+)
+
+// turns lets one at a time be with a host.
+type turns struct {
+	mu    sync.Mutex // guards following
+	hosts map[string]*turn
+}
+
+// A turn is that of one host.
+type turn struct {
+	taken chan struct{} // holds one element while somebody is with the host
+	users int           // who are or wait to be; guarded by turns.mu
+}
+
+// enter waits for the turn with a host, until ctx ends. leave ends it.
+func (t *turns) enter(ctx context.Context, host string) (leave func(), err error) {
+	t.mu.Lock()
+	own := t.hosts[host]
+	if own == nil {
+		own = &turn{taken: make(chan struct{}, 1)}
+		t.hosts[host] = own
+	}
+	own.users++
+	t.mu.Unlock()
+
+	forget := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if own.users--; own.users == 0 {
+			delete(t.hosts, host)
+		}
+	}
+	select {
+	case own.taken <- struct{}{}:
+	case <-ctx.Done():
+		forget()
+		return nil, ctx.Err()
+	}
+	return func() {
+		<-own.taken
+		forget()
+	}, nil
+}
