@@ -1,6 +1,7 @@
 package english
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,7 @@ type Use struct {
 	VerbCount                     int
 	NounCount                     int
 	AdjectiveCount                int
+	Written                       int    // uses of the word, as any kind, in the dictionary's own explanations; 255 for more
 	Stative                       bool   // the first sense as a verb is a state, not a doing
 	Modern                        bool   // common today, whatever the counts say; from the supplement
 	Field                         string // what the first sense as a verb is about, one of [Fields]; "" for other words
@@ -41,6 +43,7 @@ func Lookup(word string) Use {
 	}
 	bits := t.bits[at]
 	u := Use{
+		Written:   int(t.written[at]),
 		Verb:      bits&bitVerb != 0,
 		Noun:      bits&bitNoun != 0,
 		Adjective: bits&bitAdjective != 0,
@@ -58,14 +61,16 @@ func Lookup(word string) Use {
 	return u
 }
 
-// Verbs returns all verbs in alphabetical order.
-func Verbs() []string {
-	t := unpacked()
-	out := make([]string, len(t.verbs))
-	for i, at := range t.verbs {
-		out[i] = t.word(at)
+// Words yields all words in alphabetical order, irregular forms among them.
+func Words() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		t := unpacked()
+		for i := range t.bits {
+			if !yield(t.word(uint32(i))) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // SameSense reports whether two verbs have a sense in common (book, reserve),
@@ -223,11 +228,9 @@ func (t *table) irregular(word string, bit byte) []string {
 	return out
 }
 
-// Irregular reports whether word is an irregular form of base, by the
-// dictionary's list for verbs: found of find.
-func Irregular(word, base string) bool {
-	return slices.Contains(unpacked().irregular(word, bitVerb), base)
-}
+// Irregular returns the verbs of which word is an irregular form by the
+// dictionary's list, without asking the rules of spelling: find for found.
+func Irregular(word string) []string { return unpacked().irregular(word, bitVerb) }
 
 // Stems calls yield with each string of which word would be an inflected form
 // by the rules of spelling, likely ones first, whether or not they are words:

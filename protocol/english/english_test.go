@@ -51,13 +51,17 @@ func TestLookup(t *testing.T) {
 		"triage":  {Verb: true, Noun: true, Modern: true},
 		"booking": {Noun: true, NounCount: 7},
 		"calm":    {Verb: true, Noun: true, Adjective: true, VerbCount: 6, NounCount: 3, AdjectiveCount: 19, Field: "emotion"},
-		"online":  {Adjective: true},
+		"onsite":  {Adjective: true, Modern: true},
 		"seldom":  {Adverb: true},
 		"flurble": {},
 	} {
-		if got := Lookup(word); got != want {
+		got := Lookup(word)
+		if got.Written = 0; got != want {
 			t.Errorf("%s is %+v, want %+v", word, got, want)
 		}
+	}
+	if u := Lookup("database"); u.NounCount != 0 || u.Written < 10 {
+		t.Errorf("the explanations write of databases, the older texts do not: %+v", u)
 	}
 	if u := Lookup("consist"); !u.Stative || u.Field != "stative" {
 		t.Errorf("to consist is no state: %+v", u)

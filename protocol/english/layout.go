@@ -20,6 +20,7 @@ var packed []byte
 //	number of words
 //	words         each 'A' + letters shared with the word before it, then the others; '\n' ends them
 //	bits          one byte a word: verb 1, noun 2, adjective 4, adverb 8, modern 16, tagged 32
+//	written       one byte a word: uses in the dictionary's explanations, at most 255
 //	counts        uses as verb of each tagged verb, then as noun, then as adjective
 //	fields        one byte a verb: the dictionary's field of its first sense
 //	senses        how many each verb has; then each, 0 for the next new one or how far back it was
@@ -44,9 +45,10 @@ type table struct {
 	start []uint32 // where each begins; one more at the end
 	first []uint32 // by the first three letters: the first word that begins so
 
-	bits   []byte
-	tagged []uint16 // 1 + place in counts; 0 for words without
-	counts [][3]uint16
+	bits    []byte
+	written []byte
+	tagged  []uint16 // 1 + place in counts; 0 for words without
+	counts  [][3]uint16
 
 	verb  []uint16 // 1 + number of the verb; 0 for words that are none
 	verbs []uint32 // the words of the verbs
@@ -138,7 +140,7 @@ func (t *table) readWords(r *reader) {
 	}
 	t.start = append(t.start, uint32(len(text)))
 	t.text = string(text)
-	t.bits = bytes.Clone(r.bytes(n))
+	t.bits, t.written = bytes.Clone(r.bytes(n)), bytes.Clone(r.bytes(n))
 
 	t.verb, t.tagged = make([]uint16, n), make([]uint16, n)
 	for i, b := range t.bits {

@@ -62,6 +62,9 @@ func (e *encoder) writeWords() {
 	for i := range e.words {
 		e.out = append(e.out, e.entry(i).bits)
 	}
+	for i := range e.words {
+		e.out = append(e.out, byte(min(e.entry(i).glossed, 255)))
+	}
 	for column := range 3 {
 		for i := range e.words {
 			if w := e.entry(i); w.bits&tagged != 0 && w.bits&(1<<column) != 0 {

@@ -27,10 +27,11 @@ const maxSenses = 6
 type synset int // offset in data.verb
 
 type word struct {
-	bits   byte
-	counts [3]int // uses in the tagged texts: verb, noun, adjective
-	field  int    // lexicographer file of the first sense as a verb
-	senses []synset
+	bits    byte
+	counts  [3]int // uses in the tagged texts: verb, noun, adjective
+	glossed int    // uses in WordNet's explanations, with a plural s or without
+	field   int    // lexicographer file of the first sense as a verb
+	senses  []synset
 }
 
 // inflection is one row of an exception list: an irregular form and its base.
@@ -70,6 +71,11 @@ func readDictionary(dir string) (*dictionary, error) {
 			return nil, err
 		}
 	}
+	for _, f := range files { // when all words are known
+		if err := d.readGlosses(filepath.Join(dir, "data."+f.name)); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.readCounts(filepath.Join(dir, "cntlist.rev")); err != nil {
 		return nil, err
 	}
@@ -87,6 +93,17 @@ func readDictionary(dir string) (*dictionary, error) {
 // lines calls f for each line of a file that is not part of its licence, which
 // stands at the top, each line with two spaces before it.
 func lines(name string, f func(fields []string) error) error {
+	return texts(name, func(line string) error {
+		line, _, _ = strings.Cut(line, glossMark)
+		return f(strings.Fields(line))
+	})
+}
+
+// glossMark stands before the explanation in a line of a data file.
+const glossMark = " | "
+
+// texts calls f for each line, whole, that is not part of the licence.
+func texts(name string, f func(line string) error) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
@@ -95,11 +112,11 @@ func lines(name string, f func(fields []string) error) error {
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, 1<<20)
 	for n := 1; scanner.Scan(); n++ {
-		line, _, _ := strings.Cut(scanner.Text(), " | ") // the gloss
+		line := scanner.Text()
 		if strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
 			continue
 		}
-		if err := f(strings.Fields(line)); err != nil {
+		if err := f(line); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
@@ -268,6 +285,23 @@ func (d *dictionary) readCounts(name string) error {
 		if c, ok := column[key[0]]; ok {
 			w.counts[c] += n
 			w.bits |= tagged
+		}
+		return nil
+	})
+}
+
+// readGlosses counts the words of the explanations. They are newer and of more
+// fields than the tagged texts: those have no database and no video.
+func (d *dictionary) readGlosses(name string) error {
+	return texts(name, func(line string) error {
+		_, gloss, _ := strings.Cut(line, glossMark)
+		for token := range strings.FieldsFuncSeq(strings.ToLower(gloss), func(r rune) bool { return r < 'a' || r > 'z' }) {
+			for _, lemma := range []string{token, strings.TrimSuffix(token, "s")} {
+				if w := d.words[lemma]; w != nil {
+					w.glossed++
+					break
+				}
+			}
 		}
 		return nil
 	})
