@@ -31,7 +31,6 @@ const (
 	batchFound  = 10_000   // links, each of which may be a write
 
 	mostDepth   = 3   // links from a seed that are followed
-	mostLinks   = 64  // links of one document that are read
 	mostDomains = 16  // registrable domains that one document may add
 	mostReached = 256 // hosts that one visit may add or bring nearer
 )
@@ -79,7 +78,7 @@ func gather(first *visit, visits <-chan *visit) []*visit {
 func (v *visit) weight() (bytes, links int) {
 	for kind := range v.put {
 		bytes += v.docs[kind].Size
-		links += min(len(v.docs[kind].Links), mostLinks)
+		links += min(len(v.docs[kind].Links), fetch.MostLinks)
 	}
 	return bytes, links
 }
@@ -363,7 +362,7 @@ func (b *batch) lookup(ctx context.Context, name string) (*hostWrite, error) {
 // related services.
 func related(d *document.Document) []string {
 	var names []string
-	for _, l := range d.Links[:min(len(d.Links), mostLinks)] {
+	for _, l := range d.Links[:min(len(d.Links), fetch.MostLinks)] {
 		if l.Rel != document.RelRelated {
 			continue
 		}

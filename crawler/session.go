@@ -175,20 +175,11 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 	if end.Outcome == "" {
 		return nil // a redirect leads on
 	}
-	if a.Host == s.visit.host.Name && unreachable(a, end) {
+	if a.Host == s.visit.host.Name && a.Unreachable(end) {
 		s.down = &end
 	}
 	s.settle(a, end)
 	return nil
-}
-
-// unreachable reports that the host gave no answer of any kind, so that asking
-// it for more in this visit is useless.
-func unreachable(a *fetch.Ask, end fetch.Settlement) bool {
-	if a.Fetch.Status != 0 {
-		return false
-	}
-	return classOf(end.Outcome) == classDown || end.Outcome == fetch.BlockedAddress
 }
 
 // robots reports whether robots.txt allows the ask. When that is not known yet
@@ -341,13 +332,9 @@ func (s *session) linked() {
 // asked for: an address of another scheme is for others.
 func (s *session) agisAddress() string {
 	for _, kind := range []document.Kind{document.AGISSummary, document.AI} {
-		d := s.visit.docs[kind]
-		if d == nil {
-			continue
-		}
-		for _, l := range d.Links[:min(len(d.Links), mostLinks)] {
-			if l.Rel == document.RelAGISDocument && strings.HasPrefix(strings.ToLower(l.URL), "https://") {
-				return l.URL
+		if d := s.visit.docs[kind]; d != nil {
+			if address := fetch.AGISAddress(d); address != "" {
+				return address
 			}
 		}
 	}
@@ -366,15 +353,19 @@ func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
 	}
 	kind := document.Kind(a.Kind)
 	f.Repeats = repeats(a.Prev, *f)
+	found := a.Findings(end, s.c.now())
 	switch {
 	case f.Outcome == fetch.OK:
-		s.read(a)
+		s.read(a, found)
 	case f.Outcome == fetch.Unchanged:
 		s.keep(a)
 	case end.Definite:
 		s.remove(kind)
 	case s.visit.docs[kind] != nil: // it stays what is known of the host
 		carry(f, a.Prev)
+	}
+	if f.Outcome != fetch.OK && tells(f.Outcome) {
+		f.Findings = bounded(append(found, f.Findings...))
 	}
 	f.Body = nil
 	s.note(a)
@@ -457,8 +448,8 @@ func (s *session) settleHost(host string, end fetch.Settlement) {
 }
 
 // read turns fetched bytes into the current document, or finds that they are
-// none.
-func (s *session) read(a *fetch.Ask) {
+// none. What the fetch found is kept with the document.
+func (s *session) read(a *fetch.Ask, found []protocol.Finding) {
 	f := &a.Fetch
 	h := &s.visit.host
 	kind := document.Kind(a.Kind)
@@ -479,11 +470,15 @@ func (s *session) read(a *fetch.Ask) {
 			f.Outcome = fetch.OtherFormat
 		}
 		f.Detail = fetch.Clip(whyUnreadable(d, err), 300)
+		if d != nil {
+			f.Findings = d.Findings
+		}
 		f.Repeats = repeats(a.Prev, *f)
 		s.remove(kind)
 		return
 	}
 	f.Digest = d.Digest
+	addFindings(d, found)
 	before := s.visit.docs[kind]
 	d.ChangedAt = f.At
 	if before != nil && before.Digest == d.Digest {
@@ -509,6 +504,43 @@ func whyUnreadable(d *document.Document, err error) string {
 		text += "; " + f.Help
 	}
 	return text
+}
+
+// addFindings puts what the fetch found before what the reader did, once each. A
+// document that breaks its draft on the way to us does not conform to it.
+func addFindings(d *document.Document, found []protocol.Finding) {
+	for _, f := range d.Findings {
+		if !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	d.Findings = found
+	if !d.Valid() {
+		d.Level = 0
+	}
+}
+
+// tells reports that there is something to mend behind an outcome without a
+// document, which is worth keeping: of a host that publishes nothing, or that is
+// not there, the outcome says all.
+func tells(o fetch.Outcome) bool {
+	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
+}
+
+// mostFindings is how many findings are kept with a fetch.
+const mostFindings = 50
+
+// bounded cuts a list of findings as the readers cut theirs.
+func bounded(findings []protocol.Finding) []protocol.Finding {
+	if len(findings) <= mostFindings {
+		return findings
+	}
+	rest := findings[mostFindings-1:]
+	worst, _ := protocol.Worst(rest)
+	return append(findings[:mostFindings-1:mostFindings-1], protocol.Finding{
+		Code: protocol.CodeMore, Severity: worst,
+		Message: fmt.Sprintf("%d more findings are not kept", len(rest)), Help: "mend the ones above first",
+	})
 }
 
 // keep notes that the stored document is current: the host says that it has not

@@ -173,4 +173,3 @@ func wantIdentity(t *testing.T, a fetch.Answer, s fakenet.Script) {
 		t.Errorf("the first operation is called at %s, want it below %s", got, s.Expect.Base)
 	}
 }
-
