@@ -2,8 +2,11 @@ package agis
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 // A methodError is what is wrong with a method identifier.
@@ -30,39 +33,136 @@ var httpMethods = map[string]string{
 	"PATCH": "MODIFY or UPDATE", "HEAD": "CHECK", "OPTIONS": "DESCRIBE", "CONNECT": "LINK or JOIN", "TRACE": "TRACK",
 }
 
-// methodFault tells why an identifier cannot be a method, as far as that can be
-// told without a dictionary: the form of the token (pass 2) and the methods
-// that the draft itself prohibits (pass 3). The code is "" when nothing is
-// wrong with it.
+// oneVerb is what to do about anything that is not one word.
+const oneVerb = "use one imperative verb of the letters A to Z and put the noun into the path, for example BOOK /reservation"
+
+// methodFault tells why an identifier cannot be a method, by passes 2 and 3.
+// The code is "" when nothing is wrong with it, or nothing worse than a
+// warning.
 func methodFault(method string) methodError {
-	const one = "use one imperative verb of the letters A to Z and put the noun into the path, for example BOOK /reservation"
-	quoted := "the method " + protocol.Quote(method) + " "
-	if strings.ContainsFunc(method, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == 0xA0 || r == 0x3000 }) {
-		return methodError{"AGIS202", quoted + "holds white space", one}
+	f := judge(method)
+	if rules[f.code].Severity < protocol.Error {
+		return methodError{}
 	}
-	capital := false
-	for i := range len(method) {
-		b := method[i]
-		if !lower(b) && !upper(b) {
-			return methodError{"AGIS203", quoted + "holds a character other than the letters A to Z", one}
-		}
-		capital = capital || i > 0 && upper(b) && lower(method[i-1])
+	return f
+}
+
+// judge applies passes 2 and 3 to an identifier that is not empty. The code is
+// "" when there is nothing to say.
+func judge(method string) methodError {
+	f := fault(method)
+	if f.code != "" {
+		f.message = "the method " + protocol.Quote(method) + " " + f.message
 	}
-	if capital {
-		return methodError{"AGIS204", quoted + "is several words in one", one}
+	return f
+}
+
+// fault finds what is wrong: first with the form of the token, then by what the
+// draft itself prohibits, then with the word. The message lacks its subject.
+func fault(method string) methodError {
+	if f := formFault(method); f.code != "" {
+		return f
 	}
 	name := strings.ToUpper(method)
 	if verbs, ok := httpMethods[name]; ok {
-		return methodError{"AGIS301", quoted + "is an HTTP method, which is prohibited", "use a verb that says what happens, for example " + verbs}
+		return methodError{"AGIS301", "is an HTTP method, which is prohibited", "use a verb that says what happens, for example " + verbs}
 	}
 	if f, ok := prohibited[name]; ok {
-		return methodError{f.code, quoted + f.message, f.help}
+		return f
 	}
-	return methodError{}
+	return wordFault(strings.ToLower(method))
+}
+
+// formFault is what can be told of a token without knowing words (§4.1).
+func formFault(method string) methodError {
+	letters, capital := true, false
+	for i := range len(method) {
+		b := method[i]
+		letters = letters && (lower(b) || upper(b))
+		capital = capital || i > 0 && upper(b) && lower(method[i-1])
+	}
+	switch {
+	case letters && !capital:
+		return methodError{}
+	case letters:
+		return methodError{"AGIS204", "is several words in one", separate(tokens(method))}
+	case strings.ContainsFunc(method, unicode.IsSpace):
+		return methodError{"AGIS202", "holds white space", separate(tokens(method))}
+	default:
+		return methodError{"AGIS203", "holds " + foreign(method) + ", not only the letters A to Z", separate(tokens(method))}
+	}
+}
+
+// foreign describes the first character that no method may hold.
+func foreign(method string) string {
+	for _, r := range method {
+		switch {
+		case r < utf8.RuneSelf && (lower(byte(r)) || upper(byte(r))):
+			continue
+		case r == utf8.RuneError:
+			return "bytes that are not UTF-8"
+		case unicode.IsDigit(r):
+			return "the digit " + protocol.Quote(string(r))
+		default:
+			return "the character " + protocol.Quote(string(r))
+		}
+	}
+	return "nothing"
+}
+
+// tokens returns the words of an identifier that is not one word, in lower
+// case, when it is a few words of plain letters; otherwise nil.
+func tokens(method string) []string {
+	if len(method) > longestMethod {
+		return nil
+	}
+	var words []string
+	begin := true
+	for i := range len(method) {
+		b := method[i]
+		switch {
+		case b >= utf8.RuneSelf:
+			return nil
+		case !lower(b) && !upper(b):
+			begin = true
+			continue
+		case begin || upper(b) && lower(method[i-1]):
+			words = append(words, "")
+			begin = false
+		}
+		words[len(words)-1] += strings.ToLower(method[i : i+1])
+	}
+	return words
+}
+
+// separate says how to write words that stand in one identifier as a method
+// and a path.
+func separate(words []string) string {
+	if len(words) < 2 || len(words) > 5 {
+		return oneVerb
+	}
+	verb := strings.ToUpper(words[0])
+	if base := verbOf(words[0]); base != "" && !english.Lookup(words[0]).Verb {
+		verb = strings.ToUpper(base)
+	}
+	others := ""
+	if verbs, ok := httpMethods[verb]; ok {
+		verb, _, _ = strings.Cut(verbs, " ")
+		others = " (" + strings.ToUpper(words[0]) + " itself is prohibited)"
+	}
+	if methodFault(verb).code != "" {
+		return oneVerb
+	}
+	return "use one verb and put the noun into the path: " + verb + " /" + strings.Join(words[1:], "-") + others
 }
 
 func lower(b byte) bool { return b >= 'a' && b <= 'z' }
 func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
+
+// suggestions is how many findings a document may have before the search for
+// verbs of nearly the same spelling ends: it is slow beside all else, and who
+// has a hundred findings has other worries.
+const suggestions = 100
 
 // method is passes 2 and 3 for one endpoint.
 func (c *checker) method(endpoint *protocol.Node, method string) {
@@ -71,15 +171,16 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 		c.Add("AGIS201", place(n, endpoint), "an endpoint has no method", "add method: one imperative verb, for example BOOK")
 		return
 	}
-	f := methodFault(method)
+	f := judge(method)
+	if f.code == "AGIS305" && len(c.Findings()) < suggestions {
+		if near := instead(english.Near(strings.ToLower(method), 3)); near != "" {
+			f.help += near
+		}
+	}
 	if f.code != "" {
 		c.Add(f.code, n, f.message, f.help)
-		return // its letter case is the least of it
 	}
-	if strings.ToUpper(method) != method {
+	if rules[f.code].Severity < protocol.Error && strings.ToUpper(method) != method {
 		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+protocol.Quote(strings.ToUpper(method)))
-	}
-	if strings.EqualFold(method, "PROCESS") {
-		c.Add("AGIS306", n, "PROCESS may name an intent or a state", "use a more specific verb")
 	}
 }

@@ -1,0 +1,333 @@
+package agis
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"gazetteer/protocol/english"
+)
+
+// This file tells verbs from other words, for passes 2 and 3. The order of its
+// steps matters; the first that hits decides:
+//
+//  1. words that the draft or words.txt judges outright;
+//  2. verbs in base form. They come before any look at endings, which is why
+//     BRING, EMBED and ADDRESS are safe;
+//  3. inflected forms of verbs;
+//  4. other words of the dictionary;
+//  5. unknown words, which may be made of known ones.
+//
+// An error needs a reason that a dictionary can give. What is merely unknown is
+// a warning: verbs are new, foreign or mistyped (§13 allows any language).
+
+//go:embed words.txt
+var wordLists string
+
+// lists are the words of words.txt.
+type lists struct {
+	existence, state, function, command, short map[string]bool
+	vague                                      map[string]string // what to write instead
+}
+
+var listed = sync.OnceValue(func() lists {
+	l := lists{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}}
+	sets := map[string]map[string]bool{"existence": l.existence, "state": l.state, "function": l.function, "command": l.command, "short": l.short}
+	for line := range strings.Lines(wordLists) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if kind == "vague" {
+			word, instead, _ := strings.Cut(rest, " ")
+			l.vague[word] = instead
+		}
+		for word := range strings.FieldsSeq(rest) {
+			if set := sets[kind]; set != nil {
+				set[word] = true
+			}
+		}
+	}
+	return l
+})
+
+// How often a word must be used to count as common, and how much more one use
+// must weigh than another to be the only one that a reader thinks of. Found by
+// trying on the labelled words of testdata/verbs.tsv.
+const (
+	commonNoun    = 4 // a noun used this often is no new verb in the making
+	writtenNoun   = 5 // the same, with the uses in the dictionary's explanations
+	tenTimes      = 10
+	nounOnly      = 10 // uses as a noun of a verb that is never used as one
+	farMoreNouns  = 100
+	moreAdjective = 5  // worth a warning
+	onlyAdjective = 25 // READY and BUSY; FINE, THIN and WARM are verbs too
+	mostlyVerb    = 5  // uses as a verb for each as a noun
+	longestMethod = 40
+)
+
+// wordFault judges a word of the letters a to z in lower case, which the draft
+// does not judge itself. The messages here begin after "the method ...".
+func wordFault(word string) methodError {
+	l := listed()
+	switch {
+	case l.existence[word]:
+		return methodError{"AGIS303", "expresses being, having or depending, not an action", "say what is to be done, for example CHECK or FIND"}
+	case l.state[word]:
+		return methodError{"AGIS302", "describes a state, not an action", "say what is to be done, for example CHECK"}
+	case l.function[word]:
+		return methodError{"AGIS304", "is no verb: it holds a sentence together", "say what is to be done in one verb, for example FIND"}
+	case len(word) > longestMethod:
+		return methodError{"AGIS305", "is longer than any verb", oneVerb}
+	}
+	use := english.Lookup(word)
+	if use.Verb {
+		return verbFault(word, use)
+	}
+	if base := verbOf(word); base != "" && !nounBefore(base, use) {
+		return inflectedFault(base)
+	}
+	if verb, particle := phrase(word, use.Known()); verb != "" {
+		return particleFault(verb, particle)
+	}
+	if use.Known() {
+		return nameFault(word, use)
+	}
+	return unknownFault(word)
+}
+
+// verbFault judges the base form of a verb.
+func verbFault(word string, use english.Use) methodError {
+	for _, base := range english.Irregular(word) {
+		if english.Lookup(base).VerbCount > use.VerbCount && base != word {
+			upper := strings.ToUpper(base)
+			return methodError{"AGIS208", "is a verb, and also a past form of " + upper,
+				"if " + upper + " is meant, write " + upper + "; otherwise another verb is clearer" + instead(english.Synonyms(word, 2))}
+		}
+	}
+	if hint, ok := listed().vague[word]; ok {
+		return methodError{"AGIS306", "says little about what is done, or may describe a state", "use a more specific verb, for example " + hint}
+	}
+	switch {
+	case use.Modern:
+		return methodError{}
+	case adjective(use):
+		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + instead(english.Synonyms(word, 1))}
+	case use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= moreAdjective*max(use.VerbCount, 1):
+		return methodError{"AGIS306", "is a verb, but most will read it as the adjective, which describes a state", "use a verb that cannot be mistaken" + instead(english.Synonyms(word, 1))}
+	case use.VerbCount == 0 && use.NounCount >= nounOnly, use.VerbCount > 0 && use.NounCount >= farMoreNouns*use.VerbCount:
+		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + instead(english.Synonyms(word, 2))}
+	}
+	return methodError{}
+}
+
+func inflectedFault(base string) methodError {
+	upper := strings.ToUpper(base)
+	f := methodError{"AGIS206", "is an inflected form of " + upper, "write the base form " + upper}
+	if of := methodFault(upper); of.code != "" { // GETTING, BELONGS
+		f.help = "the base form is no method either; " + of.help
+	}
+	return f
+}
+
+// verbOf returns the verb of which word is an inflected form, or "".
+func verbOf(word string) string {
+	if bases := english.Base(word); len(bases) > 0 {
+		return bases[0]
+	}
+	verb := ""
+	english.Stems(word, func(stem string) bool {
+		if stem != word && prefixed(stem) {
+			verb = stem
+		}
+		return verb == ""
+	})
+	return verb
+}
+
+// nounBefore reports whether a word that could be a form of verb is a noun far
+// more often than that verb is used at all: evening is no form of even.
+func nounBefore(verb string, use english.Use) bool {
+	return use.NounCount >= commonNoun && use.NounCount >= tenTimes*english.Lookup(verb).VerbCount
+}
+
+// particles are what turns a verb into another one.
+var particles = []string{"up", "out", "in", "on", "off", "over", "back", "down", "away", "through", "around", "along", "together"}
+
+// phrase splits a verb and its particle written as one word. In a word that the
+// dictionary has, the two must be a verb there as well: checkout is of check
+// out, but cabin is not of cab in.
+func phrase(word string, known bool) (verb, particle string) {
+	for _, p := range particles {
+		verb, ok := strings.CutSuffix(word, p)
+		if !ok || len(verb) < 2 {
+			continue
+		}
+		if english.Phrasal(verb, p) || !known && len(p) > 2 && english.Lookup(verb).VerbCount >= mostlyVerb {
+			return verb, p
+		}
+	}
+	return "", ""
+}
+
+func particleFault(verb, particle string) methodError {
+	two := strings.ToUpper(verb + " " + particle)
+	return methodError{"AGIS207", "is the verb phrase " + two + " written as one word",
+		"use one verb that says the same" + instead(english.Synonyms(verb, 1))}
+}
+
+// nameFault judges a word that the dictionary has, but not as a verb.
+func nameFault(word string, use english.Use) methodError {
+	verbs := english.VerbsOf(word)
+	switch {
+	case use.Adjective && (!use.Noun || use.AdjectiveCount > use.NounCount):
+		return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "say what is to be done" + instead(verbs)}
+	case !use.Noun:
+		return methodError{"AGIS304", "is an adverb, not a verb", "say what is to be done in one verb, for example FIND"}
+	case use.NounCount >= commonNoun, use.NounCount+use.Written >= writtenNoun, use.Modern, len(verbs) > 0, nominal(word), use.Adjective:
+		return nounFault(verbs)
+	case prefixed(word):
+		return methodError{}
+	default:
+		return methodError{"AGIS305", "is known as a noun only, and a rare one", "if it is used as a verb, its users will tell; otherwise say what is to be done" + instead(verbs)}
+	}
+}
+
+func nounFault(verbs []string) methodError {
+	if len(verbs) > 0 {
+		return methodError{"AGIS304", "is a noun, not an action", "use the verb" + instead(verbs)}
+	}
+	return methodError{"AGIS304", "is a noun, not an action", "put it into the path and say what is to be done with it, for example RETRIEVE"}
+}
+
+// nominal reports whether a word ends like a noun that is made from another
+// word and is never a verb in base form.
+func nominal(word string) bool {
+	for _, ending := range []string{"tion", "sion", "ness", "ment", "ity", "ship", "hood", "ism", "ist", "logy", "ance", "ence", "ancy", "ency", "cracy", "graphy", "dom", "eer", "ess", "ician", "itis"} {
+		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) >= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownFault judges a word that the dictionary does not have.
+func unknownFault(word string) methodError {
+	if english.Singular(word) != "" {
+		return nounFault(nil)
+	}
+	if base := english.Positive(word); base != "" && english.Lookup(base).AdjectiveCount > 0 {
+		return methodError{"AGIS302", "compares: it is a form of the adjective " + strings.ToUpper(base), "say what is to be done, for example SORT"}
+	}
+	if prefixed(word) || verbEnding(word) {
+		return methodError{}
+	}
+	if verb, adjective := derived(word); verb != "" {
+		if adjective {
+			return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "use the verb" + instead([]string{verb, "check"})}
+		}
+		return nounFault([]string{verb})
+	}
+	if words := separable(word); words != nil {
+		return methodError{"AGIS204", "is several words in one: " + strings.ToUpper(strings.Join(words, " ")), separate(words)}
+	}
+	if nominal(word) && len(word) >= 7 {
+		return nounFault(nil)
+	}
+	return methodError{"AGIS305", "is not in the word list, so nobody can tell whether it is a verb", "check the spelling; a verb that people know serves more agents"}
+}
+
+// prefixes make a verb from a verb.
+var prefixes = []string{"re", "un", "de", "pre", "dis", "mis", "over", "under", "out", "auto", "co", "counter", "cross", "inter", "trans", "sub", "up", "down", "non", "multi", "bulk", "self"}
+
+// prefixed reports whether a word is a common verb with a living prefix:
+// reprice, undeploy, preapprove.
+func prefixed(word string) bool {
+	for _, p := range prefixes {
+		rest, ok := strings.CutPrefix(word, p)
+		if !ok || len(rest) < 3 || len(p) == 2 && len(rest) < 4 && rest != "run" && rest != "tag" && rest != "pay" && rest != "bid" {
+			continue
+		}
+		if use := english.Lookup(rest); use.Verb && (use.VerbCount > 0 || use.Modern) {
+			return true
+		}
+	}
+	return false
+}
+
+// verbEnding reports whether a word ends as only verbs do, on a stem that can
+// be said: anonymize, ratify.
+func verbEnding(word string) bool {
+	for _, ending := range []string{"ize", "ify"} {
+		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) >= 3 && strings.ContainsAny(stem, "aeiouy") {
+			return true
+		}
+	}
+	stem, ok := strings.CutSuffix(word, "ise") // the British spelling of a known one
+	return ok && english.Lookup(stem+"ize").Verb
+}
+
+// derivations are endings that make a noun or an adjective from a verb, and
+// what they replace. Those in -er are left out: they end verbs in French.
+var derivations = []struct {
+	ending, verbEnding string
+	adjective          bool
+}{
+	{"ization", "ize", false}, {"isation", "ize", false}, {"ification", "ify", false}, {"ation", "ate", false}, {"ation", "e", false},
+	{"ation", "", false}, {"ion", "", false}, {"ion", "e", false}, {"ment", "", false}, {"ability", "", false}, {"ability", "e", false},
+	{"able", "", true}, {"able", "e", true}, {"ible", "", true}, {"ible", "e", true},
+}
+
+// derived returns the verb that an unknown word is derived from, or "".
+func derived(word string) (verb string, adjective bool) {
+	for _, d := range derivations {
+		stem, ok := strings.CutSuffix(word, d.ending)
+		if !ok || len(stem) < 3 {
+			continue
+		}
+		candidates := []string{stem + d.verbEnding}
+		if n := len(stem); d.verbEnding == "" && stem[n-1] == stem[n-2] { // cancellable, shippable
+			candidates = append(candidates, stem[:n-1])
+		}
+		for _, verb := range candidates {
+			if english.Lookup(verb).Verb || prefixed(verb) {
+				return verb, d.adjective
+			}
+		}
+	}
+	return "", false
+}
+
+// instead names up to three verbs to write in place of a word, the most
+// frequent first, as the end of a sentence; "" when there are none.
+func instead(verbs []string) string {
+	good := slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return !usable(v) })
+	if len(good) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(good, func(a, b string) int { return english.Lookup(b).VerbCount - english.Lookup(a).VerbCount })
+	return ", for example " + alternatives(good[:min(3, len(good))])
+}
+
+// usable reports whether a verb can be recommended: it breaks no rule itself
+// and says something.
+func usable(verb string) bool {
+	l, upper := listed(), strings.ToUpper(verb)
+	_, vague := l.vague[verb]
+	_, prohibited := prohibited[upper]
+	_, http := httpMethods[upper]
+	use := english.Lookup(verb)
+	return len(verb) > 2 && !vague && !prohibited && !http && !l.existence[verb] && !l.state[verb] && !l.function[verb] && use.Verb && !adjective(use)
+}
+
+// adjective reports whether readers take a verb for an adjective.
+func adjective(use english.Use) bool {
+	return !use.Modern && use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= onlyAdjective*max(use.VerbCount, 1)
+}
+
+// alternatives joins verbs as one says them: A, B or C.
+func alternatives(verbs []string) string {
+	last := len(verbs) - 1
+	if last == 0 {
+		return strings.ToUpper(verbs[0])
+	}
+	return strings.ToUpper(strings.Join(verbs[:last], ", ")) + " or " + strings.ToUpper(verbs[last])
+}

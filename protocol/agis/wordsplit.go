@@ -1,0 +1,97 @@
+package agis
+
+import (
+	"strings"
+
+	"gazetteer/protocol/english"
+)
+
+// separable returns the words of which an unknown word is made when it can be no
+// verb for that reason: a verb and what it is done to (findrestaurant), or
+// names only (orderstatus). It is nil for words such as crowdsource, which are
+// made in the same way but are verbs, and for what only looks made of words.
+func separable(word string) []string {
+	s := splitter{word: word}
+	for end := 3; end <= len(word)-3; end++ {
+		first := word[:end]
+		use := english.Lookup(first)
+		strong := strongVerb(first, use)
+		weak := use.Verb && (use.Modern || use.VerbCount >= 3)
+		if (strong || weak) && s.rest(end, 3, strong) {
+			return append([]string{first}, s.words...)
+		}
+	}
+	for end := 4; end <= len(word)-4; end++ {
+		first, last := english.Lookup(word[:end]), english.Lookup(word[end:])
+		if (first.NounCount >= commonNoun || first.Noun && first.Modern) && last.Noun && !last.Verb && (last.NounCount >= commonNoun || last.Modern) {
+			return []string{word[:end], word[end:]}
+		}
+	}
+	return nil
+}
+
+// strongVerb reports whether readers take a word at the beginning of a name for
+// a verb, not for a noun.
+func strongVerb(word string, use english.Use) bool {
+	return listed().command[word] || use.VerbCount >= 3 && use.VerbCount >= mostlyVerb*use.NounCount && len(word) > 3
+}
+
+// splitter finds words that together fill the end of a word.
+type splitter struct {
+	word  string
+	words []string // the words found
+}
+
+// rest reports whether the word from at on is a name, perhaps after up to more
+// words that go before one. strong says that a strong verb stands before it, so
+// that a name need not be told from a verb (create test).
+func (s *splitter) rest(at, more int, strong bool) bool {
+	if last := s.word[at:]; name(last, strong) {
+		s.words = []string{last}
+		return true
+	}
+	if more == 0 {
+		return false
+	}
+	for end := at + 2; end <= len(s.word)-3; end++ {
+		middle := s.word[at:end]
+		if between(middle) && s.rest(end, more-1, strong) {
+			s.words = append([]string{middle}, s.words...)
+			return true
+		}
+	}
+	return false
+}
+
+// name reports whether a word can be what a verb is done to.
+func name(word string, strong bool) bool {
+	switch {
+	case len(word) < 3, len(word) == 3 && !listed().short[word]:
+		return false
+	}
+	use := english.Lookup(word)
+	if !use.Known() {
+		single := english.Singular(word)
+		return single != "" && len(single) >= 3 && frequent(english.Lookup(single))
+	}
+	if use.Adjective && use.AdjectiveCount > 0 && !use.Verb {
+		return true
+	}
+	asVerb := use.VerbCount >= 5 && 3*use.VerbCount >= use.NounCount
+	return use.Noun && frequent(use) && (strong || !asVerb)
+}
+
+func frequent(use english.Use) bool { return use.Noun && (use.NounCount > 0 || use.Modern) }
+
+// between reports whether a word can stand between a verb and a name: a
+// preposition or article, an adjective, another name.
+func between(word string) bool {
+	if listed().function[word] {
+		return true
+	}
+	if len(word) < 4 && !listed().short[word] {
+		return false
+	}
+	use := english.Lookup(word)
+	return use.NounCount >= commonNoun || use.AdjectiveCount >= commonNoun || use.Noun && use.Modern || strings.HasSuffix(word, "s") && name(word, true)
+}
