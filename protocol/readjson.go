@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,6 +46,10 @@ func CheckText(text []byte, l Limits) error {
 		return &SyntaxError{Problem: TooLarge, Line: 1, Column: 1,
 			Message: fmt.Sprintf("the text has %d bytes, the limit is %d", len(text), l.Bytes)}
 	}
+	if name := encoding(text); name != "" {
+		return &SyntaxError{Problem: NotUTF8, Line: 1, Column: 1,
+			Message: "the text is " + name + ", not UTF-8"}
+	}
 	if !utf8.Valid(text) {
 		offset := invalidUTF8(text)
 		line, column := Place(text, offset)
@@ -58,6 +64,47 @@ func CheckText(text []byte, l Limits) error {
 }
 
 var utf8BOM = []byte("\uFEFF")
+
+// encoding names what a text is written in when its first bytes show that it is
+// not UTF-8; "" when they do not. The marks are those of Unicode §23.8 and of
+// the formats themselves; without a mark, JSON and YAML begin with an ASCII
+// character, so the place of the zero bytes tells (RFC 4627 §3).
+func encoding(text []byte) string {
+	for _, m := range encodingMarks {
+		if bytes.HasPrefix(text, []byte(m.mark)) {
+			return m.name
+		}
+	}
+	if len(text) < 4 {
+		return ""
+	}
+	zero := [4]bool{text[0] == 0, text[1] == 0, text[2] == 0, text[3] == 0}
+	switch zero {
+	case [4]bool{true, true, true, false}:
+		return "UTF-32 (big endian)"
+	case [4]bool{false, true, true, true}:
+		return "UTF-32 (little endian)"
+	case [4]bool{true, false, true, false}:
+		return "UTF-16 (big endian)"
+	case [4]bool{false, true, false, true}:
+		return "UTF-16 (little endian)"
+	}
+	return ""
+}
+
+// encodingMarks has longer marks before those they begin with.
+var encodingMarks = []struct{ mark, name string }{
+	{"\x00\x00\xFE\xFF", "UTF-32 (big endian)"},
+	{"\xFF\xFE\x00\x00", "UTF-32 (little endian)"},
+	{"\xFE\xFF", "UTF-16 (big endian)"},
+	{"\xFF\xFE", "UTF-16 (little endian)"},
+	{"\x1F\x8B", "compressed with gzip"},
+	{"\x28\xB5\x2F\xFD", "compressed with zstd"},
+	{"PK\x03\x04", "a ZIP archive"},
+	{"\x89PNG", "a PNG picture"},
+	{"\xFF\xD8\xFF", "a JPEG picture"},
+	{"%PDF-", "a PDF file"},
+}
 
 // TrimBOM returns the text without a leading byte order mark, and whether there
 // was one.
@@ -227,12 +274,53 @@ func (r *jsonReader) syntax(err error, pointer string, start int) error {
 		}
 		return r.fail(Invalid, pointer, len(r.text), "the text ends before the JSON value does")
 	}
+	if trimmed := bytes.TrimLeft(r.text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
+		return r.fail(Invalid, "", len(r.text)-len(trimmed), "this is HTML or XML, not JSON")
+	}
 	offset, message := start, err.Error()
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset = min(int(syntactic.ByteOffset), len(r.text))
 		message = syntactic.Err.Error()
 	}
+	if plain := mistake(r.text, offset, message); plain != "" {
+		message = plain
+	}
 	return r.fail(Invalid, pointer, offset, "this is not JSON: %s", message)
+}
+
+// mistake says in plain words what is wrong at an offset, for the mistakes that
+// people make; "" for others. message is that of the decoder.
+func mistake(text []byte, offset int, message string) string {
+	if strings.Contains(message, "surrogate") {
+		return "a \\u escape is one half of a surrogate pair without the other"
+	}
+	if offset >= len(text) {
+		return ""
+	}
+	c := text[offset]
+	inString := strings.Contains(message, "in string")
+	switch {
+	case inString && (c == '\n' || c == '\r' || c == '\t'):
+		return `a line break or tab inside a string is written \n or \t`
+	case inString:
+		return ""
+	case c == ',':
+		rest := bytes.TrimLeft(text[offset+1:], " \t\r\n")
+		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
+			return "a comma stands before the closing bracket"
+		}
+	case c == '/' || c == '#':
+		return "JSON has no comments"
+	case c == '\'':
+		return "names and strings stand in double quotes"
+	case letter(c) && strings.Contains(message, "start of value"):
+		word := text[offset:]
+		if end := bytes.IndexFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
+			word = word[:end]
+		}
+		return Quote(string(word[:min(len(word), 200)])) + " is no value; names and strings stand in double quotes"
+	}
+	return ""
 }
 
 // quotedAt returns the JSON string literal that text begins with, or nil.

@@ -2,12 +2,14 @@ package protocol_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"gazetteer/protocol"
 )
@@ -91,6 +93,48 @@ func TestReadJSONRefuses(t *testing.T) {
 				t.Error("no message")
 			}
 		})
+	}
+}
+
+// The message says what a text is instead, and names the mistakes people make.
+func TestReadJSONSaysWhy(t *testing.T) {
+	const text = `{"a": "é"}`
+	wide := func(order func(b []byte, v uint16) []byte, mark bool) string {
+		var out []byte
+		if mark {
+			out = order(out, 0xFEFF)
+		}
+		for _, unit := range utf16.Encode([]rune(text)) {
+			out = order(out, unit)
+		}
+		return string(out)
+	}
+	little, big := binary.LittleEndian.AppendUint16, binary.BigEndian.AppendUint16
+	for _, c := range []struct{ text, want string }{
+		{wide(little, true), "the text is UTF-16 (little endian), not UTF-8"},
+		{wide(little, false), "the text is UTF-16 (little endian), not UTF-8"},
+		{wide(big, true), "the text is UTF-16 (big endian), not UTF-8"},
+		{wide(big, false), "the text is UTF-16 (big endian), not UTF-8"},
+		{"\xFF\xFE\x00\x00{\x00\x00\x00", "the text is UTF-32 (little endian), not UTF-8"},
+		{"\x00\x00\x00{", "the text is UTF-32 (big endian), not UTF-8"},
+		{"\x1f\x8b\x08\x00", "the text is compressed with gzip, not UTF-8"},
+		{"{\"a\": \"\xe9\"}", "byte 0xE9 is not UTF-8 here"}, // Latin-1
+		{"{\x00}", "this is not JSON: "},
+		{"\n<!doctype html>", "this is HTML or XML, not JSON"},
+		{`["\ud800"]`, "surrogate"},
+		{`["\udc00x"]`, "surrogate"},
+		{`[1,]`, "a comma stands before the closing bracket"},
+		{"{\"a\": 1, // one\n}", "JSON has no comments"},
+		{`{'a': 1}`, "double quotes"},
+		{`{a: 1}`, `"a" is no value; names and strings stand in double quotes`},
+		{`[NaN]`, `"NaN" is no value`},
+		{"[\"a\nb\"]", `a line break or tab inside a string is written \n or \t`},
+		{`[1 2]`, "after array element"},
+	} {
+		_, err := protocol.ReadJSON([]byte(c.text), protocol.Limits{})
+		if e, ok := errors.AsType[*protocol.SyntaxError](err); !ok || !strings.Contains(e.Message, c.want) {
+			t.Errorf("%.20q: %v, want %s", c.text, err, c.want)
+		}
 	}
 }
 

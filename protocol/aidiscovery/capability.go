@@ -2,9 +2,7 @@ package aidiscovery
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"gazetteer/protocol"
@@ -12,6 +10,9 @@ import (
 
 func (c *checker) capabilities(root *protocol.Node) {
 	n := root.Member("capabilities")
+	if auth := root.Member("auth").Member("type").Str(); auth != "" && auth != "none" {
+		c.credentials = true
+	}
 	switch {
 	case n == nil:
 		c.Add("AI216", root, "capabilities is missing", "add an array with at least one capability")
@@ -50,8 +51,11 @@ func (c *checker) capability(n *protocol.Node, seen map[string]bool) Capability 
 	return item
 }
 
-// \z, not $: a final line feed is not part of an id.
-var idPattern = regexp.MustCompile(`\A[a-z][a-z0-9_]*\z`)
+// isID reports whether s matches ^[a-z][a-z0-9_]*$ as a whole: a final line feed
+// is not part of an id.
+func isID(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && only(s, func(c byte) bool { return c >= 'a' && c <= 'z' || digit(c) || c == '_' })
+}
 
 func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 	n := parent.Member("id")
@@ -64,7 +68,7 @@ func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 		c.Add("AI403", n, "id is "+article(n.Kind)+", not a string", help)
 		return ""
 	}
-	if !idPattern.MatchString(n.Text) {
+	if !isID(n.Text) {
 		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" does not match ^[a-z][a-z0-9_]*$", help)
 	}
 	if l := protocol.Length(n.Text); l > 64 {
@@ -75,7 +79,7 @@ func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 	}
 	seen[n.Text] = true
 	for word := range strings.SplitSeq(n.Text, "_") {
-		if word == "admin" || word == "internal" || word == "debug" {
+		if internalWords[word] {
 			c.Add("AI907", n, "the id "+protocol.Quote(n.Text)+" points at an internal function", "leave out what agents in general should not call")
 			break
 		}
@@ -95,7 +99,12 @@ const (
 	BadScheme                // a URI that is not http or https, or has no host
 )
 
-var schemePattern = regexp.MustCompile(`\A[A-Za-z][A-Za-z0-9+.\-]*:`)
+// hasScheme reports whether text begins with a scheme and a colon (RFC 3986
+// §3.1).
+func hasScheme(text string) bool {
+	scheme, _, ok := strings.Cut(text, ":")
+	return ok && scheme != "" && alpha(scheme[0]) && only(scheme, func(c byte) bool { return alnum(c) || c == '+' || c == '-' || c == '.' })
+}
 
 // Endpoint tells which form an endpoint has (§3.3). The URI is nil unless the
 // form is Absolute.
@@ -111,7 +120,8 @@ func Endpoint(text string) (EndpointForm, *url.URL) {
 	if strings.HasPrefix(text, "/") {
 		return Relative, nil
 	}
-	if !schemePattern.MatchString(text) {
+	// A space ends an address (RFC 3986 §2): what follows is text.
+	if !hasScheme(text) || strings.Contains(text, " ") {
 		return BadForm, nil
 	}
 	u, err := url.Parse(text)
@@ -160,7 +170,11 @@ func (c *checker) endpoint(parent *protocol.Node) string {
 // absolute applies the rules for endpoints that name a host.
 func (c *checker) absolute(n *protocol.Node, u *url.URL) {
 	if u.Scheme == "http" {
-		c.Add("AI903", n, "the endpoint is called without encryption", "serve it over https and say so")
+		what := "the endpoint is called without encryption"
+		if c.credentials {
+			what += ", and the caller's credentials are sent along for anybody to read"
+		}
+		c.Add("AI903", n, what, "serve it over https and say so")
 	}
 	if private(u.Hostname()) {
 		c.Add("AI906", n, "the endpoint's host "+protocol.Quote(u.Hostname())+" is on a private network", "use a host that callers can reach")
@@ -172,36 +186,24 @@ func (c *checker) absolute(n *protocol.Node, u *url.URL) {
 	}
 }
 
-var sharedAddressSpace = netip.MustParsePrefix("100.64.0.0/10")
-
-// private reports whether a host can only be reached from inside some network.
-func private(host string) bool {
-	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
-		addr = addr.Unmap()
-		return !addr.IsGlobalUnicast() || addr.IsPrivate() || sharedAddressSpace.Contains(addr)
-	}
-	name := "." + strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, suffix := range []string{".localhost", ".local", ".internal", ".home.arpa"} {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return false
+// internalWords name functions that are not for agents in general (§6.1).
+var internalWords = map[string]bool{
+	"admin": true, "administration": true, "administrator": true, "superadmin": true, "wp-admin": true,
+	"internal": true, "debug": true, "actuator": true,
 }
 
 // adminSegment finds a path segment that names an internal function. "test"
 // counts only in front: /lab/test is a medical test.
 func adminSegment(path string) (string, bool) {
 	path, _, _ = strings.Cut(path, "?")
-	for i, s := range strings.Split(strings.Trim(path, "/"), "/") {
-		switch strings.ToLower(s) {
-		case "admin", "administration", "administrator", "internal", "debug":
+	path = strings.Trim(path, "/")
+	front := true
+	for s := range strings.SplitSeq(path, "/") {
+		name := strings.ToLower(strings.Trim(s, "_."))
+		if internalWords[name] || front && name == "test" {
 			return s, true
-		case "test":
-			if i == 0 {
-				return s, true
-			}
 		}
+		front = false
 	}
 	return "", false
 }
@@ -263,6 +265,8 @@ func (c *checker) returns(parent *protocol.Node) string {
 	}
 	if l := protocol.Length(n.Text); l > 300 {
 		c.Add("AI423", n, fmt.Sprintf("returns has %d characters, more than 300", l), "name only the fields that matter")
+	} else if !namesFields(n.Text) {
+		c.Add("AI424", n, "returns does not say which fields the answer has", `name them, for example "notes[] {id, text}"`)
 	}
 	return n.Text
 }
@@ -300,12 +304,16 @@ func (c *checker) pathParams(n *protocol.Node, item Capability) {
 	if form != Relative && form != Absolute {
 		return
 	}
-	for _, name := range PathParams(item.Endpoint) {
-		declared := false
-		for _, p := range item.Params {
-			declared = declared || p.Name == name && (p.Required || !p.Stated)
-		}
-		if !declared {
+	names := PathParams(item.Endpoint)
+	if len(names) == 0 {
+		return
+	}
+	required := map[string]bool{}
+	for _, p := range item.Params {
+		required[p.Name] = p.Required || !p.Stated
+	}
+	for _, name := range names {
+		if !required[name] {
 			c.Add("AI425", n.Member("endpoint"), "params does not declare the path parameter "+protocol.Quote(name)+" as required", "add it to params: "+protocol.Quote(name)+`: "string, required"`)
 		}
 	}

@@ -69,6 +69,8 @@ type checker struct {
 	// strict is set for a document of version 1.0: later versions may have
 	// members that this reader does not know (§4.4).
 	strict bool
+	// credentials is set when auth says that callers send some.
+	credentials bool
 }
 
 func (c *checker) unreadable(err error) {

@@ -104,6 +104,8 @@ func TestRules(t *testing.T) {
 		{"endpoint on a name of the local network", `"/notes"`, `"https://printer.local/x"`, "AI906"},
 		{"endpoint on another port of the site", `"/notes"`, `"https://api.example.com:8443/x"`, ""},
 		{"endpoint with a broken escape", `"/notes"`, `"https://example.com/%zz"`, "AI413"},
+		{"endpoint in text", `"/notes"`, `"https://example.com/notes or /notes"`, "AI413"},
+		{"endpoint with credentials in the clear", `"/notes"`, `"http://example.com/notes"`, "AI903"},
 		{"a medical test is no test", `"/notes"`, `"/lab/test"`, ""},
 		{"test in front", `"/notes"`, `"/test/notes"`, "AI907"},
 		{"method with a space", `"GET"`, `"GET "`, "AI418"},
@@ -158,6 +160,95 @@ func TestRules(t *testing.T) {
 				t.Errorf("findings %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+func TestPrivateHosts(t *testing.T) {
+	for _, host := range []string{
+		"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0x", "0", "127.0.0.1.",
+		"10.1.2.3", "172.31.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "192.0.2.7",
+		"256.1.1.1", "1.2.3.4.5", "0x100000000", "08.1.1.1", "１２７.0.0.1", "127。0。0。1", "api.ⓛocal",
+		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25eth0]", "[fd00::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]",
+		"[::ffff:10.0.0.1]", "[::ffff:7f00:1]", "[::10.0.0.1]", "[::ffff:0:10.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b::10.0.0.1]", "[64:ff9b:1::1]", "[2002:a00:1::]",
+		"localhost", "LOCALHOST", "localhost.", "api.localhost", "printer.local", "metadata.google.internal", "router.home.arpa", "db.lan", "wiki.corp", "intranet",
+		"host.docker.internal", "localhost.localdomain",
+	} {
+		text := strings.Replace(base, `"/notes"`, `"https://`+host+`/x"`, 1)
+		_, findings, err := aidiscovery.Parse([]byte(text), options)
+		if err != nil || !slices.Contains(codes(findings, protocol.Error), "AI906") {
+			t.Errorf("%s: %v, findings %v; want AI906", host, err, findings)
+		}
+	}
+	for _, host := range []string{
+		"93.184.216.34", "0x5db8d822", "[2606:4700::1111]", "[64:ff9b::8.8.8.8]", "[2002:808:808::1]", "[::ffff:8.8.8.8]", "example.com", "localhost.example.com",
+		"local.net", "127.0.0.1.example.com", "日本.example.com", "xn--wgv71a.jp", "172.32.0.1", "example.com.",
+	} {
+		text := strings.Replace(base, `"/notes"`, `"https://`+host+`/x"`, 1)
+		_, findings, err := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
+		if err != nil || len(findings) > 0 {
+			t.Errorf("%s: %v, findings %v; want none", host, err, findings)
+		}
+	}
+}
+
+func TestReturnsNamesFields(t *testing.T) {
+	for _, text := range []string{
+		"products[] {id, name, price, stock}", "note {id}", "from, to, rate", "order_id", "convertedAmount", "user.email", "id", "note",
+		"The order with its state", "A list containing every booking", "the new token", "boolean", "text", "nothing", "204 and nothing", "<note/>",
+		"total count", "array of id", "name|null", "csv", "objects that have name or colour", "Returns fields of the user",
+		"메모 목록 [{id, text}]", "메모",
+	} {
+		if got := returnsFindings(t, text); len(got) > 0 {
+			t.Errorf("%q: %v, want nothing", text, got)
+		}
+	}
+	for _, text := range []string{
+		"", " ", "Successful operation", "OK", "success", "Response", "The note", "Pet deleted", "JSON", "JSON object", "The created order.", "A list of notes", "the result",
+		"List of integration installation requests", "Success!", "user's profile", "information about",
+	} {
+		if got := returnsFindings(t, text); !slices.Equal(got, []string{"AI424"}) {
+			t.Errorf("%q: %v, want AI424", text, got)
+		}
+	}
+}
+
+func returnsFindings(t *testing.T, returns string) []string {
+	t.Helper()
+	_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, "note {id}", strings.ReplaceAll(returns, `"`, `\"`), 1)), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codes(findings, protocol.Info)
+}
+
+func TestCredentials(t *testing.T) {
+	const letters = "9aBcD3eFgH1iJkLmN0pQrStUvWxYz2468013579abcdefghijklmnopqrstuv"
+	for _, text := range []string{
+		"key sk_live_" + letters[:24], "ghp_" + letters[:36], "token=ghs_" + letters[:40], "glpat-" + letters[:20], "AKIA" + "Q3RT7ZXW4MNP2KLV",
+		"(xoxb-" + letters[:30] + ")", "sk-proj-" + letters[:48], "sk-ant-api03-" + letters[:50], "hf_" + letters[:34], "npm_" + letters[:36], "whsec_" + letters[:32],
+		"SG." + letters[:22] + "." + letters[:43], "dop_v1_" + letters + letters[:10], "https://hooks.slack.com/services/T0/B0/" + letters[:30],
+		"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY----- MIIE", "-----BEGIN OPENSSH PRIVATE KEY-----",
+		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "jwt-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.", "redis://:hunter2@cache.example.com", "postgres://a:b@c", "see ftp://u:p:w@h/x",
+	} {
+		for _, document := range []string{
+			strings.Replace(base, "Keeps notes.", text, 1),
+			strings.Replace(base, `"method"`, `"params": {"`+text+`": "string, optional"}, "method"`, 1), // a name is read as well
+		} {
+			_, findings, err := aidiscovery.Parse([]byte(document), options)
+			if err != nil || !slices.Equal(codes(findings, protocol.Error), []string{"AI901"}) {
+				t.Errorf("%s: %v, findings %v; want AI901", text, err, findings)
+			}
+		}
+	}
+	for _, text := range []string{
+		"sk_live_" + strings.Repeat("x", 24), "ghp_" + strings.Repeat("X1", 20), "task_live_" + letters[:24], "AKIAIOSFODNN7EXAMPLE", "hf_short", "a PRIVATE KEY-----",
+		"eyJub3Q.eyJub3Q.abc", "eyJhbGciOiJIUzI1NiJ9.nothing", "https://example.com:80/@me", "a: b@c", "https://{user}:{password}@example.com", "://u:p@h", "u:p@h",
+		"use https://user@example.com/x", letters,
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, "Keeps notes.", text, 1)), options)
+		if err != nil || len(findings) > 0 {
+			t.Errorf("%s: %v, findings %v; want none", text, err, findings)
+		}
 	}
 }
 
