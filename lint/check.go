@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -26,8 +27,10 @@ type Input struct {
 	// URL is the address that the text comes from, or is said to come from. Its
 	// host is the one that relative endpoints belong to. It may be empty.
 	URL string
-	// Fetched is how the text came over the network, nil when it did not.
-	Fetched *Fetched
+	// Fetched is how the text came over the network, nil when it did not. What
+	// the fetch found joins the findings; its kind and address are used where
+	// Kind and URL are empty. An answer without a body has no text to judge.
+	Fetched *fetch.Answer
 }
 
 // Options say how to judge. The zero value is fine.
@@ -117,7 +120,8 @@ type checked struct {
 func check(in Input, o Options) *checked {
 	c := &checked{Result: Result{Input: in.Name, Kind: in.Kind, strict: o.Strict}}
 	if in.Fetched != nil {
-		c.Findings = slices.Clone(in.Fetched.Findings)
+		in.Kind, in.URL = cmp.Or(in.Kind, document.Kind(in.Fetched.Kind)), cmp.Or(in.URL, in.Fetched.URL)
+		c.Kind = in.Kind
 	}
 	text, _ := protocol.TrimBOM(in.Text)
 	root, _, err := Tree(text)
@@ -129,11 +133,27 @@ func check(in Input, o Options) *checked {
 	if root != nil {
 		c.Tokens.Compact = protocol.Tokens(string(protocol.WriteJSON(root, "")))
 	}
+	if in.Fetched != nil {
+		c.Findings = slices.Clone(transport(in.Fetched, c.Kind))
+		if in.Fetched.Body == nil {
+			c.unread = true
+			return c
+		}
+	}
 	c.read(in, o, guess, err)
 	if c.Kind == document.AI && root != nil && !c.unread {
 		c.Cuts = aidiscovery.Cuts(root)
 	}
 	return c
+}
+
+// transport is what the fetch found. An answer that was asked for without a kind
+// is judged as one of the kind that its text turned out to be.
+func transport(a *fetch.Answer, kind document.Kind) []protocol.Finding {
+	if a.Kind == "" && kind != "" {
+		return a.As(kind).Findings
+	}
+	return a.Findings
 }
 
 // read runs the reader of the kind.
@@ -146,7 +166,7 @@ func (c *checked) read(in Input, o Options, guess Guess, syntax error) {
 			c.Operations = len(doc.Capabilities)
 		}
 	case document.AGIS:
-		doc, findings, err := agis.Parse(in.Text, agis.Options{})
+		doc, findings, err := agis.Parse(in.Text, agis.Options{Level: o.Level})
 		c.found(findings, err)
 		if doc != nil {
 			c.full, c.Operations = doc, len(doc.Endpoints)

@@ -89,9 +89,6 @@ func TestCheck(t *testing.T) {
 			o: lint.Options{Today: today, Strict: true}, kind: document.AI, codes: "AI804", valid: true, failed: true},
 		"a foreign endpoint by the address": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"/notes"`, `"https://b.test/notes"`, 1)), URL: "https://a.test/.well-known/ai"},
 			kind: document.AI, codes: "AI905", valid: true},
-		"a fetch's findings come first": {in: lint.Input{Text: []byte(strings.Replace(minimalAI, `"GET"`, `"FETCH"`, 1)),
-			Fetched: &lint.Fetched{Findings: []protocol.Finding{{Code: "AI108", Severity: protocol.Error}}}},
-			kind: document.AI, codes: "AI108 AI418", failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := lint.Check(c.in, c.o)

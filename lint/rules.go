@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -33,10 +34,10 @@ var own = []protocol.Rule{
 
 var byCode = sync.OnceValue(func() map[string]protocol.Rule { return protocol.ByCode(Rules()) })
 
-// Rules returns the rules of all drafts and of this package: AI Discovery, AGIS,
-// then our own.
+// Rules returns the rules of all drafts, those of a fetch that no draft has, and
+// those of this package.
 func Rules() []protocol.Rule {
-	return slices.Concat(aidiscovery.Rules(), agis.Rules(), own)
+	return slices.Concat(aidiscovery.Rules(), agis.Rules(), fetch.Rules(), own)
 }
 
 // Rule returns the rule of a code, in any letter case, and false when there is

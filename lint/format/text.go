@@ -124,6 +124,9 @@ var bases = map[string]string{
 	"own":      "a limit of this program",
 }
 
+// Basis says in words where a rule comes from: "the draft requires it".
+func Basis(r protocol.Rule) string { return bases[r.Basis] }
+
 // ruleText names the rule of a finding: "method-value, AI Discovery §3.3 (the
 // draft requires it)".
 func ruleText(f protocol.Finding) string {
@@ -135,7 +138,7 @@ func ruleText(f protocol.Finding) string {
 	if f.Section != "" && rule.Basis != "own" {
 		text += ", " + f.Section
 	}
-	if basis := bases[rule.Basis]; basis != "" {
+	if basis := Basis(rule); basis != "" {
 		text += " (" + basis + ")"
 	}
 	return text
