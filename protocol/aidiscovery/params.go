@@ -1,6 +1,9 @@
 package aidiscovery
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Dialect says how a parameter description is written. Three forms are in use.
 type Dialect uint8
@@ -68,7 +71,8 @@ func parseDraft(text string) (Param, bool) {
 	}
 	p := Param{Type: typ, Required: required, Stated: true, Description: description, Dialect: Draft}
 	for _, f := range fields[2:] {
-		if f = strings.TrimSpace(f); f != "" {
+		// A dash at the edge belongs to neither side.
+		if f = strings.TrimLeft(strings.TrimRight(f, " \t\r\n–—-"), " \t\r\n–—"); f != "" {
 			p.Constraints = append(p.Constraints, f)
 		}
 	}
@@ -134,11 +138,88 @@ func parseDocumentation(text string) (Param, bool) {
 // typeWord reads one word of letters, with an optional [] or [item] behind it.
 func typeWord(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
-	base, _, _ := strings.Cut(s, "[")
-	if base == "" || len(s) > 40 || !only(base, alpha) {
+	base, item, _ := strings.Cut(s, "[")
+	if base == "" || len(s) > 40 || !only(base, alpha) || !only(item, func(c byte) bool { return alnum(c) || strings.IndexByte("[]_.", c) >= 0 }) {
 		return "", false
 	}
 	return s, true
+}
+
+// String writes the parameter in the draft's form, whatever dialect it was read
+// in: <type>, <requirement>[, <constraints>] [-- <description>]. ParseParam of
+// the result has the same members with the dialect Draft. A parameter of which
+// neither type nor requirement is known stays the free text it was.
+func (p Param) String() string {
+	if p.Type == "" && !p.Stated {
+		return strings.TrimSpace(p.Description)
+	}
+	parts := []string{p.Type, "optional"}
+	if p.Type == "" {
+		parts[0] = "string"
+	}
+	if p.Required {
+		parts[1] = "required"
+	}
+	for _, c := range p.Constraints {
+		parts = append(parts, plainConstraint.Replace(c))
+	}
+	head := strings.Join(parts, ", ")
+	if description := strings.TrimSpace(p.Description); description != "" {
+		return head + " -- " + description
+	}
+	return head
+}
+
+// plainConstraint takes out of a constraint what would end it.
+var plainConstraint = strings.NewReplacer(",", ";", "--", "-", "—", "-", " – ", "-")
+
+// A Meaning is what the constraints of a parameter say, as far as they follow
+// the forms that the draft names (§3.3): "default 10", "max 50", "min 1" and
+// values separated by "|". Numbers stay as written.
+type Meaning struct {
+	Default    string
+	HasDefault bool
+	Min, Max   string
+	Enum       []string
+}
+
+// Meaning reads the constraints. The draft's own examples (§8.2, §8.3) write
+// some of them behind the dash, so they are read on both sides of it.
+func (p Param) Meaning() Meaning {
+	var m Meaning
+	for _, c := range p.Constraints {
+		m.read(c)
+	}
+	for c := range strings.SplitSeq(p.Description, ",") {
+		m.read(strings.TrimSpace(c))
+	}
+	return m
+}
+
+// read takes in one constraint; what is none changes nothing.
+func (m *Meaning) read(c string) {
+	word, value, _ := strings.Cut(c, " ")
+	value = strings.TrimSpace(value)
+	oneWord := value != "" && !strings.ContainsAny(value, " \t")
+	switch word = strings.ToLower(strings.TrimRight(word, ":=")); {
+	case word == "default" && oneWord && !m.HasDefault:
+		m.Default, m.HasDefault = strings.Trim(value, `"'`), true
+	case (word == "min" || word == "minimum") && isNumber(value) && m.Min == "":
+		m.Min = value
+	case (word == "max" || word == "maximum") && isNumber(value) && m.Max == "":
+		m.Max = value
+	case m.Enum == nil && strings.Contains(c, "|") && !strings.ContainsAny(c, " \t"):
+		for v := range strings.SplitSeq(c, "|") {
+			if v != "" {
+				m.Enum = append(m.Enum, v)
+			}
+		}
+	}
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil && only(s, func(c byte) bool { return digit(c) || strings.IndexByte("+-.eE", c) >= 0 })
 }
 
 func requirement(s string) (required, ok bool) {

@@ -40,6 +40,58 @@ func TestParseParam(t *testing.T) {
 	}
 }
 
+func TestParamString(t *testing.T) {
+	for text, want := range map[string]string{
+		"string, required -- search keyword":              "string, required -- search keyword",
+		"Integer,OPTIONAL,default 10,  max 50 — how many": "integer, optional, default 10, max 50 -- how many",
+		"Units (string, optional, default metric)":        "string, optional, default metric -- Units",
+		"string (required - ID of pet)":                   "string, required -- ID of pet",
+		"integer (optional)":                              "integer, optional",
+		"the city":                                        "the city",
+		"":                                                "",
+		"Days (integer, required, 1–7 –)":                 "integer, required, 1–7 -- Days",
+	} {
+		p := aidiscovery.ParseParam(text)
+		if got := p.String(); got != want {
+			t.Errorf("%q is written %q, want %q", text, got, want)
+		}
+		sameParam(t, p)
+	}
+	made := aidiscovery.Param{Stated: true, Constraints: []string{"one, two", "a -- b"}, Description: " x "}
+	if got, want := made.String(), "string, optional, one; two, a - b -- x"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// sameParam fails unless what is written in the draft's form is read again as
+// the same parameter.
+func sameParam(t *testing.T, p aidiscovery.Param) {
+	t.Helper()
+	want := p
+	if p.Dialect != aidiscovery.FreeText {
+		want.Dialect = aidiscovery.Draft
+	}
+	if got := aidiscovery.ParseParam(p.String()); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v is written %q and read as %+v", want, p.String(), got)
+	}
+}
+
+func TestParamMeaning(t *testing.T) {
+	for text, want := range map[string]aidiscovery.Meaning{
+		"integer, optional, default 10, max 50":                                 {Default: "10", HasDefault: true, Max: "50"},
+		"string, optional -- price_asc|price_desc|relevance, default relevance": {Default: "relevance", HasDefault: true, Enum: []string{"price_asc", "price_desc", "relevance"}},
+		"number, required, min -1.5, Max: 2e3 -- how far":                       {Min: "-1.5", Max: "2e3"},
+		"string, required, a|b -- which one, default to the first":              {Enum: []string{"a", "b"}},
+		"Units (string, optional, default \"metric\")":                          {Default: "metric", HasDefault: true},
+		"string, required -- max length of text | or so":                        {},
+		"the city": {},
+	} {
+		if got := aidiscovery.ParseParam(text).Meaning(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
 func TestWellFormedLanguage(t *testing.T) {
 	for _, tag := range []string{
 		"en", "EN", "pt-BR", "zh-Hant-TW", "es-419", "fil", "sr-Latn", "zh-yue-HK", "de-1996", "de-CH-1901", "sl-rozaj-biske",
@@ -381,6 +433,32 @@ func FuzzParseParam(f *testing.F) {
 		p := aidiscovery.ParseParam(text)
 		if len(p.Type) > 40 || len(p.Description) > len(text) || p.Required && !p.Stated || (p.Dialect == aidiscovery.FreeText) != (p.Type == "") {
 			t.Fatalf("%q: %+v", text, p)
+		}
+		sameParam(t, p)
+		p.Meaning()
+	})
+}
+
+// The grammar of BCP 47 knows no letter case and joins subtags with hyphens.
+func FuzzWellFormedLanguage(f *testing.F) {
+	for _, s := range []string{"en", "zh-Hant-TW", "sl-rozaj-biske", "en-u-ca-gregory", "x-a", "i-klingon", "de-1996-1901", "en-a-bb-x-1", "日", "-"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, tag string) {
+		ok := aidiscovery.WellFormedLanguage(tag)
+		if ok != aidiscovery.WellFormedLanguage(strings.ToUpper(tag)) && strings.ToLower(strings.ToUpper(tag)) == strings.ToLower(tag) {
+			t.Fatalf("%q: letter case makes a difference", tag)
+		}
+		if ok && (strings.Trim(strings.ToLower(tag), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Contains(tag, "--") || len(tag) < 2) {
+			t.Fatalf("%q is accepted", tag)
+		}
+		if ok && !strings.HasPrefix(strings.ToLower(tag), "i-") && !strings.Contains(strings.ToLower("-"+tag+"-"), "-x-") && !aidiscovery.WellFormedLanguage(tag+"-x-more") {
+			// RFC 5646 §2.1: private use may follow any tag of the grammar.
+			switch strings.ToLower(tag) {
+			case "en-gb-oed", "sgn-be-fr", "sgn-be-nl", "sgn-ch-de":
+			default:
+				t.Fatalf("%q is accepted, but not with private use behind it", tag)
+			}
 		}
 	})
 }
