@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/english"
 )
 
@@ -47,22 +48,29 @@ type Judgement struct {
 // method. The method is one verb in any letter case, the intent an English
 // sentence; any other text is not judged.
 func Compare(method, intent string) Judgement {
-	c := comparison{name: method, method: strings.ToLower(method)}
-	if infl, ok := read(c.method); ok && Of(c.method) == 0 {
-		c.method = infl.verb
+	c := comparison{name: strings.ToUpper(method), method: strings.ToLower(method)}
+	if !ascii(c.method) || len(c.method) > maxMethod {
+		return Judgement{Why: "the method is no single English word"}
 	}
 	c.class = Of(c.method)
+	if infl, ok := read(c.method); ok && c.class == 0 {
+		c.method, c.class = infl.verb, Of(infl.verb)
+	}
 	j := c.judge(intent)
 	j.MethodClass = c.class
 	return j
 }
 
+// maxMethod is longer than any word that is a verb.
+const maxMethod = 64
+
 // A comparison is one run of Compare.
 type comparison struct {
-	name, method string // as written, and as a base form
+	name, method string // in capitals, and as a base form
 	class        Class
 	s            sentence
 	main         phrase
+	leads        []phrase // verbs that lead to it: allow, help
 	verbs        []phrase // main, those beside it, and those that lead to it
 }
 
@@ -78,7 +86,7 @@ func (c *comparison) judge(intent string) Judgement {
 	if !ok {
 		return Judgement{Why: "no verb was found in the intent"}
 	}
-	c.s, c.main = s, main
+	c.s, c.main, c.leads = s, main, leads
 	beside := s.joined(main)
 	c.verbs = slices.Concat([]phrase{main}, beside, leads)
 	j := Judgement{Verb: main.verb, Class: c.classOf(main)}
@@ -207,7 +215,7 @@ func (c *comparison) alsoDoes(j Judgement, beside []phrase) Judgement {
 			continue
 		}
 		j.Verdict = Doubtful
-		j.Why = fmt.Sprintf("the intent also says the endpoint %s (%q), which a method such as %s does not", class.does(), p.written, c.name)
+		j.Why = fmt.Sprintf("the intent also says the endpoint %s (%s), which the method %s does not", class.does(), protocol.Quote(p.written), c.name)
 		return j
 	}
 	return j
@@ -217,7 +225,10 @@ func (c *comparison) alsoDoes(j Judgement, beside []phrase) Judgement {
 func (c *comparison) byClass(j Judgement, beside []phrase) Judgement {
 	p := c.main
 	if opposed(p.verb, c.method) {
-		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %q, which is the opposite of the method %s", p.written, c.name)
+		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
+		if len(beside) > 0 { // "Picks the parcel up and brings it"
+			j.Verdict = Doubtful
+		}
 		return c.weaken(j)
 	}
 	if c.class == 0 || j.Class == 0 {
@@ -231,11 +242,14 @@ func (c *comparison) byClass(j Judgement, beside []phrase) Judgement {
 		}
 		mildest = min(mildest, c.relation(other))
 	}
+	if mildest == compatible && c.reads(p) && len(beside) == 0 {
+		mildest = doubtful
+	}
 	if mildest == compatible {
 		j.Verdict, j.Why = Consistent, "the intent and the method have the same kind of effect"
 		return j
 	}
-	j.Why = fmt.Sprintf("the intent says the endpoint %s (%q), the method %s %s", j.Class.does(), p.written, c.name, c.class.does())
+	j.Why = fmt.Sprintf("the intent says the endpoint %s (%s), the method %s %s", j.Class.does(), protocol.Quote(p.written), c.name, c.class.does())
 	j.Verdict = Doubtful
 	if mildest == excluded {
 		j.Verdict = Contradicts
@@ -251,6 +265,14 @@ func (c *comparison) relation(p phrase) relation {
 	return relate(c.class, c.classOf(p))
 }
 
+// reads reports whether a verb that may mean to give back most likely means to
+// answer with something, and the method is one that does not: ADJUST: "Returns
+// the mode of a device".
+func (c *comparison) reads(p phrase) bool {
+	return p.verb == "return" && !p.passive && !goods[p.object.head] && p.object.recipient == "" &&
+		!english.SameSense(p.verb, c.method) && relate(c.class, Read) == excluded
+}
+
 // weaken takes back what is not sure. A heading is not judged; an object that
 // may be what the method made, or that decides the meaning of the verb and does
 // not, leaves a doubt.
@@ -258,10 +280,28 @@ func (c *comparison) weaken(j Judgement) Judgement {
 	switch {
 	case c.main.nominal:
 		return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
-	case j.Verdict == Contradicts && c.unsure(c.main):
+	case j.Verdict == Contradicts && (c.main.idiom || c.unsure(c.main) || c.granted() || strings.HasPrefix(c.main.verb, c.method+" ")):
 		j.Verdict = Doubtful
 	}
 	return j
+}
+
+// granted reports whether what leads to the main verb may be what is done: to
+// permit a list of users to view a film is more than to view it, while "Allows
+// the agent to" only leads in.
+func (c *comparison) granted() bool {
+	return slices.ContainsFunc(c.leads, func(p phrase) bool {
+		whom := 0
+		for _, t := range c.s[p.end:max(p.end, c.main.at)] {
+			if !determiners[t.text] && t.text != "to" && !filler(t.text) {
+				whom++
+				if !subjects[t.text] {
+					whom = 2
+				}
+			}
+		}
+		return lets[p.verb] && whom > 1
+	})
 }
 
 // byGuess judges when a verb is not in the table: what the dictionary says may
@@ -275,7 +315,7 @@ func (c *comparison) byGuess(j Judgement) Judgement {
 	if intent == 0 {
 		intent = guess(c.main.verb)
 	}
-	none := Judgement{Verb: j.Verb, Class: j.Class, Why: fmt.Sprintf("nothing is known of the effect of %q", unknown)}
+	none := Judgement{Verb: j.Verb, Class: j.Class, Why: "nothing is known of the effect of " + protocol.Quote(unknown)}
 	if english.SameSense(c.main.verb, c.method) {
 		j.Verdict, j.Why = Consistent, "the verb of the intent is a synonym of the method"
 		return j
@@ -284,6 +324,6 @@ func (c *comparison) byGuess(j Judgement) Judgement {
 		return none
 	}
 	j.Verdict = Doubtful
-	j.Why = fmt.Sprintf("the intent seems to say the endpoint %s (%q), and the method %s seems to be one that %s", intent.does(), c.main.written, c.name, method.does())
+	j.Why = fmt.Sprintf("the intent seems to say the endpoint %s (%s), and the method %s seems to be one that %s", intent.does(), protocol.Quote(c.main.written), c.name, method.does())
 	return j
 }

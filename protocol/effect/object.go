@@ -28,8 +28,12 @@ func (c *comparison) classOf(p phrase) Class {
 	case "return", "get", "give", "provide", "supply", "offer", "deliver", "present":
 		return transfer(p.verb, class, o)
 	case "make", "perform", "carry out", "do", "conduct", "run", "execute", "process", "handle", "take", "have":
-		if named := nominalization(o); named != 0 {
+		if named := nominalization(o); named != 0 && !generic[c.method] {
 			return named
+		}
+	case "allow", "enable", "permit", "authorize", "authorise", "let", "help":
+		if named := nominalization(o); named != 0 {
+			return class | named // "Allows a search"
 		}
 	case "set", "update", "change", "modify", "put", "switch", "turn", "flag", "mark", "transition":
 		for _, word := range o.words {
@@ -51,6 +55,12 @@ func (c *comparison) classOf(p phrase) Class {
 	if light[first] {
 		class |= nominalization(o)
 	}
+	if class == Commit|Tell && c.class&^(Read|Compute) == 0 && !messages[o.head] && !information[o.head] {
+		class = Commit // who sends or issues a thing does more than tell
+	}
+	if class&End != 0 && nominalization(o)&End != 0 {
+		class |= Commit | Change // "Cancels a scheduled deletion"
+	}
 	return class
 }
 
@@ -65,9 +75,12 @@ func transfer(verb string, class Class, o object) Class {
 		case "deliver":
 			return class | Read | Tell
 		default:
+			if other && !subjects[o.recipient] {
+				return Read | Tell | Commit // "Provides information to the authority"
+			}
 			return Read | Tell
 		}
-	case verb == "return" && (goods[o.head] || other):
+	case verb == "return" && goods[o.head]:
 		return Commit | Change | End
 	case verb == "give":
 		return Commit | Change

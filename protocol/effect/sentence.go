@@ -20,14 +20,15 @@ type token struct {
 	text    string // in lower case, without a possessive 's
 	written string
 	gap     bool // a mark such as a comma or a bracket stands before it
+	owner   bool // it ended in a possessive 's
 }
 
 // A sentence is the first sentence of an intent, in words.
 type sentence []token
 
 // tokenize splits the first sentence of a text into words. It answers false for
-// a text that is not plain: one with characters a reader does not see, or one
-// far too long for a sentence.
+// a text that is not plain: a question, one with characters a reader does not
+// see, or one far too long for a sentence.
 func tokenize(text string) (sentence, bool) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, false
@@ -40,12 +41,15 @@ func tokenize(text string) (sentence, bool) {
 		case letter(r):
 			end := i + wordLength(text[i:])
 			written := text[i:end]
-			s = append(s, token{strings.ToLower(possessive(written)), written, gap})
+			owner := possessive(written)
+			s = append(s, token{strings.ToLower(owner), written, gap, owner != written})
 			i, gap = end, false
 			continue
 		case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r):
 			return nil, false
-		case r == '.' || r == '!' || r == '?' || r == '。':
+		case r == '?':
+			return nil, false // a question asks; it does not say what is done
+		case r == '.' || r == '!' || r == '。':
 			if next := strings.TrimLeft(text[i+size:], `"')]`); len(s) > 0 && (next == "" || unicode.IsSpace(rune(next[0]))) {
 				return s, true
 			}
@@ -128,7 +132,10 @@ type phrase struct {
 	// nominal is set when the word may as well be a noun: "Orders of a customer".
 	nominal bool
 	passive bool
-	object  object
+	// idiom is set when the words around the verb may give it a meaning that the
+	// table does not know.
+	idiom  bool
+	object object
 }
 
 // An object is what a verb is done to.
@@ -140,36 +147,65 @@ type object struct {
 	clause    bool     // "that a table is free", "whether a table is free"
 	question  bool     // the latter
 	recipient string   // to whom
+	loose     bool     // an adjective stands behind the head: "an address specific to"
 }
 
 // mainVerb finds the verb that says what is done. others are verbs that lead to
 // it, as ask does in "Asks the kitchen to prepare a meal".
 func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
-	i := 0
-	for range 8 { // each step takes one lead-in away
+	i, led := 0, false // led: what came before says that a verb follows
+	for range 8 {      // each step takes one lead-in away
 		i = s.skip(i)
+		if i == 0 && s.aside() {
+			if i = s.nextGap(1); i == len(s) {
+				return phrase{}, nil, false
+			}
+		}
 		if j := s.leadIn(i); j > i {
-			i = j
+			i, led = j, true
 			continue
 		}
 		if copulas[s.at(i)] && i > 0 {
+			if selves[s.at(i-1)] {
+				return phrase{}, nil, false
+			}
 			return s.passive(i, others)
 		}
 		infl, verb := read(s.at(i))
 		if !verb || copulas[s.at(i+1)] || modals[s.at(i+1)] {
 			return s.passive(i, others)
 		}
+		if infl.verb == "see" && infl.form == base || s.at(i-1) == "we" && advising[infl.verb] {
+			return phrase{}, nil, false // "See the manual", "We recommend …"
+		}
 		j, lead := s.handOn(i, infl)
 		if j == 0 {
 			main := s.phrase(i, infl)
+			main.nominal = main.nominal && !led
 			return main, others, true
 		}
 		if lead {
 			others = append(others, s.phrase(i, infl))
 		}
-		i = j
+		i, led = j, true
 	}
 	return phrase{}, nil, false
+}
+
+// aside reports whether the sentence opens with what is not its main clause:
+// "Given a date, lists …", "Note: …", "For each user, …".
+func (s sentence) aside() bool {
+	word := s.at(0)
+	return word == "given" || asides[word] && len(s) > 1 && s.gap(1) || openers[word] && word != "that" && word != "which" ||
+		prepositions[word] && word != "to" && word != "for" || word == "for" && !s.verbAt(1, gerund)
+}
+
+// nextGap returns the first place from i on with a mark before it.
+func (s sentence) nextGap(i int) int {
+	for i < len(s) && !s.gap(i) {
+		i++
+	}
+	return min(i, len(s))
 }
 
 // leadIn returns the place behind a word or a subject at i that only leads to
@@ -205,7 +241,7 @@ func (s sentence) subject(i int) int {
 		last = i + 4
 	}
 	for j := i; j <= last && j < len(s); j++ {
-		if j > i && s.gap(j) || !subjects[s.at(j)] {
+		if j > i && s.gap(j) || !subjects[s.at(j)] || s[j].owner {
 			continue
 		}
 		next := s.at(s.skip(j + 1))
@@ -222,8 +258,9 @@ func (s sentence) subject(i int) int {
 		if !ok || infl.form > third {
 			continue
 		}
-		// Without a determiner the word may be the verb itself: "Requests".
-		if _, verb := read(s.at(j)); j > i || !verb || s.at(j) == "it" || s.at(j) == "this" {
+		// Without a determiner the word may be the verb itself ("Requests"), or
+		// be the first noun of a heading ("User posts").
+		if _, verb := read(s.at(j)); j > i || pronouns[s.at(j)] || s.at(j) == "this" || s.at(j) == "agent" || !verb && pluralNoun(s.at(j)) {
 			return j + 1
 		}
 	}
@@ -240,7 +277,7 @@ func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 		if j := s.infinitive(i+1, 8); j > 0 && (lets[verb] || s.subjectBetween(i+1, j)) {
 			return j, lets[verb]
 		}
-		if verb == "let" || verb == "help" {
+		if verb == "let" || verb == "help" || lets[verb] && pronouns[s.at(i+1)] {
 			if j := s.bareInfinitive(i + 1); j > 0 {
 				return j, true
 			}
@@ -305,7 +342,7 @@ func (s sentence) bareInfinitive(i int) int {
 
 // passive finds the verb of "A table is reserved for the guest".
 func (s sentence) passive(i int, others []phrase) (phrase, []phrase, bool) {
-	for ; i < len(s) && i < 16; i++ {
+	for start := i; i < len(s) && i < start+16 && !openers[s.at(i)] && (i == start || !s.gap(i)); i++ {
 		if !copulas[s.at(i)] {
 			continue
 		}
@@ -333,7 +370,8 @@ func (s sentence) phrase(i int, infl inflection) phrase {
 	} else {
 		p.nominal = s.nominal(i, infl)
 	}
-	p.object = s.object(p.end)
+	p.object = s.object(p.end, ditransitive[infl.verb])
+	p.idiom = !found && s.idiom(p)
 	if infl.verb == "let" && !found {
 		for j := i + 1; j < i+6; j++ {
 			if s.at(j) == "know" {
@@ -342,6 +380,22 @@ func (s sentence) phrase(i int, infl inflection) phrase {
 		}
 	}
 	return p
+}
+
+// idiom reports whether p may be a fixed phrase: a particle that the table does
+// not know with this verb ("Files a case away"), or a verb of many idioms with
+// an object that has no "the" and goes on with a preposition ("Keeps an eye on").
+func (s sentence) idiom(p phrase) bool {
+	for j := p.end; j < p.end+8 && j < len(s) && (j == p.end || !s.gap(j)) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
+		if next := s.at(j + 1); adrift[s.at(j)] && (j == p.end || s.gap(j+1) || prepositions[next] || conjunctions[next]) {
+			return true
+		}
+	}
+	if !idiomatic[p.verb] || s.gap(p.object.end) || !prepositions[s.at(p.object.end)] {
+		return false
+	}
+	first := s.at(p.object.at)
+	return !determiners[first] || first == "a" || first == "an" || first == "no"
 }
 
 // particle joins a verb with its particle, next to it ("Turns off the alarm") or
@@ -355,9 +409,9 @@ func (s sentence) particle(i int, verb string) (phrasal string, end int, found b
 		if prepositional[words[0]] && len(words) == 1 {
 			continue
 		}
-		for j := i + 2; j < i+9 && j < len(s) && !s.gap(j) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
+		for j := i + 1; j < i+9 && j < len(s) && !s.gap(j) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
 			next := j + len(words)
-			if s.match(j, words) && (len(words) > 1 || !movable[words[0]] || s.gap(next) || prepositions[s.at(next)] || conjunctions[s.at(next)]) {
+			if j > i+1 && s.match(j, words) && (len(words) > 1 || !movable[words[0]] || s.gap(next) || prepositions[s.at(next)] || conjunctions[s.at(next)]) {
 				return verb + " " + strings.Join(words, " "), i + 1, true
 			}
 		}
@@ -386,6 +440,9 @@ func (s sentence) match(i int, words []string) bool {
 // nominal reports whether the word at i, read as a verb, may be a noun or an
 // adjective: the sentence is then perhaps a heading.
 func (s sentence) nominal(i int, infl inflection) bool {
+	if s.title() {
+		return true
+	}
 	next := s.at(s.skip(i + 1))
 	if determiners[next] || pronouns[next] || openers[next] {
 		return false
@@ -406,6 +463,27 @@ func (s sentence) nominal(i int, infl inflection) bool {
 	return !(use.Adjective && !use.Noun)
 }
 
+// content reports whether a verb at i-1 could have the words from i on as its
+// object: a noun there is no part of a heading such as "transfers made by".
+func (s sentence) content(i int) bool {
+	word := s.at(i)
+	if s.gap(i) || prepositions[word] || conjunctions[word] || copulas[word] || modals[word] || openers[word] {
+		return false
+	}
+	return !s.verbAt(i, participle) || !s.gap(i+1) && !prepositions[s.at(i+1)]
+}
+
+// title reports whether the sentence is written like the title of a page, as
+// "Backups List" is.
+func (s sentence) title() bool {
+	for _, t := range s {
+		if r, _ := utf8.DecodeRuneInString(t.written); !unicode.IsUpper(r) && !prepositions[t.text] && !determiners[t.text] && !conjunctions[t.text] {
+			return false
+		}
+	}
+	return len(s) > 1 && len(s) < 8
+}
+
 // nounLike reports whether a word is used as a noun often enough to be taken for
 // one.
 func nounLike(word string) bool {
@@ -413,8 +491,9 @@ func nounLike(word string) bool {
 	return use.Noun && use.NounCount*20 >= use.VerbCount
 }
 
-// object reads what stands behind a verb.
-func (s sentence) object(i int) object {
+// object reads what stands behind a verb. two is set for a verb that may take
+// whom it serves first.
+func (s sentence) object(i int, two bool) object {
 	i = s.skip(i)
 	if openers[s.at(i)] && s.at(i) != "that" {
 		return object{at: i, end: len(s), clause: true, question: true}
@@ -423,20 +502,26 @@ func (s sentence) object(i int) object {
 		return object{at: i, end: len(s), clause: true}
 	}
 	o := s.nounPhrase(i)
-	if o.head != "" && !s.gap(o.end) {
+	if two && o.head != "" && !s.gap(o.end) {
 		if next := s.at(o.end); openers[next] && next != "that" && next != "who" && next != "which" && next != "when" && next != "where" {
 			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
-		} else if determiners[next] || pronouns[o.head] && next != "" && !prepositions[next] && !conjunctions[next] {
+		} else if determiners[next] && next != "that" || pronouns[o.head] && next != "" && !prepositions[next] && !conjunctions[next] {
 			second := s.nounPhrase(o.end)
 			second.recipient = o.head // "Sends the patient a reminder"
 			return second
 		}
 	}
-	for j := o.end; j < o.end+8 && j < len(s); j++ {
-		if s.at(j) == "to" && !s.verbAt(j+1, base) {
-			o.recipient = s.nounPhrase(j + 1).head
+	for j := o.end; !o.loose && j < o.end+8 && j < len(s) && !s.gap(j); {
+		if s.at(j) == "to" {
+			if !s.verbAt(j+1, base) {
+				o.recipient = s.nounPhrase(j + 1).head
+			}
 			break
 		}
+		if !prepositions[s.at(j)] { // what follows is no longer about the object
+			break
+		}
+		j = max(j+1, s.nounPhrase(j+1).end)
 	}
 	return o
 }
@@ -478,6 +563,13 @@ func (s sentence) nounPhrase(i int) object {
 		}
 		o.head, o.words = word, append(o.words, word)
 	}
+	for n := len(o.words); n > 1; n = len(o.words) {
+		if use := english.Lookup(o.head); use.Noun || !use.Adjective {
+			break
+		}
+		o.words, o.loose = o.words[:n-1], true
+		o.head = o.words[n-2]
+	}
 	o.plural = o.plural || pluralNoun(o.head)
 	return o
 }
@@ -516,13 +608,13 @@ func (s sentence) joined(p phrase) []phrase {
 			j = s.skip(j + 1)
 		}
 		infl, ok := read(s.at(j))
-		if !ok || infl.form != p.form {
+		if !ok || infl.form != p.form && max(infl.form, p.form) > third {
 			continue
 		}
 		other := s.phrase(j, infl)
 		next := s.at(s.skip(other.end))
 		direct := i == p.end // "Finds and books", where a noun could not stand
-		if direct || determiners[next] || pronouns[next] || !nounLike(infl.verb) {
+		if direct || determiners[next] || pronouns[next] || !nounLike(infl.verb) || infl.form == third && s.content(other.end) {
 			other.nominal = !direct && other.nominal
 			out = append(out, other)
 		}

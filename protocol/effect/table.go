@@ -213,7 +213,6 @@ func (t *tables) derived(verb string) Class {
 		{"re", func(c Class) Class { return c | Change }},
 		{"un", func(Class) Class { return Change | End }},
 		{"pre", func(c Class) Class { return c }},
-		{"auto", func(c Class) Class { return c }},
 	} {
 		rest, ok := strings.CutPrefix(verb, p.prefix)
 		if c := t.classes[rest]; ok && len(rest) > 3 && c != 0 {
@@ -225,7 +224,8 @@ func (t *tables) derived(verb string) Class {
 
 // opposed reports whether two verbs exclude one another whatever their classes.
 func opposed(a, b string) bool {
-	if unpacked().opposite[[2]string{a, b}] || a == "un"+b || b == "un"+a {
+	t := unpacked()
+	if t.opposite[[2]string{a, b}] || a == "un"+b && t.classes[b] != vague || b == "un"+a && t.classes[a] != vague {
 		return true
 	}
 	return !strings.Contains(a, " ") && !strings.Contains(b, " ") && english.Antonyms(a, b)
@@ -258,7 +258,7 @@ func read(word string) (inflection, bool) {
 	}
 	verbs := english.Base(word)
 	if len(verbs) == 0 {
-		return inflection{}, false
+		return prefixed(t, word)
 	}
 	verb := verbs[0]
 	for _, v := range verbs { // "found": find is in the table, found is rarer
@@ -275,6 +275,18 @@ func read(word string) (inflection, bool) {
 	default:
 		return inflection{verb, participle}, true
 	}
+}
+
+// prefixed reads forms of verbs that are made from others as they are needed:
+// unreserves, rebinds.
+func prefixed(t *tables, word string) (inflection, bool) {
+	for _, prefix := range []string{"un", "re"} {
+		rest, ok := strings.CutPrefix(word, prefix)
+		if infl, known := t.inflections[rest]; ok && known && len(rest) > 3 {
+			return inflection{prefix + infl.verb, infl.form}, true
+		}
+	}
+	return inflection{}, false
 }
 
 // ascii reports whether a word is of small ASCII letters and hyphens only.

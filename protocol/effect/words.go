@@ -1,6 +1,10 @@
 package effect
 
-import "strings"
+import (
+	"strings"
+
+	"gazetteer/protocol/english"
+)
 
 // set is a set of words. The sets of this file are of closed classes of words,
 // or of what services' descriptions say over and over.
@@ -28,7 +32,7 @@ var (
 	// clause openers begin a clause that tells more of a noun, or an object
 	// that is a clause.
 	openers = words(`that which who whom whose whether how what when where why if`)
-	copulas = words(`is are be was were been being gets get got becomes`)
+	copulas = words(`is are be was were been being becomes`)
 	modals  = words(`can may will must should could shall would might cannot`)
 
 	// subjects are who or what does it in the sentence about an operation.
@@ -38,6 +42,22 @@ var (
 		application app procedure route skill intent people person platform server assistant bot anyone someone
 		guest guests traveller travellers traveler travelers patient patients shopper member members consumer
 		developer developers administrator admin admins merchant partner driver employee employees host`)
+
+	// selves are those of them that stand for the operation itself, of which a
+	// sentence says other things than what it does: "This action is deprecated".
+	selves = words(`endpoint endpoints method methods operation operations call calls api service tool function action
+		request command resource capability this it that which`)
+
+	// asides open a remark before the sentence proper.
+	asides = words(`note important warning caution tip deprecated beta preview experimental internal new optional`)
+
+	// ditransitive verbs take whom they serve before what they serve them:
+	// "Sends the patient a reminder".
+	ditransitive = words(`give send tell show offer lend loan grant assign ask pay hand bring teach text email inform owe
+		sell write issue award remind let notify promise deny allow refund read advise warn`)
+
+	// advising are verbs that a text says of its author.
+	advising = words(`recommend suggest advise encourage ask require`)
 
 	// callers are those to whom an operation answers: to tell them something is
 	// to answer.
@@ -59,10 +79,21 @@ var (
 		produce generate arrange finalize finalise schedule book plan order organize organise set-up begin undertake
 		effect deliver provide bring establish lay draw write cast pay grant serve invoke push queue carry`)
 
+	// generic verbs take any action as their object: a method so named may be
+	// about whatever the intent says is performed.
+	generic = words(`perform run execute do conduct process handle make take start begin initiate launch trigger invoke
+		call submit request operate use`)
+
 	// carriers are nouns that stand for what the noun before them names: a
 	// cancellation request is a request to cancel.
 	carriers = words(`request requests order orders form notice application entry process procedure transaction job task
 		operation command instruction message action workflow invoice document note letter event`)
+
+	// idiomatic verbs make fixed phrases of which no word means what it says:
+	// "Keeps an eye on", "Takes a look at".
+	idiomatic = words(`keep take put give set hold bring lay turn draw throw catch lend pay make have get go come run`)
+	// adrift are particles that change the meaning of any verb they belong to.
+	adrift = words(`away off out up down back over aside apart together forth through`)
 
 	// information is what can only be read, told or worked out.
 	information = words(`list lists detail details information info data status state states history prices price pricing
@@ -81,7 +112,9 @@ var (
 		range size level reading readings measurement measurements trend trends plan plans route routes directions
 		payload body attribute member members true false row rows column columns chart graph structure hierarchy tree
 		token tokens key keys id ids identifier identifiers code codes receipt receipts reference references ticket
-		confirmation certificate password secret`)
+		confirmation certificate password secret deadline deadlines limit limits cost costs
+		volume temperature speed humidity weight pressure voltage capacity tariff tariffs allowance requirement gist digest
+		idea indication hours meaning difference differences evidence proof outlook`)
 
 	// made are things that exist because they were asked for: whoever gets one
 	// may have had it made.
@@ -107,11 +140,13 @@ var (
 // filler may stand between a verb and what is asked about without changing it.
 func filler(word string) bool {
 	switch word {
-	case "also", "then", "please", "just", "either", "not", "first", "always", "back", "simply", "either/or":
+	case "also", "then", "please", "just", "either", "not", "only", "first", "always":
 		return true
 	}
-	return len(word) > 4 && strings.HasSuffix(word, "ly") && !adverbLike[word]
+	if len(word) < 5 || !strings.HasSuffix(word, "ly") {
+		return false
+	}
+	_, verb := unpacked().inflections[word] // apply
+	use := english.Lookup(word)
+	return !verb && (use.Adverb || !use.Noun) // a family is none, programmatically is no word
 }
-
-// adverbLike end like adverbs and are verbs or nouns.
-var adverbLike = words(`apply supply reply comply imply multiply rely family assembly anomaly monopoly rally tally bully`)

@@ -1,0 +1,84 @@
+package effect_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/protocol/effect"
+)
+
+// witnesses says with which verbs an HTTP method agrees. The verbs of the corpus
+// are made by a machine from names and summaries, and many are wrong; where the
+// HTTP method bears the verb out, verb and text are two accounts of one thing.
+var witnesses = map[string][]string{
+	"GET":    strings.Fields("RETRIEVE LIST DESCRIBE FIND SEARCH RETURN QUERY SHOW READ VIEW FETCH CHECK COUNT DOWNLOAD BROWSE OBTAIN"),
+	"DELETE": strings.Fields("REMOVE CANCEL DISASSOCIATE REVOKE DETACH UNSUBSCRIBE CLEAR PURGE DESTROY TERMINATE DISMISS STOP"),
+	"PUT":    strings.Fields("UPDATE REPLACE MODIFY EDIT CHANGE SET RENAME ENABLE DISABLE ASSIGN"),
+	"PATCH":  strings.Fields("UPDATE REPLACE MODIFY EDIT CHANGE SET RENAME ENABLE DISABLE"),
+	"POST":   strings.Fields("CREATE ADD INSERT REGISTER SEND SUBMIT UPLOAD IMPORT START INVITE GENERATE TRANSFER ASSIGN SHARE COPY PUBLISH"),
+}
+
+// Over the descriptions of some 2,400 public APIs hardly any may contradict a
+// verb that the HTTP method bears out. Nearly all that do are right to: a POST
+// that "Deregisters an account" was given the verb CREATE by the machine.
+func TestPublicDescriptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 35 MB")
+	}
+	file, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	text, err := zstd.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 64<<20)
+	verdicts := map[effect.Verdict]int{}
+	pairs := 0
+	for lines.Scan() {
+		var service struct {
+			Ops []struct {
+				Verb   string `json:"v"`
+				HTTP   string `json:"m"`
+				Intent string `json:"i"`
+			} `json:"ops"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &service); err != nil {
+			t.Fatal(err)
+		}
+		for _, op := range service.Ops {
+			if op.Intent == "" || !slices.Contains(witnesses[op.HTTP], op.Verb) {
+				continue
+			}
+			pairs++
+			j := effect.Compare(op.Verb, op.Intent)
+			verdicts[j.Verdict]++
+			if j.Verdict == effect.Contradicts {
+				t.Logf("%s %q: %s", op.Verb, op.Intent, j.Why)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d pairs: %v", pairs, verdicts)
+	if pairs < 50000 {
+		t.Fatalf("only %d pairs were read", pairs)
+	}
+	if share := float64(verdicts[effect.Contradicts]) / float64(pairs); share > 0.004 {
+		t.Errorf("%.4f of the pairs are called contradictions, want at most 0.004", share)
+	}
+	if share := float64(verdicts[effect.NotJudged]) / float64(pairs); share > 0.1 {
+		t.Errorf("%.3f of the pairs are not judged, want at most 0.1", share)
+	}
+}
