@@ -23,7 +23,7 @@ func writeDocument(root *protocol.Node, reviews []Review, format string) ([]byte
 	case "json":
 		return append(protocol.WriteJSON(root, "  "), '\n'), nil
 	case "yaml", "":
-		return markReviews(append(protocol.WriteJSON(root, "  "), 10), reviews) // AWAITS WriteYAML
+		return markReviews(agis.WriteYAML(root), reviews)
 	default:
 		return nil, fmt.Errorf("there is no format %s: use yaml or json", protocol.Quote(format))
 	}

@@ -1,0 +1,507 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+)
+
+// openAPILimits are those of a description that somebody converts. Published
+// ones reach some 10 MB; a depth of 128 is beyond all of them.
+var openAPILimits = protocol.Limits{Bytes: 16 << 20, Depth: 128, Members: 20000, Number: 400}
+
+// maxOperations is how many operations of one description are looked at.
+const maxOperations = 20000
+
+// An openAPI is a description of version 3 that has been read.
+type openAPI struct {
+	root *protocol.Node
+	// v30 is set for 3.0, whose schemas are a dialect of their own; from 3.1
+	// on they are those of JSON Schema 2020-12.
+	v30         bool
+	title       string
+	description string
+	version     string
+	operations  []*operation
+	// leftOut says what was in the text and is in no operation.
+	leftOut []string
+	refs    map[string]*protocol.Node
+	// dangling counts references that lead nowhere or out of the document.
+	dangling map[string]bool
+}
+
+// An operation is one HTTP method of one path.
+type operation struct {
+	node        *protocol.Node
+	path        string
+	method      string // in lower case
+	id          string
+	summary     string // one line, without markup; of the description when there is none
+	description string // one line, without markup
+	tags        []string
+	deprecated  bool
+	parameters  []parameter
+	body        *protocol.Node // requestBody, resolved
+	responses   []response
+	servers     *protocol.Node // of the operation or its path; nil when the document's hold
+}
+
+// A parameter of an operation, resolved.
+type parameter struct {
+	name, in    string
+	required    bool
+	schema      *protocol.Node // nil when there is none
+	description string
+}
+
+// A response of an operation, resolved.
+type response struct {
+	status string // "200", "4XX", "default"
+	node   *protocol.Node
+}
+
+// readOpenAPI reads a description in JSON or YAML.
+func readOpenAPI(text []byte) (*openAPI, error) {
+	root, err := readStranger(text)
+	if err != nil {
+		return nil, fmt.Errorf("read OpenAPI description: %w: %w", protocol.ErrUnreadable, err)
+	}
+	version := root.Member("openapi")
+	if version == nil || !isKind(root, protocol.Object) {
+		return nil, fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrOtherFormat, whatItIs(root, "openapi"))
+	}
+	if !openAPIVersion.MatchString(version.Text) {
+		return nil, fmt.Errorf("read OpenAPI description: %w: the member openapi is %s; versions 3.0 and 3.1 can be converted",
+			protocol.ErrOtherFormat, protocol.Quote(version.Text))
+	}
+	info := root.Member("info")
+	a := &openAPI{
+		root: root, v30: strings.HasPrefix(version.Text, "3.0"),
+		title:       honest(plain(info.Member("title").Str())),
+		description: honest(plain(info.Member("description").Str())),
+		refs:        map[string]*protocol.Node{}, dangling: map[string]bool{},
+	}
+	if v := info.Member("version"); isKind(v, protocol.String) || isKind(v, protocol.Number) {
+		a.version = cutWords(oneLine(v.Text), 40)
+	}
+	if s := honest(plain(info.Member("summary").Str())); a.description == "" {
+		a.description = s
+	}
+	if err := a.readPaths(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+var openAPIVersion = regexp.MustCompile(`\A3\.[0-2](?:\.|\z)`)
+
+// readStranger reads JSON, or YAML where the text is none.
+func readStranger(text []byte) (*protocol.Node, error) {
+	text, _ = protocol.TrimBOM(text)
+	trimmed := bytes.TrimLeft(text, " \t\r\n")
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		root, err := protocol.ReadJSON(text, openAPILimits)
+		syntax, ok := errors.AsType[*protocol.SyntaxError](err)
+		if !ok || syntax.Problem != protocol.Invalid {
+			return root, err
+		}
+		if root, yamlErr := readYAMLKeys(text); yamlErr == nil {
+			return root, nil
+		}
+		return nil, err
+	}
+	return readYAMLKeys(text)
+}
+
+// readYAMLKeys reads YAML in which keys may look like numbers, as the status
+// codes of OpenAPI do that nobody quoted (200:). Our reader wants keys to be
+// strings, so those are put in quotes first.
+func readYAMLKeys(text []byte) (*protocol.Node, error) {
+	root, err := agis.ReadYAML(text, openAPILimits)
+	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
+	if !ok || syntax.Problem != protocol.Unsafe || !scalarKey.Match(text) && !flowKey.Match(text) {
+		return root, err
+	}
+	return agis.ReadYAML(quoteKeys(text), openAPILimits)
+}
+
+var (
+	scalarKey   = regexp.MustCompile(`(?m)^([ ]*(?:- +)*)([-+]?[0-9][0-9.eE+_]*|true|false|null|~)([ ]*:(?:[ \r\t]|$))`)
+	flowKey     = regexp.MustCompile(`([{,] *)([0-9]{3})( *: )`)
+	blockScalar = regexp.MustCompile(`(?:^|[:\-] +)(?:!!str +)?[|>][-+0-9]*[ \t]*(?:#.*)?\r?$`)
+)
+
+// quoteKeys puts keys that are numbers or other plain scalars in quotes, but
+// leaves the text of block scalars alone.
+func quoteKeys(text []byte) []byte {
+	var out bytes.Buffer
+	inside := -1 // indentation of the key whose block scalar goes on
+	for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
+		bare := bytes.TrimRight(line, "\r\n")
+		content := bytes.TrimLeft(bare, " ")
+		indent := len(bare) - len(content)
+		if inside >= 0 && (len(content) == 0 || indent > inside) {
+			out.Write(line)
+			continue
+		}
+		inside = -1
+		if blockScalar.Match(bare) {
+			inside = indent
+		}
+		if m := scalarKey.FindSubmatchIndex(line); m != nil {
+			out.Write(line[:m[4]])
+			out.WriteByte('\'')
+			out.Write(line[m[4]:m[5]])
+			out.WriteByte('\'')
+			out.Write(line[m[5]:])
+			continue
+		}
+		if !bytes.ContainsAny(line, `"'#`) { // else it may be inside a text
+			line = flowKey.ReplaceAll(line, []byte("$1'$2'$3"))
+		}
+		out.Write(line)
+	}
+	return out.Bytes()
+}
+
+// otherFormats are what people hand in when OpenAPI is asked for, each with the
+// members that make it recognisable.
+var otherFormats = []struct {
+	members []string
+	message string
+}{
+	{[]string{"openapi"}, "this is an OpenAPI description; convert it from openapi"},
+	{[]string{"swagger"}, "this is OpenAPI 2 (Swagger); convert it to OpenAPI 3 first, for example with the converter of editor.swagger.io"},
+	{[]string{"asyncapi"}, "this is AsyncAPI, which describes messages, not HTTP operations"},
+	{[]string{"aiendpoint"}, "this is an AI Discovery document"},
+	{[]string{"agis", "endpoints"}, "this is an AGIS document"},
+	{[]string{"agis"}, "this is a summary of an AGIS service"},
+	{[]string{"openrpc"}, "this is OpenRPC, which describes JSON-RPC methods"},
+	{[]string{"tools"}, "this is a list of MCP tools; convert it from mcp"},
+	{[]string{"info", "item"}, "this is a Postman collection; export it as OpenAPI 3 first"},
+	{[]string{"__schema"}, "this is the introspection of a GraphQL schema"},
+	{[]string{"swaggerVersion"}, "this is Swagger 1; convert it to OpenAPI 3 first"},
+	{[]string{"$schema"}, "this is a JSON Schema or a document that names one"},
+}
+
+// whatItIs names what was found in place of a text with the member wanted.
+func whatItIs(root *protocol.Node, wanted string) string {
+	if !isKind(root, protocol.Object) {
+		return "the text is " + kindPhrase(root) + ", not an object with the member " + wanted
+	}
+	for _, f := range otherFormats {
+		if f.members[0] != wanted && !slices.ContainsFunc(f.members, func(name string) bool { return root.Member(name) == nil }) {
+			return f.message
+		}
+	}
+	var names []string
+	for _, m := range root.Items[:min(len(root.Items), 5)] {
+		names = append(names, protocol.Quote(m.Key))
+	}
+	if names == nil {
+		return "the object is empty; it ought to have the member " + wanted
+	}
+	return "the object has the members " + strings.Join(names, ", ") + ", but not " + wanted
+}
+
+// kindPhrase names a kind with its article.
+func kindPhrase(n *protocol.Node) string {
+	switch {
+	case n == nil, n.Kind == protocol.Null:
+		return "null"
+	case n.Kind == protocol.Array, n.Kind == protocol.Object:
+		return "an " + n.Kind.String()
+	default:
+		return "a " + n.Kind.String()
+	}
+}
+
+// maxChain is how many references in a row are followed before they count as a
+// circle.
+const maxChain = 8
+
+// follow returns what a node stands for: itself, or what its $ref leads to. It
+// is nil when a reference leads nowhere, out of the document, or in a circle.
+func (a *openAPI) follow(n *protocol.Node) *protocol.Node {
+	for range maxChain {
+		ref := n.Member("$ref")
+		if ref.Str() == "" {
+			return n
+		}
+		if n = a.lookup(ref.Text); n == nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lookup returns what a reference names. Only this document is looked at.
+func (a *openAPI) lookup(ref string) *protocol.Node {
+	n, known := a.refs[ref]
+	if !known {
+		n = a.find(ref)
+		a.refs[ref] = n
+		if n == nil {
+			a.dangling[ref] = true
+		}
+	}
+	return n
+}
+
+func (a *openAPI) find(ref string) *protocol.Node {
+	fragment, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	n := a.root
+	for token := range strings.SplitSeq(fragment, "/") {
+		if unescaped, err := url.PathUnescape(token); err == nil {
+			token = unescaped
+		}
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch {
+		case isKind(n, protocol.Object):
+			n = n.Member(token)
+		case isKind(n, protocol.Array):
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(n.Items) {
+				return nil
+			}
+			n = n.Items[i]
+		default:
+			return nil
+		}
+	}
+	return n
+}
+
+// httpMethods are the members of a path item that are operations, in the order
+// of the specification.
+var httpMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+func (a *openAPI) readPaths() error {
+	paths := a.root.Member("paths")
+	var skipped []string
+	callbacks := 0
+	for _, item := range membersOf(paths) {
+		if strings.HasPrefix(item.Key, "x-") {
+			continue
+		}
+		path := a.follow(item)
+		if !isKind(path, protocol.Object) {
+			a.leftOut = append(a.leftOut, "the path "+protocol.Quote(item.Key)+" is left out: it leads nowhere in this document")
+			continue
+		}
+		for _, method := range httpMethods {
+			n := path.Member(method)
+			if !isKind(n, protocol.Object) {
+				continue
+			}
+			if method == "options" || method == "head" || method == "trace" {
+				skipped = append(skipped, strings.ToUpper(method)+" "+item.Key)
+				continue
+			}
+			if len(a.operations) == maxOperations {
+				return fmt.Errorf("read OpenAPI description: it has more than %d operations; split it", maxOperations)
+			}
+			callbacks += len(membersOf(n.Member("callbacks")))
+			a.operations = append(a.operations, a.operation(item.Key, method, path, n))
+		}
+	}
+	if len(skipped) > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d operations with HEAD, OPTIONS or TRACE are left out: %s", len(skipped), someOf(skipped)))
+	}
+	if callbacks > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d callbacks are left out: the service calls them, not the agent", callbacks))
+	}
+	if n := len(membersOf(a.root.Member("webhooks"))); n > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d webhooks are left out: the service calls them, not the agent", n))
+	}
+	if len(a.operations) == 0 {
+		return fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrUnreadable, noOperations(a.root, paths))
+	}
+	return nil
+}
+
+// noOperations says why a description has nothing to convert.
+func noOperations(root, paths *protocol.Node) string {
+	switch {
+	case paths == nil && root.Member("webhooks") != nil:
+		return "it describes only webhooks, which the service calls, and no paths"
+	case paths == nil:
+		return "it has no paths"
+	case !isKind(paths, protocol.Object):
+		return "paths is " + kindPhrase(paths) + ", not an object"
+	default:
+		return "its paths have no operation with GET, PUT, POST, DELETE or PATCH"
+	}
+}
+
+// someOf lists the first of many texts for a message.
+func someOf(texts []string) string {
+	const most = 4
+	more := ""
+	if len(texts) > most {
+		more = fmt.Sprintf(" and %d more", len(texts)-most)
+		texts = texts[:most]
+	}
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = protocol.Quote(t)
+	}
+	return strings.Join(quoted, ", ") + more
+}
+
+func (a *openAPI) operation(path, method string, item, n *protocol.Node) *operation {
+	o := &operation{
+		node: n, path: path, method: method,
+		id:          n.Member("operationId").Str(),
+		summary:     plain(n.Member("summary").Str()),
+		description: plain(n.Member("description").Str()),
+		tags:        n.Member("tags").Strs(),
+		deprecated:  n.Member("deprecated").True(),
+		body:        a.follow(n.Member("requestBody")),
+		servers:     n.Member("servers"),
+	}
+	if o.servers == nil {
+		o.servers = item.Member("servers")
+	}
+	if o.summary == "" {
+		o.summary = o.description
+	}
+	if o.summary == "" {
+		o.summary = plain(item.Member("summary").Str())
+	}
+	o.parameters = a.parameters(item.Member("parameters"), n.Member("parameters"))
+	for _, m := range membersOf(n.Member("responses")) {
+		if r := a.follow(m); isKind(r, protocol.Object) && !strings.HasPrefix(m.Key, "x-") {
+			o.responses = append(o.responses, response{strings.ToUpper(m.Key), r})
+		}
+	}
+	return o
+}
+
+// maxParameters is how many parameters of one operation are taken.
+const maxParameters = 200
+
+// parameters merges those of a path with those of an operation, which replace
+// the former of the same name and place.
+func (a *openAPI) parameters(lists ...*protocol.Node) []parameter {
+	var out []parameter
+	at := map[string]int{}
+	for _, list := range lists {
+		for _, item := range list.Elements() {
+			n := a.follow(item)
+			p := parameter{
+				name: n.Member("name").Str(), in: n.Member("in").Str(),
+				required: n.Member("required").True(), schema: n.Member("schema"),
+				description: plain(n.Member("description").Str()),
+			}
+			if p.name == "" || p.in == "" || len(p.name) > 100 || len(out) == maxParameters {
+				continue
+			}
+			if p.in == "path" {
+				p.required = true
+			}
+			if content := membersOf(n.Member("content")); p.schema == nil && len(content) > 0 {
+				p.schema = content[0].Member("schema")
+			}
+			key := p.in + " " + p.name
+			if i, known := at[key]; known {
+				out[i] = p
+				continue
+			}
+			at[key] = len(out)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bodySchema returns the schema of the request body, the media type it is of,
+// and whether a body must be sent. JSON is preferred, then forms, then whatever
+// comes first.
+func (a *openAPI) bodySchema(o *operation) (schema *protocol.Node, media string, required bool) {
+	m := preferred(o.body.Member("content"))
+	if m == nil {
+		return nil, "", false
+	}
+	return m.Member("schema"), m.Key, o.body.Member("required").True()
+}
+
+// preferred picks the media type of a content map that is most like JSON.
+func preferred(content *protocol.Node) *protocol.Node {
+	var best *protocol.Node
+	rank := 0
+	for _, m := range membersOf(content) {
+		r := 1
+		media, _, _ := strings.Cut(strings.ToLower(m.Key), ";")
+		switch media = strings.TrimSpace(media); {
+		case media == "application/json":
+			r = 5
+		case strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "/json"):
+			r = 4
+		case media == "*/*" || media == "application/*":
+			r = 3
+		case strings.Contains(media, "form"):
+			r = 2
+		}
+		if r > rank {
+			best, rank = m, r
+		}
+	}
+	return best
+}
+
+// success returns the response that says the call was carried out: the lowest
+// 2xx with a schema, else the lowest, else the default one.
+func (o *operation) success() (status string, schema, node *protocol.Node) {
+	var best, fallback *response
+	for i := range o.responses {
+		r := &o.responses[i]
+		switch {
+		case strings.HasPrefix(r.status, "2"):
+			withSchema := preferred(r.node.Member("content")).Member("schema") != nil
+			bestHas := best != nil && preferred(best.node.Member("content")).Member("schema") != nil
+			if best == nil || withSchema && !bestHas || withSchema == bestHas && r.status < best.status {
+				best = r
+			}
+		case r.status == "DEFAULT":
+			fallback = r
+		}
+	}
+	if best == nil {
+		best = fallback
+	}
+	if best == nil {
+		return "", nil, nil
+	}
+	return best.status, preferred(best.node.Member("content")).Member("schema"), best.node
+}
+
+// serverURL returns the address of the service that a list of servers names
+// first, with its variables replaced by their defaults; "" when there is none.
+func serverURL(servers *protocol.Node) string {
+	if len(servers.Elements()) == 0 {
+		return ""
+	}
+	first := servers.Items[0]
+	address := first.Member("url").Str()
+	for _, v := range membersOf(first.Member("variables")) {
+		if len(address) > 2000 {
+			return ""
+		}
+		if d := v.Member("default"); d != nil && len(d.Text) <= 200 {
+			address = strings.ReplaceAll(address, "{"+v.Key+"}", d.Text)
+		}
+	}
+	return strings.TrimSpace(address)
+}

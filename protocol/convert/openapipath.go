@@ -1,0 +1,179 @@
+package convert
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/english"
+)
+
+var (
+	pathPrefix    = regexp.MustCompile(`(?i)\A(?:api|apis|rest|v?[0-9]+(?:[._-][0-9]+)*(?:(?:alpha|beta|rc)[0-9]*)?)\z`)
+	pathExtension = regexp.MustCompile(`(?i)\.(?:json|xml|php|html?|aspx?|jsp|do|cgi|ashx)\z`)
+	pathTemplate  = regexp.MustCompile(`\{([^{}]*)\}`)
+)
+
+// A pathPart is one segment of a path: the words of a noun, or a parameter.
+type pathPart struct {
+	words     []string
+	parameter string // as in the description
+	prefix    bool   // says nothing of what is acted on: api, v2
+}
+
+// pathParts takes a path apart. Segments that mix text and parameters
+// (/report-{id}.csv) become one segment for each, and so do those with a colon
+// in them (/orders/{id}:cancel).
+func pathParts(path string) []pathPart {
+	path, _, _ = strings.Cut(path, "?")
+	path, _, _ = strings.Cut(path, "#")
+	var out []pathPart
+	literal := func(text string) {
+		for piece := range strings.SplitSeq(text, ":") {
+			piece = pathExtension.ReplaceAllString(piece, "")
+			words := segmentWords(piece)
+			if len(words) > 0 {
+				out = append(out, pathPart{words: words, prefix: pathPrefix.MatchString(piece)})
+			}
+		}
+	}
+	const most = 20
+	for segment := range strings.SplitSeq(path, "/") {
+		at := 0
+		for _, m := range pathTemplate.FindAllStringSubmatchIndex(segment, -1) {
+			literal(segment[at:m[0]])
+			out = append(out, pathPart{parameter: segment[m[2]:m[3]]})
+			at = m[1]
+		}
+		literal(segment[at:])
+		if len(out) > most {
+			return out[:most]
+		}
+	}
+	return out
+}
+
+// segmentWords splits a segment into words of letters that have a small form,
+// and digits.
+func segmentWords(s string) []string {
+	var out []string
+	for _, w := range identifierWords(s) {
+		w = strings.Map(func(r rune) rune {
+			if unicode.IsUpper(r) {
+				return -1
+			}
+			return r
+		}, w)
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// trailingVerb returns the action that a path ends with, as /users/search and
+// /orders/{id}/cancel do; "" when it ends with a noun. What a GET ends with is
+// only an action when reading is what it does.
+func trailingVerb(parts []pathPart, method string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	last := parts[len(parts)-1]
+	if last.prefix || len(last.words) == 0 || !clearVerb(last.words[0]) {
+		return ""
+	}
+	verb := last.words[0]
+	if u := english.Lookup(verb); u.Noun && (len(parts) == 1 && !actions[verb] || len(last.words) > 1 || method == "get" && !readsVerb(verb)) {
+		return ""
+	}
+	return verb
+}
+
+func readsVerb(verb string) bool {
+	switch verb {
+	case "search", "lookup", "query", "export", "download", "browse", "find", "list", "check", "verify", "validate", "calculate", "estimate", "compare":
+		return true
+	}
+	return false
+}
+
+// leaveOutVerb removes from a segment what AGIS §5(b) and (e) forbid in front of
+// it: the method itself and verbs that are no nouns.
+func leaveOutVerb(words []string, verb string) []string {
+	for len(words) > 0 {
+		w := words[0]
+		u := english.Lookup(w)
+		if !strings.EqualFold(w, verb) && httpWords[w] == nil && (!knownVerb(w) || u.Noun || u.Adjective) {
+			break
+		}
+		words = words[1:]
+	}
+	return words
+}
+
+// A nounPath is a path of AGIS §5 made from one of HTTP.
+type nounPath struct {
+	segments []string
+	noun     []string // words of the last noun
+	last     bool     // the path ends with a noun, not with a parameter
+	prefix   string   // version or the like that was dropped from the front, as a segment
+}
+
+func (p nounPath) String() string { return "/" + strings.Join(p.segments, "/") }
+
+// makePath makes a path of nouns. rename gives parameters their names, fallback
+// is the noun to take where the path has none in front.
+func makePath(parts []pathPart, verb string, rename func(string) string, fallback []string) nounPath {
+	var p nounPath
+	var prefix []string
+	for _, part := range parts {
+		if part.words == nil {
+			p.segments = append(p.segments, "{"+rename(part.parameter)+"}")
+			p.last = false
+			continue
+		}
+		if part.prefix && len(p.segments) == 0 {
+			prefix = append(prefix, strings.Join(part.words, "-"))
+			continue
+		}
+		if words := leaveOutVerb(part.words, verb); len(words) > 0 {
+			p.segments = append(p.segments, strings.Join(words, "-"))
+			p.noun, p.last = words, true
+		}
+	}
+	p.prefix = strings.Join(prefix, "-")
+	if len(p.segments) == 0 || p.segments[0][0] == '{' {
+		p.segments = append([]string{strings.Join(fallback, "-")}, p.segments...)
+		p.last = p.last || len(p.segments) == 1
+		if p.noun == nil {
+			p.noun = fallback
+		}
+	}
+	return p
+}
+
+// acceptable reports whether pass 4 finds no error in a path.
+func acceptable(verb, path string) bool {
+	for _, f := range agis.CheckPath(verb, path) {
+		if f.Severity == protocol.Error {
+			return false
+		}
+	}
+	return protocol.Length(path) <= 300
+}
+
+// pathKey is what two endpoints of a document may not share (AGIS411).
+func pathKey(verb string, segments []string) string {
+	var b strings.Builder
+	b.WriteString(verb)
+	for _, s := range segments {
+		b.WriteByte('/')
+		if s[0] == '{' {
+			s = "{}"
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
