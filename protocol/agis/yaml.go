@@ -264,10 +264,63 @@ func (r *yamlReader) value(y *yaml.Node, pointer string, depth int) (*protocol.N
 	if depth > r.limits.Depth {
 		return nil, fail(protocol.TooDeep, pointer, y, "mappings and sequences nest too deep")
 	}
+	begin := r.offset(y.Line, y.Column)
 	if y.Kind == yaml.SequenceNode {
-		return n, r.sequence(y, n, depth)
+		err := r.sequence(y, n, depth)
+		r.around(y, n, begin)
+		return n, err
 	}
-	return n, r.mapping(y, n, depth)
+	err := r.mapping(y, n, depth)
+	r.around(y, n, begin)
+	return n, err
+}
+
+// around gives a collection its extent: from where it begins to the end of the
+// last thing in it, or to the bracket that closes it. It stays without one where
+// the extent of that last thing is not known.
+func (r *yamlReader) around(y *yaml.Node, n *protocol.Node, begin int) {
+	end := begin
+	if len(n.Items) > 0 {
+		last := n.Items[len(n.Items)-1]
+		if end = last.End; last.Kind == protocol.Null && last.Offset == last.End {
+			end = last.KeyEnd // nothing is written for it
+		}
+		if end == 0 {
+			return
+		}
+	}
+	switch {
+	case y.Style&yaml.TaggedStyle != 0:
+	case y.Style&yaml.FlowStyle == 0:
+		n.Offset, n.End = begin, end
+	default:
+		if len(n.Items) == 0 {
+			end++ // the opening bracket
+		}
+		if end = closing(r.text, end); end > 0 {
+			n.Offset, n.End = begin, end
+		}
+	}
+}
+
+// closing returns the offset behind the bracket that comes next in a text but
+// for separators and comments, 0 when something else comes.
+func closing(text []byte, at int) int {
+	for at < len(text) {
+		switch text[at] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			at++
+		case '#':
+			for at < len(text) && text[at] != '\n' && text[at] != '\r' {
+				at++
+			}
+		case ']', '}':
+			return at + 1
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // refuse reports what a fetched document may not use.
