@@ -29,6 +29,8 @@ var Conversions = []Conversion{
 	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", agisToMCP},
 	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", mcpToAGIS},
 	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", notationToAGIS},
+	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", mapToArray},
+	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", paramsToDraft},
 }
 
 // Find returns the conversion between two formats. The error names the formats

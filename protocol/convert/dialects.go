@@ -1,0 +1,114 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// paramsToDraft rewrites the parameter descriptions of an AI Discovery document
+// into the form of §3.3, "string, required -- text". Everything else keeps its
+// bytes, but for a byte order mark.
+func paramsToDraft(text []byte, _ Options) (Output, error) {
+	text, _ = protocol.TrimBOM(text)
+	if _, _, err := aidiscovery.Parse(text, aidiscovery.Options{}); err != nil {
+		return Output{}, err
+	}
+	root, err := protocol.ReadJSON(text, protocol.Limits{})
+	if err != nil {
+		return Output{}, fmt.Errorf("read AI Discovery document: %w: %w", protocol.ErrUnreadable, err)
+	}
+	var out Output
+	var edits []protocol.Edit
+	for _, d := range paramTexts(root) {
+		p := aidiscovery.ParseParam(d.node.Text)
+		if p.Dialect == aidiscovery.FreeText {
+			p = guessedParam(d, p)
+			out.Reviews = append(out.Reviews, Review{Pointer: d.node.Pointer,
+				Message: "the text said neither type nor whether it is required; both are guessed"})
+		}
+		written, ok := draftForm(p)
+		if !ok {
+			out.Reviews = append(out.Reviews, Review{Pointer: d.node.Pointer,
+				Message: "the draft's form cannot say this text; it was left as it is"})
+			continue
+		}
+		if written != d.node.Text {
+			edits = append(edits, protocol.Edit{Offset: d.node.Offset, End: d.node.End, Text: quoteJSON(written)})
+		}
+	}
+	out.Text, err = protocol.ApplyEdits(text, edits)
+	return out, err
+}
+
+// ParamDialects returns the edits that bring the parameter descriptions which
+// follow another known dialect into the form of the draft. Texts that say
+// neither type nor requirement are left alone, as are those whose meaning the
+// form would not keep. root is the tree of the text.
+func ParamDialects(root *protocol.Node) []protocol.Edit {
+	var edits []protocol.Edit
+	for _, d := range paramTexts(root) {
+		if e, ok := ParamDialect(d.node); ok {
+			edits = append(edits, e)
+		}
+	}
+	return edits
+}
+
+// ParamDialect returns the edit for one parameter description, and false when
+// there is nothing to rewrite.
+func ParamDialect(n *protocol.Node) (protocol.Edit, bool) {
+	p := aidiscovery.ParseParam(n.Str())
+	if n.Kind != protocol.String || n.End == 0 || p.Dialect != aidiscovery.Documentation && p.Dialect != aidiscovery.Converter {
+		return protocol.Edit{}, false
+	}
+	written, ok := draftForm(p)
+	return protocol.Edit{Offset: n.Offset, End: n.End, Text: quoteJSON(written)}, ok
+}
+
+// A paramText is one parameter description and whose it is.
+type paramText struct {
+	node     *protocol.Node
+	endpoint string
+}
+
+func paramTexts(root *protocol.Node) []paramText {
+	var out []paramText
+	for _, capability := range root.Member("capabilities").Elements() {
+		for _, m := range membersOf(capability.Member("params")) {
+			if m.Kind == protocol.String {
+				out = append(out, paramText{m, capability.Member("endpoint").Str()})
+			}
+		}
+	}
+	return out
+}
+
+// guessedParam gives a text without type and requirement both.
+func guessedParam(d paramText, p aidiscovery.Param) aidiscovery.Param {
+	n := newObject()
+	guessType(n, d.node.Key)
+	p.Type = n.Member("type").Text
+	p.Required = slices.Contains(aidiscovery.PathParams(d.endpoint), d.node.Key)
+	p.Stated, p.Dialect = true, aidiscovery.Draft
+	return p
+}
+
+// draftForm writes a parameter as §3.3 wants it, and reports whether a reader
+// will see in it what was meant.
+func draftForm(p aidiscovery.Param) (string, bool) {
+	requirement := "optional"
+	if p.Required {
+		requirement = "required"
+	}
+	text := strings.Join(append([]string{p.Type, requirement}, p.Constraints...), ", ")
+	if p.Description != "" {
+		text += " -- " + p.Description
+	}
+	q := aidiscovery.ParseParam(text)
+	return text, q.Dialect == aidiscovery.Draft && q.Type == p.Type && q.Required == p.Required &&
+		q.Description == p.Description && slices.Equal(q.Constraints, p.Constraints)
+}
