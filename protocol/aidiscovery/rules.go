@@ -117,5 +117,17 @@ var ruleTable = []protocol.Rule{
 
 var rules = protocol.ByCode(ruleTable)
 
-// Rules returns the table of rules, by code.
-func Rules() []protocol.Rule { return slices.Clone(ruleTable) }
+// Rules returns the table of rules, by code, each with its explanation and an
+// example of a text that breaks it and of the same mended.
+func Rules() []protocol.Rule {
+	table := slices.Clone(ruleTable)
+	at := make(map[string]int, len(table))
+	for i, r := range table {
+		at[r.Code] = i
+	}
+	for _, e := range explanations {
+		r := &table[at[e.code]]
+		r.Text, r.Bad, r.Good = e.text, e.bad, e.good
+	}
+	return table
+}
