@@ -1,10 +1,6 @@
 package agis
 
-import (
-	"strings"
-
-	"gazetteer/protocol/english"
-)
+import "gazetteer/protocol/english"
 
 // separable returns the words of which an unknown word is made when it can be no
 // verb for that reason: a verb and what it is done to (findrestaurant), or
@@ -12,7 +8,7 @@ import (
 // made in the same way but are verbs, and for what only looks made of words.
 func separable(word string) []string {
 	s := splitter{word: word}
-	for end := 3; end <= len(word)-3; end++ {
+	for end := 3; end <= len(word)-2; end++ {
 		first := word[:end]
 		use := english.Lookup(first)
 		strong := strongVerb(first, use)
@@ -21,13 +17,24 @@ func separable(word string) []string {
 			return append([]string{first}, s.words...)
 		}
 	}
-	for end := 4; end <= len(word)-4; end++ {
-		first, last := english.Lookup(word[:end]), english.Lookup(word[end:])
-		if (first.NounCount >= commonNoun || first.Noun && first.Modern) && last.Noun && !last.Verb && (last.NounCount >= commonNoun || last.Modern) {
+	for end := 4; end <= len(word)-2; end++ {
+		first := english.Lookup(word[:end])
+		if (first.NounCount >= commonNoun || first.Noun && first.Modern) && onlyName(word[end:]) {
 			return []string{word[:end], word[end:]}
 		}
 	}
 	return nil
+}
+
+// onlyName reports whether a word is a common noun that is no verb, or the
+// plural of a common noun.
+func onlyName(word string) bool {
+	if len(word) < 4 {
+		return listed().short[word] && !english.Lookup(word).Verb
+	}
+	use, single := english.Lookup(word), english.Singular(word)
+	return !use.Verb && (use.Noun && (use.NounCount >= commonNoun || use.Modern) ||
+		len(single) >= 4 && english.Lookup(single).NounCount >= commonNoun)
 }
 
 // strongVerb reports whether readers take a word at the beginning of a name for
@@ -53,7 +60,7 @@ func (s *splitter) rest(at, more int, strong bool) bool {
 	if more == 0 {
 		return false
 	}
-	for end := at + 2; end <= len(s.word)-3; end++ {
+	for end := at + 2; end <= len(s.word)-2; end++ {
 		middle := s.word[at:end]
 		if between(middle) && s.rest(end, more-1, strong) {
 			s.words = append([]string{middle}, s.words...)
@@ -65,8 +72,7 @@ func (s *splitter) rest(at, more int, strong bool) bool {
 
 // name reports whether a word can be what a verb is done to.
 func name(word string, strong bool) bool {
-	switch {
-	case len(word) < 3, len(word) == 3 && !listed().short[word]:
+	if len(word) < 4 && !listed().short[word] {
 		return false
 	}
 	use := english.Lookup(word)
@@ -81,7 +87,9 @@ func name(word string, strong bool) bool {
 	return use.Noun && frequent(use) && (strong || !asVerb)
 }
 
-func frequent(use english.Use) bool { return use.Noun && (use.NounCount > 0 || use.Modern) }
+func frequent(use english.Use) bool {
+	return use.Noun && (use.NounCount > 0 || use.Modern || use.Written > 1)
+}
 
 // between reports whether a word can stand between a verb and a name: a
 // preposition or article, an adjective, another name.
@@ -93,5 +101,8 @@ func between(word string) bool {
 		return false
 	}
 	use := english.Lookup(word)
-	return use.NounCount >= commonNoun || use.AdjectiveCount >= commonNoun || use.Noun && use.Modern || strings.HasSuffix(word, "s") && name(word, true)
+	if english.Lookup(english.Positive(word)).AdjectiveCount >= commonNoun { // nearest
+		return true
+	}
+	return !use.Known() && name(word, true) || use.NounCount >= commonNoun || use.AdjectiveCount >= commonNoun || use.Noun && use.Modern
 }
