@@ -30,6 +30,7 @@ var Conversions = []Conversion{
 	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", mcpToAGIS},
 	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", notationToAGIS},
 	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", mapToArray},
+	{"ai", "agis", "an AI Discovery document to the skeleton of an AGIS document, to be gone through", aiToAGIS},
 	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", paramsToDraft},
 }
 

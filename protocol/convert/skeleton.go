@@ -1,0 +1,244 @@
+package convert
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// aiToAGIS makes the skeleton of an AGIS document out of an AI Discovery
+// document. A capability says of itself what an operation of OpenAPI does (an
+// id, a sentence, an HTTP method, a path, parameters), so it is handed on as
+// one: verbs, paths and semantic blocks are derived by the same means.
+func aiToAGIS(text []byte, o Options) (Output, error) {
+	doc, _, err := aidiscovery.Parse(text, aidiscovery.Options{})
+	if err != nil {
+		return Output{}, err
+	}
+	if len(doc.Capabilities) == 0 {
+		return Output{}, fmt.Errorf("make an AGIS document: the AI Discovery document has no capabilities")
+	}
+	s := skeleton{doc: doc}
+	out, err := openAPIToAGIS(protocol.WriteJSON(s.openAPI(o), ""), o)
+	if err != nil {
+		return Output{}, fmt.Errorf("make an AGIS document of the capabilities: %w", err)
+	}
+	const message = "a skeleton: verbs, paths, outcomes and errors are derived from ids, endpoints and HTTP methods; go through all of it"
+	out.Reviews = append([]Review{{Message: message}}, out.Reviews...)
+	if o.Format != "json" {
+		out.Text = append([]byte(reviewMark+message+"\n"), out.Text...)
+	}
+	return out, nil
+}
+
+type skeleton struct{ doc *aidiscovery.Document }
+
+// openAPI describes the capabilities as operations, each at a path of its own:
+// what tells two of them apart that share an endpoint stands behind a #.
+func (s *skeleton) openAPI(o Options) *protocol.Node {
+	root := newObject()
+	put(root, "openapi", strNode("3.1.0"))
+	info := put(root, "info", newObject())
+	put(info, "title", strNode(s.doc.Service.Name))
+	put(info, "description", strNode(s.doc.Service.Description))
+	if server := s.server(o); server != "" {
+		entry := newObject()
+		put(entry, "url", strNode(server))
+		put(root, "servers", newArray(entry))
+	}
+	paths := put(root, "paths", newObject())
+	for i, c := range s.doc.Capabilities {
+		item := newObject()
+		put(item, strings.ToLower(httpMethod(c.Method)), s.operation(c))
+		put(paths, fmt.Sprintf("%s#%d", endpointPath(c), i), item)
+	}
+	return root
+}
+
+// server returns the address of the service: where the document is from, or else
+// the host of the first endpoint that names one.
+func (s *skeleton) server(o Options) string {
+	if o.URL != "" {
+		return o.URL
+	}
+	for _, c := range s.doc.Capabilities {
+		if u, err := url.Parse(c.Endpoint); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return ""
+}
+
+// httpMethod returns the method of a capability; a document with errors may have
+// none, or another.
+func httpMethod(method string) string {
+	switch method = strings.ToUpper(method); method {
+	case "GET", "POST", "PUT", "PATCH", "DELETE":
+		return method
+	}
+	return "POST"
+}
+
+// endpointPath returns the path of an endpoint with its parameters as {name};
+// an endpoint without a path has the id of its capability.
+func endpointPath(c aidiscovery.Capability) string {
+	path := c.Endpoint
+	if _, rest, ok := strings.Cut(path, "://"); ok {
+		_, path, _ = strings.Cut(rest, "/")
+	}
+	path, _, _ = strings.Cut(path, "?")
+	path, _, _ = strings.Cut(path, "#")
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	for i, segment := range segments {
+		if name, ok := strings.CutPrefix(segment, ":"); ok && name != "" {
+			segments[i] = "{" + name + "}"
+		}
+	}
+	if len(segments) == 1 && segments[0] == "" {
+		segments[0] = strings.ReplaceAll(snake(c.ID, 60), "_", "-")
+	}
+	return "/" + strings.Join(segments, "/")
+}
+
+func (s *skeleton) operation(c aidiscovery.Capability) *protocol.Node {
+	op := newObject()
+	put(op, "operationId", strNode(c.ID))
+	put(op, "summary", strNode(c.Description))
+	put(op, "tags", strList(s.doc.Service.Category...))
+	parameters, body := newArray(), newObject()
+	var required []string
+	inPath := aidiscovery.PathParams(c.Endpoint)
+	method := httpMethod(c.Method)
+	seen := map[string]bool{}
+	for _, p := range c.Params {
+		if seen[p.Name] {
+			continue
+		}
+		seen[p.Name] = true
+		switch {
+		case slices.Contains(inPath, p.Name):
+			parameters.Items = append(parameters.Items, openAPIParameter("path", p))
+		case method == "GET" || method == "DELETE":
+			parameters.Items = append(parameters.Items, openAPIParameter("query", p))
+		default:
+			put(body, p.Name, paramSchema(p.Param))
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
+	}
+	put(op, "parameters", parameters)
+	if len(body.Items) > 0 {
+		schema := newObject()
+		put(schema, "type", strNode("object"))
+		put(schema, "properties", body)
+		put(schema, "required", strList(required...))
+		put(op, "requestBody", jsonContent(schema))
+	}
+	put(op, "responses", s.responses(c, len(inPath) > 0))
+	return op
+}
+
+func openAPIParameter(in string, p aidiscovery.NamedParam) *protocol.Node {
+	n := newObject()
+	put(n, "name", strNode(p.Name))
+	put(n, "in", strNode(in))
+	put(n, "required", boolNode(p.Required || in == "path"))
+	put(n, "schema", paramSchema(p.Param))
+	return n
+}
+
+// jsonContent wraps a schema as OpenAPI does the bodies of requests and answers.
+func jsonContent(schema *protocol.Node) *protocol.Node {
+	n := newObject()
+	media := newObject()
+	put(media, "schema", schema)
+	content := put(n, "content", newObject())
+	put(content, "application/json", media)
+	return n
+}
+
+// paramSchema says in JSON Schema what a parameter description says.
+func paramSchema(p aidiscovery.Param) *protocol.Node {
+	n := newObject()
+	base, item, list := strings.Cut(strings.TrimSuffix(p.Type, "]"), "[")
+	t, known := typeWords[base]
+	if !known {
+		t = wordType{typ: "string"}
+	}
+	if of, ok := typeWords[item]; list && (base == "array" || item == "") {
+		put(n, "type", strNode("array"))
+		items := put(n, "items", newObject())
+		switch {
+		case base == "array" && ok:
+			of.put(items)
+		case base != "array":
+			t.put(items)
+		}
+	} else {
+		t.put(n)
+	}
+	description := p.Description
+	for _, c := range p.Constraints {
+		if values := strings.Split(c, "|"); len(values) > 1 && t.typ == "string" && t.format == "" && !list && n.Member("enum") == nil && distinct(values) {
+			put(n, "enum", strList(values...))
+			continue
+		}
+		if description != "" {
+			description += ", "
+		}
+		description += c
+	}
+	if description != "" {
+		put(n, "description", strNode(description))
+	}
+	return n
+}
+
+// distinct trims the values and reports whether they are names that differ.
+func distinct(values []string) bool {
+	seen := map[string]bool{}
+	for i, v := range values {
+		values[i] = strings.TrimSpace(v)
+		if values[i] == "" || seen[values[i]] {
+			return false
+		}
+		seen[values[i]] = true
+	}
+	return true
+}
+
+// responses says what is answered, and what may go wrong as far as the document
+// lets one expect.
+func (s *skeleton) responses(c aidiscovery.Capability, inPath bool) *protocol.Node {
+	n := newObject()
+	answer := newObject()
+	if c.Returns != "" {
+		schema := newObject()
+		put(schema, "description", strNode(c.Returns))
+		answer = jsonContent(schema)
+	}
+	put(n, "200", answer)
+	failure := func(status, description string) {
+		f := newObject()
+		put(f, "description", strNode(description))
+		put(n, status, f)
+	}
+	if len(c.Params) > 0 {
+		failure("400", "A parameter is missing or has a value that is not allowed")
+	}
+	if s.doc.Auth != nil && s.doc.Auth.Type != "none" {
+		failure("401", "The caller is not authenticated")
+	}
+	if inPath {
+		failure("404", "What the path names does not exist")
+	}
+	if s.doc.RateLimits.RequestsPerMinute > 0 {
+		failure("429", "The caller asks too often")
+	}
+	return n
+}
