@@ -25,9 +25,9 @@ func Near(word string, n int) []string {
 	var found []match
 	wanted := mask(word)
 	for i, m := range t.mask {
-		// Each error adds or takes away at most one letter, or changes one into
-		// another: a cheap test that nearly every verb fails.
-		if bits.OnesCount32(m^wanted) > 2*reach {
+		// Each error leaves each word at most one letter that the other lacks: a
+		// cheap test that nearly every verb fails.
+		if bits.OnesCount32(m&^wanted) > reach || bits.OnesCount32(wanted&^m) > reach {
 			continue
 		}
 		at := t.verbs[i]
@@ -82,13 +82,13 @@ const longestNear = 24
 // distance is the number of errors between two words: letters missing, added,
 // changed, or swapped with their neighbour (optimal string alignment).
 func distance(a, b string) int {
-	var rows [3][longestNear + 4]int
+	var rows [3][longestNear + 4]int8
 	before, last, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {
-		last[j] = j
+		last[j] = int8(j)
 	}
 	for i := 1; i <= len(a); i++ {
-		row[0] = i
+		row[0] = int8(i)
 		for j := 1; j <= len(b); j++ {
 			change := last[j-1]
 			if a[i-1] != b[j-1] {
@@ -101,5 +101,5 @@ func distance(a, b string) int {
 		}
 		before, last, row = last, row, before
 	}
-	return last[len(b)]
+	return int(last[len(b)])
 }
