@@ -2,7 +2,12 @@ package aidiscovery
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gazetteer/protocol"
 )
@@ -15,35 +20,52 @@ type Cut struct {
 	Saves int
 	// Message says what to do.
 	Message string
-	// Remove is set when the member goes as a whole, Text is what a string
-	// becomes; "" when only a person can say.
+	// Remove is set when the member goes as a whole. Text is what a string
+	// becomes. With neither, and a Pointer, only a person can say.
 	Remove bool
 	Text   string
 }
 
-// Cuts lists what to cut from a document, most tokens saved first. Each cut is
-// counted on the compact form and no two overlap, so the tokens of the text
-// that was read are those of the shortened compact text plus all that is saved,
-// but for rounding.
+// Cuts lists what to cut from a document, most tokens saved first. Every value
+// stands in at most one cut and each is counted on the compact form, so the
+// tokens of the text that was read are those of the shortened compact text plus
+// all that is saved, but for rounding. Documents of other formats and values
+// without extents get what can be said of them.
 func Cuts(root *protocol.Node) []Cut {
-	var cuts []Cut
-	if saves := quarter(whiteSpace(root)); saves > 0 {
-		cuts = append(cuts, Cut{Saves: saves, Message: "serve it without line breaks and indentation: readers are programs"})
+	if root == nil {
+		return nil
 	}
-	slices.SortStableFunc(cuts, func(a, b Cut) int { return cmp.Compare(b.Saves, a.Saves) })
-	return cuts
+	c := cutter{strict: root.Member("aiendpoint").Str() == "1.0"}
+	c.spelling(root)
+	if root.Member("aiendpoint") != nil || root.Member("capabilities") != nil {
+		c.document(root)
+	}
+	slices.SortStableFunc(c.cuts, func(a, b Cut) int { return cmp.Compare(b.Saves, a.Saves) })
+	return c.cuts
 }
 
-// quarter returns the tokens of n ASCII characters, rounded to the nearest.
-func quarter(n int) int { return (n + 2) / 4 }
+type cutter struct {
+	cuts   []Cut
+	strict bool // members that the draft does not define are known as such
+	// said counts long texts that were met before, by their words.
+	said map[string]int
+}
 
-// whiteSpace counts the bytes of the text between the tokens of JSON. It is 0
-// for a tree whose reader does not tell extents.
-func whiteSpace(root *protocol.Node) int {
-	if root == nil || root.End == 0 {
-		return 0
+// add keeps a cut that saves a token or more.
+func (c *cutter) add(cut Cut, cost float64) {
+	if cut.Saves = int(math.Round(cost)); cut.Saves > 0 {
+		c.cuts = append(c.cuts, cut)
 	}
-	return root.End - root.Offset - bare(root)
+}
+
+// spelling finds what another spelling of the same values would save.
+func (c *cutter) spelling(root *protocol.Node) {
+	if root.End == 0 {
+		return
+	}
+	white := root.End - root.Offset - bare(root)
+	c.add(Cut{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
+	c.add(Cut{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escaped(root))
 }
 
 // bare is how many bytes a value takes with its own spelling of names, strings
@@ -60,4 +82,309 @@ func bare(n *protocol.Node) int {
 		}
 	}
 	return size
+}
+
+// escaped is what escapes cost more than the characters they stand for.
+func escaped(n *protocol.Node) float64 {
+	cost := 0.0
+	if n.Kind == protocol.String {
+		cost = escapeCost(n.Text, n.End-n.Offset)
+	}
+	if n.KeyEnd > n.KeyOffset {
+		cost += escapeCost(n.Key, n.KeyEnd-n.KeyOffset)
+	}
+	for _, item := range n.Items {
+		cost += escaped(item)
+	}
+	return cost
+}
+
+// escapeCost compares a spelling of so many bytes with the shortest. A string
+// with escapes has all its other characters escaped or none, as programs write
+// it; only the length of the spelling is known.
+func escapeCost(text string, spelled int) float64 {
+	short := quoted(text)
+	if len(short) == spelled {
+		return 0
+	}
+	ascii := 0
+	for _, r := range short {
+		switch {
+		case r < utf8.RuneSelf:
+			ascii++
+		case r > 0xFFFF:
+			ascii += 12 // two escapes of six
+		default:
+			ascii += 6
+		}
+	}
+	if ascii > spelled { // some are escaped, some are not
+		return 0
+	}
+	return float64(spelled)/4 - protocol.TokenCost(short)
+}
+
+func quoted(text string) string {
+	return string(protocol.WriteJSON(&protocol.Node{Kind: protocol.String, Text: text}, ""))
+}
+
+// remove cuts a member.
+func (c *cutter) remove(n *protocol.Node, message string) {
+	cost := protocol.TokenCost(quoted(n.Key)) + protocol.TokenCost(string(protocol.WriteJSON(n, ""))) + 2.0/4 // colon and comma
+	c.add(Cut{Pointer: n.Pointer, Message: message, Remove: true}, cost)
+}
+
+// replace cuts a string down to text.
+func (c *cutter) replace(n *protocol.Node, text string, reasons []string) {
+	cost := protocol.TokenCost(quoted(n.Text)) - protocol.TokenCost(quoted(text))
+	c.add(Cut{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
+}
+
+// shorten tells how much a text of which only so many characters are advised
+// would save; which ones, a person must say.
+func (c *cutter) shorten(n *protocol.Node, most int, whose string) bool {
+	l := protocol.Length(n.Text)
+	if l <= most {
+		return false
+	}
+	rest := string([]rune(n.Text)[most:])
+	c.add(Cut{Pointer: n.Pointer, Message: fmt.Sprintf("shorten it: it has %d characters, %s %d", l, whose, most)}, protocol.TokenCost(rest))
+	return true
+}
+
+func (c *cutter) document(root *protocol.Node) {
+	c.said = map[string]int{}
+	for _, m := range root.Items {
+		switch m.Key {
+		case "service":
+			c.service(m)
+		case "capabilities":
+			for _, item := range m.Elements() {
+				c.capability(item)
+			}
+		case "auth":
+			c.auth(m)
+		case "token_hints":
+			c.hints(m)
+		case "rate_limits":
+			c.members(m, []string{"requests_per_minute", "agent_tier_available"})
+		case "meta":
+			c.meta(m)
+		case "aiendpoint":
+		default:
+			c.unknown(m)
+		}
+	}
+}
+
+func (c *cutter) unknown(m *protocol.Node) {
+	if c.strict {
+		c.remove(m, "remove "+protocol.Quote(m.Key)+", which the draft does not define here")
+	}
+}
+
+// members cuts what the draft does not define in an object, or the object when
+// it is empty. It answers the members that are left.
+func (c *cutter) members(n *protocol.Node, names []string) []*protocol.Node {
+	if n.Kind != protocol.Object {
+		return nil
+	}
+	if len(n.Items) == 0 {
+		c.remove(n, n.Key+" is empty: leave it out")
+	}
+	var left []*protocol.Node
+	for _, m := range n.Items {
+		if known(names, m.Key) {
+			left = append(left, m)
+		} else {
+			c.unknown(m)
+		}
+	}
+	return left
+}
+
+func (c *cutter) service(n *protocol.Node) {
+	for _, m := range c.members(n, []string{"name", "description", "category", "language"}) {
+		switch {
+		case m.Key == "description" && m.Kind == protocol.String:
+			if !c.shorten(m, 200, "and the draft advises") {
+				c.prose(m)
+			}
+		case m.Key == "language" && len(m.Items) == 1 && m.Items[0].Str() == "en":
+			c.remove(m, `leave language out: ["en"] is the default`)
+		}
+	}
+}
+
+// adviceForParam is how long the description of a parameter may be before we
+// say something. The draft asks for compact ones and names no number.
+const adviceForParam = 120
+
+func (c *cutter) capability(n *protocol.Node) {
+	for _, m := range c.members(n, []string{"id", "description", "endpoint", "method", "params", "returns"}) {
+		switch {
+		case m.Key == "description" && m.Kind == protocol.String:
+			c.prose(m)
+		case m.Key == "returns" && m.Kind == protocol.String && !namesFields(m.Text):
+			c.remove(m, "name the fields of the answer, or leave returns out: this says nothing")
+		case m.Key == "returns" && m.Kind == protocol.String:
+			c.prose(m)
+		case m.Key == "params" && m.Kind == protocol.Object:
+			if len(m.Items) == 0 {
+				c.remove(m, "params is empty: leave it out")
+			}
+			for _, p := range m.Items {
+				if p.Kind == protocol.String {
+					c.param(p)
+				}
+			}
+		}
+	}
+}
+
+func (c *cutter) param(n *protocol.Node) {
+	p := ParseParam(n.Text)
+	if repeatsName(n.Key, p.Description) && p.Dialect != FreeText {
+		p.Description = ""
+		c.replace(n, p.String(), []string{"its description only repeats its name"})
+		return
+	}
+	if c.repeated(p.Description) && p.Dialect != FreeText {
+		p.Description = ""
+		c.replace(n, p.String(), []string{"its description was said before, in another capability"})
+		return
+	}
+	if !c.shorten(n, adviceForParam, "and so short a form is meant for less than") {
+		c.prose(n)
+	}
+}
+
+// repeated reports whether a long text stood in the document before.
+func (c *cutter) repeated(text string) bool {
+	const short = 40 // characters; what is shorter costs less than to look it up
+	if len(text) < short {
+		return false
+	}
+	c.said[text]++
+	return c.said[text] > 1
+}
+
+// repeatsName reports whether a description has no word that is not in the name
+// of its parameter.
+func repeatsName(name, description string) bool {
+	fold := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	words, parts := fold(description), fold(name)
+	for _, word := range words {
+		if word != "the" && word != "a" && word != "an" && word != "of" && !slices.Contains(parts, word) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// prose cuts words that say nothing from a text.
+func (c *cutter) prose(n *protocol.Node) {
+	text := n.Text
+	var reasons []string
+	if spaced := strings.Join(strings.Fields(text), " "); spaced != text {
+		text = spaced
+		reasons = append(reasons, "one space is enough")
+	}
+	if rest, ok := withoutOpening(text); ok {
+		reasons = append(reasons, "leave out "+protocol.Quote(strings.TrimSpace(text[:len(text)-len(rest)]))+": every reader knows what it reads")
+		text = capitalised(rest)
+	}
+	if text != n.Text && text != "" {
+		c.replace(n, text, reasons)
+	}
+}
+
+// Openings that say what every description describes: "This API endpoint allows
+// you to find …". Each element is one step; a step may be left out when it is
+// optional.
+var openings = [][]step{
+	{{words: "this the"}, {words: "api rest http ai", optional: true}, {words: "endpoint api route method capability operation function call tool service request"}, {words: "can", optional: true}, {words: "be is will", optional: true}, {words: "used", optional: true}, {words: "allows lets enables helps permits", optional: true}, {words: "you users user agents agent one callers clients", optional: true}, {words: "to", optional: true}},
+	{{words: "use"}, {words: "this"}, {words: "api", optional: true}, {words: "endpoint api route method capability operation function tool", optional: true}, {words: "to"}},
+	{{words: "allows lets enables helps permits"}, {words: "you users user agents agent callers clients"}, {words: "to", optional: true}},
+	{{words: "an a", optional: true}, {words: "api", optional: true}, {words: "endpoint route"}, {words: "to for that which"}},
+	{{words: "used"}, {words: "to"}},
+}
+
+type step struct {
+	words    string // any of these
+	optional bool
+}
+
+// withoutOpening returns a text without an opening that says nothing, and
+// whether it had one and goes on for two words or more.
+func withoutOpening(text string) (string, bool) {
+	for _, steps := range openings {
+		rest, ok := text, true
+		for _, s := range steps {
+			word, after, _ := strings.Cut(rest, " ")
+			if slices.Contains(strings.Fields(s.words), strings.ToLower(word)) {
+				rest = after
+			} else if !s.optional {
+				ok = false
+				break
+			}
+		}
+		if ok && strings.Contains(rest, " ") {
+			return rest, true
+		}
+	}
+	return text, false
+}
+
+func capitalised(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+func (c *cutter) auth(n *protocol.Node) {
+	for _, m := range c.members(n, []string{"type", "header", "docs"}) {
+		if m.Key != "header" {
+			continue
+		}
+		switch n.Member("type").Str() {
+		case "bearer":
+			if strings.EqualFold(m.Str(), "Authorization") {
+				c.remove(m, "leave header out: bearer always uses Authorization")
+			}
+		case "none":
+			c.remove(m, "leave header out: type none needs none")
+		}
+	}
+}
+
+// hints cuts hints that are false, which is their default, or the object when
+// it says nothing else.
+func (c *cutter) hints(n *protocol.Node) {
+	names := []string{"compact_mode", "field_filtering", "delta_support"}
+	isDefault := func(m *protocol.Node) bool { return m.Kind == protocol.Bool && !m.True() && known(names, m.Key) }
+	if n.Kind == protocol.Object && len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m) }) {
+		c.remove(n, "leave token_hints out: false is the default of every hint")
+		return
+	}
+	for _, m := range c.members(n, names) {
+		if isDefault(m) {
+			c.remove(m, "leave "+m.Key+" out: false is the default")
+		}
+	}
+}
+
+func (c *cutter) meta(n *protocol.Node) {
+	if n.Kind != protocol.Object {
+		return
+	}
+	if len(n.Items) == 0 {
+		c.remove(n, "meta is empty: leave it out")
+	}
+	for _, m := range n.Items {
+		if c.strict && !known([]string{"last_updated", "changelog", "status"}, m.Key) {
+			c.remove(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
+		}
+	}
 }
