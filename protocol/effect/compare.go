@@ -70,8 +70,9 @@ type comparison struct {
 	class        Class
 	s            sentence
 	main         phrase
+	beside       []phrase // "Finds and books"
 	leads        []phrase // verbs that lead to it: allow, help
-	verbs        []phrase // main, those beside it, and those that lead to it
+	verbs        []phrase // all of these
 }
 
 func (c *comparison) judge(intent string) Judgement {
@@ -86,20 +87,30 @@ func (c *comparison) judge(intent string) Judgement {
 	if !ok {
 		return Judgement{Why: "no verb was found in the intent"}
 	}
-	c.s, c.main, c.leads = s, main, leads
-	beside := s.joined(main)
-	c.verbs = slices.Concat([]phrase{main}, beside, leads)
-	j := Judgement{Verb: main.verb, Class: c.classOf(main)}
+	c.s = s
+	same := Judgement{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}
+	if c.is(main.verb) && !c.looks() {
+		return same // as most intents do
+	}
+	c.main, c.beside, c.leads = main, s.joined(main), leads
+	s.complete(&c.main)
+	for i := range c.beside {
+		s.complete(&c.beside[i])
+	}
+	c.verbs = slices.Concat([]phrase{c.main}, c.beside, c.leads)
+	j := Judgement{Verb: main.verb, Class: c.classOf(c.main)}
 	if c.sameWord() {
-		j.Verdict, j.Why = Consistent, "the intent says what the method says"
-		return c.alsoDoes(j, beside)
+		return c.alsoDoes(same)
 	}
 	if c.byNoun() || c.byResult() || c.byPurpose() {
 		j.Verdict, j.Why = Consistent, "the intent names what the method does in other words"
 		return j
 	}
-	return c.byClass(j, beside)
+	return c.byClass(j)
 }
+
+// looks reports whether the method leaves everything as it was.
+func (c *comparison) looks() bool { return c.class != 0 && c.class&^(Read|Compute) == 0 }
 
 // sameWord reports whether a verb of the sentence is the method.
 func (c *comparison) sameWord() bool {
@@ -123,7 +134,7 @@ func (c *comparison) like(verb string) bool { return c.is(verb) || english.SameS
 func (c *comparison) byNoun() bool {
 	for _, p := range c.verbs {
 		first, _, _ := strings.Cut(p.verb, " ")
-		if light[first] && slices.ContainsFunc(p.object.names(), c.named) {
+		if light.has(first) && slices.ContainsFunc(p.object.names(), c.named) {
 			return true
 		}
 	}
@@ -137,7 +148,7 @@ func (o object) names() []string {
 		return nil
 	}
 	n := len(o.words) - 1
-	if n > 0 && carriers[o.head] {
+	if n > 0 && carriers.has(o.head) {
 		return o.words[n-1:]
 	}
 	return o.words[n:]
@@ -193,7 +204,7 @@ func (c *comparison) byPurpose() bool {
 		default:
 			continue
 		}
-		if infl, ok := read(c.s.at(c.s.skip(i + 1))); ok && infl.form == want && c.is(infl.verb) {
+		if infl, ok := c.s.verb(c.s.skip(i + 1)); ok && infl.form == want && c.is(infl.verb) {
 			return true
 		}
 	}
@@ -202,12 +213,12 @@ func (c *comparison) byPurpose() bool {
 
 // alsoDoes doubts an intent that says what the method says and then more than
 // such a method may do: FIND: "Finds a table and books it".
-func (c *comparison) alsoDoes(j Judgement, beside []phrase) Judgement {
-	if c.class == 0 || c.class&^(Read|Compute) != 0 {
+func (c *comparison) alsoDoes(j Judgement) Judgement {
+	if !c.looks() {
 		return j
 	}
-	for _, p := range beside {
-		if next := c.s.at(c.s.skip(p.end)); !determiners[next] && !pronouns[next] {
+	for _, p := range c.beside {
+		if next := c.s.at(c.s.skip(p.end)); !determiners.has(next) && !pronouns.has(next) {
 			continue
 		}
 		class := c.classOf(p)
@@ -222,11 +233,11 @@ func (c *comparison) alsoDoes(j Judgement, beside []phrase) Judgement {
 }
 
 // byClass compares the effects of the verbs.
-func (c *comparison) byClass(j Judgement, beside []phrase) Judgement {
+func (c *comparison) byClass(j Judgement) Judgement {
 	p := c.main
 	if opposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
-		if len(beside) > 0 { // "Picks the parcel up and brings it"
+		if len(c.beside) > 0 { // "Picks the parcel up and brings it"
 			j.Verdict = Doubtful
 		}
 		return c.weaken(j)
@@ -235,14 +246,14 @@ func (c *comparison) byClass(j Judgement, beside []phrase) Judgement {
 		return c.byGuess(j)
 	}
 	mildest := c.relation(p)
-	for _, other := range beside {
+	for _, other := range c.beside {
 		if c.classOf(other) == 0 {
 			mildest = min(mildest, doubtful)
 			continue
 		}
 		mildest = min(mildest, c.relation(other))
 	}
-	if mildest == compatible && c.reads(p) && len(beside) == 0 {
+	if mildest == compatible && c.reads(p) && len(c.beside) == 0 {
 		mildest = doubtful
 	}
 	if mildest == compatible {
@@ -269,7 +280,7 @@ func (c *comparison) relation(p phrase) relation {
 // answer with something, and the method is one that does not: ADJUST: "Returns
 // the mode of a device".
 func (c *comparison) reads(p phrase) bool {
-	return p.verb == "return" && !p.passive && !goods[p.object.head] && p.object.recipient == "" &&
+	return p.verb == "return" && !p.passive && !goods.has(p.object.head) && p.object.recipient == "" &&
 		!english.SameSense(p.verb, c.method) && relate(c.class, Read) == excluded
 }
 
@@ -293,14 +304,14 @@ func (c *comparison) granted() bool {
 	return slices.ContainsFunc(c.leads, func(p phrase) bool {
 		whom := 0
 		for _, t := range c.s[p.end:max(p.end, c.main.at)] {
-			if !determiners[t.text] && t.text != "to" && !filler(t.text) {
+			if t.kind&determiners == 0 && t.text != "to" && t.kind&fillers == 0 {
 				whom++
-				if !subjects[t.text] {
+				if t.kind&subjects == 0 {
 					whom = 2
 				}
 			}
 		}
-		return lets[p.verb] && whom > 1
+		return lets.has(p.verb) && whom > 1
 	})
 }
 

@@ -2,20 +2,6 @@ package effect
 
 import "strings"
 
-// statuses are what a verb sets when it puts something into a state, whichever.
-var statuses = words("status state flag stage phase")
-
-// derivable are things that are made by working them out.
-var derivable = words(`summary report list overview estimate quote forecast analysis comparison breakdown plan route chart
-	graph score ranking recommendation recommendations suggestion suggestions translation version draft transcript text
-	description answer image picture document preview model prediction classification label labels hash digest checksum
-	signature code response itinerary outline index statistics prognosis diagnosis calculation sum total price
-	category categories class grade priority tag tags rank`)
-
-// creating are verbs that bring their object into being.
-var creating = words(`create generate make produce build compile compose write draft prepare issue set add post submit
-	raise leave put schedule file place dispatch print publish assign give attach`)
-
 // classOf returns the class of a verb where it stands. Some verbs mean different
 // things with different objects: who returns a list reads, who returns money
 // does not.
@@ -28,7 +14,7 @@ func (c *comparison) classOf(p phrase) Class {
 	case "return", "get", "give", "provide", "supply", "offer", "deliver", "present":
 		return transfer(p.verb, class, o)
 	case "make", "perform", "carry out", "do", "conduct", "run", "execute", "process", "handle", "take", "have":
-		if named := nominalization(o); named != 0 && !generic[c.method] {
+		if named := nominalization(o); named != 0 && !generic.has(c.method) {
 			return named
 		}
 	case "allow", "enable", "permit", "authorize", "authorise", "let", "help":
@@ -37,25 +23,25 @@ func (c *comparison) classOf(p phrase) Class {
 		}
 	case "set", "update", "change", "modify", "put", "switch", "turn", "flag", "mark", "transition":
 		for _, word := range o.words {
-			if statuses[word] {
+			if statuses.has(word) {
 				return class | Commit | Change | End
 			}
 		}
 	}
 	first, _, _ := strings.Cut(p.verb, " ")
-	if class&Tell != 0 && (callers[o.recipient] || o.question) {
+	if class&Tell != 0 && (callers.has(o.recipient) || o.question) {
 		class |= Read
 	}
-	if creating[first] && derivable[o.head] {
+	if creating.has(first) && derivable.has(o.head) {
 		class |= Compute
 	}
-	if creating[first] && messages[o.head] {
+	if creating.has(first) && messages.has(o.head) {
 		class |= Tell
 	}
-	if light[first] {
+	if light.has(first) {
 		class |= nominalization(o)
 	}
-	if class == Commit|Tell && c.class&^(Read|Compute) == 0 && !messages[o.head] && !information[o.head] {
+	if class == Commit|Tell && c.looks() && !messages.has(o.head) && !information.has(o.head) {
 		class = Commit // who sends or issues a thing does more than tell
 	}
 	if class&End != 0 && nominalization(o)&End != 0 {
@@ -66,21 +52,21 @@ func (c *comparison) classOf(p phrase) Class {
 
 // transfer classes a verb that hands something over by what is handed over.
 func transfer(verb string, class Class, o object) Class {
-	other := o.recipient != "" && !callers[o.recipient]
+	other := o.recipient != "" && !callers.has(o.recipient)
 	switch {
-	case o.informs() && !(goods[o.head] && (other || !information[o.head])):
+	case o.informs() && !(goods.has(o.head) && (other || !information.has(o.head))):
 		switch verb {
 		case "return", "get":
 			return Read
 		case "deliver":
 			return class | Read | Tell
 		default:
-			if other && !subjects[o.recipient] {
+			if other && !subjects.has(o.recipient) {
 				return Read | Tell | Commit // "Provides information to the authority"
 			}
 			return Read | Tell
 		}
-	case verb == "return" && goods[o.head]:
+	case verb == "return" && goods.has(o.head):
 		return Commit | Change | End
 	case verb == "give":
 		return Commit | Change
@@ -91,7 +77,7 @@ func transfer(verb string, class Class, o object) Class {
 // informs reports whether the object is something to know rather than to have:
 // a list, a price, a clause, or several things, which are handed over as data.
 func (o object) informs() bool {
-	return o.clause || information[o.head] || o.plural && !goods[o.head]
+	return o.clause || information.has(o.head) || o.plural && !goods.has(o.head)
 }
 
 // unsure reports whether the object leaves open what the verb means.
@@ -111,7 +97,7 @@ func (c *comparison) unsure(p phrase) bool {
 	if o.plural {
 		return false
 	}
-	if made[o.head] && c.class&(Commit|Change) != 0 {
+	if made.has(o.head) && c.class&(Commit|Change) != 0 {
 		return true
 	}
 	for _, word := range o.words { // "Returns the created booking"
@@ -129,7 +115,7 @@ func (o object) recipientOnly() bool { return o.recipient != "" && o.head != "" 
 func nominalization(o object) Class {
 	var class Class
 	for _, noun := range o.names() {
-		if carriers[noun] || !actionNoun(noun) {
+		if carriers.has(noun) || !actionNoun(noun) {
 			continue
 		}
 		for _, verb := range verbsOf(noun) {

@@ -21,7 +21,19 @@ type token struct {
 	written string
 	gap     bool // a mark such as a comma or a bracket stands before it
 	owner   bool // it ended in a possessive 's
+	kind    kind
+	reading reading
+	infl    inflection // as a verb, where reading says so
 }
+
+// A reading says whether a token was read as a verb, and with what result.
+type reading uint8
+
+const (
+	unread reading = iota
+	verbForm
+	noVerb
+)
 
 // A sentence is the first sentence of an intent, in words.
 type sentence []token
@@ -33,7 +45,7 @@ func tokenize(text string) (sentence, bool) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, false
 	}
-	var s sentence
+	s := make(sentence, 0, 16)
 	gap := false
 	for i := 0; i < len(text) && len(s) < maxWords; {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -42,7 +54,8 @@ func tokenize(text string) (sentence, bool) {
 			end := i + wordLength(text[i:])
 			written := text[i:end]
 			owner := possessive(written)
-			s = append(s, token{strings.ToLower(owner), written, gap, owner != written})
+			word := strings.ToLower(owner)
+			s = append(s, token{text: word, written: written, gap: gap, owner: owner != written, kind: kindOf(word)})
 			i, gap = end, false
 			continue
 		case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r):
@@ -97,12 +110,31 @@ func (s sentence) at(i int) string {
 	return s[i].text
 }
 
+// is reports whether the word at i is of a kind; beyond the sentence it is none.
+func (s sentence) is(i int, k kind) bool { return i >= 0 && i < len(s) && s[i].kind&k != 0 }
+
+// verb reads the word at i as a form of a verb.
+func (s sentence) verb(i int) (inflection, bool) {
+	if i < 0 || i >= len(s) {
+		return inflection{}, false
+	}
+	t := &s[i]
+	if t.reading == unread {
+		infl, ok := read(t.text)
+		t.infl, t.reading = infl, noVerb
+		if ok {
+			t.reading = verbForm
+		}
+	}
+	return t.infl, t.reading == verbForm
+}
+
 // gap reports whether a mark or the end of the sentence stands before word i.
 func (s sentence) gap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
 
 // skip returns the first place from i on that holds no filler.
 func (s sentence) skip(i int) int {
-	for i < len(s) && filler(s[i].text) {
+	for i < len(s) && s[i].kind&fillers != 0 {
 		i++
 	}
 	return i
@@ -113,7 +145,7 @@ func (s sentence) skip(i int) int {
 func (s sentence) alien() bool {
 	n := 0
 	for i, t := range s {
-		if foreign[t.written] {
+		if t.kind&foreign != 0 && t.text == t.written {
 			n++
 			if i == 1 || n > 1 {
 				return true
@@ -151,7 +183,7 @@ type object struct {
 }
 
 // mainVerb finds the verb that says what is done. others are verbs that lead to
-// it, as ask does in "Asks the kitchen to prepare a meal".
+// it, as allow does in "Allows the agent to book".
 func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	i, led := 0, false // led: what came before says that a verb follows
 	for range 8 {      // each step takes one lead-in away
@@ -165,17 +197,17 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 			i, led = j, true
 			continue
 		}
-		if copulas[s.at(i)] && i > 0 {
-			if selves[s.at(i-1)] {
+		if s.is(i, copulas) && i > 0 {
+			if s.is(i-1, selves) {
 				return phrase{}, nil, false
 			}
 			return s.passive(i, others)
 		}
-		infl, verb := read(s.at(i))
-		if !verb || copulas[s.at(i+1)] || modals[s.at(i+1)] {
+		infl, verb := s.verb(i)
+		if !verb || s.is(i+1, copulas) || s.is(i+1, modals) {
 			return s.passive(i, others)
 		}
-		if infl.verb == "see" && infl.form == base || s.at(i-1) == "we" && advising[infl.verb] {
+		if infl.verb == "see" && infl.form == base || s.at(i-1) == "we" && advising.has(infl.verb) {
 			return phrase{}, nil, false // "See the manual", "We recommend …"
 		}
 		j, lead := s.handOn(i, infl)
@@ -196,8 +228,8 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 // "Given a date, lists …", "Note: …", "For each user, …".
 func (s sentence) aside() bool {
 	word := s.at(0)
-	return word == "given" || asides[word] && len(s) > 1 && s.gap(1) || openers[word] && word != "that" && word != "which" ||
-		prepositions[word] && word != "to" && word != "for" || word == "for" && !s.verbAt(1, gerund)
+	return word == "given" || asides.has(word) && len(s) > 1 && s.gap(1) || openers.has(word) && word != "that" && word != "which" ||
+		prepositions.has(word) && word != "to" && word != "for" || word == "for" && !s.verbAt(1, gerund)
 }
 
 // nextGap returns the first place from i on with a mark before it.
@@ -215,14 +247,14 @@ func (s sentence) leadIn(i int) int {
 	switch {
 	case word == "to" || i > 0 && (word == "for" || word == "that" || word == "which" || word == "who"):
 		return i + 1
-	case modals[word]:
+	case modals.has(word):
 		return i + 1
-	case copulas[word] && i > 0 || word == "used" || word == "able":
+	case copulas.has(word) && i > 0 || word == "used" || word == "able":
 		j := i
-		if copulas[word] {
+		if copulas.has(word) {
 			j = s.skip(i + 1)
 		}
-		if next := s.at(j + 1); tries[s.at(j)] && (next == "to" || next == "for") {
+		if next := s.at(j + 1); s.is(j, tries) && (next == "to" || next == "for") {
 			return j + 2
 		}
 		if s.at(j) == "for" {
@@ -237,19 +269,19 @@ func (s sentence) leadIn(i int) int {
 // booking agent".
 func (s sentence) subject(i int) int {
 	last := i
-	if determiners[s.at(i)] {
+	if s.is(i, determiners) {
 		last = i + 4
 	}
 	for j := i; j <= last && j < len(s); j++ {
-		if j > i && s.gap(j) || !subjects[s.at(j)] || s[j].owner {
+		if j > i && s.gap(j) || !s.is(j, subjects) || s[j].owner {
 			continue
 		}
 		next := s.at(s.skip(j + 1))
-		if modals[next] || copulas[next] || next == "that" || next == "which" || next == "who" {
+		if modals.has(next) || copulas.has(next) || next == "that" || next == "which" || next == "who" {
 			return j + 1
 		}
 		if next == "to" || next == "for" {
-			if infl, ok := read(s.at(s.skip(j+1) + 1)); ok && (infl.form == gerund || infl.form == base && next == "to") {
+			if infl, ok := s.verb(s.skip(j+1) + 1); ok && (infl.form == gerund || infl.form == base && next == "to") {
 				return j + 1
 			}
 			continue
@@ -260,7 +292,7 @@ func (s sentence) subject(i int) int {
 		}
 		// Without a determiner the word may be the verb itself ("Requests"), or
 		// be the first noun of a heading ("User posts").
-		if _, verb := read(s.at(j)); j > i || pronouns[s.at(j)] || s.at(j) == "this" || s.at(j) == "agent" || !verb && pluralNoun(s.at(j)) {
+		if _, verb := s.verb(j); j > i || s.is(j, pronouns) || s.at(j) == "this" || s.at(j) == "agent" || !verb && pluralNoun(s.at(j)) {
 			return j + 1
 		}
 	}
@@ -271,20 +303,20 @@ func (s sentence) subject(i int) int {
 // to, 0 when it keeps it. lead is set when the first verb means something too.
 func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 	switch verb := infl.verb; {
-	case tries[verb] && s.at(i+1) == "to" && s.verbAt(i+2, base):
+	case tries.has(verb) && s.at(i+1) == "to" && s.verbAt(i+2, base):
 		return i + 2, true
-	case lets[verb] || verb == "use" || verb == "invoke" || verb == "call":
-		if j := s.infinitive(i+1, 8); j > 0 && (lets[verb] || s.subjectBetween(i+1, j)) {
-			return j, lets[verb]
+	case lets.has(verb) || verb == "use" || verb == "invoke" || verb == "call":
+		if j := s.infinitive(i+1, 8); j > 0 && (lets.has(verb) || s.subjectBetween(i+1, j)) {
+			return j, lets.has(verb)
 		}
-		if verb == "let" || verb == "help" || lets[verb] && pronouns[s.at(i+1)] {
+		if verb == "let" || verb == "help" || lets.has(verb) && s.is(i+1, pronouns) {
 			if j := s.bareInfinitive(i + 1); j > 0 {
 				return j, true
 			}
 		}
 	case verb == "give" || verb == "provide" || verb == "offer" || verb == "make" || verb == "have" || verb == "grant":
 		for j := i + 1; j < i+7 && j < len(s); j++ {
-			if next := s.at(j + 1); tries[s.at(j)] && (next == "to" && s.verbAt(j+2, base) || (next == "for" || next == "of") && s.verbAt(j+2, gerund)) {
+			if next := s.at(j + 1); s.is(j, tries) && (next == "to" && s.verbAt(j+2, base) || (next == "for" || next == "of") && s.verbAt(j+2, gerund)) {
 				return j + 2, false
 			}
 		}
@@ -293,17 +325,17 @@ func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 }
 
 func (s sentence) verbAt(i int, f form) bool {
-	infl, ok := read(s.at(i))
+	infl, ok := s.verb(i)
 	return ok && infl.form == f
 }
 
 // infinitive finds "to" and a verb within n words from i.
 func (s sentence) infinitive(i, n int) int {
 	for j := i; j < i+n && j < len(s); j++ {
-		if s.gap(j) && j > i || conjunctions[s.at(j)] {
+		if s.gap(j) && j > i || s.is(j, conjunctions) {
 			return 0
 		}
-		if k := s.skip(j + 1); s.at(j) == "to" && s.verbAt(k, base) && !determiners[s.at(k)] {
+		if k := s.skip(j + 1); s.at(j) == "to" && s.verbAt(k, base) && !s.is(k, determiners) {
 			return k
 		}
 	}
@@ -312,7 +344,7 @@ func (s sentence) infinitive(i, n int) int {
 
 func (s sentence) subjectBetween(i, end int) bool {
 	for ; i < end; i++ {
-		if subjects[s.at(i)] {
+		if s.is(i, subjects) {
 			return true
 		}
 	}
@@ -323,17 +355,17 @@ func (s sentence) subjectBetween(i, end int) bool {
 // that is classed, behind whoever does it.
 func (s sentence) bareInfinitive(i int) int {
 	first := i + 1
-	if determiners[s.at(i)] {
+	if s.is(i, determiners) {
 		first = i + 2
 	}
 	if s.at(i) == "to" {
 		return 0
 	}
-	if infl, ok := read(s.at(i)); ok && i > 0 && infl.form == base && unpacked().classes[infl.verb] != 0 && !subjects[s.at(i)] {
+	if infl, ok := s.verb(i); ok && i > 0 && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.is(i, subjects) {
 		return i // "Helps find"
 	}
 	for j := first; j < first+3 && j < len(s) && !s.gap(j); j++ {
-		if infl, ok := read(s.at(j)); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !prepositions[s.at(j)] {
+		if infl, ok := s.verb(j); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.is(j, prepositions) {
 			return j
 		}
 	}
@@ -342,16 +374,16 @@ func (s sentence) bareInfinitive(i int) int {
 
 // passive finds the verb of "A table is reserved for the guest".
 func (s sentence) passive(i int, others []phrase) (phrase, []phrase, bool) {
-	for start := i; i < len(s) && i < start+16 && !openers[s.at(i)] && (i == start || !s.gap(i)); i++ {
-		if !copulas[s.at(i)] {
+	for start := i; i < len(s) && i < start+16 && !s.is(i, openers) && (i == start || !s.gap(i)); i++ {
+		if !s.is(i, copulas) {
 			continue
 		}
 		j := s.skip(i + 1)
-		for copulas[s.at(j)] {
+		for s.is(j, copulas) {
 			j = s.skip(j + 1)
 		}
-		infl, ok := read(s.at(j))
-		if !ok || infl.form != participle && !(infl.form == base && strings.HasSuffix(s.at(j), "t")) || determiners[s.at(j)] {
+		infl, ok := s.verb(j)
+		if !ok || infl.form != participle && !(infl.form == base && strings.HasSuffix(s.at(j), "t")) || s.is(j, determiners) {
 			return phrase{}, nil, false
 		}
 		p := s.phrase(j, infl)
@@ -361,7 +393,8 @@ func (s sentence) passive(i int, others []phrase) (phrase, []phrase, bool) {
 	return phrase{}, nil, false
 }
 
-// phrase reads the verb at i with its particle and its object.
+// phrase reads the verb at i with its particle. Its object is for
+// [sentence.complete] to read.
 func (s sentence) phrase(i int, infl inflection) phrase {
 	p := phrase{verb: infl.verb, written: s[i].written, form: infl.form, at: i, end: i + 1}
 	verb, end, found := s.particle(i, infl.verb)
@@ -370,8 +403,6 @@ func (s sentence) phrase(i int, infl inflection) phrase {
 	} else {
 		p.nominal = s.nominal(i, infl)
 	}
-	p.object = s.object(p.end, ditransitive[infl.verb])
-	p.idiom = !found && s.idiom(p)
 	if infl.verb == "let" && !found {
 		for j := i + 1; j < i+6; j++ {
 			if s.at(j) == "know" {
@@ -382,20 +413,27 @@ func (s sentence) phrase(i int, infl inflection) phrase {
 	return p
 }
 
+// complete reads the object of p.
+func (s sentence) complete(p *phrase) {
+	first, _, phrasal := strings.Cut(p.verb, " ")
+	p.object = s.object(p.end, ditransitive.has(first))
+	p.idiom = !phrasal && s.idiom(*p)
+}
+
 // idiom reports whether p may be a fixed phrase: a particle that the table does
 // not know with this verb ("Files a case away"), or a verb of many idioms with
 // an object that has no "the" and goes on with a preposition ("Keeps an eye on").
 func (s sentence) idiom(p phrase) bool {
-	for j := p.end; j < p.end+8 && j < len(s) && (j == p.end || !s.gap(j)) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
-		if next := s.at(j + 1); adrift[s.at(j)] && (j == p.end || s.gap(j+1) || prepositions[next] || conjunctions[next]) {
+	for j := p.end; j < p.end+8 && j < len(s) && (j == p.end || !s.gap(j)) && !s.is(j, conjunctions) && !s.is(j, openers); j++ {
+		if next := s.at(j + 1); s.is(j, adrift) && (j == p.end || s.gap(j+1) || prepositions.has(next) || conjunctions.has(next)) {
 			return true
 		}
 	}
-	if !idiomatic[p.verb] || s.gap(p.object.end) || !prepositions[s.at(p.object.end)] {
+	if !idiomatic.has(p.verb) || s.gap(p.object.end) || !s.is(p.object.end, prepositions) {
 		return false
 	}
 	first := s.at(p.object.at)
-	return !determiners[first] || first == "a" || first == "an" || first == "no"
+	return !determiners.has(first) || first == "a" || first == "an" || first == "no"
 }
 
 // particle joins a verb with its particle, next to it ("Turns off the alarm") or
@@ -406,27 +444,18 @@ func (s sentence) particle(i int, verb string) (phrasal string, end int, found b
 		if s.match(i+1, words) {
 			return verb + " " + strings.Join(words, " "), i + 1 + len(words), true
 		}
-		if prepositional[words[0]] && len(words) == 1 {
+		if prepositional.has(words[0]) && len(words) == 1 {
 			continue
 		}
-		for j := i + 1; j < i+9 && j < len(s) && !s.gap(j) && !conjunctions[s.at(j)] && !openers[s.at(j)]; j++ {
+		for j := i + 1; j < i+9 && j < len(s) && !s.gap(j) && !s.is(j, conjunctions) && !s.is(j, openers); j++ {
 			next := j + len(words)
-			if j > i+1 && s.match(j, words) && (len(words) > 1 || !movable[words[0]] || s.gap(next) || prepositions[s.at(next)] || conjunctions[s.at(next)]) {
+			if j > i+1 && s.match(j, words) && (len(words) > 1 || !movable.has(words[0]) || s.gap(next) || s.is(next, prepositions) || s.is(next, conjunctions)) {
 				return verb + " " + strings.Join(words, " "), i + 1, true
 			}
 		}
 	}
 	return "", 0, false
 }
-
-var (
-	// prepositional particles never stand behind the object: "pay for".
-	prepositional = words("for to into at of with from")
-	// movable particles are also prepositions, and are particles behind the
-	// object only where no noun follows: "Checks a guest in", "Checks rooms in
-	// the hotel".
-	movable = words("in on out over up down")
-)
 
 func (s sentence) match(i int, words []string) bool {
 	for k, w := range words {
@@ -444,7 +473,7 @@ func (s sentence) nominal(i int, infl inflection) bool {
 		return true
 	}
 	next := s.at(s.skip(i + 1))
-	if determiners[next] || pronouns[next] || openers[next] {
+	if determiners.has(next) || pronouns.has(next) || openers.has(next) {
 		return false
 	}
 	if infl.form == gerund || infl.form == participle {
@@ -453,11 +482,11 @@ func (s sentence) nominal(i int, infl inflection) bool {
 	if !nounLike(infl.verb) {
 		return false
 	}
-	if s.gap(i+1) || prepositions[next] || conjunctions[next] {
+	if s.gap(i+1) || prepositions.has(next) || conjunctions.has(next) {
 		return true
 	}
 	if infl.form == third {
-		return s.verbAt(i+1, participle) && prepositions[s.at(i+2)] // "Orders placed by"
+		return s.verbAt(i+1, participle) && s.is(i+2, prepositions) // "Orders placed by"
 	}
 	use := english.Lookup(next)
 	return !(use.Adjective && !use.Noun)
@@ -467,17 +496,17 @@ func (s sentence) nominal(i int, infl inflection) bool {
 // object: a noun there is no part of a heading such as "transfers made by".
 func (s sentence) content(i int) bool {
 	word := s.at(i)
-	if s.gap(i) || prepositions[word] || conjunctions[word] || copulas[word] || modals[word] || openers[word] {
+	if s.gap(i) || prepositions.has(word) || conjunctions.has(word) || copulas.has(word) || modals.has(word) || openers.has(word) {
 		return false
 	}
-	return !s.verbAt(i, participle) || !s.gap(i+1) && !prepositions[s.at(i+1)]
+	return !s.verbAt(i, participle) || !s.gap(i+1) && !s.is(i+1, prepositions)
 }
 
 // title reports whether the sentence is written like the title of a page, as
 // "Backups List" is.
 func (s sentence) title() bool {
 	for _, t := range s {
-		if r, _ := utf8.DecodeRuneInString(t.written); !unicode.IsUpper(r) && !prepositions[t.text] && !determiners[t.text] && !conjunctions[t.text] {
+		if r, _ := utf8.DecodeRuneInString(t.written); !unicode.IsUpper(r) && t.kind&prepositions == 0 && t.kind&determiners == 0 && t.kind&conjunctions == 0 {
 			return false
 		}
 	}
@@ -495,17 +524,17 @@ func nounLike(word string) bool {
 // whom it serves first.
 func (s sentence) object(i int, two bool) object {
 	i = s.skip(i)
-	if openers[s.at(i)] && s.at(i) != "that" {
+	if s.is(i, openers) && s.at(i) != "that" {
 		return object{at: i, end: len(s), clause: true, question: true}
 	}
-	if s.at(i) == "that" && determiners[s.at(i+1)] {
+	if s.at(i) == "that" && s.is(i+1, determiners) {
 		return object{at: i, end: len(s), clause: true}
 	}
 	o := s.nounPhrase(i)
 	if two && o.head != "" && !s.gap(o.end) {
-		if next := s.at(o.end); openers[next] && next != "that" && next != "who" && next != "which" && next != "when" && next != "where" {
+		if next := s.at(o.end); openers.has(next) && next != "that" && next != "who" && next != "which" && next != "when" && next != "where" {
 			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
-		} else if determiners[next] && next != "that" || pronouns[o.head] && next != "" && !prepositions[next] && !conjunctions[next] {
+		} else if determiners.has(next) && next != "that" || pronouns.has(o.head) && next != "" && !prepositions.has(next) && !conjunctions.has(next) {
 			second := s.nounPhrase(o.end)
 			second.recipient = o.head // "Sends the patient a reminder"
 			return second
@@ -518,7 +547,7 @@ func (s sentence) object(i int, two bool) object {
 			}
 			break
 		}
-		if !prepositions[s.at(j)] { // what follows is no longer about the object
+		if !s.is(j, prepositions) { // what follows is no longer about the object
 			break
 		}
 		j = max(j+1, s.nounPhrase(j+1).end)
@@ -539,7 +568,7 @@ func (s sentence) nounPhrase(i int) object {
 			o.plural = true
 			continue
 		}
-		if determiners[word] {
+		if determiners.has(word) {
 			if o.head != "" {
 				break
 			}
@@ -547,18 +576,18 @@ func (s sentence) nounPhrase(i int) object {
 			o.end = i + 1
 			continue
 		}
-		if pronouns[word] && o.head == "" && !openers[word] {
+		if pronouns.has(word) && o.head == "" && !openers.has(word) {
 			o.head, o.words, o.end = word, append(o.words, word), i+1
 			break
 		}
-		if prepositions[word] || conjunctions[word] || openers[word] || copulas[word] || modals[word] {
+		if prepositions.has(word) || conjunctions.has(word) || openers.has(word) || copulas.has(word) || modals.has(word) {
 			break
 		}
 		if o.head != "" && s.closes(i) {
 			break
 		}
 		o.end = i + 1
-		if filler(word) {
+		if s.is(i, fillers) {
 			continue
 		}
 		o.head, o.words = word, append(o.words, word)
@@ -577,12 +606,12 @@ func (s sentence) nounPhrase(i int) object {
 // closes reports whether the word at i begins a clause behind a noun: "offered
 // by", "matching the wish".
 func (s sentence) closes(i int) bool {
-	infl, ok := read(s.at(i))
+	infl, ok := s.verb(i)
 	if !ok || infl.form != participle && infl.form != gerund {
 		return false
 	}
 	next := s.at(i + 1)
-	return prepositions[next] || determiners[next] || pronouns[next] || infl.form == participle && s.gap(i+1)
+	return prepositions.has(next) || determiners.has(next) || pronouns.has(next) || infl.form == participle && s.gap(i+1)
 }
 
 func pluralNoun(word string) bool {
@@ -607,14 +636,14 @@ func (s sentence) joined(p phrase) []phrase {
 		if s.at(j) == "then" || s.at(j) == "to" {
 			j = s.skip(j + 1)
 		}
-		infl, ok := read(s.at(j))
+		infl, ok := s.verb(j)
 		if !ok || infl.form != p.form && max(infl.form, p.form) > third {
 			continue
 		}
 		other := s.phrase(j, infl)
 		next := s.at(s.skip(other.end))
 		direct := i == p.end // "Finds and books", where a noun could not stand
-		if direct || determiners[next] || pronouns[next] || !nounLike(infl.verb) || infl.form == third && s.content(other.end) {
+		if direct || determiners.has(next) || pronouns.has(next) || !nounLike(infl.verb) || infl.form == third && s.content(other.end) {
 			other.nominal = !direct && other.nominal
 			out = append(out, other)
 		}

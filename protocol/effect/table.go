@@ -39,6 +39,7 @@ type tables struct {
 	// it, longest first: "turn" -> "off", "on".
 	particles map[string][][]string
 	opposite  map[[2]string]bool
+	kinds     map[string]kind
 }
 
 var unpacked = sync.OnceValue(func() *tables {
@@ -47,6 +48,7 @@ var unpacked = sync.OnceValue(func() *tables {
 		inflections: map[string]inflection{},
 		particles:   map[string][][]string{},
 		opposite:    map[[2]string]bool{},
+		kinds:       map[string]kind{},
 	}
 	for line := range strings.Lines(verbsText) {
 		verb, names, _ := strings.Cut(strings.TrimSpace(line), "\t")
@@ -63,6 +65,11 @@ var unpacked = sync.OnceValue(func() *tables {
 				t.opposite[[2]string{a, b}] = true
 				t.opposite[[2]string{b, a}] = true
 			}
+		}
+	}
+	for _, k := range kinds {
+		for word := range strings.FieldsSeq(k.words) {
+			t.kinds[word] |= k.kind
 		}
 	}
 	return t
