@@ -189,6 +189,7 @@ func (c *checker) document(root *protocol.Node) *Document {
 	}
 	c.paths(endpoints)
 	c.semantics(endpoints)
+	c.meanings(endpoints)
 	c.vocabulary(root, endpoints)
 	for _, n := range endpoints { // pass 8
 		c.contract(n)

@@ -1,0 +1,107 @@
+package agis
+
+import (
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/effect"
+)
+
+// meanings is pass 6 (§6.3): does each intent say what its method says? It also
+// asks whether the impact an endpoint declares is one its verb can have.
+func (c *checker) meanings(endpoints []*protocol.Node) {
+	for i, endpoint := range endpoints {
+		e := c.doc.Endpoints[i]
+		if c.refused(endpoint) {
+			continue // there is no verb yet that an intent could say
+		}
+		n := endpoint.Member("semantic")
+		if strings.TrimSpace(e.Semantic.Intent) != "" {
+			c.meaning(n.Member("intent"), e.Method)
+		}
+		c.impactFits(n, e)
+	}
+}
+
+// refused reports whether pass 2 or 3 found an error in an endpoint's method.
+func (c *checker) refused(endpoint *protocol.Node) bool {
+	n := endpoint.Member("method")
+	if empty(n) {
+		return true
+	}
+	return slices.ContainsFunc(c.Findings(), func(f protocol.Finding) bool {
+		return f.Pointer == n.Pointer && f.Severity == protocol.Error &&
+			(strings.HasPrefix(f.Code, "AGIS2") || strings.HasPrefix(f.Code, "AGIS3"))
+	})
+}
+
+// meaning compares an intent with its method. What cannot be judged is a hint,
+// never an error: a verb may be new, or of another language (§13).
+func (c *checker) meaning(n *protocol.Node, method string) {
+	switch j := effect.Compare(method, n.Text); j.Verdict {
+	case effect.Contradicts:
+		c.Add("AGIS601", n, j.Why, mend(j, method))
+	case effect.Doubtful:
+		c.Add("AGIS602", n, j.Why, "if both are right, write the intent with the verb of the method; if not, mend the one that is wrong")
+	case effect.NotJudged:
+		c.Add("AGIS603", n, j.Why+", so it could not be compared with the method "+protocol.Quote(method),
+			"nothing needs mending if a person finds that they agree; an English sentence that begins with a verb can be checked")
+	}
+}
+
+// mend says how to bring method and intent together, from either side.
+func mend(j effect.Judgement, method string) string {
+	verbs := "another verb"
+	for _, v := range examples {
+		if j.Class&v.class != 0 {
+			verbs = "a verb such as " + v.verbs
+			break
+		}
+	}
+	return "if the intent is right, make the method " + verbs + "; if the method is right, say in the intent what " +
+		strings.ToUpper(method) + " does for the caller"
+}
+
+// examples names common methods for each effect of a verb.
+var examples = []struct {
+	class effect.Class
+	verbs string
+}{
+	{effect.Read, "FIND or RETRIEVE"},
+	{effect.Compute, "CALCULATE or SUMMARIZE"},
+	{effect.Commit, "CREATE or ORDER"},
+	{effect.Change, "UPDATE or ADJUST"},
+	{effect.End, "CANCEL or REMOVE"},
+	{effect.Tell, "NOTIFY or ALERT"},
+}
+
+// impactFits reports a declared impact or capability that the verb cannot have.
+// Only verbs of which every reading says so are judged.
+func (c *checker) impactFits(n *protocol.Node, e Endpoint) {
+	const acts = effect.Commit | effect.Change | effect.End
+	const looks = effect.Read | effect.Compute
+	class := effect.Of(e.Method)
+	if class == 0 {
+		return
+	}
+	verb := strings.ToUpper(e.Method)
+	s := e.Semantic
+	tier, capability := n.Member("impact_tier"), n.Member("capability")
+	switch {
+	case s.ImpactTier == "informational" && class&^acts == 0:
+		c.Add("AGIS521", tier, "impact_tier is informational, and "+verb+" changes something for others",
+			"declare reversible or irreversible; informational is for what leaves everything as it was")
+	case (s.ImpactTier == "reversible" || s.ImpactTier == "irreversible") && class&^looks == 0:
+		c.Add("AGIS521", tier, "impact_tier is "+s.ImpactTier+", and "+verb+" leaves everything as it was",
+			"declare informational, or use a verb that says what is changed")
+	}
+	switch {
+	case (s.Capability == "discovery" || s.Capability == "retrieval" || s.Capability == "analysis") && class&^acts == 0:
+		c.Add("AGIS521", capability, "capability is "+s.Capability+", and "+verb+" changes something for others",
+			"declare transaction or modification")
+	case (s.Capability == "transaction" || s.Capability == "modification") && class&^looks == 0:
+		c.Add("AGIS521", capability, "capability is "+s.Capability+", and "+verb+" leaves everything as it was",
+			"declare discovery, retrieval or analysis")
+	}
+}
