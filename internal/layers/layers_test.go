@@ -20,7 +20,7 @@ var rows = [][]string{
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store"},
-	{"store/boltstore", "store/storetest", "fetch"},
+	{"store/boltstore", "store/storetest", "fetch", "lint/mend"},
 	{"crawler", "index", "registry", "lint"},
 	{"lint/format"},
 	{"api"},

@@ -1,0 +1,140 @@
+package mend
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// A Mend is one thing that was put right.
+type Mend struct {
+	// Finding is what was wrong. Its place counts in the text as the mends
+	// before this one had left it.
+	Finding protocol.Finding
+	// Edits are the changes, with offsets in the same text as the finding's
+	// place.
+	Edits []protocol.Edit
+}
+
+// maxReadings is how many times one text is read to see what a mend does to it.
+// An honest document needs less than ten.
+const maxReadings = 100
+
+// Fix mends a document of a kind. It returns the text itself and no mends when
+// there is nothing that can be mended safely. The error says that the kind is
+// unknown, or, wrapping [protocol.ErrUnreadable] or [protocol.ErrOtherFormat],
+// that the text is no document of that kind and could not be made one.
+func Fix(kind document.Kind, text []byte) (fixed []byte, mended []Mend, err error) {
+	m := &mender{kind: kind}
+	now, err := m.read(text)
+	if now == nil {
+		return text, nil, err
+	}
+	for {
+		better, mends := m.round(now)
+		if m.readings > maxReadings {
+			// Only a text made to be costly comes here. Half of the mends would
+			// be another text each time.
+			return text, nil, nil
+		}
+		if better == nil {
+			break
+		}
+		now, mended = better, append(mended, mends...)
+	}
+	return now.text, mended, now.err
+}
+
+// Diff returns the difference between two texts in the unified form, nil when
+// there is none. name is what the text is called in it.
+func Diff(name string, before, after []byte) []byte {
+	return diff.Diff(name, before, name+" (mended)", after)
+}
+
+type mender struct {
+	kind     document.Kind
+	readings int
+}
+
+// round finds what can be mended in one reading of the text and mends it. It
+// returns nil when there is nothing.
+func (m *mender) round(now *reading) (*reading, []Mend) {
+	candidates := apart(propose(now))
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	t := &trial{mender: m, before: now}
+	t.try(candidates)
+	return t.best, t.kept
+}
+
+// apart leaves out mends that touch the same bytes as one before them; they have
+// their turn in the next round.
+func apart(mends []Mend) []Mend {
+	var taken []protocol.Edit // by offset
+	free := func(e protocol.Edit) (int, bool) {
+		i, _ := slices.BinarySearchFunc(taken, e, func(a, b protocol.Edit) int { return a.Offset - b.Offset })
+		for i < len(taken) && taken[i].Offset == e.Offset {
+			if taken[i].End > taken[i].Offset && e.End > e.Offset {
+				return i, false
+			}
+			i++
+		}
+		return i, (i == 0 || taken[i-1].End <= e.Offset) && (i == len(taken) || e.End <= taken[i].Offset)
+	}
+	var out []Mend
+	for _, c := range mends {
+		if slices.ContainsFunc(c.Edits, func(e protocol.Edit) bool { _, ok := free(e); return !ok }) {
+			continue
+		}
+		for _, e := range c.Edits {
+			i, _ := free(e)
+			taken = slices.Insert(taken, i, e)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// A trial finds out which mends may be kept.
+type trial struct {
+	*mender
+	before *reading
+	best   *reading // with all that was kept, nil for nothing
+	kept   []Mend
+}
+
+// try keeps the mends if together they make the document better, else it tries
+// each half.
+func (t *trial) try(mends []Mend) {
+	if t.readings > maxReadings {
+		return
+	}
+	var edits []protocol.Edit
+	for _, m := range append(t.kept[:len(t.kept):len(t.kept)], mends...) {
+		edits = append(edits, m.Edits...)
+	}
+	base := t.best
+	if base == nil {
+		base = t.before
+	}
+	if text, err := protocol.ApplyEdits(t.before.text, edits); err == nil {
+		if after, _ := t.read(text); after != nil && after.better(base) {
+			t.best, t.kept = after, append(t.kept, mends...)
+			return
+		}
+	}
+	if half := len(mends) / 2; half > 0 {
+		t.try(mends[:half])
+		t.try(mends[half:])
+	}
+}
+
+// errUnknownKind says that a document has a kind that nothing is known of.
+func errUnknownKind(kind document.Kind) error {
+	return fmt.Errorf("mend a document: %w", &document.UnknownKindError{Kind: kind})
+}

@@ -1,0 +1,120 @@
+package mend
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// allFindings is a limit no document reaches within its bytes: each finding must
+// be seen to be mended.
+const allFindings = 1 << 20
+
+// A reading is a text and what is known of it.
+type reading struct {
+	kind document.Kind
+	text []byte
+	// body is the text without a byte order mark, skip how many bytes that took.
+	body []byte
+	skip int
+	// root is the tree of body, nil when err says why there is none.
+	root     *protocol.Node
+	nodes    map[string]*protocol.Node // by pointer, filled by at
+	findings []protocol.Finding
+	errors   int
+	err      error
+	// meaning is what the document says, set when it has no errors.
+	meaning *document.Document
+}
+
+// read reads a text. The reading is nil only for an unknown kind.
+func (m *mender) read(text []byte) (*reading, error) {
+	m.readings++
+	r := &reading{kind: m.kind, text: text, body: text}
+	if body, marked := protocol.TrimBOM(text); marked {
+		r.body, r.skip = body, len(text)-len(body)
+	}
+	limits := protocol.Limits{Findings: allFindings}
+	switch m.kind {
+	case document.AI, document.AIAlias:
+		if _, r.findings, r.err = aidiscovery.Parse(text, aidiscovery.Options{Limits: limits}); r.err == nil {
+			r.root, r.err = protocol.ReadJSON(r.body, limits)
+		}
+	case document.AGISSummary:
+		if _, r.findings, r.err = agis.ParseSummary(text, agis.Options{Limits: limits}); r.err == nil {
+			r.root, r.err = protocol.ReadJSON(r.body, limits)
+		}
+	case document.AGIS:
+		var doc *agis.Document
+		if doc, r.findings, r.err = agis.Parse(text, agis.Options{Limits: limits}); r.err == nil {
+			r.root = doc.Root
+		}
+	default:
+		return nil, errUnknownKind(m.kind)
+	}
+	for _, f := range r.findings {
+		if f.Severity == protocol.Error {
+			r.errors++
+		}
+	}
+	if r.errors == 0 && r.err == nil {
+		r.meaning = meaning(m.kind, text)
+	}
+	return r, r.err
+}
+
+// better reports whether r may take the place of before.
+func (r *reading) better(before *reading) bool {
+	switch {
+	case before.err != nil:
+		return r.err == nil
+	case r.err != nil, r.errors > before.errors, r.errors == before.errors && len(r.findings) >= len(before.findings):
+		return false
+	case before.meaning == nil:
+		return true
+	}
+	return r.meaning != nil && reflect.DeepEqual(before.meaning, r.meaning)
+}
+
+// meaning is what a document says, without what a mend may change: its bytes,
+// its findings, the letter case of verbs, an error named twice.
+func meaning(kind document.Kind, text []byte) *document.Document {
+	d, err := document.Read(document.Input{Kind: kind, Host: "example.com", Bytes: text})
+	if err != nil {
+		return nil
+	}
+	out := &document.Document{Kind: kind, Service: d.Service, Operations: d.Operations, DataClasses: d.DataClasses, Links: d.Links}
+	for i := range out.Operations {
+		op := &out.Operations[i]
+		op.ID = strings.ToUpper(op.ID)
+		var names []string
+		for _, name := range op.Errors {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		op.Errors = names
+	}
+	return out
+}
+
+// at returns the node that has the pointer, nil when there is none.
+func (r *reading) at(pointer string) *protocol.Node {
+	if r.nodes == nil {
+		r.nodes = map[string]*protocol.Node{}
+		var walk func(n *protocol.Node)
+		walk = func(n *protocol.Node) {
+			r.nodes[n.Pointer] = n
+			for _, item := range n.Items {
+				walk(item)
+			}
+		}
+		walk(r.root)
+	}
+	return r.nodes[pointer]
+}

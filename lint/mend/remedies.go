@@ -1,0 +1,147 @@
+package mend
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/convert"
+)
+
+// versionText puts the version 1.0 into quotes where it was written as a number.
+func versionText(r *reading, n *protocol.Node) []protocol.Edit {
+	if n.Kind != protocol.Number {
+		return nil
+	}
+	if v, err := strconv.ParseFloat(n.Text, 64); err != nil || v != 1 {
+		return nil
+	}
+	return r.put(n, `"1.0"`)
+}
+
+// booleanText takes the quotes from "true" and "false".
+func booleanText(r *reading, n *protocol.Node) []protocol.Edit {
+	if n.Kind != protocol.String || n.Text != "true" && n.Text != "false" {
+		return nil
+	}
+	return r.put(n, n.Text)
+}
+
+// plainNumber is what JSON and YAML both read as a number, and short enough to
+// be one that a person wrote.
+var plainNumber = regexp.MustCompile(`\A(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?\z`)
+
+// numberText takes the quotes from a number.
+func numberText(r *reading, n *protocol.Node) []protocol.Edit {
+	if n.Kind != protocol.String || !plainNumber.MatchString(n.Text) {
+		return nil
+	}
+	return r.put(n, n.Text)
+}
+
+// anyUpperCase writes a word in capitals.
+func anyUpperCase(r *reading, n *protocol.Node) []protocol.Edit {
+	return r.rewrite(n, strings.ToUpper(n.Str()))
+}
+
+// upperCase writes a word in capitals if that makes it one of words.
+func upperCase(words ...string) remedy {
+	return func(r *reading, n *protocol.Node) []protocol.Edit {
+		if word := strings.ToUpper(strings.TrimSpace(n.Str())); slices.Contains(words, word) {
+			return r.rewrite(n, word)
+		}
+		return nil
+	}
+}
+
+// sameLetters writes a word as the one of words that has the same letters.
+func sameLetters(words ...string) remedy {
+	return func(r *reading, n *protocol.Node) []protocol.Edit {
+		for _, word := range words {
+			if fold(strings.TrimSpace(n.Str())) == word {
+				return r.rewrite(n, word)
+			}
+		}
+		return nil
+	}
+}
+
+// fold takes from a name what people vary: letter case, hyphens, underscores.
+func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
+
+// languageTag writes en_US as en-US.
+func languageTag(r *reading, n *protocol.Node) []protocol.Edit {
+	tag := strings.ReplaceAll(n.Str(), "_", "-")
+	if tag == n.Text || !aidiscovery.WellFormedLanguage(tag) {
+		return nil
+	}
+	return r.rewrite(n, tag)
+}
+
+func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
+	if e, ok := convert.ParamDialect(n); ok {
+		return []protocol.Edit{e}
+	}
+	return nil
+}
+
+// moment writes a date and time with an offset or fractions of a second as the
+// draft wants it: the same second in UTC (AI Discovery §3.7).
+func moment(r *reading, n *protocol.Node) []protocol.Edit {
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(n.Str()))
+	if err != nil || at.UTC().Year() < 1000 || at.UTC().Year() > 9999 {
+		return nil
+	}
+	return r.rewrite(n, at.UTC().Format("2006-01-02T15:04:05Z"))
+}
+
+// endpointList turns the map form of endpoints into a list.
+func endpointList(r *reading, n *protocol.Node) []protocol.Edit {
+	if n.Pointer != "/endpoints" {
+		return nil // an endpoint inside the list
+	}
+	edits, err := convert.MapForm(r.body, r.root)
+	if err != nil {
+		return nil
+	}
+	return edits
+}
+
+// declareVerb adds the method of an endpoint to the declared verbs.
+func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
+	verb := strings.ToUpper(n.Str())
+	for _, f := range agis.CheckMethod(verb) {
+		if f.Severity == protocol.Error {
+			return nil // it will have another name
+		}
+	}
+	list := r.at("/vocabulary/declared_verbs")
+	if list == nil || list.Kind != protocol.Array {
+		return nil
+	}
+	return r.addElement(list, verb)
+}
+
+// transition is a line whose value is a state transition without quotes, which
+// YAML reads as a list with something behind it (AGIS §10.1).
+var transition = regexp.MustCompile(`(?m)^[ \t]*(?:- +)?[A-Za-z_][A-Za-z0-9_.-]*:[ \t]+(\[[^\]\r\n#"]*\][ \t]*->[ \t]*[^\r\n#"]*?)[ \t]*\r?$`)
+
+// quoteTransitions puts every such value into quotes.
+func quoteTransitions(body []byte) []protocol.Edit {
+	var edits []protocol.Edit
+	for _, m := range transition.FindAllSubmatchIndex(body, -1) {
+		edits = append(edits, protocol.Edit{Offset: m[2], End: m[3], Text: quoteJSON(string(body[m[2]:m[3]]))})
+	}
+	return edits
+}
+
+func quoteJSON(s string) string {
+	return string(protocol.WriteJSON(&protocol.Node{Kind: protocol.String, Text: s}, ""))
+}

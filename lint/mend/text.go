@@ -1,0 +1,167 @@
+package mend
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// The functions below make edits to the text of a node. They return none where
+// the reader could not tell the extent of the node, or where the text around it
+// is not what it is expected to be.
+
+// put replaces the text of a value.
+func (r *reading) put(n *protocol.Node, literal string) []protocol.Edit {
+	if n.End == 0 || n.End > len(r.body) || n.Offset >= n.End {
+		return nil
+	}
+	return []protocol.Edit{{Offset: n.Offset, End: n.End, Text: literal}}
+}
+
+// plainWord is what needs no quotes anywhere in YAML.
+var plainWord = regexp.MustCompile(`\A[A-Za-z][A-Za-z0-9_-]*\z`)
+
+// rewrite gives a string another text and keeps the way it is quoted.
+func (r *reading) rewrite(n *protocol.Node, text string) []protocol.Edit {
+	if n.Kind != protocol.String || text == n.Text || n.End == 0 || n.Offset >= len(r.body) {
+		return nil
+	}
+	switch c := r.body[n.Offset]; {
+	case c == '|' || c == '>':
+		return nil // a text in lines of its own
+	default:
+		return r.put(n, quoteLike(c, text))
+	}
+}
+
+// quoteLike writes a text with the quotes of the text that it replaces, which
+// began with the byte like.
+func quoteLike(like byte, text string) string {
+	switch {
+	case like == '\'' && !strings.ContainsAny(text, "\r\n"):
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	case like == '"' || like == '\'' || !plainWord.MatchString(text) || reserved[strings.ToLower(text)]:
+		return quoteJSON(text)
+	}
+	return text
+}
+
+// reserved are words that some YAML reader takes for something else than text.
+var reserved = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
+
+// parent returns the node that holds n.
+func (r *reading) parent(n *protocol.Node) *protocol.Node {
+	i := strings.LastIndexByte(n.Pointer, '/')
+	if i < 0 {
+		return nil
+	}
+	return r.at(n.Pointer[:i])
+}
+
+// removeElement removes an element that repeats one before it in its list, and
+// says no more than that one.
+func removeElement(r *reading, n *protocol.Node) []protocol.Edit {
+	list := r.parent(n)
+	if list == nil || list.Kind != protocol.Array || list.End == 0 || list.Offset >= len(r.body) || n.Kind != protocol.String || n.End == 0 {
+		return nil
+	}
+	i := 0
+	for i < len(list.Items) && list.Items[i] != n {
+		i++
+	}
+	if i == 0 || i == len(list.Items) {
+		return nil
+	}
+	if r.body[list.Offset] != '[' {
+		return r.removeLine(n)
+	}
+	previous := list.Items[i-1]
+	if previous.End == 0 || previous.End > n.Offset || bytes.ContainsRune(r.body[previous.End:n.Offset], '#') {
+		return nil
+	}
+	return []protocol.Edit{{Offset: previous.End, End: n.End}}
+}
+
+// removeLine removes the entry of a list that has its lines to itself.
+func (r *reading) removeLine(n *protocol.Node) []protocol.Edit {
+	start := bytes.LastIndexByte(r.body[:n.Offset], '\n') + 1
+	if strings.TrimSpace(string(r.body[start:n.Offset])) != "-" {
+		return nil
+	}
+	end := n.End + lineLength(r.body[n.End:])
+	if rest := strings.TrimSpace(string(r.body[n.End:end])); rest != "" && rest[0] != '#' {
+		return nil
+	}
+	switch {
+	case bytes.HasPrefix(r.body[end:], []byte("\r\n")):
+		end += 2
+	case end < len(r.body):
+		end++
+	default: // the last line has no end: the one before it loses its own
+		start = len(bytes.TrimRight(r.body[:start], "\r\n"))
+	}
+	return []protocol.Edit{{Offset: start, End: end}}
+}
+
+// lineLength returns how many bytes stand before the next line break.
+func lineLength(text []byte) int {
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// addElement appends a word to a list of words, written as the one before it.
+func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
+	if list.End == 0 || list.End > len(r.body) || list.Offset >= list.End {
+		return nil
+	}
+	flow := r.body[list.Offset] == '['
+	if len(list.Items) == 0 {
+		if !flow {
+			return nil
+		}
+		return insert(list.Offset+1, quoteLike('"', word))
+	}
+	last := list.Items[len(list.Items)-1]
+	if last.End == 0 || last.Kind != protocol.String {
+		return nil
+	}
+	text := quoteLike(r.body[last.Offset], word)
+	if flow {
+		return insert(last.End, r.separator(list)+text)
+	}
+	start := bytes.LastIndexByte(r.body[:last.Offset], '\n') + 1
+	before := string(r.body[start:last.Offset]) // indentation, dash, space
+	if strings.TrimSpace(before) != "-" {
+		return nil
+	}
+	end := last.End + lineLength(r.body[last.End:])
+	newline := "\n"
+	if bytes.HasPrefix(r.body[end:], []byte("\r\n")) {
+		newline = "\r\n"
+	}
+	return insert(end, newline+before+text)
+}
+
+func insert(offset int, text string) []protocol.Edit {
+	return []protocol.Edit{{Offset: offset, End: offset, Text: text}}
+}
+
+// separator returns what stands between the elements of a list in brackets.
+func (r *reading) separator(list *protocol.Node) string {
+	last := list.Items[len(list.Items)-1]
+	if len(list.Items) == 1 {
+		if lead := string(r.body[list.Offset+1 : last.Offset]); strings.TrimSpace(lead) == "" && strings.Contains(lead, "\n") {
+			return "," + lead
+		}
+		return ", "
+	}
+	between := string(r.body[list.Items[len(list.Items)-2].End:last.Offset])
+	if strings.TrimSpace(between) != "," {
+		return ", " // a comment stands there
+	}
+	return between
+}
