@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,11 +29,27 @@ func aiToAGIS(text []byte, o Options) (Output, error) {
 		return Output{}, fmt.Errorf("make an AGIS document of the capabilities: %w", err)
 	}
 	const message = "a skeleton: verbs, paths, outcomes and errors are derived from ids, endpoints and HTTP methods; go through all of it"
+	for i, r := range out.Reviews {
+		out.Reviews[i].Message = ofCapability(r.Message)
+	}
 	out.Reviews = append([]Review{{Message: message}}, out.Reviews...)
 	if o.Format != "json" {
-		out.Text = append([]byte(reviewMark+message+"\n"), out.Text...)
+		out.Text = append([]byte(reviewMark+message+"\n"), markLine.ReplaceAllFunc(out.Text, func(line []byte) []byte {
+			return []byte(ofCapability(string(line)))
+		})...)
 	}
 	return out, nil
+}
+
+var (
+	markLine   = regexp.MustCompile(`(?m)^ *` + reviewMark + `.*$`)
+	pathNumber = regexp.MustCompile(`#[0-9]+$`)
+)
+
+// ofCapability says in the words of AI Discovery what a review says in those of
+// OpenAPI.
+func ofCapability(message string) string {
+	return strings.Replace(pathNumber.ReplaceAllString(message, ""), "from the operationId", "from the capability id", 1)
 }
 
 type skeleton struct{ doc *aidiscovery.Document }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,6 +58,9 @@ func TestSkeleton(t *testing.T) {
 		if !strings.Contains(strings.Join(names, " "), want) {
 			t.Errorf("errors %v lack %s", names, want)
 		}
+	}
+	if leak := regexp.MustCompile(`#[0-9]|operationId`).Find(out.Text); leak != nil {
+		t.Errorf("the document speaks of %s", leak)
 	}
 	if marks := bytes.Count(out.Text, []byte("# REVIEW: ")); marks != len(out.Reviews) || marks < 12 {
 		t.Errorf("%d marks for %d reviews", marks, len(out.Reviews))
