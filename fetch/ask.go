@@ -45,24 +45,30 @@ type Ask struct {
 	// compares both.
 	AliasBody []byte
 
-	url *url.URL // the next request; nil when the address cannot be asked
+	// asked is the address of the first request as rules judge it: in normal
+	// form if it can be asked, and with the fragment that was not sent.
+	asked string
+	url   *url.URL // the next request; nil when the address cannot be asked
 }
 
 // NewAsk returns the ask for a well-known path of a host that [CheckHost] has
 // passed.
 func NewAsk(kind, host, path string, now time.Time) *Ask {
 	u := &url.URL{Scheme: "https", Host: host, Path: path}
-	return &Ask{Kind: kind, Host: host, url: u, Fetch: Fetch{Kind: kind, URL: u.String(), At: now}}
+	return &Ask{Kind: kind, Host: host, url: u, asked: u.String(), Fetch: Fetch{Kind: kind, URL: u.String(), At: now}}
 }
 
 // NewAskFor returns the ask for an address that a stranger names. The settlement
 // is set when the address must not be asked; it is the end of the ask then.
 func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, Settlement) {
-	a := &Ask{Kind: kind, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
+	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
 	u, end := t.target(&url.URL{Scheme: "https"}, address)
 	switch end.Outcome {
 	case "":
-		a.url, a.Host = u, u.Hostname()
+		a.url, a.Host, a.asked = u, u.Hostname(), u.String()
+		if _, fragment, ok := strings.Cut(address, "#"); ok {
+			a.asked += "#" + fragment
+		}
 	case InsecureRedirect:
 		end.Outcome, end.Detail = BadAddress, fmt.Sprintf("the address %.100q is plain http; only https is asked", address)
 	case BadRedirect:

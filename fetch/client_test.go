@@ -255,6 +255,8 @@ func TestFailures(t *testing.T) {
 		{"no address", "doc.json", of(ai("A")), fetch.BadAddress, "FETCH101", "FETCH101", ""},
 		{"a file", "file:///etc/passwd", of(ai("A")), fetch.BadAddress, "FETCH101", "FETCH101", "not https"},
 		{"an address too long", doc + "?" + strings.Repeat("x", 3000), of(ai("A")), fetch.BadAddress, "AI114 FETCH101", "FETCH101", "bytes long"},
+		{"a fragment", doc + "#top", of(ai("A")), fetch.OK, "AI114", "", "fragment"},
+		{"a name in its own letters", "https://BÜCHER.test/old", fakenet.Site{Down: true}, fetch.OK, "", "", ""},
 		{"a query", doc + "?v=1", of(ai("A")), fetch.OK, "AI114", "", "query"},
 		{"an unknown name", "https://b.test/doc", of(ai("A")), fetch.DNSFailed, "FETCH102", "FETCH102", "does not resolve"},
 		{"nobody listens", doc, fakenet.Site{Down: true}, fetch.Unreachable, "FETCH102", "FETCH102", "refused"},
@@ -286,6 +288,7 @@ func TestFailures(t *testing.T) {
 			internet, client := open(t, empty, fetch.Options{})
 			internet.Serve("a.test", c.site)
 			internet.Handle("other.test", site{"/doc": ai("A")})
+			internet.Handle("xn--bcher-kva.test", site{"/old": redirect("/doc"), "/doc": ai("A")})
 			internet.Handle("shut.test", site{"/robots.txt": text("User-agent: *\nDisallow: /\n")})
 			for kind, want := range map[document.Kind]string{document.AI: c.ai, document.AGISSummary: c.agis} {
 				a, err := client.Document(t.Context(), kind, c.address)

@@ -41,7 +41,7 @@ func (a *Ask) Findings(end Settlement, now time.Time) []protocol.Finding {
 // exchange is the ask in the words of AI Discovery.
 func (a *Ask) exchange(end Settlement) aidiscovery.Exchange {
 	x := aidiscovery.Exchange{
-		Asked: a.Fetch.URL, Hops: a.Hops, Status: a.Fetch.Status, Header: a.Header, Took: a.Slowest,
+		Asked: a.asked, Hops: a.Hops, Status: a.Fetch.Status, Header: a.Header, Took: a.Slowest,
 		Size: int(a.Fetch.Bytes), Detail: end.Detail, Alias: a.Kind == string(document.AIAlias),
 		Body: a.Fetch.Body, AliasBody: a.AliasBody,
 	}
@@ -62,7 +62,7 @@ func (a *Ask) exchange(end Settlement) aidiscovery.Exchange {
 	switch {
 	case end.Outcome == TLSFailed && end.certificate:
 		x.Failure = aidiscovery.BadCertificate
-	case end.Outcome == BadAddress && strings.HasPrefix(strings.ToLower(a.Fetch.URL), "http:"):
+	case end.Outcome == BadAddress && strings.HasPrefix(strings.ToLower(a.asked), "http:"):
 		x.Failure = aidiscovery.Cleartext
 	case end.Outcome == TooLarge && a.Fetch.Status == 0: // the header; AI116 is about the body
 		x.Failure = aidiscovery.Unreachable
@@ -153,8 +153,8 @@ func (j judge) failure() []protocol.Finding {
 
 // hosts judges where redirects ended.
 func (j judge) hosts() []protocol.Finding {
-	first, err := url.Parse(j.ask.Fetch.URL)
-	if err != nil || j.ask.Host == first.Hostname() || len(j.ask.Hops) == 0 || strings.EqualFold(j.ask.Host, first.Hostname()) {
+	first, err := url.Parse(j.ask.asked)
+	if err != nil || j.ask.Host == first.Hostname() {
 		return nil
 	}
 	return j.found("FETCH112", fmt.Sprintf("redirects lead from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
