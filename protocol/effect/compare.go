@@ -100,6 +100,7 @@ func (c *comparison) judge(intent string) Judgement {
 	c.verbs = slices.Concat([]phrase{c.main}, c.beside, c.leads)
 	j := Judgement{Verb: main.verb, Class: c.classOf(c.main)}
 	if c.sameWord() {
+		same.Class = j.Class
 		return c.alsoDoes(same)
 	}
 	if c.byNoun() || c.byResult() || c.byPurpose() {
@@ -122,8 +123,7 @@ func (c *comparison) is(verb string) bool {
 	if verb == c.method || strings.ReplaceAll(verb, " ", "") == strings.ReplaceAll(c.method, "-", "") {
 		return true
 	}
-	a, b := spellings(verb), spellings(c.method)
-	return a[len(a)-1] == b[len(b)-1]
+	return respelled(verb) == respelled(c.method)
 }
 
 // like reports whether a verb is the method or a synonym of it.
@@ -169,9 +169,10 @@ func verbsOf(noun string) []string {
 }
 
 // byResult reports whether the sentence names the state that the method leaves:
-// "Sets the order status to cancelled". A verb that only reads leaves none.
+// "Sets the order status to cancelled". Only a verb that changes something puts
+// it into a state.
 func (c *comparison) byResult() bool {
-	if c.classOf(c.main)&(Commit|Change|End) == 0 {
+	if c.classOf(c.main)&Change == 0 {
 		return false
 	}
 	for i := c.main.end + 1; i < len(c.s); i++ {
@@ -217,12 +218,12 @@ func (c *comparison) alsoDoes(j Judgement) Judgement {
 	if !c.looks() {
 		return j
 	}
-	for _, p := range c.beside {
+	for _, p := range slices.Concat(c.beside, []phrase{c.main}) {
 		if next := c.s.at(c.s.skip(p.end)); !determiners.has(next) && !pronouns.has(next) {
 			continue
 		}
 		class := c.classOf(p)
-		if class == 0 || relate(c.class, class) != excluded || c.is(p.verb) {
+		if class == 0 || c.is(p.verb) || p.idiom || p.nominal || relate(c.class, class) != excluded {
 			continue
 		}
 		j.Verdict = Doubtful

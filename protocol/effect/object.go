@@ -91,7 +91,7 @@ func (c *comparison) unsure(p phrase) bool {
 	if p.passive {
 		return true
 	}
-	if !o.informs() && !o.recipientOnly() {
+	if !o.informs() && (o.recipient == "" || o.head == "") {
 		return true
 	}
 	if o.plural {
@@ -107,8 +107,6 @@ func (c *comparison) unsure(p phrase) bool {
 	}
 	return false
 }
-
-func (o object) recipientOnly() bool { return o.recipient != "" && o.head != "" && !o.informs() }
 
 // nominalization returns the class of the verb that the object's noun is made
 // from: reservation, from reserve. It is 0 for a noun that is no action.

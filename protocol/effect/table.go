@@ -189,24 +189,24 @@ func phrases(s string) []string {
 func Of(verb string) Class {
 	t := unpacked()
 	verb = strings.ToLower(verb)
-	for _, v := range spellings(verb) {
-		if c := t.classes[v]; c != 0 {
-			return c
-		}
+	if c := t.classes[verb]; c != 0 {
+		return c
+	}
+	if c := t.classes[respelled(verb)]; c != 0 {
+		return c
 	}
 	return t.derived(verb)
 }
 
-// spellings returns a verb as written and in the other common spelling of its
-// ending: organise, organize.
-func spellings(verb string) []string {
-	switch {
-	case strings.HasSuffix(verb, "ise"):
-		return []string{verb, strings.TrimSuffix(verb, "ise") + "ize"}
-	case strings.HasSuffix(verb, "yse"):
-		return []string{verb, strings.TrimSuffix(verb, "yse") + "yze"}
+// respelled returns a verb in the spelling of its ending that the table always
+// has: organise as organize.
+func respelled(verb string) string {
+	for _, ending := range [...][2]string{{"ise", "ize"}, {"yse", "yze"}} {
+		if stem, ok := strings.CutSuffix(verb, ending[0]); ok {
+			return stem + ending[1]
+		}
 	}
-	return []string{verb}
+	return verb
 }
 
 // derived classes a verb that is made from another one by a prefix. Doing again
