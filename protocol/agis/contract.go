@@ -1,7 +1,9 @@
 package agis
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -67,6 +69,38 @@ func (c *checker) errors(n *protocol.Node) {
 	}
 	if !described {
 		c.Add("AGIS814", n, "an error has no description", "write {name: …, description: …}")
+	}
+}
+
+// required checks the names of an input or output (AGIS810 to 813).
+func (c *checker) required(n *protocol.Node) {
+	if m := n.Member("optional"); m != nil {
+		c.AddKey("AGIS811", m, "JSON Schema has no keyword optional; a reader ignores it", "leave the name out of required instead")
+	}
+	properties := n.Member("properties")
+	if n.Key == "input" {
+		if t := n.Member("type"); t != nil && !slices.Contains(append(t.Strs(), t.Str()), "object") && typeNamesValid(t) {
+			c.Add("AGIS812", t, "input is "+protocol.Quote(typeOf(n))+", not an object", "write type: object and put the parameters under properties")
+		}
+		if p := members(properties); len(p) > MaxParameters {
+			c.AddKey("AGIS106", properties, fmt.Sprintf("the input has %d parameters; only the first %d are indexed", len(p), MaxParameters), "group them, or split the endpoint")
+		}
+		for _, m := range members(properties) {
+			if !snakeCase(m.Key) {
+				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lower case with underscores")
+			}
+		}
+	}
+	// Names may also be defined by a reference or a combination of schemas.
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "patternProperties", "additionalProperties", "if"} {
+		if n.Member(keyword) != nil {
+			return
+		}
+	}
+	for _, item := range n.Member("required").Elements() {
+		if item.Kind == protocol.String && c.doc.refs.member(properties, item.Text) == nil {
+			c.Add("AGIS810", item, "required lists "+protocol.Quote(item.Text)+", which properties does not define", "define it under properties")
+		}
 	}
 }
 

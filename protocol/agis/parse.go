@@ -11,9 +11,22 @@ import (
 	"gazetteer/protocol"
 )
 
-// Options tells [Parse] how much a document may cost. The zero value is fine.
+// Options tells [Parse] how much a document may cost and what is asked of it.
+// The zero value is fine.
 type Options struct {
 	Limits protocol.Limits
+	// Level is the conformance level of §3.3 that the document shall reach. At 2
+	// each field that Level 2 requires (Table 4) and an endpoint lacks is an
+	// error (AGIS520); below, it is a hint.
+	Level int
+}
+
+// rules returns the rules by code, with the weight that they have at the level.
+func (o Options) rules() map[string]protocol.Rule {
+	if o.Level >= 2 {
+		return rulesOfLevelTwo
+	}
+	return rules
 }
 
 // Parse reads one full AGIS document, in JSON or YAML, and runs the validation
@@ -22,7 +35,7 @@ type Options struct {
 // [protocol.ErrUnreadable]; the document is then nil and the findings say why.
 func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
-	c := &checker{Report: protocol.NewReport(rules, o.Limits)}
+	c := &checker{Report: protocol.NewReport(o.rules(), o.Limits), level: o.Level}
 	text, _ = protocol.TrimBOM(text) // YAML allows one (YAML 1.2 §5.2)
 	root, yaml, err := read(text, o.Limits)
 	if err != nil {
@@ -60,6 +73,9 @@ type checker struct {
 	*protocol.Report
 	doc  Document
 	yaml bool // the text was YAML
+	// level is the conformance level asked for.
+	level   int
+	schemas schemaCheck
 	// inputs remembers the required names of a schema that endpoints share.
 	inputs map[*protocol.Node]map[string]bool
 }
@@ -92,7 +108,7 @@ var (
 func syntaxHelp(text []byte) string {
 	switch {
 	case illustrative.Match(text):
-		return `this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON; write endpoints as a list of mappings with method, path, semantic, input, output and errors`
+		return `this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON; "gazetteer convert" makes YAML of it and marks each type that it had to guess`
 	case transition.Match(text):
 		return `put the values of state_transition in quotes: "[current] -> [current - amount]"`
 	default:
@@ -145,7 +161,7 @@ func place(n, parent *protocol.Node) *protocol.Node {
 // The fields that the draft names, by the block they stand in.
 var (
 	topFields      = []string{"agis", "service", "agtp", "description", "version", "endpoints", "vocabulary", "schemas", "data_manifest"}
-	linkFields     = []string{"agis_document", "interaction_protocols", "related_services", "mcp_tools_list"}
+	linkFields     = []string{"agis_document", "interaction_protocols", "related_services", "mcp_tools_list", "pre_auth_discovery"}
 	endpointFields = []string{"method", "path", "semantic", "input", "output", "errors", "proposed"}
 	semanticFields = []string{"intent", "actor", "outcome", "capability", "confidence_guidance", "impact_tier",
 		"is_idempotent", "parameter_hints", "state_transition", "mcp_tool_name"}
@@ -160,7 +176,8 @@ func (c *checker) fields(n *protocol.Node, names ...string) {
 		if slices.Contains(names, m.Key) {
 			continue
 		}
-		i := slices.IndexFunc(names, func(name string) bool { return fold(name) == fold(m.Key) })
+		key := fold(m.Key)
+		i := slices.IndexFunc(names, func(name string) bool { return sameFolded(name, key) })
 		if i >= 0 {
 			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
 			continue
@@ -169,15 +186,30 @@ func (c *checker) fields(n *protocol.Node, names ...string) {
 	}
 }
 
-func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+// fold takes letter case and separators from a name.
+func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "")
+
+// sameFolded reports whether fold(name) is folded, for a name of the draft,
+// which is in lower case.
+func sameFolded(name, folded string) bool {
+	for part := range strings.SplitSeq(name, "_") {
+		var ok bool
+		if folded, ok = strings.CutPrefix(folded, part); !ok {
+			return false
+		}
+	}
+	return folded == ""
 }
 
 // document runs the passes in the order of §9.1.
 func (c *checker) document(root *protocol.Node) *Document {
 	d := &c.doc
-	d.Root, d.anchors, d.ids, d.targets = root, map[string]*protocol.Node{}, map[string]bool{}, map[string]*protocol.Node{}
-	d.names(root)
+	d.Root, d.refs = root, newReferences(root)
+	if d.refs.any() {
+		c.schemas.visited = map[*protocol.Node]bool{}
+	}
 	c.header(root)
 	c.manifest(root)
 	endpoints := c.endpoints(root)
@@ -194,5 +226,6 @@ func (c *checker) document(root *protocol.Node) *Document {
 	for _, n := range endpoints { // pass 8
 		c.contract(n)
 	}
+	c.sharedSchemas(root)
 	return d
 }

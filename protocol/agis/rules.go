@@ -1,7 +1,9 @@
 package agis
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"gazetteer/protocol"
 )
@@ -9,8 +11,8 @@ import (
 // ruleTable has every rule of the draft that this project knows by code. The
 // hundreds of a code are the validation pass of AGIS §9.1; WK codes are for the
 // summary at /.well-known/agis.json (§11.1). A code keeps its meaning for ever;
-// new rules get new codes. AGIS105, AGIS106 and WK114 are ours: limits of this
-// reader.
+// new rules get new codes. AGIS105, AGIS106, WK114 and WK115 are ours: limits of
+// this reader, and what §13 asks of documents said of summaries.
 var ruleTable = []protocol.Rule{
 	{Code: "AGIS101", Slug: "parse", Severity: protocol.Error, Section: "AGIS §10", Basis: "must"},
 	{Code: "AGIS102", Slug: "not-mapping", Severity: protocol.Error, Section: "AGIS §8.1", Basis: "must"},
@@ -127,9 +129,34 @@ var ruleTable = []protocol.Rule{
 	{Code: "WK112", Slug: "wk-capability", Severity: protocol.Warning, Section: "AGIS §6.2, §11.1", Basis: "inferred"},
 	{Code: "WK113", Slug: "wk-mcp-uri", Severity: protocol.Warning, Section: "AGIS §11.1", Basis: "inferred"},
 	{Code: "WK114", Slug: "too-many-to-index", Severity: protocol.Warning, Section: "AGIS §13", Basis: "own"},
+	{Code: "WK115", Slug: "wk-hidden-text", Severity: protocol.Warning, Section: "AGIS §13", Basis: "own"},
 }
 
-var rules = protocol.ByCode(ruleTable)
+var (
+	rules           = protocol.ByCode(withPasses(ruleTable))
+	rulesOfLevelTwo = levelTwo(rules)
+)
 
-// Rules returns the table of rules, by code.
+// withPasses fills in the validation pass, which is the hundreds of the code.
+func withPasses(table []protocol.Rule) []protocol.Rule {
+	for i := range table {
+		if digits, ok := strings.CutPrefix(table[i].Code, "AGIS"); ok {
+			table[i].Pass = int(digits[0] - '0')
+		}
+	}
+	return table
+}
+
+// levelTwo returns the rules with the weight they have when Level 2 is asked
+// for.
+func levelTwo(rules map[string]protocol.Rule) map[string]protocol.Rule {
+	rules = maps.Clone(rules)
+	recommended := rules["AGIS520"]
+	recommended.Severity = protocol.Error
+	rules[recommended.Code] = recommended
+	return rules
+}
+
+// Rules returns the table of rules, in the order of their codes. Each rule has
+// its text and an example.
 func Rules() []protocol.Rule { return slices.Clone(ruleTable) }

@@ -3,6 +3,8 @@ package agis
 import (
 	"fmt"
 	"net/url"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,127 +12,69 @@ import (
 	"gazetteer/protocol"
 )
 
-// maxRefs is how many references in a row are followed before they count as a
-// circle.
-const maxRefs = 8
-
-// Resolve follows the $ref of a schema within the document. The draft does not
-// say what a reference is relative to, so the block it stands in is tried
-// before the document. A schema without $ref is returned as it is; nil when the
-// reference leads nowhere.
-func (d *Document) Resolve(schema, block *protocol.Node) *protocol.Node {
-	for range maxRefs {
-		ref := schema.Member("$ref")
-		if ref.Str() == "" {
-			return schema
-		}
-		if schema = d.lookup(ref.Text, block); schema == nil {
-			return nil
-		}
-	}
-	return nil
-}
-
-// lookup finds the schema that a reference names. References to other documents
-// are never fetched.
-func (d *Document) lookup(ref string, block *protocol.Node) *protocol.Node {
-	fragment, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	fragment, err := url.PathUnescape(fragment)
-	if err != nil {
-		return nil
-	}
-	if fragment != "" && fragment[0] != '/' {
-		return d.anchors[fragment]
-	}
-	if n := at(block, fragment); n != nil {
-		return n
-	}
-	return d.targets[fragment]
-}
-
-// at follows a JSON Pointer; nil when it leads nowhere.
-func at(tree *protocol.Node, pointer string) *protocol.Node {
-	if pointer == "" || tree == nil {
-		return tree
-	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		switch tree.Kind {
-		case protocol.Object:
-			tree = tree.Member(token)
-		case protocol.Array:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(tree.Items) {
-				return nil
-			}
-			tree = tree.Items[i]
-		default:
-			return nil
-		}
-		if tree == nil {
-			return nil
-		}
-	}
-	return tree
-}
-
-// names notes the $anchor and $id of every schema and where each $ref leads, so
-// that a document full of references costs no more than one without.
-func (d *Document) names(n *protocol.Node) {
-	if name := n.Member("$anchor").Str(); name != "" && d.anchors[name] == nil {
-		d.anchors[name] = n
-	}
-	if id, _, _ := strings.Cut(n.Member("$id").Str(), "#"); id != "" {
-		d.ids[id] = true
-	}
-	if pointer, ok := strings.CutPrefix(n.Member("$ref").Str(), "#"); ok && (pointer == "" || pointer[0] == '/') {
-		pointer, err := url.PathUnescape(pointer)
-		if _, known := d.targets[pointer]; err == nil && !known {
-			d.targets[pointer] = at(d.Root, pointer)
-		}
-	}
-	for _, item := range n.Items {
-		d.names(item)
-	}
-}
-
-// shape is what JSON Schema 2020-12 allows as the value of a keyword.
+// shape is what a dialect of JSON Schema allows as the value of a keyword.
 type shape uint8
 
 const (
 	anything      shape = iota
 	schema              // an object, true or false
 	schemaArray         // a non-empty array of schemas
+	schemaOrArray       // a schema, or a non-empty array of schemas
 	schemaMap           // an object whose values are schemas
+	schemaOrNames       // an object whose values are schemas or arrays of strings
+	patternMap          // an object of patterns whose values are schemas
 	stringArray         // an array of distinct strings
+	stringListMap       // an object whose values are arrays of distinct strings
+	flagMap             // an object of addresses whose values are true or false
 	typeNames           // a type name, or a non-empty array of distinct ones
 	text                // a string
+	address             // a reference to an address (RFC 3986 §4.1)
+	wholeAddress        // an address with its scheme (RFC 3986 §3)
+	identifier          // such a reference without a fragment
+	anchorName          // a name for a place in the document
+	anchor              // such a name that no other place has
+	pattern             // a regular expression
 	number              // a number
 	positive            // a number above zero
 	count               // a whole number from zero
 	flag                // true or false
 	list                // an array
-	stringListMap       // an object whose values are arrays of strings
+	reference           // an address that must lead somewhere
 )
 
-// keywords are those of JSON Schema 2020-12 with what they hold, as its
-// meta-schema says, and the ones of earlier drafts that are still met.
+// keywords are those of JSON Schema 2020-12 with what they may hold, as its
+// meta-schema says: the vocabularies core, applicator, unevaluated, validation,
+// meta-data, format and content, and the retired names it still knows.
 var keywords = map[string]shape{
-	"$schema": text, "$id": text, "$ref": text, "$anchor": text, "$dynamicRef": text, "$dynamicAnchor": text,
-	"$comment": text, "$defs": schemaMap, "definitions": schemaMap, "$vocabulary": anything,
-	"allOf": schemaArray, "anyOf": schemaArray, "oneOf": schemaArray, "prefixItems": schemaArray,
-	"not": schema, "if": schema, "then": schema, "else": schema, "items": schema, "contains": schema,
-	"additionalProperties": schema, "propertyNames": schema, "unevaluatedItems": schema, "unevaluatedProperties": schema,
-	"contentSchema": schema, "properties": schemaMap, "patternProperties": schemaMap, "dependentSchemas": schemaMap,
-	"type": typeNames, "required": stringArray, "dependentRequired": stringListMap, "enum": list, "const": anything,
-	"multipleOf": positive, "maximum": number, "minimum": number, "exclusiveMaximum": number, "exclusiveMinimum": number,
-	"maxLength": count, "minLength": count, "maxItems": count, "minItems": count, "maxContains": count,
-	"minContains": count, "maxProperties": count, "minProperties": count, "pattern": text, "uniqueItems": flag,
-	"format": text, "title": text, "description": text, "default": anything, "examples": list, "deprecated": flag,
-	"readOnly": flag, "writeOnly": flag, "contentEncoding": text, "contentMediaType": text,
+	"$schema": wholeAddress, "$id": identifier, "$ref": reference, "$anchor": anchor, "$dynamicRef": reference,
+	"$dynamicAnchor": anchor, "$vocabulary": flagMap, "$comment": text, "$defs": schemaMap,
+	"prefixItems": schemaArray, "items": schema, "contains": schema, "additionalProperties": schema,
+	"properties": schemaMap, "patternProperties": patternMap, "dependentSchemas": schemaMap, "propertyNames": schema,
+	"if": schema, "then": schema, "else": schema, "allOf": schemaArray, "anyOf": schemaArray, "oneOf": schemaArray, "not": schema,
+	"unevaluatedItems": schema, "unevaluatedProperties": schema,
+	"type": typeNames, "const": anything, "enum": list, "multipleOf": positive, "maximum": number, "exclusiveMaximum": number,
+	"minimum": number, "exclusiveMinimum": number, "maxLength": count, "minLength": count, "pattern": pattern,
+	"maxItems": count, "minItems": count, "uniqueItems": flag, "maxContains": count, "minContains": count,
+	"maxProperties": count, "minProperties": count, "required": stringArray, "dependentRequired": stringListMap,
+	"title": text, "description": text, "default": anything, "deprecated": flag, "readOnly": flag, "writeOnly": flag, "examples": list,
+	"format": text, "contentEncoding": text, "contentMediaType": text, "contentSchema": schema,
+	"definitions": schemaMap, "dependencies": schemaOrNames, "$recursiveAnchor": anchorName, "$recursiveRef": address,
+}
+
+// older are the dialects before 2020-12 that a schema may name with $schema,
+// each with the keywords that it reads differently. anything is for keywords
+// that the dialect does not know.
+var older = map[string]map[string]shape{
+	"https://json-schema.org/draft/2019-09/schema": {
+		"items": schemaOrArray, "additionalItems": schema, "prefixItems": anything, "$dynamicRef": anything, "$dynamicAnchor": anything,
+		"$recursiveAnchor": flag, "$recursiveRef": reference,
+	},
+	"http://json-schema.org/draft-07/schema": {
+		"items": schemaOrArray, "additionalItems": schema, "prefixItems": anything, "$dynamicRef": anything, "$dynamicAnchor": anything,
+		"$recursiveAnchor": anything, "$recursiveRef": anything, "$id": address, "$anchor": anything, "$vocabulary": anything,
+		"$defs": anything, "dependentSchemas": anything, "dependentRequired": anything, "unevaluatedItems": anything,
+		"unevaluatedProperties": anything, "maxContains": anything, "minContains": anything, "deprecated": anything, "contentSchema": anything,
+	},
 }
 
 var schemaTypes = []string{"null", "boolean", "object", "array", "number", "string", "integer"}
@@ -145,71 +89,227 @@ func (c *checker) schema(n *protocol.Node) {
 		c.Add("AGIS809", n, n.Key+" holds no keyword of JSON Schema, so it says nothing about the data", "put the names under properties: {type: object, properties: {name: {type: string}}}")
 		return
 	}
-	if dialect := n.Member("$schema").Str(); dialect != "" && !strings.Contains(dialect, "2020-12") {
-		return // another dialect has other rules
-	}
-	c.keywords(n, n)
+	c.block(n)
 	c.required(n)
 }
 
-// keywords checks a schema and those inside it. block is the input or output.
-func (c *checker) keywords(n, block *protocol.Node) {
-	for _, m := range members(n) {
-		s, ok := keywords[m.Key]
-		if !ok {
-			continue
-		}
-		if wrong := c.shape(m, s, block); wrong != "" {
-			c.Add("AGIS804", m, "in JSON Schema "+m.Key+" must be "+wrong, "mend the schema; a JSON Schema checker for 2020-12 shows more")
+// sharedSchemas checks what stands under schemas, and whatever else references
+// lead to.
+func (c *checker) sharedSchemas(root *protocol.Node) {
+	for _, m := range members(root.Member("schemas")) {
+		if wrong := c.blockValue(m); wrong != "" {
+			c.Add("AGIS804", m, "the shared schema "+protocol.Quote(m.Key)+" must be "+wrong, "write a JSON Schema, for example {type: object, properties: {…}}")
 		}
 	}
-	if ref := n.Member("$ref"); ref != nil && ref.Kind == protocol.String {
-		c.ref(ref, block)
+	for i := 0; i < len(c.schemas.targets); i++ { // checking one may find more
+		if n := c.schemas.targets[i]; !c.schemas.visited[n] {
+			if wrong := c.blockValue(n); wrong != "" {
+				c.Add("AGIS804", n, "a reference leads here, so this must be "+wrong, "refer to a schema under schemas")
+			}
+		}
 	}
 }
 
+func (c *checker) blockValue(n *protocol.Node) string {
+	if n.Kind == protocol.Object {
+		c.block(n)
+		return ""
+	}
+	return unless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
+}
+
+// schemaCheck is what the check of one block of schemas knows.
+type schemaCheck struct {
+	scope   scope
+	dialect map[string]shape // the keywords that differ from 2020-12, nil for none
+	anchors map[string]*protocol.Node
+	// visited and targets are of the whole document and only kept when it has
+	// references: the schemas that were checked, and those to be checked.
+	visited  map[*protocol.Node]bool
+	targets  []*protocol.Node
+	patterns int // bytes of patterns that may still be parsed
+}
+
+// block checks a schema that stands by itself.
+func (c *checker) block(n *protocol.Node) {
+	c.schemas.scope = scope{block: n}
+	c.schemas.anchors = nil
+	c.schemas.dialect = nil
+	if m := n.Member("$schema"); m != nil && m.Kind == protocol.String {
+		name := strings.TrimSuffix(m.Text, "#")
+		differs, known := older[name]
+		switch {
+		case known:
+			c.schemas.dialect = differs
+		case strings.Contains(name, "://json-schema.org/") && name != "https://json-schema.org/draft/2020-12/schema":
+			return // a dialect older than those we know, or a newer one
+		case name != "https://json-schema.org/draft/2020-12/schema":
+			c.Add("AGIS804", m, "the dialect "+protocol.Quote(m.Text)+" is not known, and it is never fetched", `leave $schema out, or write "https://json-schema.org/draft/2020-12/schema"`)
+			return
+		}
+	}
+	c.keywords(n)
+}
+
+// keywords checks a schema and those inside it.
+func (c *checker) keywords(n *protocol.Node) {
+	if c.schemas.visited != nil {
+		c.schemas.visited[n] = true
+	}
+	outer := c.schemas.scope
+	if id := n.Member("$id").Str(); id != "" && id[0] != '#' {
+		c.schemas.scope.resource, c.schemas.scope.base = n, against(outer.base, id)
+	}
+	for _, m := range n.Items {
+		s, ok := c.schemas.dialect[m.Key]
+		if !ok {
+			s = keywords[m.Key]
+		}
+		if s == anything {
+			continue
+		}
+		wrong := c.shape(m, s)
+		if s == anchor && wrong == "" {
+			wrong = c.anchor(m.Text, n)
+		}
+		if wrong != "" {
+			c.Add("AGIS804", m, "in JSON Schema "+m.Key+" must be "+wrong, c.schemaHelp(m))
+		}
+	}
+	c.schemas.scope = outer
+}
+
+// otherTypes are names of types from elsewhere, with what JSON Schema says for
+// them.
+var otherTypes = map[string]string{
+	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
+	"bool": "boolean", "str": "string", "text": "string", "dict": "object", "map": "object", "list": "array", "none": "null", "nil": "null",
+	"date": "string, format: date", "datetime": "string, format: date-time", "date-time": "string, format: date-time",
+	"timestamp": "string, format: date-time", "iso8601": "string, format: date-time", "time": "string, format: time",
+	"uuid": "string, format: uuid", "email": "string, format: email", "uri": "string, format: uri", "url": "string, format: uri",
+}
+
+// schemaHelp says how to mend the value of a keyword.
+func (c *checker) schemaHelp(m *protocol.Node) string {
+	if t := otherTypes[strings.ToLower(m.Str())]; m.Key == "type" && t != "" {
+		return "write {type: " + t + "}"
+	}
+	if m.Key == "required" && m.Kind == protocol.Bool {
+		return "list the required names in the schema around this one: required: [name, …]"
+	}
+	return "mend the schema; a JSON Schema checker for 2020-12 shows more"
+}
+
 // ref checks that a reference resolves (AGIS805).
-func (c *checker) ref(ref, block *protocol.Node) {
-	id, _, _ := strings.Cut(ref.Text, "#")
+func (c *checker) ref(ref *protocol.Node) {
 	const help = `put the schema under schemas and refer to it as "#/schemas/NAME"`
+	target := c.doc.refs.lookup(ref.Text, c.schemas.scope)
 	switch {
-	case id != "" && !c.doc.ids[id]:
-		c.Add("AGIS805", ref, "the reference "+protocol.Quote(ref.Text)+" leads out of the document; such references are never fetched", help)
-	case id == "" && c.doc.lookup(ref.Text, block) == nil:
+	case target != nil:
+		if !c.schemas.visited[target] {
+			c.schemas.targets = append(c.schemas.targets, target)
+		}
+	case strings.HasPrefix(ref.Text, "#"):
 		c.Add("AGIS805", ref, "the reference "+protocol.Quote(ref.Text)+" leads nowhere in this document", help)
+	default:
+		c.Add("AGIS805", ref, "the reference "+protocol.Quote(ref.Text)+" leads out of the document; such references are never fetched", help)
 	}
 }
 
 // shape checks one keyword's value and goes down into schemas. It returns what
 // the value should have been, or "".
-func (c *checker) shape(n *protocol.Node, s shape, block *protocol.Node) string {
+func (c *checker) shape(n *protocol.Node, s shape) string {
 	switch s {
 	case schema:
-		return c.subschema(n, block)
+		return c.subschema(n)
+	case schemaOrArray:
+		if n.Kind == protocol.Array {
+			return c.shape(n, schemaArray)
+		}
+		return c.subschema(n)
 	case schemaArray:
 		if n.Kind != protocol.Array || len(n.Items) == 0 {
 			return "a list of schemas that is not empty"
 		}
-		return c.subschemas(n, block)
+		return c.subschemas(n)
 	case schemaMap:
 		if n.Kind != protocol.Object {
 			return "a mapping of names to schemas"
 		}
-		return c.subschemas(n, block)
+		return c.subschemas(n)
+	case patternMap:
+		if n.Kind != protocol.Object {
+			return "a mapping of patterns to schemas"
+		}
+		for _, m := range n.Items {
+			if wrong := c.pattern(m.Key); wrong != "" {
+				c.AddKey("AGIS804", m, "the name "+protocol.Quote(m.Key)+" must be "+wrong, patternHelp)
+			}
+		}
+		return c.subschemas(n)
+	case schemaOrNames:
+		if n.Kind != protocol.Object {
+			return "a mapping of names to schemas or lists of names"
+		}
+		for _, m := range n.Items {
+			if !distinctStrings(m) {
+				if wrong := c.subschema(m); wrong != "" {
+					return "a mapping of names to schemas or lists of different names"
+				}
+			}
+		}
+	case reference:
+		if n.Kind != protocol.String || !isAddress(n.Text) {
+			return `a reference such as "#/schemas/NAME"`
+		}
+		c.ref(n)
+	case pattern:
+		if n.Kind != protocol.String {
+			return "a regular expression in quotes"
+		}
+		return c.pattern(n.Text)
+	default:
+		return leaf(n, s)
+	}
+	return ""
+}
+
+// anchor notes the anchor of a schema, which no other of its block may have.
+func (c *checker) anchor(name string, n *protocol.Node) string {
+	if other := c.schemas.anchors[name]; other != nil && other != n {
+		return "a name that is used only once in a schema"
+	}
+	if c.schemas.anchors == nil {
+		c.schemas.anchors = map[string]*protocol.Node{}
+	}
+	c.schemas.anchors[name] = n
+	return ""
+}
+
+// leaf checks a value that holds no schemas.
+func leaf(n *protocol.Node, s shape) string {
+	switch s {
 	case stringArray:
-		if !distinctStrings(n) {
-			return "a list of different names"
-		}
+		return unless(distinctStrings(n), "a list of different names")
 	case typeNames:
-		if !typeNamesValid(n) {
-			return "one of " + strings.Join(schemaTypes, ", ") + ", or a list of them"
-		}
+		return unless(typeNamesValid(n), "one of "+strings.Join(schemaTypes, ", ")+", or a list of them")
 	case stringListMap:
-		if n.Kind != protocol.Object || slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !distinctStrings(m) }) {
-			return "a mapping of names to lists of different names"
-		}
+		return unless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !distinctStrings(m) }),
+			"a mapping of names to lists of different names")
+	case flagMap:
+		return unless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return m.Kind != protocol.Bool || !isWholeAddress(m.Key) }),
+			"a mapping of addresses to true or false")
 	case text:
 		return unless(n.Kind == protocol.String, "a string")
+	case address:
+		return unless(n.Kind == protocol.String && isAddress(n.Text), "an address")
+	case wholeAddress:
+		return unless(n.Kind == protocol.String && isWholeAddress(n.Text), "an address with its scheme")
+	case identifier:
+		before, after, _ := strings.Cut(n.Str(), "#")
+		return unless(n.Kind == protocol.String && isAddress(before) && after == "", "an address without a fragment")
+	case anchor, anchorName:
+		return unless(n.Kind == protocol.String && anchorForm.MatchString(n.Text), "a name of letters, digits, underscores, hyphens and dots")
 	case flag:
 		return unless(n.Kind == protocol.Bool, "true or false")
 	case list:
@@ -217,11 +317,61 @@ func (c *checker) shape(n *protocol.Node, s shape, block *protocol.Node) string 
 	case number:
 		return unless(n.Kind == protocol.Number, "a number")
 	case positive:
-		return unless(n.Kind == protocol.Number && isAbove(n.Text, false), "a number above zero")
+		return unless(n.Kind == protocol.Number && sign(n.Text) > 0, "a number above zero")
 	case count:
-		return unless(n.Kind == protocol.Number && isAbove(n.Text, true) && isWhole(n.Text), "a whole number from zero")
+		return unless(n.Kind == protocol.Number && sign(n.Text) >= 0 && isWhole(n.Text), "a whole number from zero")
 	}
 	return ""
+}
+
+var anchorForm = regexp.MustCompile(`\A[A-Za-z_][-A-Za-z0-9._]*\z`)
+
+// isAddress reports whether s is a reference to an address.
+func isAddress(s string) bool {
+	if strings.HasPrefix(s, "#/") && !strings.Contains(s, "%") {
+		return true // what nearly all are
+	}
+	_, err := url.Parse(s)
+	return err == nil && !strings.Contains(s, `\`)
+}
+
+// isWholeAddress reports whether s is an address with its scheme.
+func isWholeAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs()
+}
+
+// Limits of what is parsed as a regular expression: a class such as \pL takes
+// kilobytes.
+const (
+	maxPattern  = 1000
+	maxPatterns = 16384 // all patterns of a document together, in bytes
+)
+
+const patternHelp = "use what every engine can match in linear time (RE2): no look-around, no back-references, repetitions up to 1000"
+
+// pattern checks a regular expression by the grammar of RE2, whose matching
+// cannot be made to explode.
+func (c *checker) pattern(s string) string {
+	if len(s) > maxPattern {
+		return fmt.Sprintf("a regular expression of at most %d bytes; this one has %d", maxPattern, len(s))
+	}
+	if c.schemas.patterns += len(s); c.schemas.patterns > maxPatterns {
+		return fmt.Sprintf("left out here: all regular expressions of a document may have %d bytes together", maxPatterns)
+	}
+	if _, err := syntax.Parse(s, syntax.Perl); err != nil {
+		return "a regular expression that can be matched safely; this one is refused: " + refusal(err)
+	}
+	return ""
+}
+
+// refusal says in plain words why a pattern was refused.
+func refusal(err error) string {
+	e, ok := err.(*syntax.Error)
+	if !ok {
+		return err.Error()
+	}
+	return string(e.Code) + " in " + protocol.Quote(e.Expr)
 }
 
 func unless(ok bool, wrong string) string {
@@ -231,30 +381,47 @@ func unless(ok bool, wrong string) string {
 	return wrong
 }
 
-func (c *checker) subschema(n, block *protocol.Node) string {
+func (c *checker) subschema(n *protocol.Node) string {
 	if n.Kind == protocol.Object {
-		c.keywords(n, block)
+		c.keywords(n)
 		return ""
 	}
 	return unless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
 }
 
-func (c *checker) subschemas(n, block *protocol.Node) string {
+func (c *checker) subschemas(n *protocol.Node) string {
 	for _, item := range n.Items {
-		if wrong := c.subschema(item, block); wrong != "" {
-			c.Add("AGIS804", item, "this must be "+wrong, "mend the schema; a JSON Schema checker for 2020-12 shows more")
+		if wrong := c.subschema(item); wrong != "" {
+			help := "mend the schema; a JSON Schema checker for 2020-12 shows more"
+			if t := otherTypes[strings.ToLower(item.Str())]; t != "" {
+				help = "write {type: " + t + "}"
+			} else if slices.Contains(schemaTypes, item.Str()) {
+				help = "write {type: " + item.Text + "}"
+			}
+			c.Add("AGIS804", item, "this must be "+wrong, help)
 		}
 	}
 	return ""
 }
 
+// fewStrings is how many strings are compared one by one.
+const fewStrings = 8
+
 func distinctStrings(n *protocol.Node) bool {
-	if n.Kind != protocol.Array {
+	if n.Kind != protocol.Array || slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return m.Kind != protocol.String }) {
 		return false
 	}
-	seen := map[string]bool{}
+	if len(n.Items) <= fewStrings {
+		for i, item := range n.Items {
+			if slices.ContainsFunc(n.Items[:i], func(m *protocol.Node) bool { return m.Text == item.Text }) {
+				return false
+			}
+		}
+		return true
+	}
+	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {
-		if item.Kind != protocol.String || seen[item.Text] {
+		if seen[item.Text] {
 			return false
 		}
 		seen[item.Text] = true
@@ -266,55 +433,39 @@ func typeNamesValid(n *protocol.Node) bool {
 	if n.Kind == protocol.String {
 		return slices.Contains(schemaTypes, n.Text)
 	}
-	return distinctStrings(n) && len(n.Items) > 0 &&
+	return n.Kind == protocol.Array && len(n.Items) > 0 && len(n.Items) <= len(schemaTypes) && distinctStrings(n) &&
 		!slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !slices.Contains(schemaTypes, m.Text) })
 }
 
-// isAbove reports whether a number literal is above zero, or at zero if that is
-// allowed.
-func isAbove(literal string, zero bool) bool {
+// sign returns -1, 0 or 1 for a number literal below, at or above zero.
+func sign(literal string) int {
 	mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
-	if strings.Trim(mantissa, "+-0.") == "" {
-		return zero
+	switch {
+	case strings.Trim(mantissa, "+-0.") == "":
+		return 0
+	case strings.HasPrefix(literal, "-"):
+		return -1
+	default:
+		return 1
 	}
-	return !strings.HasPrefix(literal, "-")
 }
 
-// isWhole reports whether a number literal is a whole number. Beyond 10^15 every
-// float is one.
+// isWhole reports whether a number literal is a whole number, which 1.0, 1e2
+// and 100e-2 are too.
 func isWhole(literal string) bool {
-	f, err := strconv.ParseFloat(literal, 64)
-	return err == nil && (f > 1e15 || f == float64(int64(f)))
-}
-
-// required checks the names of an input or output (AGIS810 to 813).
-func (c *checker) required(n *protocol.Node) {
-	if m := n.Member("optional"); m != nil {
-		c.AddKey("AGIS811", m, "JSON Schema has no keyword optional; a reader ignores it", "leave the name out of required instead")
+	mantissa, exponent, scaled := strings.Cut(strings.ToLower(strings.TrimLeft(literal, "+-")), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := whole + fraction
+	zeros := len(digits) - len(strings.TrimRight(digits, "0"))
+	if zeros == len(digits) {
+		return true
 	}
-	properties := n.Member("properties")
-	if n.Key == "input" {
-		if t := n.Member("type"); t != nil && !slices.Contains(append(t.Strs(), t.Str()), "object") && typeNamesValid(t) {
-			c.Add("AGIS812", t, "input is "+protocol.Quote(typeOf(n))+", not an object", "write type: object and put the parameters under properties")
-		}
-		if p := members(properties); len(p) > MaxParameters {
-			c.AddKey("AGIS106", properties, fmt.Sprintf("the input has %d parameters; only the first %d are indexed", len(p), MaxParameters), "group them, or split the endpoint")
-		}
-		for _, m := range members(properties) {
-			if !snakeCase(m.Key) {
-				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lower case with underscores")
-			}
+	power := 0
+	if scaled {
+		var err error
+		if power, err = strconv.Atoi(exponent); err != nil { // beyond all measure
+			return !strings.HasPrefix(exponent, "-")
 		}
 	}
-	// Names may also be defined by a reference or a combination of schemas.
-	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "patternProperties", "additionalProperties", "if"} {
-		if n.Member(keyword) != nil {
-			return
-		}
-	}
-	for _, item := range n.Member("required").Elements() {
-		if item.Kind == protocol.String && properties.Member(item.Text) == nil {
-			c.Add("AGIS810", item, "required lists "+protocol.Quote(item.Text)+", which properties does not define", "define it under properties")
-		}
-	}
+	return power >= len(fraction)-zeros
 }

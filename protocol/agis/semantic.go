@@ -215,11 +215,20 @@ func (c *checker) transition(n *protocol.Node) {
 func (c *checker) recommended(place, block *protocol.Node) {
 	var absent []string
 	for _, field := range []string{"capability", "confidence_guidance", "impact_tier", "is_idempotent"} {
-		if block.Member(field) == nil {
+		if empty(block.Member(field)) {
 			absent = append(absent, field)
 		}
 	}
-	if len(absent) > 0 {
+	tier := strings.ToLower(block.Member("impact_tier").Str())
+	changes := slices.Contains(impactTiers, tier) && tier != "informational"
+	if c.level >= 2 && changes && empty(block.Member("state_transition")) {
+		absent = append(absent, "state_transition")
+	}
+	switch {
+	case len(absent) == 0:
+	case c.level >= 2:
+		c.Add("AGIS520", place, strings.Join(absent, ", ")+": required at Level 2 and absent", "declare what is named here for this endpoint; state_transition is asked of endpoints that change something")
+	default:
 		c.Add("AGIS520", place, strings.Join(absent, ", ")+": recommended and absent", "Level 2 needs them")
 	}
 }

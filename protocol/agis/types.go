@@ -22,9 +22,7 @@ type Document struct {
 	// Root is the whole tree, for what the fields above do not hold.
 	Root *protocol.Node
 
-	anchors map[string]*protocol.Node
-	ids     map[string]bool
-	targets map[string]*protocol.Node // what each $ref of the text leads to from Root
+	refs references
 }
 
 // Limits of what is taken from a document. AGIS names none, and a reference

@@ -282,10 +282,7 @@ func (r *yamlReader) around(y *yaml.Node, n *protocol.Node, begin int) {
 	end := begin
 	if len(n.Items) > 0 {
 		last := n.Items[len(n.Items)-1]
-		if end = last.End; last.Kind == protocol.Null && last.Offset == last.End {
-			end = last.KeyEnd // nothing is written for it
-		}
-		if end == 0 {
+		if end = last.End; end == 0 {
 			return
 		}
 	}

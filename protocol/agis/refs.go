@@ -1,0 +1,215 @@
+package agis
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// maxRefs is how many references in a row are followed before they count as a
+// circle.
+const maxRefs = 8
+
+// references is what the text of one document says about where its schemas
+// are. It is made once and only read afterwards.
+type references struct {
+	root    *protocol.Node
+	anchors map[string]*protocol.Node
+	// ids holds what has a $id, by the $id as written and by the whole address
+	// that it makes with those around it.
+	ids map[string]*protocol.Node
+	// targets holds where each pointer of a $ref leads from the root, so that a
+	// document full of references costs no more than one without.
+	targets map[string]*protocol.Node
+	// wide holds the members of objects with many, by name.
+	wide map[*protocol.Node]map[string]*protocol.Node
+}
+
+// wideFrom is how many members an object has before a table of them pays.
+const wideFrom = 32
+
+func newReferences(root *protocol.Node) references {
+	r := references{root: root, anchors: map[string]*protocol.Node{}, ids: map[string]*protocol.Node{}, targets: map[string]*protocol.Node{}, wide: map[*protocol.Node]map[string]*protocol.Node{}}
+	r.note(root, "")
+	return r
+}
+
+// any reports whether the document has references at all.
+func (r *references) any() bool { return len(r.targets)+len(r.ids)+len(r.anchors) > 0 }
+
+// note goes through the tree once. base is the $id around n.
+func (r *references) note(n *protocol.Node, base string) {
+	if n.Kind == protocol.Object {
+		if len(n.Items) >= wideFrom {
+			names := make(map[string]*protocol.Node, len(n.Items))
+			for _, m := range n.Items {
+				names[m.Key] = m
+			}
+			r.wide[n] = names
+		}
+		for _, m := range n.Items {
+			if m.Kind != protocol.String || !strings.HasPrefix(m.Key, "$") {
+				continue
+			}
+			switch m.Key {
+			case "$anchor", "$dynamicAnchor":
+				if r.anchors[m.Text] == nil {
+					r.anchors[m.Text] = n
+				}
+			case "$id":
+				base = r.identify(n, m.Text, base)
+			case "$ref", "$dynamicRef":
+				r.target(m.Text)
+			}
+		}
+	}
+	for _, item := range n.Items {
+		r.note(item, base)
+	}
+}
+
+// identify notes the $id of n and returns its whole address.
+func (r *references) identify(n *protocol.Node, id, base string) string {
+	id, _, _ = strings.Cut(id, "#")
+	if id == "" {
+		return base
+	}
+	whole := against(base, id)
+	for _, name := range []string{id, whole} {
+		if r.ids[name] == nil {
+			r.ids[name] = n
+		}
+	}
+	return whole
+}
+
+// against resolves an address against a base (RFC 3986 §5). What is no address
+// stays as it is.
+func against(base, address string) string {
+	b, err := url.Parse(base)
+	if err != nil || base == "" {
+		return address
+	}
+	u, err := b.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.String()
+}
+
+// target finds where the pointer of a reference leads from the root.
+func (r *references) target(ref string) {
+	pointer, ok := fragment(ref)
+	if !ok || pointer != "" && pointer[0] != '/' {
+		return
+	}
+	if _, known := r.targets[pointer]; !known {
+		r.targets[pointer] = r.at(r.root, pointer)
+	}
+}
+
+// fragment returns what follows the # of a reference within the document.
+func fragment(ref string) (string, bool) {
+	f, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return "", false
+	}
+	f, err := url.PathUnescape(f)
+	return f, err == nil
+}
+
+// lookup finds what a reference names, nil when it leads nowhere. References to
+// other documents are never fetched.
+func (r *references) lookup(ref string, s scope) *protocol.Node {
+	id, _, _ := strings.Cut(ref, "#")
+	inside, ok := fragment(ref[len(id):])
+	if id == ref {
+		inside, ok = "", true
+	}
+	if !ok {
+		return nil
+	}
+	resource := s.resource
+	if id != "" {
+		if resource = r.ids[against(s.base, id)]; resource == nil {
+			resource = r.ids[id]
+		}
+		if resource == nil {
+			return nil
+		}
+	}
+	if inside != "" && inside[0] != '/' {
+		return r.anchors[inside]
+	}
+	if resource != nil {
+		if n := r.at(resource, inside); n != nil || id != "" {
+			return n
+		}
+	}
+	if n := r.at(s.block, inside); n != nil {
+		return n
+	}
+	return r.targets[inside]
+}
+
+// at follows a JSON Pointer; nil when it leads nowhere.
+func (r *references) at(tree *protocol.Node, pointer string) *protocol.Node {
+	if pointer == "" || tree == nil {
+		return tree
+	}
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch tree.Kind {
+		case protocol.Object:
+			tree = r.member(tree, token)
+		case protocol.Array:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(tree.Items) {
+				return nil
+			}
+			tree = tree.Items[i]
+		default:
+			return nil
+		}
+		if tree == nil {
+			return nil
+		}
+	}
+	return tree
+}
+
+// member is [protocol.Node.Member] for objects that may have thousands.
+func (r *references) member(n *protocol.Node, name string) *protocol.Node {
+	if names, ok := r.wide[n]; ok {
+		return names[name]
+	}
+	return n.Member(name)
+}
+
+// A scope is where a schema stands: what its references are relative to. The
+// draft does not say, so the block (the input, the output or the shared schema)
+// is tried before the document; a schema with a $id comes before both.
+type scope struct {
+	block    *protocol.Node
+	resource *protocol.Node // the innermost schema around with a $id, or nil
+	base     string         // its whole address
+}
+
+// Resolve follows the $ref of a schema within the document. The draft does not
+// say what a reference is relative to, so the block it stands in is tried
+// before the document. A schema without $ref is returned as it is; nil when the
+// reference leads nowhere.
+func (d *Document) Resolve(schema, block *protocol.Node) *protocol.Node {
+	for range maxRefs {
+		ref := schema.Member("$ref")
+		if ref.Str() == "" {
+			return schema
+		}
+		if schema = d.refs.lookup(ref.Text, scope{block: block}); schema == nil {
+			return nil
+		}
+	}
+	return nil
+}
