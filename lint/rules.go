@@ -14,19 +14,19 @@ import (
 // own are the rules of this package. They are no rules of a draft: they say why
 // a text was not judged by one.
 var own = []protocol.Rule{
-	{Code: "DOC101", Slug: "kind-unknown", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+	{Code: "DOC101", Slug: "kind-unknown", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "A text is judged by the rules of its format, so it must be possible to tell which format it is: by its members, by its name, or because somebody says so.",
 		Bad:  `{"name": "Acme"}`,
 		Good: `{"aiendpoint": "1.0", "service": {"name": "Acme", …}, "capabilities": […]}`},
-	{Code: "DOC102", Slug: "other-format", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+	{Code: "DOC102", Slug: "other-format", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "AI Discovery documents, AGIS documents and AGIS summaries are judged. Other published formats are recognised and named; some can be converted.",
 		Bad:  `{"openapi": "3.1.0", "paths": {…}}`,
 		Good: `{"aiendpoint": "1.0", "service": {…}, "capabilities": […]}`},
-	{Code: "DOC103", Slug: "kind-unheard-of", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+	{Code: "DOC103", Slug: "kind-unheard-of", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "The kinds of documents are ai, agis and agis-summary.",
 		Bad:  `--as openapi`,
 		Good: `--as agis`},
-	{Code: protocol.CodeMore, Slug: "more-findings", Severity: protocol.Error, Section: "Gazetteer", Basis: "own",
+	{Code: protocol.CodeMore, Slug: "more-findings", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "A document with very many findings is reported up to a limit. The severity is that of the heaviest finding left out.",
 		Bad:  `500 broken capabilities`,
 		Good: `mend those that are listed, then check again`},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,21 @@ func fixed(t testing.TB) []format.Report {
 	}
 }
 
+// ownRules returns reports whose findings are of rules of package lint.
+func ownRules(reports []format.Report) []format.Report {
+	out := slices.Clone(reports)
+	own := []string{"DOC101", "DOC102", "DOC103"}
+	n := 0
+	for i := range out {
+		out[i].Findings = slices.Clone(out[i].Findings)
+		for j := range out[i].Findings {
+			out[i].Findings[j].Code = own[n%len(own)]
+			n++
+		}
+	}
+	return out
+}
+
 func write(t testing.TB, name string, reports []format.Report, o format.Options) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -124,7 +140,13 @@ func golden(t *testing.T, name, got string) {
 func TestGolden(t *testing.T) {
 	all := fixed(t)
 	for _, name := range format.Names() {
-		t.Run(name, func(t *testing.T) { golden(t, name, write(t, name, all, options)) })
+		t.Run(name, func(t *testing.T) {
+			reports := all
+			if name == "sarif" { // it holds the texts of rules, which drafts' packages may say better one day
+				reports = ownRules(all)
+			}
+			golden(t, name, write(t, name, reports, options))
+		})
 	}
 	t.Run("colour", func(t *testing.T) {
 		o := options

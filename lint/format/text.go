@@ -121,7 +121,7 @@ var bases = map[string]string{
 	"should":   "the draft advises it",
 	"may":      "the draft allows readers to refuse it",
 	"inferred": "the draft leaves it to the reader; this is our reading",
-	"own":      "a limit of this program",
+	"own":      "a rule of this program, not of the draft",
 }
 
 // Basis says in words where a rule comes from: "the draft requires it".
@@ -135,7 +135,7 @@ func ruleText(f protocol.Finding) string {
 		return Visible(f.Section)
 	}
 	text := rule.Slug
-	if f.Section != "" && rule.Basis != "own" {
+	if f.Section != "" {
 		text += ", " + f.Section
 	}
 	if basis := Basis(rule); basis != "" {
@@ -167,7 +167,7 @@ func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
 		end = min(start+1, end) // its first character stands for the whole
 	}
 	from := lineStart
-	if utf8.RuneCount(s.text[lineStart:start]) > lineColumns-before {
+	if s.long(lineStart, lineEnd) && utf8.RuneCount(s.text[lineStart:start]) > lineColumns-before {
 		from = s.back(start, before)
 	}
 	var line, mark strings.Builder
@@ -198,6 +198,11 @@ func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
 		marks = strings.Repeat(" ", s.columns(from, start, from > lineStart)) + "^"
 	}
 	return strings.TrimRight(line.String(), " "), marks, true
+}
+
+// long reports whether a line takes more columns than are shown.
+func (s *source) long(lineStart, lineEnd int) bool {
+	return lineEnd-lineStart > utf8.UTFMax*lineColumns || s.columns(lineStart, lineEnd, false) > lineColumns
 }
 
 // widest is how many bytes of an object or array are marked as a whole.
@@ -278,9 +283,10 @@ func (t textWriter) verdict(r Report) {
 		word, colour = "valid, but not without warnings", yellow
 	}
 	kind := kindNames[r.Kind]
-	if kind == "" {
-		kind = "no kind of document that is known here"
+	if remote(r.Input) && len(r.Text) == 0 {
+		word, kind = "not fetched", or(kind, "a document")
 	}
+	kind = or(kind, "no kind of document that is known here")
 	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paint(colour, word), kind)
 	if r.Valid && r.Kind == document.AGIS {
 		fmt.Fprintf(t, ", level %d", r.Level)
@@ -316,6 +322,13 @@ const (
 	mostCuts   = 3
 	worthwhile = 20
 )
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
 
 // countText counts findings: "2 errors, 1 warning, 3 known ones hidden".
 func countText(r Report) string {

@@ -1,0 +1,113 @@
+// Command gazlint judges, converts and begins the documents that services
+// publish for agents: AI Discovery documents, AGIS documents and AGIS summaries.
+// It is the part of gazetteer that a service owner needs and nothing else: no
+// server, no index, no store.
+//
+// The commands are those of package lint/command; main only gives them the world.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/fetch"
+	"gazetteer/lint/command"
+	"gazetteer/lint/format"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, fetch.Options{}))
+}
+
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exitInternal is for what should not happen.
+const exitInternal = 4
+
+// run executes one command line and returns the exit code. The options of fetch
+// are the way to the network.
+func run(ctx context.Context, args []string, s streams, o fetch.Options) int {
+	root := newRoot(s, o)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil {
+		return 130 // ended by a signal, as shells say it
+	}
+	if err.Error() != "" {
+		lines := strings.Split(err.Error(), "\n")
+		for i, l := range lines {
+			lines[i] = format.Visible(l)
+		}
+		fmt.Fprintf(s.err, "gazlint: %s\n", strings.Join(lines, "\n"))
+	}
+	if code, ours := command.ExitCode(err); ours {
+		return code
+	}
+	return exitInternal
+}
+
+func newRoot(s streams, o fetch.Options) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gazlint",
+		Short: "Judge, convert and begin documents for agents",
+		Long: `Gazlint judges what services publish for agents: AI Discovery documents
+(/.well-known/ai), AGIS documents and their summaries (/.well-known/agis.json).
+
+Begin:   gazlint init
+Judge:   gazlint validate ai.json
+         gazlint validate www.example.com
+Explain: gazlint validate --rule AI418
+
+Exit codes: 0 done, 1 findings, 2 usage, 3 something could not be read,
+4 internal.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	world := command.World{
+		Program: "gazlint", Version: version(), In: s.in, Out: s.out, Err: s.err,
+		Fetcher: func() (command.Fetcher, error) { return fetch.New(o) },
+	}
+	root.AddCommand(command.Commands(world)...)
+	root.AddCommand(&cobra.Command{
+		Use:   "version",
+		Short: "Print how this program was built",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.out, "gazlint %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	})
+	command.UsageErrors(root)
+	return root
+}
+
+// version is that of the module, or of the commit, that the program was built
+// from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}

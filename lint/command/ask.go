@@ -1,0 +1,133 @@
+package command
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gazetteer/lint/format"
+	"gazetteer/protocol"
+)
+
+// An asker puts questions to whoever sits at the other end of the input: a
+// person at a terminal, who may try again, or a file of answers, one a line,
+// where a wrong answer ends the run.
+type asker struct {
+	World
+	lines *bufio.Reader
+	live  bool
+	asked int
+}
+
+func newAsker(w World) *asker {
+	return &asker{World: w, lines: bufio.NewReader(w.In), live: terminal(w.In)}
+}
+
+// A question is one thing to be asked.
+type question struct {
+	text, example string
+	// usual is taken for an empty answer. With optional an empty answer is fine.
+	usual    string
+	optional bool
+	// faults says what is wrong with an answer. Errors must be mended; a
+	// warning is shown, and the same answer given again stands.
+	faults func(answer string) []protocol.Finding
+}
+
+// ask returns the answer to q without white space around it.
+func (a *asker) ask(q question) (string, error) {
+	a.asked++
+	fmt.Fprintf(a.Err, "\n%s\n", q.text)
+	if q.example != "" {
+		fmt.Fprintf(a.Err, "  for example: %s\n", q.example)
+	}
+	doubted := ""
+	for {
+		answer, err := a.answer(q.usual)
+		if err != nil {
+			return "", err
+		}
+		if answer == "" && q.optional {
+			return "", nil
+		}
+		faults := a.judge(q, answer)
+		worst, any := protocol.Worst(faults)
+		switch {
+		case !any:
+			return answer, nil
+		case worst < protocol.Error && (!a.live || answer == doubted):
+			a.show(faults)
+			return answer, nil
+		}
+		if !a.live {
+			return "", usagef("answer %d, %s: %s", a.asked, protocol.Quote(answer), inWords(faults[0]))
+		}
+		a.show(faults)
+		if doubted = answer; worst < protocol.Error {
+			fmt.Fprintln(a.Err, "  Give the same answer again to keep it.")
+		}
+	}
+}
+
+func (a *asker) judge(q question, answer string) []protocol.Finding {
+	if answer == "" {
+		return []protocol.Finding{{Severity: protocol.Error, Message: "an answer is needed here"}}
+	}
+	if q.faults == nil {
+		return nil
+	}
+	return q.faults(answer)
+}
+
+// answer reads one line.
+func (a *asker) answer(usual string) (string, error) {
+	if usual != "" {
+		fmt.Fprintf(a.Err, "  [%s] ", format.Visible(usual))
+	} else {
+		fmt.Fprint(a.Err, "  > ")
+	}
+	line, err := a.lines.ReadString('\n')
+	if errors.Is(err, io.EOF) && line == "" {
+		fmt.Fprintln(a.Err)
+		return "", usagef("the input ends at question %d: give one answer a line, an empty line for what is in brackets", a.asked)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", inputf("read answer %d: %v", a.asked, err)
+	}
+	if len(line) > 10000 {
+		return "", usagef("answer %d is longer than any document allows", a.asked)
+	}
+	line = strings.TrimSpace(line)
+	if !a.live {
+		fmt.Fprintln(a.Err, format.Visible(line))
+	}
+	if line == "" {
+		return usual, nil
+	}
+	return line, nil
+}
+
+func (a *asker) show(faults []protocol.Finding) {
+	for _, f := range faults {
+		fmt.Fprintf(a.Err, "  %s\n", format.Visible(inWords(f)))
+	}
+}
+
+// inWords is a finding as one sentence with its rule.
+func inWords(f protocol.Finding) string {
+	text := f.Message
+	if f.Help != "" {
+		text += "; " + f.Help
+	}
+	if f.Code != "" {
+		text += " [" + f.Code + "]"
+	}
+	return text
+}
+
+// fault is a complaint of our own about an answer.
+func fault(f string, args ...any) []protocol.Finding {
+	return []protocol.Finding{{Severity: protocol.Error, Message: fmt.Sprintf(f, args...)}}
+}

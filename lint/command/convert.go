@@ -1,0 +1,159 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/lint"
+	"gazetteer/protocol"
+	"gazetteer/protocol/convert"
+)
+
+// Convert returns the command that turns documents of one format into another.
+func Convert(w World) *cobra.Command {
+	v := conversion{World: w}
+	c := &cobra.Command{
+		Use:   "convert --to FORMAT FILE | -",
+		Short: "Turn a document of one format into another",
+		Long: `Convert turns a document of one format into another. What the input does not say
+and had to be guessed is listed on the error stream, one REVIEW a line: read
+those places before you publish the result.
+
+  ` + w.Program + ` convert --list
+  ` + w.Program + ` convert --to agis openapi.yaml -o agis.yaml
+  ` + w.Program + ` convert --to mcp agis.yaml
+
+Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(_ *cobra.Command, args []string) error { return v.run(args) },
+	}
+	f := c.Flags()
+	f.BoolVar(&v.list, "list", false, "list the conversions")
+	f.StringVar(&v.from, "from", "", "the format of the input (default: told from the text)")
+	f.StringVar(&v.to, "to", "", "the format wanted")
+	f.StringVarP(&v.out, "output", "o", "", "write to this file (default: standard output)")
+	f.StringVar(&v.o.URL, "url", "", "the address of the service, or where the input comes from")
+	f.StringVar(&v.o.Name, "name", "", "the name of the service, where the input has none")
+	f.StringVar(&v.o.Format, "format", "", "yaml or json, where the result may be either")
+	f.BoolVar(&v.o.Extended, "extended", false, "add to MCP tools what MCP has and the AGIS draft does not map")
+	f.StringVar(&v.day, "today", "", "the date to write where a document says when it changed (default: today)")
+	return c
+}
+
+// conversion is one run of the command.
+type conversion struct {
+	World
+	list          bool
+	from, to, out string
+	day           string
+	o             convert.Options
+}
+
+func (v *conversion) run(args []string) error {
+	if v.list {
+		for _, c := range convert.Conversions {
+			fmt.Fprintf(v.Out, "%-10s --to %-6s %s\n", c.From, c.To, c.Summary)
+		}
+		return nil
+	}
+	if len(args) != 1 {
+		return usagef("convert needs one file, or - for standard input\nsee: %s convert --help", v.Program)
+	}
+	if v.to == "" {
+		return usagef("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
+	}
+	if v.o.Format != "" && v.o.Format != "yaml" && v.o.Format != "json" {
+		return usagef("--format %s: want yaml or json", v.o.Format)
+	}
+	today, err := v.today(v.day)
+	if err != nil {
+		return err
+	}
+	v.o.Today = time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)
+	text, err := v.read(args[0])
+	if err != nil {
+		return err
+	}
+	return v.convert(args[0], text)
+}
+
+// read reads the input of a command that takes one file.
+func (w World) read(name string) ([]byte, error) {
+	if name == "-" {
+		text, err := readAll(w.In)
+		if err != nil {
+			return nil, inputf("read standard input: %v", err)
+		}
+		return text, nil
+	}
+	text, err := readFile(name)
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	return text, nil
+}
+
+func (v *conversion) convert(name string, text []byte) error {
+	if v.from == "" {
+		guess := lint.Tell(name, text)
+		if guess.Format == "" {
+			return usagef("%s: cannot tell which format this is: say so with --from\nall conversions: %s convert --list", name, v.Program)
+		}
+		v.from = guess.Format
+	}
+	c, err := convert.Find(v.from, v.to)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	out, err := c.Do(text, v.o)
+	if err != nil {
+		return conversionError(name, err)
+	}
+	if err := v.write(out.Text); err != nil {
+		return err
+	}
+	v.reviews(out.Reviews)
+	return nil
+}
+
+// conversionError says why a text could not be converted.
+func conversionError(name string, err error) error {
+	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
+		return inputf("%s: %v", name, err)
+	}
+	return &exitError{ExitFindings, fmt.Errorf("%s: %w", name, err)}
+}
+
+func (v *conversion) write(text []byte) error {
+	if !strings.HasSuffix(string(text), "\n") {
+		text = append(text, '\n')
+	}
+	if v.out == "" {
+		_, err := v.Out.Write(text)
+		return err
+	}
+	if err := replaceFile(v.out, func(f *os.File) error { _, err := f.Write(text); return err }); err != nil {
+		return inputf("%v", err)
+	}
+	return nil
+}
+
+// reviews lists what a person should look at.
+func (w World) reviews(reviews []convert.Review) {
+	for _, r := range reviews {
+		where := r.Pointer
+		if where == "" {
+			where = "the document"
+		}
+		w.say("REVIEW %s: %s", where, r.Message)
+	}
+	if len(reviews) > 0 {
+		w.say("%s to review: what the input did not say was guessed", plural(len(reviews), "place"))
+	}
+}

@@ -1,0 +1,303 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/lint"
+	"gazetteer/lint/format"
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/convert"
+)
+
+// Init returns the command that makes a first document for a service.
+func Init(w World) *cobra.Command {
+	v := beginning{World: w}
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Make a document for your service",
+		Long: `Init makes a document that tells agents what your service can do. It asks a few
+questions, each answer judged at once, or takes the answers from an OpenAPI
+description. What it writes conforms; afterwards it says where to serve it.
+
+There are two formats: ai, an AI Discovery document (one JSON file that says how
+the service is called over HTTP), and agis, an AGIS document with its summary
+(two files that say what the operations mean). A host may serve both.
+
+  ` + w.Program + ` init
+  ` + w.Program + ` init --format agis
+  ` + w.Program + ` init --openapi openapi.yaml --url https://www.example.com
+
+Without a terminal it reads the answers from standard input, one a line.
+
+Exit codes: 0 written, 1 what was made does not conform, 2 wrong use or a wrong
+answer, 3 a file could not be read or written.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(_ *cobra.Command, args []string) error { return v.run(args) },
+	}
+	f := c.Flags()
+	f.StringVar(&v.format, "format", "ai", "the format: ai or agis")
+	f.StringVar(&v.openapi, "openapi", "", "take the answers from this OpenAPI description")
+	f.StringVar(&v.dir, "dir", ".", "write into this directory")
+	f.StringVar(&v.url, "url", "", "the address or host of the service")
+	f.StringVar(&v.name, "name", "", "the name of the service")
+	f.BoolVar(&v.force, "force", false, "overwrite files that are there")
+	return c
+}
+
+// beginning is one run of the command.
+type beginning struct {
+	World
+	format, openapi, dir, url, name string
+	force                           bool
+}
+
+// made is a document that was made, and what in it was guessed.
+type made struct {
+	files   []madeFile
+	reviews []convert.Review
+}
+
+// madeFile is one file of it and where it belongs.
+type madeFile struct {
+	name  string
+	text  []byte
+	kind  document.Kind
+	path  string // on the host
+	media string // Content-Type
+}
+
+func (v *beginning) run(args []string) error {
+	if len(args) > 0 {
+		return usagef("init takes no arguments, got %s\nsee: %s init --help", strings.Join(args, " "), v.Program)
+	}
+	kind := document.Kind(v.format)
+	if kind != document.AI && kind != document.AGIS {
+		return usagef("--format %s: want ai or agis", v.format)
+	}
+	host := ""
+	if v.url != "" {
+		var err error
+		if host, err = fetch.CheckHost(v.url); err != nil {
+			return usagef("--url: %v", err)
+		}
+	}
+	if err := v.free(kind); err != nil {
+		return err
+	}
+	m, host, err := v.make(kind, host)
+	if err != nil {
+		return err
+	}
+	if err := v.conforms(m, host); err != nil {
+		return err
+	}
+	if err := v.write(m); err != nil {
+		return err
+	}
+	v.reviews(m.reviews)
+	return v.nextSteps(m, host)
+}
+
+// names are the files of a kind, the document itself first.
+func names(kind document.Kind) []string {
+	if kind == document.AGIS {
+		return []string{"agis.yaml", "agis.json"}
+	}
+	return []string{"ai.json"}
+}
+
+// free refuses to overwrite, before anything is asked.
+func (v *beginning) free(kind document.Kind) error {
+	for _, name := range names(kind) {
+		path := filepath.Join(v.dir, name)
+		if _, err := os.Lstat(path); err == nil && !v.force {
+			return usagef("%s is there already: --force overwrites it, --dir names another directory\nto judge it: %s validate %s", path, v.Program, path)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return inputf("%v", err)
+		}
+	}
+	return nil
+}
+
+// make makes the document, from a description or from answers.
+func (v *beginning) make(kind document.Kind, host string) (made, string, error) {
+	if v.openapi != "" {
+		return v.fromOpenAPI(kind, host)
+	}
+	s := sheet{kind: kind, now: v.now(), name: v.name, host: host}
+	a := newAsker(v.World)
+	v.say("A few questions about your service. An empty line takes what stands in brackets.")
+	if err := s.interview(a); err != nil {
+		return made{}, "", err
+	}
+	m, err := assemble(kind, s.text(), s.host)
+	if kind == document.AGIS {
+		for i, o := range s.operations {
+			m.reviews = append(m.reviews, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
+				Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",
+					o.token(), o.class(), o.idempotent(), confidence[or(o.impact, o.usualImpact())])})
+		}
+	}
+	return m, s.host, err
+}
+
+func (v *beginning) fromOpenAPI(kind document.Kind, host string) (made, string, error) {
+	c, err := convert.Find("openapi", string(kind))
+	if err != nil {
+		return made{}, "", usagef("%v", err)
+	}
+	source, err := v.read(v.openapi)
+	if err != nil {
+		return made{}, "", err
+	}
+	if host == "" {
+		host = serverOf(source)
+	}
+	if host == "" {
+		return made{}, "", usagef("%s names no public host under servers: say with --url where the service is", v.openapi)
+	}
+	today := v.now()
+	out, err := c.Do(source, convert.Options{URL: "https://" + host + "/", Name: v.name,
+		Today: time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		return made{}, "", conversionError(v.openapi, err)
+	}
+	m, err := assemble(kind, out.Text, host)
+	m.reviews = out.Reviews
+	return m, host, err
+}
+
+// serverOf returns the first public host that an OpenAPI description names as a
+// server, "" when there is none.
+func serverOf(text []byte) string {
+	root, _, err := lint.Tree(text)
+	if err != nil {
+		return ""
+	}
+	for _, s := range root.Member("servers").Elements() {
+		address := s.Member("url").Str()
+		if !strings.HasPrefix(address, "https://") {
+			continue
+		}
+		if host, err := fetch.CheckHost(address); err == nil {
+			return host
+		}
+	}
+	return ""
+}
+
+// assemble makes the files of a document.
+func assemble(kind document.Kind, text []byte, host string) (made, error) {
+	if kind == document.AI {
+		return made{files: []madeFile{{
+			name: names(kind)[0], text: endLine(text), kind: kind,
+			path: "/.well-known/ai", media: "application/json; charset=utf-8",
+		}}}, nil
+	}
+	doc, _, err := agis.Parse(text, agis.Options{})
+	if err != nil {
+		return made{}, fmt.Errorf("make an AGIS document: %w", err)
+	}
+	return made{files: []madeFile{
+		{name: names(kind)[0], text: endLine(text), kind: kind, path: "/agis.yaml", media: "application/agis+yaml"},
+		{name: names(kind)[1], text: endLine(protocol.WriteJSON(summaryTree(doc, "https://"+host+"/agis.yaml"), "  ")), kind: document.AGISSummary,
+			path: "/.well-known/agis.json", media: "application/json"},
+	}}, nil
+}
+
+func endLine(text []byte) []byte { return append([]byte(strings.TrimRight(string(text), "\n")), '\n') }
+
+// conforms judges what was made. An error finding here is a fault of an answer
+// that no single question could see, or ours: nothing is written.
+func (v *beginning) conforms(m made, host string) error {
+	var inputs []lint.Input
+	for _, f := range m.files {
+		inputs = append(inputs, lint.Input{Name: f.name, Text: f.text, Kind: f.kind, URL: "https://" + host + f.path})
+	}
+	results := lint.CheckAll(inputs, lint.Options{Today: v.now()})
+	var reports []format.Report
+	failed := false
+	for i, r := range results {
+		reports = append(reports, format.Report{Result: r, Text: inputs[i].Text})
+		failed = failed || r.Failed()
+	}
+	if !failed {
+		return nil
+	}
+	o := format.Options{Colour: colour(v.Err), Quiet: true, Tool: v.Program}
+	if err := format.Write(v.Err, "text", reports, o); err != nil {
+		return err
+	}
+	return &exitError{ExitFindings, errors.New("what was made does not conform, so nothing is written")}
+}
+
+func (v *beginning) write(m made) error {
+	if err := os.MkdirAll(v.dir, 0o755); err != nil {
+		return inputf("%v", err)
+	}
+	for _, f := range m.files {
+		name := filepath.Join(v.dir, f.name)
+		err := v.create(name, f.text)
+		if errors.Is(err, fs.ErrExist) {
+			return usagef("%s is there already: --force overwrites it", name)
+		}
+		if err != nil {
+			return inputf("%v", err)
+		}
+	}
+	return nil
+}
+
+// create writes a file; without --force only one that is not there.
+func (v *beginning) create(name string, text []byte) error {
+	if v.force {
+		return replaceFile(name, func(f *os.File) error { _, err := f.Write(text); return err })
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// nextSteps says what a person does with the files.
+func (v *beginning) nextSteps(m made, host string) error {
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, f := range m.files {
+		fmt.Fprintf(&b, "Written: %s\n", filepath.Join(v.dir, f.name))
+	}
+	b.WriteString("\nWhat to do next:\n")
+	step := 0
+	next := func(text string, args ...any) {
+		step++
+		fmt.Fprintf(&b, "%3d. %s\n", step, fmt.Sprintf(text, args...))
+	}
+	if len(m.reviews) > 0 {
+		next("Read the places marked REVIEW above and correct what was guessed wrong.")
+	}
+	for _, f := range m.files {
+		next("Serve %s at https://%s%s, open to everybody, with\n       Content-Type: %s\n       Cache-Control: public, max-age=86400", f.name, host, f.path, f.media)
+	}
+	var files []string
+	for _, f := range m.files {
+		files = append(files, filepath.Join(v.dir, f.name))
+	}
+	next("After every change:  %s validate %s", v.Program, strings.Join(files, " "))
+	next("Once it is served:   %s validate %s", v.Program, host)
+	_, err := fmt.Fprint(v.Out, b.String())
+	return err
+}

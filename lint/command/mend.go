@@ -1,0 +1,122 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"gazetteer/lint"
+	"gazetteer/lint/format"
+	"gazetteer/lint/mend"
+)
+
+// mend repairs what can be repaired safely. With --diff it only shows the
+// changes; with --fix it shows them, asks, and writes. It returns the inputs as
+// they stand in their files afterwards.
+func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Input, error) {
+	out := make([]lint.Input, len(inputs))
+	for i, in := range inputs {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if v.fix && !v.diff && !isFile(in) {
+			return nil, usagef("--fix writes files, and %s is none: save it first, or see the changes with --diff", in.Name)
+		}
+		out[i] = in
+		kind := in.Kind
+		if kind == "" {
+			kind = lint.Tell(in.Name, in.Text).Kind
+		}
+		if kind == "" {
+			continue // the result says so
+		}
+		fixed, mended, err := mend.Fix(kind, in.Text)
+		switch {
+		case err != nil:
+			v.say("%s: it cannot be read, and not be mended either: %v", in.Name, err)
+			continue
+		case len(mended) == 0:
+			v.say("%s: nothing here can be mended without knowing what you meant", in.Name)
+			continue
+		}
+		written, err := v.propose(in, fixed, mended)
+		if err != nil {
+			return nil, err
+		}
+		if written {
+			out[i].Text = fixed
+		}
+	}
+	return out, nil
+}
+
+func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
+
+// propose shows a repair and writes it when it should be written.
+func (v *validation) propose(in lint.Input, fixed []byte, mended []mend.Mend) (written bool, err error) {
+	if v.diff {
+		return false, writeDiff(v.Out, in.Name, in.Text, fixed, colour(v.Out))
+	}
+	if err := writeDiff(v.Err, in.Name, in.Text, fixed, colour(v.Err)); err != nil {
+		return false, err
+	}
+	for _, m := range mended {
+		v.say("  mends %s: %s", m.Finding.Code, m.Finding.Message)
+	}
+	if !v.yes {
+		if !terminal(v.In) {
+			v.say("%s: not written; --yes writes without asking", in.Name)
+			return false, nil
+		}
+		fmt.Fprintf(v.Err, "Write these changes to %s? [y/N] ", format.Visible(in.Name))
+		answer, err := bufio.NewReader(v.In).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return false, inputf("read the answer: %v", err)
+		}
+		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+			v.say("%s: not written", in.Name)
+			return false, nil
+		}
+	}
+	if err := replaceText(in.Name, in.Text, fixed); err != nil {
+		return false, inputf("%v", err)
+	}
+	v.say("%s: %s mended", in.Name, plural(len(mended), "finding"))
+	return true, nil
+}
+
+// writeDiff shows what changes, as diff -u does.
+func writeDiff(w io.Writer, name string, before, after []byte, colours bool) error {
+	var b strings.Builder
+	for line := range strings.Lines(string(mend.Diff(name, before, after))) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "diff ") {
+			continue
+		}
+		shown := strings.ReplaceAll(line, "\t", "    ")
+		shown = format.Visible(shown)
+		if colours {
+			shown = paintDiff(shown)
+		}
+		b.WriteString(shown + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func paintDiff(line string) string {
+	colour := ""
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		colour = "36"
+	case strings.HasPrefix(line, "-"):
+		colour = "31"
+	case strings.HasPrefix(line, "+"):
+		colour = "32"
+	default:
+		return line
+	}
+	return "\x1b[" + colour + "m" + line + "\x1b[0m"
+}

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gazetteer/lint"
+	"gazetteer/lint/format"
+	"gazetteer/protocol"
+)
+
+// ruleJSON is what --rule writes with --format json.
+type ruleJSON struct {
+	Code     string            `json:"code"`
+	Name     string            `json:"name"`
+	Severity protocol.Severity `json:"severity"`
+	Section  string            `json:"section"`
+	Basis    string            `json:"basis"`
+	Pass     int               `json:"pass,omitempty"`
+	Text     string            `json:"text"`
+	Bad      string            `json:"bad"`
+	Good     string            `json:"good"`
+}
+
+// explain writes what a rule asks for.
+func (v *validation) explain(code string) error {
+	if strings.EqualFold(code, "all") {
+		for _, r := range lint.Rules() {
+			if err := v.explainOne(r, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r, ok := lint.Rule(code)
+	if !ok {
+		return usagef("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nall of them: %s validate --rule all", code, v.Program)
+	}
+	return v.explainOne(r, true)
+}
+
+func (v *validation) explainOne(r protocol.Rule, whole bool) error {
+	switch {
+	case v.format == "json":
+		return json.NewEncoder(v.Out).Encode(ruleJSON{r.Code, r.Slug, r.Severity, r.Section, r.Basis, r.Pass, r.Text, r.Bad, r.Good})
+	case !whole:
+		_, err := fmt.Fprintf(v.Out, "%-8s %-7s %-28s %s\n", r.Code, r.Severity, r.Slug, r.Section)
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n\n", r.Code, r.Slug)
+	if r.Text != "" {
+		fmt.Fprintf(&b, "%s\n\n", wrap(r.Text, 78))
+	}
+	fmt.Fprintf(&b, "Breaking it is %s.\n", map[protocol.Severity]string{
+		protocol.Error:   "an error: the document does not conform",
+		protocol.Warning: "a warning: the document conforms, but should be mended",
+		protocol.Info:    "only noted",
+	}[r.Severity])
+	if basis := format.Basis(r); basis != "" {
+		fmt.Fprintf(&b, "It stands in %s: %s.\n", r.Section, basis)
+	}
+	if r.Pass > 0 {
+		fmt.Fprintf(&b, "It belongs to pass %d of the eight of AGIS §9.1.\n", r.Pass)
+	}
+	if r.Bad != "" {
+		fmt.Fprintf(&b, "\nNot like this:\n\n%s\n", indent(r.Bad))
+	}
+	if r.Good != "" {
+		fmt.Fprintf(&b, "\nLike this:\n\n%s\n", indent(r.Good))
+	}
+	_, err := fmt.Fprint(v.Out, b.String())
+	return err
+}
+
+// indent puts four blanks before each line.
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}
+
+// wrap breaks a text between words into lines of at most n characters.
+func wrap(text string, n int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		length := len([]rune(word))
+		switch {
+		case column == 0:
+		case column+1+length > n:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += length
+	}
+	return b.String()
+}

@@ -1,0 +1,202 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/document"
+	"gazetteer/lint"
+	"gazetteer/lint/format"
+)
+
+// Validate returns the command that judges documents.
+func Validate(w World) *cobra.Command {
+	v := validation{World: w}
+	c := &cobra.Command{
+		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
+		Short: "Judge documents by the rules of their drafts",
+		Long: `Validate reads AI Discovery documents, AGIS documents and AGIS summaries and says
+what is wrong, where, and how to mend it. Which of the three a document is, it
+tells from the text.
+
+An input is a file; a directory, in which every document of the three kinds is
+judged; an https address; the name of a host, of which everything is judged that
+it publishes; or - for standard input. Addresses and hosts are fetched as the
+crawler would fetch them, and what is wrong with the answer (redirects, media
+type, certificate, time) is part of the result. An AGIS summary is compared with
+the full document of its service when both are among the inputs.
+
+  ` + w.Program + ` validate ai.json
+  ` + w.Program + ` validate www.example.com
+  ` + w.Program + ` validate --fix agis.yaml
+  ` + w.Program + ` validate --rule AI418
+
+Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
+2 wrong use, 3 something could not be read.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.StringVar(&v.rule, "rule", "", "explain the rule of this code and do nothing else; \"all\" lists every rule")
+	f.StringVar(&v.format, "format", "text", "how to write results: "+strings.Join(format.Names(), ", "))
+	f.BoolVar(&v.strict, "strict", false, "let warnings fail too")
+	f.IntVar(&v.level, "level", 1, "conformance level to ask of AGIS documents, 1 or 2")
+	f.StringVar(&v.baseline, "baseline", "", "hide the findings listed in this file")
+	f.StringVar(&v.writeBaseline, "write-baseline", "", "list all findings in this file, for --baseline, and succeed")
+	f.BoolVar(&v.fix, "fix", false, "mend in files what can be mended safely; shows the changes and asks first")
+	f.BoolVar(&v.diff, "diff", false, "show what --fix would change, and nothing else")
+	f.BoolVar(&v.yes, "yes", false, "with --fix: write without asking")
+	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: ai, agis or agis-summary")
+	f.StringVar(&v.url, "url", "", "the address that files and standard input are said to come from")
+	f.StringVar(&v.day, "today", "", "the date to hold the dates of documents against (default: today)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "show only what fails")
+	return c
+}
+
+// validation is one run of the command.
+type validation struct {
+	World
+	rule, format            string
+	strict                  bool
+	level                   int
+	baseline, writeBaseline string
+	fix, diff, yes, quiet   bool
+	as, url, day            string
+
+	options lint.Options
+	fetcher Fetcher // nil until the first fetch
+	unread  int     // inputs that could not be read
+}
+
+func (v *validation) run(ctx context.Context, args []string) error {
+	if !slices.Contains(format.Names(), v.format) {
+		return usagef("--format %s: the formats are %s", v.format, strings.Join(format.Names(), ", "))
+	}
+	if v.rule != "" {
+		if len(args) > 0 {
+			return usagef("--rule explains a rule and judges nothing: leave out %s", strings.Join(args, " "))
+		}
+		return v.explain(v.rule)
+	}
+	if err := v.check(args); err != nil {
+		return err
+	}
+	inputs, err := v.inputs(ctx, args)
+	if err != nil {
+		return err
+	}
+	if v.fix || v.diff {
+		if inputs, err = v.mend(ctx, inputs); err != nil {
+			return err
+		}
+	}
+	results := lint.CheckAll(inputs, v.options)
+	if v.diff {
+		return v.verdict(results)
+	}
+	if err := v.write(inputs, results); err != nil {
+		return err
+	}
+	return v.verdict(results)
+}
+
+// check refuses flags that make no sense, before anything is read.
+func (v *validation) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return usagef("validate needs something to judge: a file, a directory, an address, a host, or - for standard input\nsee: %s validate --help", v.Program)
+	case v.as != "" && !slices.Contains([]document.Kind{document.AI, document.AGIS, document.AGISSummary}, document.Kind(v.as)):
+		return usagef("--as %s: the kinds are ai, agis and agis-summary", v.as)
+	case v.level != 1 && v.level != 2:
+		return usagef("--level %d: AGIS has level 1 and level 2", v.level)
+	case v.url != "" && !strings.HasPrefix(strings.ToLower(v.url), "https://"):
+		return usagef("--url %s: want an address that begins with https://", v.url)
+	case v.yes && !v.fix:
+		return usagef("--yes answers the question of --fix: give both")
+	case v.fix && v.writeBaseline != "":
+		return usagef("--fix mends findings and --write-baseline keeps them: give one of the two")
+	}
+	today, err := v.today(v.day)
+	if err != nil {
+		return err
+	}
+	v.options = lint.Options{Today: today, Strict: v.strict, Level: v.level}
+	if v.baseline == "" {
+		return nil
+	}
+	file, err := os.Open(v.baseline)
+	if err != nil {
+		return usagef("--baseline: %v\nwrite one with --write-baseline %s", err, v.baseline)
+	}
+	defer file.Close()
+	if v.options.Baseline, err = lint.ReadBaseline(file); err != nil {
+		return usagef("--baseline %s: %v", v.baseline, err)
+	}
+	return nil
+}
+
+// write writes the results, and the baseline and GitHub's page where they are
+// wanted.
+func (v *validation) write(inputs []lint.Input, results []lint.Result) error {
+	if v.writeBaseline != "" {
+		b := lint.NewBaseline(results)
+		err := replaceFile(v.writeBaseline, func(f *os.File) error { return b.Write(f) })
+		if err != nil {
+			return inputf("write baseline: %v", err)
+		}
+		v.say("%s: %s in it are hidden with --baseline %s", v.writeBaseline, plural(b.Len(), "finding"), v.writeBaseline)
+		return nil
+	}
+	reports := make([]format.Report, len(results))
+	for i, r := range results {
+		reports[i] = format.Report{Result: r, Text: inputs[i].Text}
+	}
+	o := format.Options{Colour: colour(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
+		Explain: v.Program + " validate --rule"}
+	if err := format.Write(v.Out, v.format, reports, o); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if page := os.Getenv("GITHUB_STEP_SUMMARY"); page != "" && v.format == "github" {
+		return appendSummary(page, reports)
+	}
+	return nil
+}
+
+// appendSummary adds to the page that GitHub shows for a job. Other steps write
+// to the same file.
+func appendSummary(name string, reports []format.Report) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return inputf("write the summary of the job: %v", err)
+	}
+	if err := errors.Join(format.Summary(f, reports), f.Close()); err != nil {
+		return inputf("write the summary of the job: %v", err)
+	}
+	return nil
+}
+
+// verdict is how the run ends.
+func (v *validation) verdict(results []lint.Result) error {
+	switch {
+	case v.unread > 0:
+		return quiet(ExitInput)
+	case v.writeBaseline == "" && slices.ContainsFunc(results, lint.Result.Failed):
+		return quiet(ExitFindings)
+	default:
+		return nil
+	}
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

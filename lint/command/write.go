@@ -1,0 +1,51 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// replaceFile writes a file whole or not at all: it fills a new file beside it,
+// which then takes its name. A file that was there keeps its mode, and a
+// symbolic link goes on leading to it.
+func replaceFile(name string, fill func(*os.File) error) (err error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(name); err == nil {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no regular file", name)
+		}
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	if err := errors.Join(fill(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// replaceText writes a file whose text must still be what was read before.
+func replaceText(name string, before, after []byte) error {
+	now, err := readFile(name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) {
+		return fmt.Errorf("%s was changed by somebody else meanwhile; try again", name)
+	}
+	return replaceFile(name, func(f *os.File) error { _, err := f.Write(after); return err })
+}
