@@ -280,7 +280,7 @@ func (b *toolReader) endpoint(t *tool) *protocol.Node {
 	}
 	noun := leaveOutVerb(t.noun, t.verb)
 	if len(noun) == 0 || !acceptable(t.verb, "/"+strings.Join(noun, "-")) {
-		noun = []string{"resource"}
+		noun = []string{noNoun}
 	}
 	path := nounPath{segments: []string{strings.Join(noun, "-")}, noun: noun}
 	settler := agisBuilder{taken: b.taken}

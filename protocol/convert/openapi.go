@@ -105,6 +105,9 @@ var openAPIVersion = regexp.MustCompile(`\A3\.[0-2](?:\.|\z)`)
 
 // readStranger reads JSON, or YAML where the text is none.
 func readStranger(text []byte) (*protocol.Node, error) {
+	if err := protocol.CheckText(text, openAPILimits); len(text) > openAPILimits.Bytes {
+		return nil, err
+	}
 	text, _ = protocol.TrimBOM(text)
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
@@ -287,12 +290,19 @@ func (a *openAPI) find(ref string) *protocol.Node {
 // of the specification.
 var httpMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
+// maxPath is the longest path that is looked at, in bytes.
+const maxPath = 2000
+
 func (a *openAPI) readPaths() error {
 	paths := a.root.Member("paths")
 	var skipped []string
 	callbacks := 0
 	for _, item := range membersOf(paths) {
 		if strings.HasPrefix(item.Key, "x-") {
+			continue
+		}
+		if len(item.Key) > maxPath {
+			a.leftOut = append(a.leftOut, "the path "+protocol.Quote(item.Key)+" is left out: it is too long")
 			continue
 		}
 		path := a.follow(item)

@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,11 +242,14 @@ func (b *agisBuilder) name() (name string, guessed bool) {
 	return "Service", true
 }
 
-// hostOf returns the host of the first address that has one.
+// publicName matches names in a domain, not addresses of numbers.
+var publicName = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9\-]*\z`)
+
+// hostOf returns the host of the first address that has one with a public name.
 func hostOf(addresses ...string) string {
 	for _, address := range addresses {
 		u, err := url.Parse(address)
-		if err == nil && hostName(u.Hostname()) {
+		if err == nil && hostName(u.Hostname()) && publicName.MatchString(u.Hostname()) {
 			return strings.ToLower(u.Hostname())
 		}
 	}
@@ -362,7 +366,7 @@ func (b *agisBuilder) verb(op *operation, c care) (verb, why string, parts []pat
 	if c >= plainVerb {
 		return "", "", parts
 	}
-	word := verbOfWords(identifierWords(op.id))
+	word := verbOfID(op.id, op.summary)
 	switch {
 	case word != "" && httpWords[word] == nil && !hollow[word]:
 		return strings.ToUpper(word), "from the operationId " + protocol.Quote(cutWords(op.id, 60)), parts
@@ -427,8 +431,11 @@ func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
 			return words[:min(len(words), 4)]
 		}
 	}
-	return []string{"resource"}
+	return []string{noNoun}
 }
+
+// noNoun stands where nothing tells what is acted on.
+const noNoun = "resource"
 
 // many reports whether a GET answers with a list.
 func (b *agisBuilder) many(op *operation, path nounPath) bool {
@@ -449,7 +456,7 @@ func (b *agisBuilder) settle(path *nounPath, verb string, noun []string) bool {
 	if path.prefix != "" {
 		candidates = append(candidates, append([]string{path.prefix}, path.segments...))
 	}
-	if path.segments[len(path.segments)-1] != strings.Join(noun, "-") {
+	if last := strings.Join(noun, "-"); last != noNoun && path.segments[len(path.segments)-1] != last {
 		candidates = append(candidates, append(slices.Clone(path.segments), strings.Join(noun, "-")))
 	}
 	plain := []string{strings.Join(noun, "-")}
@@ -467,8 +474,11 @@ func (b *agisBuilder) settle(path *nounPath, verb string, noun []string) bool {
 			return i > 0
 		}
 	}
+	if first := path.segments[0]; plain[0] == noNoun && acceptable(verb, "/"+first) {
+		plain[0] = first
+	}
 	if !acceptable(verb, "/"+strings.Join(plain, "/")) {
-		plain[0] = "resource"
+		plain[0] = noNoun
 	}
 	first := plain[0]
 	for i := 2; ; i++ {
@@ -705,7 +715,7 @@ var errorNames = map[string]string{
 func errorNoun(noun []string) string {
 	words := asciiWords(noun)
 	if len(words) == 0 {
-		return "resource"
+		return noNoun
 	}
 	if last := &words[len(words)-1]; english.Lookup(singular(*last)).Noun {
 		*last = singular(*last)
@@ -713,7 +723,7 @@ func errorNoun(noun []string) string {
 	if thing := joinWords(words, "_", 40); thing != "" {
 		return thing
 	}
-	return "resource"
+	return noNoun
 }
 
 // errors writes the ways in which an endpoint may fail.

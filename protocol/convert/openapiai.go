@@ -383,7 +383,7 @@ func (b *aiBuilder) params(op *operation) *protocol.Node {
 	var list []described
 	seen := map[string]bool{}
 	add := func(name string, required bool, schema *protocol.Node, where, text string) {
-		if name == "" || seen[name] || len(name) > maxKey || protocol.Length(name) > 100 {
+		if name == "" || seen[name] || !usableKey(name) {
 			return
 		}
 		seen[name] = true
@@ -560,7 +560,7 @@ func (b *aiBuilder) fields(n *protocol.Node, most int) string {
 	var parts []string
 	size := len("{}")
 	for _, m := range members {
-		if oneLine(m.Key) != m.Key || len(m.Key) > 60 || m.Member("writeOnly").True() {
+		if !usableKey(m.Key) || len(m.Key) > 60 || m.Member("writeOnly").True() {
 			continue
 		}
 		part := m.Key
@@ -591,7 +591,7 @@ func names(n *protocol.Node, most int) string {
 			parts = append(parts, "…")
 			break
 		}
-		if oneLine(m.Key) == m.Key && len(m.Key) <= 60 {
+		if usableKey(m.Key) && len(m.Key) <= 60 {
 			parts = append(parts, m.Key)
 		}
 	}

@@ -85,8 +85,11 @@ func trailingVerb(parts []pathPart, method string) string {
 		return ""
 	}
 	verb := last.words[0]
-	if u := english.Lookup(verb); u.Noun && (len(parts) == 1 && !actions[verb] || len(last.words) > 1 || method == "get" && !readsVerb(verb)) {
+	if method == "get" && !readsVerb(verb) && english.Lookup(verb).Noun {
 		return ""
+	}
+	if n := len(last.words); n > 1 && (method == "get" || plural(last.words[n-1])) && english.Lookup(verb).Noun {
+		return "" // search results, import jobs
 	}
 	return verb
 }

@@ -345,12 +345,19 @@ func (s *schemaWriter) choices(parent, m *protocol.Node) *protocol.Node {
 	return out
 }
 
+// usableKey reports whether a property's name is short and holds nothing that a
+// person does not see.
+func usableKey(name string) bool {
+	_, control := protocol.ControlRune(name)
+	return len(name) <= maxKey && !control && honest(name) == name
+}
+
 // requiredNames returns the different names of a list; nil when there are none.
 func requiredNames(m *protocol.Node) *protocol.Node {
 	seen := map[string]bool{}
 	out := newArray()
 	for _, name := range m.Strs() {
-		if !seen[name] && len(name) <= maxKey && len(seen) < maxChoices {
+		if !seen[name] && usableKey(name) && len(seen) < maxChoices {
 			seen[name] = true
 			out.Items = append(out.Items, strNode(name))
 		}
@@ -364,7 +371,7 @@ func requiredNames(m *protocol.Node) *protocol.Node {
 func (s *schemaWriter) schemaMap(m *protocol.Node, depth int) *protocol.Node {
 	out := newObject()
 	for _, item := range membersOf(m) {
-		if len(item.Key) > maxKey || len(out.Items) == maxChoices || m.Key == "patternProperties" && !goodPattern(item.Key) {
+		if !usableKey(item.Key) || len(out.Items) == maxChoices || m.Key == "patternProperties" && !goodPattern(item.Key) {
 			continue
 		}
 		s.put(out, item.Key, s.schema(item, depth+1))
@@ -391,7 +398,7 @@ func (s *schemaWriter) schemaList(m *protocol.Node, depth int) *protocol.Node {
 func dependentRequired(m *protocol.Node) *protocol.Node {
 	out := newObject()
 	for _, item := range membersOf(m) {
-		if names := requiredNames(item); names != nil && len(item.Key) <= maxKey {
+		if names := requiredNames(item); names != nil && usableKey(item.Key) {
 			put(out, item.Key, names)
 		}
 	}

@@ -25,6 +25,7 @@ func oneLine(s string) string {
 }
 
 var (
+	inlineTag    = regexp.MustCompile(`(?i)</?(?:a|abbr|b|code|em|font|i|kbd|small|span|strong|sub|sup|tt|u)(?:\s[^<>]{0,200})?>`)
 	htmlTag      = regexp.MustCompile(`<[A-Za-z/!][^<>]{0,200}>`)
 	markdownLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
 	markdownMark = regexp.MustCompile("`+|\\*\\*+|(?m:^\\s*(?:#+|>|[-*]) +)")
@@ -40,9 +41,16 @@ func plain(s string) string {
 	if len(s) > maxProse {
 		s = strings.ToValidUTF8(s[:maxProse], "")
 	}
-	s = htmlTag.ReplaceAllString(s, " ")
-	s = markdownLink.ReplaceAllString(s, "$1")
-	s = markdownMark.ReplaceAllString(s, "")
+	if strings.ContainsRune(s, '<') {
+		s = inlineTag.ReplaceAllString(s, "")
+		s = htmlTag.ReplaceAllString(s, " ")
+	}
+	if strings.ContainsRune(s, '[') {
+		s = markdownLink.ReplaceAllString(s, "$1")
+	}
+	if strings.ContainsAny(s, "`*#>-") {
+		s = markdownMark.ReplaceAllString(s, "")
+	}
 	return oneLine(s)
 }
 
@@ -212,9 +220,12 @@ func plural(word string) bool {
 	return singular(word) != word
 }
 
+// soundsLikeYou matches words whose u or eu is spoken as in "you".
+var soundsLikeYou = regexp.MustCompile(`\A(?:u(?:ni|s|r[il]|t[ei])|eu|one)`)
+
 // withArticle returns "a pet", "an order".
 func withArticle(noun string) string {
-	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
+	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) && !soundsLikeYou.MatchString(noun) {
 		return "an " + noun
 	}
 	return "a " + noun

@@ -31,6 +31,10 @@ var actions = wordSet("list search query book cancel update check lookup find ad
 var hollow = wordSet("allow enable let provide perform do make handle manage use used call return returns give obtain " +
 	"have be is are has can will should must please this the a an endpoint operation api method")
 
+// reporting words say that something is answered. "Returns" alone may also mean
+// that something is brought back, so it is put more plainly.
+var reporting = wordSet("get gets return returns give gives")
+
 // vagueAction holds the words of actions that are no verb on their own.
 var vagueAction = wordSet("batch bulk")
 
@@ -68,20 +72,33 @@ func clearVerb(word string) bool {
 	return actions[word] || !u.Noun && !u.Adjective || u.VerbCount > 2*u.NounCount && effect.Of(word) != 0
 }
 
-// verbOfWords finds the action in the words of an operation's name: the first
-// word, or the last where only that one is an action (orderCreate, pets.list).
-// An HTTP name is returned as it is, in lower case. "" means none was found.
-func verbOfWords(words []string) string {
+// verbOfID finds the action in an operationId: its first word, the first word
+// of one of its parts (StockController_findAll), or its last word (orderCreate,
+// pets.list). A first word that is rather a noun counts when the summary begins
+// with it as well. An HTTP name is returned as it is, in lower case. "" means
+// that no action was found.
+func verbOfID(id, summary string) string {
+	is := func(word string) bool { return httpWords[word] != nil || clearVerb(word) }
+	words := identifierWords(id)
 	if len(words) == 0 {
 		return ""
 	}
-	first, last := words[0], words[len(words)-1]
-	switch {
-	case httpWords[first] != nil || clearVerb(first):
+	first := words[0]
+	if is(first) {
 		return first
-	case len(words) > 1 && (httpWords[last] != nil || clearVerb(last)):
+	}
+	if opening, _ := firstWord(strings.ToLower(summary)); methodVerb(first) && !hollow[first] && (opening == first || opening == thirdPerson(first)) {
+		return first
+	}
+	for part := range strings.FieldsFuncSeq(id, func(r rune) bool { return strings.ContainsRune("_.-/: ", r) }) {
+		if w := identifierWords(part); len(w) > 0 && is(w[0]) {
+			return w[0]
+		}
+	}
+	if last := words[len(words)-1]; is(last) {
 		return last
-	case methodVerb(first) && !hollow[first]:
+	}
+	if u := english.Lookup(first); methodVerb(first) && !hollow[first] && u.VerbCount >= u.NounCount {
 		return first
 	}
 	return ""
@@ -146,9 +163,14 @@ func intentOf(verb, summary, generic string) (intent string, guessed bool) {
 	lower := strings.ToLower(word)
 	base := ""
 	switch {
-	case !mayBeEnglish(summary) || rest == "":
-	case lower == "get":
+	case !mayBeEnglish(summary):
+	case rest == "" && (httpWords[lower] != nil || clearVerb(lower)):
+		return generic, true
+	case rest == "":
+	case reporting[lower] && effect.Of(verb)&^(effect.Read|effect.Compute) == 0:
 		base = "retrieve"
+	case httpWords[lower] != nil && lower != "delete":
+		base = strings.ToLower(verb)
 	case strings.EqualFold(lower, verb), httpWords[lower] != nil:
 		base = lower
 	case methodVerb(lower) && (clearVerb(lower) || english.Lookup(lower).VerbCount > english.Lookup(lower).NounCount):
@@ -174,7 +196,7 @@ func genericIntent(verb string, noun []string, many bool) string {
 // nounPhrase names a thing with an article, or many of them.
 func nounPhrase(noun []string, many bool) string {
 	if len(noun) == 0 {
-		noun = []string{"resource"}
+		noun = []string{noNoun}
 	}
 	words := slices.Clone(noun)
 	last := &words[len(words)-1]

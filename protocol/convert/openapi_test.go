@@ -1,0 +1,480 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// descriptions are the files of testdata/openapi and some that are made.
+func descriptions(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/openapi/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{"300 operations": operations(300, 20), "2,500 operations": operations(2500, 3)}
+	for _, f := range files {
+		if strings.HasSuffix(f, ".md") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(f)] = text
+	}
+	if len(out) < 15 {
+		t.Fatalf("only %d descriptions", len(out))
+	}
+	return out
+}
+
+// operations makes a description of so many operations, each with its own
+// schemas of so many properties.
+func operations(n, properties int) []byte {
+	var paths, schemas []string
+	for i := range n {
+		var list []string
+		for p := range properties {
+			list = append(list, fmt.Sprintf(`"field%d": {"type": "string", "description": "The field number %d of the thing number %d, as it is kept"}`, p, p, i))
+		}
+		schemas = append(schemas, fmt.Sprintf(`"Thing%d": {"type": "object", "properties": {%s}}`, i, strings.Join(list, ",")))
+		paths = append(paths, fmt.Sprintf(`"/things%d/{id}": {"post": {"operationId": "updateThing%d", "summary": "Update the thing number %d", "deprecated": %v,
+			"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing%d"}}}},
+			"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing%d"}}}}}}}`, i, i, i, i%2 == 0, i, i))
+	}
+	return fmt.Appendf(nil, `{"openapi": "3.0.0", "info": {"title": "Large", "version": "1"}, "paths": {%s}, "components": {"schemas": {%s}}}`,
+		strings.Join(paths, ","), strings.Join(schemas, ","))
+}
+
+var sampleOptions = Options{URL: "https://www.sample.example/openapi.json", Today: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+
+// convertible checks what every conversion of a description promises: the reader
+// of the format finds no error, the same input gives the same bytes, and each
+// review is about something in the output.
+func convertible(t testing.TB, text []byte, o Options) {
+	t.Helper()
+	for _, c := range Conversions {
+		if c.From != "openapi" {
+			continue
+		}
+		out, err := c.Do(text, o)
+		if err != nil {
+			t.Fatalf("to %s: %v", c.To, err)
+		}
+		var findings []protocol.Finding
+		limit := protocol.DefaultLimits.Bytes
+		if c.To == "agis" {
+			_, findings, err = agis.Parse(out.Text, agis.Options{})
+		} else {
+			_, findings, err = aidiscovery.Parse(out.Text, aidiscovery.Options{Host: "www.sample.example", Now: sampleOptions.Today})
+			limit = aidiscovery.SoftSize
+		}
+		if err != nil {
+			t.Fatalf("to %s: %v\n%.2000s", c.To, err, out.Text)
+		}
+		for _, f := range findings {
+			if f.Severity == protocol.Error {
+				t.Errorf("to %s: %s at %s: %s", c.To, f.Code, f.Pointer, f.Message)
+			}
+		}
+		if len(out.Text) > limit {
+			t.Errorf("to %s: %d bytes", c.To, len(out.Text))
+		}
+		again, _ := c.Do(text, o)
+		if !bytes.Equal(out.Text, again.Text) || !reflect.DeepEqual(out.Reviews, again.Reviews) {
+			t.Errorf("to %s: a second run gives other bytes", c.To)
+		}
+		reviewed(t, out)
+	}
+}
+
+// reviewed checks that reviews lead to places, and that comments in YAML change
+// nothing.
+func reviewed(t testing.TB, out Output) {
+	t.Helper()
+	root, err := readStranger(out.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]bool{}
+	var walk func(n *protocol.Node)
+	walk = func(n *protocol.Node) {
+		places[n.Pointer] = true
+		for _, item := range n.Items {
+			walk(item)
+		}
+	}
+	walk(root)
+	for _, r := range out.Reviews {
+		if !places[r.Pointer] {
+			t.Errorf("a review is about %q, which is not in the output: %s", r.Pointer, r.Message)
+		}
+	}
+	if marks := bytes.Count(out.Text, []byte(reviewMark)); out.Text[0] != '{' && marks < len(out.Reviews) {
+		t.Errorf("%d comments for %d reviews", marks, len(out.Reviews))
+	}
+}
+
+func TestOpenAPIDescriptions(t *testing.T) {
+	for name, text := range descriptions(t) {
+		t.Run(name, func(t *testing.T) {
+			convertible(t, text, sampleOptions)
+			convertible(t, text, Options{})
+			yaml, _ := openAPIToAGIS(text, Options{})
+			js, err := openAPIToAGIS(text, Options{Format: "json"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := readStranger(yaml.Text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := readStranger(js.Text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A large document may need less detail in one of the formats.
+			if len(text) < 100000 && !bytes.Equal(protocol.WriteJSON(a, ""), protocol.WriteJSON(b, "")) {
+				t.Error("YAML and JSON say different things")
+			}
+		})
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/openapi/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// What the endpoints become, in the order of the description.
+func TestEndpointsOfDescriptions(t *testing.T) {
+	for name, want := range map[string][]string{
+		"restaurant.yaml": {
+			"LIST /restaurants: Lists restaurants near a place",
+			"RETRIEVE /restaurants/{restaurant_id}: Retrieves one restaurant",
+			"CREATE /bookings: Books a table",
+			"CANCEL /bookings/{booking_id}: Cancels a booking",
+			"SEARCH /restaurants: Searches restaurants by text",
+		},
+		"library.json": {
+			"LIST /books: Lists books: The catalogue",
+			"ADD /books: Adds a book to the catalogue",
+			"RETRIEVE /books/{isbn}: Retrieves one book",
+			"REMOVE /books/{isbn}",
+			"UPDATE /books/{isbn}",
+			"BORROW /loans: Borrows a book for a member",
+			"RENEW /loans/{loan_id}: Renews a loan",
+		},
+		"inventory.yaml": {
+			"FIND /stock: Retrieves all the stock items, see the docs",
+			"REMOVE /stock/{sku}: Removes a stock",
+			"REPLACE /stock/{sku}",
+			"ADJUST /stock/{sku}: Adjusts the count of an item by a number (e.g. +5 or -3)",
+		},
+		"japanese.json": {"RETRIEVE /予報/{parameter}: Retrieves a 予報: 地域の天気予報を取得する", "SEND /alerts: Sends an alert: 警報を通知する"},
+	} {
+		out, err := openAPIToAGIS(read(t, name), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range parseAGIS(t, out.Text).Endpoints {
+			got = append(got, e.Method+" "+e.Path+": "+e.Semantic.Intent)
+		}
+		for _, w := range want {
+			found := false
+			for _, g := range got {
+				found = found || g == w || !strings.Contains(w, ": ") && strings.HasPrefix(g, w+": ")
+			}
+			if !found {
+				t.Errorf("%s: no endpoint %q among\n%s", name, w, strings.Join(got, "\n"))
+			}
+		}
+		if len(got) != len(want) && name != "inventory.yaml" {
+			t.Errorf("%s: %d endpoints, want %d", name, len(got), len(want))
+		}
+	}
+}
+
+// What an operation asks for is asked for by the endpoint, in JSON Schema.
+func TestContractOfAnEndpoint(t *testing.T) {
+	out, err := openAPIToAGIS(read(t, "restaurant.yaml"), Options{Format: "json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := protocol.ReadJSON(out.Text, protocol.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := root.Member("endpoints").Items[2]
+	if got, want := string(protocol.WriteJSON(endpoint.Member("input"), "")), `{"type":"object","properties":{`+
+		`"party_size":{"type":"integer","minimum":1,"maximum":20,"description":"How many guests come"},"name":{"type":"string"},`+
+		`"restaurant_id":{"type":"integer"},"datetime":{"type":"string","format":"date-time"}},"required":["party_size","restaurant_id","datetime"]}`; got != want {
+		t.Errorf("input %s\nwant %s", got, want)
+	}
+	if got, want := string(protocol.WriteJSON(root.Member("schemas").Member("Restaurant"), "")), `{"type":"object","required":["id","name"],"properties":{`+
+		`"id":{"type":"integer","format":"int64"},"name":{"type":"string"},"rating":{"type":["number","null"],"maximum":5,"exclusiveMinimum":0},`+
+		`"cuisine":{"type":["string","null"],"enum":["italian","thai","other",null]}}}`; got != want {
+		t.Errorf("schema %s\nwant %s", got, want)
+	}
+	if got, want := string(protocol.WriteJSON(endpoint.Member("errors"), "")),
+		`[{"name":"booking_conflict","description":"The table is taken"},{"name":"booking_not_processable","description":"The party is too large"}]`; got != want {
+		t.Errorf("errors %s\nwant %s", got, want)
+	}
+	suggested := false
+	for _, r := range out.Reviews {
+		suggested = suggested || r.Pointer == "/endpoints/2/method" && strings.Contains(r.Message, "BOOK")
+	}
+	if !suggested {
+		t.Errorf("nothing suggests BOOK for CREATE /bookings: %v", out.Reviews)
+	}
+}
+
+func TestCapabilitiesOfADescription(t *testing.T) {
+	o := Options{URL: "https://api.tables.example/", Today: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	out, err := openAPIToAI(read(t, "restaurant.yaml"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := aidiscovery.Parse(out.Text, aidiscovery.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Capabilities[0]
+	if c.ID != "list_restaurants" || c.Endpoint != "/v2/restaurants" || c.Method != "GET" || c.Returns != "[] {id, name, rating, cuisine}" {
+		t.Errorf("capability %+v", c)
+	}
+	for _, p := range c.Params {
+		if p.Dialect != aidiscovery.Draft {
+			t.Errorf("the parameter %s is not in the dialect of the draft: %s", p.Name, p.Text)
+		}
+	}
+	if p := c.Params[0]; p.Name != "nearTo" || !p.Required || p.Type != "string" || p.Description != "Place name or coordinates" {
+		t.Errorf("parameter %+v", p)
+	}
+	if d.Auth.Type != "oauth2" || d.Meta.LastUpdated != "2026-03-01" || !reflect.DeepEqual(d.Service.Category, []string{"travel", "food"}) {
+		t.Errorf("auth %+v, meta %+v, category %v", d.Auth, d.Meta, d.Service.Category)
+	}
+	out, err = openAPIToAI(read(t, "security.yaml"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, _ = aidiscovery.Parse(out.Text, aidiscovery.Options{})
+	if d.Auth.Type != "apikey" || d.Auth.Header != "X-API-Key" || d.Auth.Docs != "https://docs.bank.example/auth" {
+		t.Errorf("auth %+v", d.Auth)
+	}
+	if len(d.Capabilities[0].Params) != 0 {
+		t.Errorf("the header of the key and the cookie are no parameters: %+v", d.Capabilities[0].Params)
+	}
+	if d.Capabilities[0].Endpoint != "https://eu.bank.example:443/v1/accounts" {
+		t.Errorf("endpoint %s", d.Capabilities[0].Endpoint)
+	}
+	if !bytes.Contains(out.Text, []byte("other ways to authenticate")) {
+		t.Error("meta.review does not say that there are other ways to authenticate")
+	}
+}
+
+// Nothing of a hostile description speaks to a model, names a key or leads into
+// a private network.
+func TestHostileDescription(t *testing.T) {
+	for _, c := range []func([]byte, Options) (Output, error){openAPIToAI, openAPIToAGIS} {
+		out, err := c(read(t, "hostile.json"), Options{Format: "json"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"gnore all", "gnore previous", "You are now", "\u202e", "\u200b", "secret@", "u:p@", "<script>alert", "javascript:"} {
+			if i := bytes.Index(out.Text, []byte(bad)); i >= 0 {
+				t.Errorf("the output holds %q: %s", bad, out.Text[max(0, i-80):i+len(bad)])
+			}
+		}
+	}
+	_, findings, _ := aidiscovery.Parse(must(openAPIToAI(read(t, "hostile.json"), Options{})).Text, aidiscovery.Options{})
+	for _, f := range findings {
+		if f.Code == "AI901" || f.Code == "AI904" || f.Code == "AI906" {
+			t.Errorf("%s: %s", f.Code, f.Message)
+		}
+	}
+}
+
+func must(out Output, err error) Output {
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func TestOpenAPIErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                  "no document",
+		`{`:                                 "ends before",
+		`[]`:                                "an array, not an object with the member openapi",
+		`{"swagger": "2.0"}`:                "OpenAPI 2 (Swagger)",
+		`swagger: '2.0'`:                    "OpenAPI 2 (Swagger)",
+		`{"asyncapi": "2.6.0"}`:             "AsyncAPI",
+		`{"openapi": "4.0"}`:                `"4.0"`,
+		`{"openapi": "3.0.0"}`:              "no paths",
+		`{"openapi": "3.0.0", "paths": []}`: "paths is an array",
+		`{"openapi": "3.1.0", "paths": {"/x": {"head": {}}}}`:                "no operation",
+		`{"openapi": "3.1.0", "webhooks": {}}`:                               "webhooks",
+		`{"info": {}, "item": []}`:                                           "Postman",
+		`{"aiendpoint": "1.0"}`:                                              "AI Discovery",
+		`{"one": 1, "two": 2}`:                                               `"one", "two"`,
+		"openapi: 3.0.0\npaths: &a {}\n":                                     "anchor",
+		"{\"openapi\": \"3.0.0\", \"paths\": " + strings.Repeat("[", 100000): "deep",
+		"\xff":  "UTF-8",
+		"hello": "a string",
+	} {
+		for _, c := range []func([]byte, Options) (Output, error){openAPIToAI, openAPIToAGIS} {
+			_, err := c([]byte(text), Options{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%.60q: error %v, want one that says %q", text, err, want)
+				continue
+			}
+			if !errors.Is(err, protocol.ErrUnreadable) && !errors.Is(err, protocol.ErrOtherFormat) {
+				t.Errorf("%.60q: error %v wraps neither", text, err)
+			}
+		}
+	}
+	if _, err := openAPIToAGIS(read(t, "least.json"), Options{Format: "xml"}); err == nil {
+		t.Error("the format xml is accepted")
+	}
+}
+
+// Descriptions that are made to cost much end quickly, in an error or an output.
+func TestCostlyDescriptions(t *testing.T) {
+	laughs := func(keyword string) []byte {
+		var schemas []string
+		for i := range 60 {
+			next := fmt.Sprintf(`{"$ref": "#/components/schemas/S%d"}`, i+1)
+			body := fmt.Sprintf(`"type": "object", %q: [%s,%s,%s]`, keyword, next, next, next)
+			if keyword == "properties" {
+				body = fmt.Sprintf(`"type": "object", "properties": {"a": %s, "b": %s, "c": %s}`, next, next, next)
+			}
+			schemas = append(schemas, fmt.Sprintf(`"S%d": {%s}`, i, body))
+		}
+		return fmt.Appendf(nil, `{"openapi": "3.0.0", "paths": {"/x": {"post": {"parameters": [{"name": "p", "in": "query", "schema": {"$ref": "#/components/schemas/S0"}}],
+			"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}},
+			"responses": {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}}}}},
+			"components": {"schemas": {%s, "S60": {"type": "string"}}}}`, strings.Join(schemas, ","))
+	}
+	var many, wide strings.Builder
+	for i := range 100000 {
+		fmt.Fprintf(&many, `,"/p%d": {"get": {}}`, i)
+	}
+	for i := range 15000 {
+		fmt.Fprintf(&wide, `,"/p%d/{a}/{b}": {"get": {"parameters": [{"$ref": "#/components/parameters/P%d"}], "responses": {"200": {"$ref": "#/components/responses/R%d"}}}}`, i, i, i)
+	}
+	deep := strings.Repeat(`{"type": "array", "items": `, 60) + "{}" + strings.Repeat("}", 60)
+	// One schema of many properties, written out in the input of each operation.
+	var shared, users strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&shared, `,"p%d": {"type": "string"}`, i)
+		fmt.Fprintf(&users, `,"/p%d": {"post": {"requestBody": {"content": {"application/json": {"schema": {"allOf": [{"$ref": "#/components/schemas/S"}, {"type": "object"}]}}}}}}`, i)
+	}
+	variables := `"servers": [{"url": "` + strings.Repeat("{a}", 600) + `", "variables": {"a": {"default": "` + strings.Repeat("{a}", 60) + `"}}}]`
+	for name, text := range map[string][]byte{
+		"laughs in properties":   laughs("properties"),
+		"laughs in allOf":        laughs("allOf"),
+		"laughs in oneOf":        laughs("oneOf"),
+		"100,000 paths":          []byte(`{"openapi": "3.0.0", "paths": {"/": {}` + many.String() + `}}`),
+		"15,000 paths":           []byte(`{"openapi": "3.0.0", "paths": {"/": {}` + wide.String() + `}}`),
+		"deep schemas":           []byte(`{"openapi": "3.1.0", "paths": {"/x": {"get": {"responses": {"200": {"content": {"a/json": {"schema": ` + deep + `}}}}}}}}`),
+		"one schema 2,000 times": []byte(`{"openapi": "3.0.0", "paths": {"/": {}` + users.String() + `}, "components": {"schemas": {"S": {"type": "object", "properties": {"a": {}` + shared.String() + `}}}}}`),
+		"variables":              []byte(`{"openapi": "3.0.0", ` + variables + `, "paths": {"/x": {"get": {}}}}`),
+		"a long text":            []byte(`{"openapi": "3.0.0", "info": {"title": "` + strings.Repeat("a b. ", 2<<20) + `"}, "paths": {"/x": {"get": {"summary": "` + strings.Repeat("[x](", 1<<20) + `"}}}}`),
+		"too large":              bytes.Repeat([]byte(" "), 17<<20),
+		"a long path":            []byte(`{"openapi": "3.0.0", "paths": {"` + strings.Repeat("/{a}", 1<<18) + `": {"get": {}}}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []func([]byte, Options) (Output, error){openAPIToAI, openAPIToAGIS} {
+				start := time.Now()
+				out, err := c(text, Options{})
+				t.Logf("%v, %d bytes, error %v", time.Since(start).Round(time.Millisecond), len(out.Text), err)
+				if took := time.Since(start); took > time.Minute { // it is a second or two on a quiet machine
+					t.Errorf("took %v", took)
+				}
+				if err == nil {
+					reviewed(t, out)
+				}
+			}
+		})
+	}
+}
+
+func TestLargeDescriptionSaysWhatIsLeftOut(t *testing.T) {
+	text := operations(2500, 3)
+	for _, c := range []func([]byte, Options) (Output, error){openAPIToAI, openAPIToAGIS} {
+		out, err := c(text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, r := range out.Reviews {
+			found = found || r.Pointer == "" && strings.Contains(r.Message, "operations are left out") && strings.Contains(r.Message, "deprecated")
+		}
+		if !found {
+			t.Errorf("no review says what is left out: %v", out.Reviews[:min(3, len(out.Reviews))])
+		}
+	}
+}
+
+func TestConversionsAreFound(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Conversions {
+		pair := c.From + " to " + c.To
+		if seen[pair] || c.Summary == "" || strings.ContainsRune(c.Summary, '\n') {
+			t.Errorf("the row %s stands twice or has no summary of one line", pair)
+		}
+		seen[pair] = true
+		found, err := Find(c.From, c.To)
+		if err != nil || found.Summary != c.Summary {
+			t.Errorf("Find(%s): %v", pair, err)
+		}
+		if _, err := c.Do([]byte("\x00"), Options{}); err == nil {
+			t.Errorf("%s accepts what is no text", pair)
+		}
+	}
+	if _, err := Find("agis", "openapi"); err == nil || !strings.Contains(err.Error(), "openapi to agis") {
+		t.Errorf("error %v does not list what there is", err)
+	}
+}
+
+func TestKeysThatLookLikeNumbers(t *testing.T) {
+	text := "a:\n  200: x\n  '201': y\n  text: |\n    404: not a key\n     500: neither\n  404 : z\n  list:\n    - 1.5: b\n    - true: c\nflow: {200: {x: 1}, 'a': 2}\nother: {300: a, 301: b}\nfold: >-\n\n  1: 2\n"
+	root, err := readYAMLKeys([]byte(strings.Replace(text, "{200: {x: 1}, 'a': 2}", "{200: {x: 1}}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	if err := json.Unmarshal(protocol.WriteJSON(root, ""), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"a": map[string]any{"200": "x", "201": "y", "404": "z", "text": "404: not a key\n 500: neither\n",
+			"list": []any{map[string]any{"1.5": "b"}, map[string]any{"true": "c"}}},
+		"flow": map[string]any{"200": map[string]any{"x": 1.}}, "other": map[string]any{"300": "a", "301": "b"}, "fold": "\n1: 2",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	if _, err := readYAMLKeys([]byte(text)); err == nil {
+		t.Error("a key that is no string stands among quoted text and is accepted")
+	}
+}
