@@ -314,6 +314,7 @@ func (c *checker) pathParams(n *protocol.Node, item Capability) {
 	}
 	for _, name := range names {
 		if !required[name] {
+			required[name] = true // said once
 			c.Add("AI425", n.Member("endpoint"), "params does not declare the path parameter "+protocol.Quote(name)+" as required", "add it to params: "+protocol.Quote(name)+`: "string, required"`)
 		}
 	}

@@ -251,7 +251,7 @@ func (c *cutter) param(n *protocol.Node) {
 	}
 	if c.repeated(p.Description) && p.Dialect != FreeText {
 		p.Description = ""
-		c.replace(n, p.String(), []string{"its description was said before, in another capability"})
+		c.replace(n, p.String(), []string{"its description was said before in this document"})
 		return
 	}
 	if !c.shorten(n, adviceForParam, "and so short a form is meant for less than") {

@@ -240,15 +240,33 @@ func known(names []string, name string) bool {
 // nearest adds "; did you mean X?" when name is one of names in another
 // spelling of letter case, hyphens and underscores.
 func nearest(names []string, name string) string {
-	fold := func(s string) string {
-		return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
-	}
 	for _, n := range names {
-		if fold(n) == fold(name) {
+		if sameLetters(n, name) {
 			return "; did you mean " + n + "?"
 		}
 	}
 	return ""
+}
+
+// sameLetters compares without letter case, hyphens and underscores. a is one of
+// our names, b may be anything.
+func sameLetters(a, b string) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a) && (a[i] == '_' || a[i] == '-') {
+			i++
+		}
+		for j < len(b) && (b[j] == '_' || b[j] == '-') {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		if a[i] != b[j] && (!alpha(a[i]) || a[i]|0x20 != b[j]|0x20) {
+			return false
+		}
+		i, j = i+1, j+1
+	}
 }
 
 // article names a kind as a reader says it: "an array".

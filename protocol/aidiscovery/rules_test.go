@@ -422,7 +422,60 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("finding %+v", finding)
 			}
 		}
+		if err == nil {
+			sameRewritten(t, text, findings)
+		}
 	})
+}
+
+// sameRewritten fails unless a document that was read is judged alike when it is
+// written by us: but for the byte order mark and sizes, which are of the bytes.
+func sameRewritten(t *testing.T, text []byte, findings []protocol.Finding) {
+	t.Helper()
+	of := func(findings []protocol.Finding) (list []string) {
+		for _, f := range findings {
+			if f.Code != "AI202" && f.Code != "AI115" {
+				list = append(list, f.Code+" "+f.Pointer)
+			}
+		}
+		return list
+	}
+	trimmed, _ := protocol.TrimBOM(text)
+	root, err := protocol.ReadJSON(trimmed, protocol.Limits{})
+	if err != nil {
+		t.Fatalf("accepted, but the tree: %v", err)
+	}
+	aidiscovery.Cuts(root)
+	for _, indent := range []string{"", " "} {
+		again := protocol.WriteJSON(root, indent)
+		if len(again) > aidiscovery.HardSize {
+			continue
+		}
+		_, got, err := aidiscovery.Parse(again, options)
+		if err != nil || !slices.Equal(of(got), of(findings)) {
+			t.Fatalf("rewritten as %s: %v\n%v\nwant\n%v", again, err, of(got), of(findings))
+		}
+		if !aidiscovery.SameDocument(text, again) {
+			t.Fatalf("rewritten as another document: %s", again)
+		}
+	}
+}
+
+// The documents of testdata that are read stay what they are when rewritten.
+func TestRewritten(t *testing.T) {
+	rewritten := 0
+	for _, v := range manifest(t) {
+		text := read(t, v.File)
+		_, findings, err := aidiscovery.Parse(text, options)
+		if err != nil {
+			continue
+		}
+		rewritten++
+		sameRewritten(t, text, findings)
+	}
+	if rewritten < 70 {
+		t.Errorf("only %d documents were rewritten", rewritten)
+	}
 }
 
 func FuzzParseParam(f *testing.F) {
