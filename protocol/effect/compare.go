@@ -238,10 +238,10 @@ func (c *comparison) byClass(j Judgement) Judgement {
 	p := c.main
 	if opposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
-		if len(c.beside) > 0 { // "Picks the parcel up and brings it"
+		if len(c.beside) > 0 || c.granted() { // "Picks the parcel up and brings it"
 			j.Verdict = Doubtful
 		}
-		return c.weaken(j)
+		return c.heading(j)
 	}
 	if c.class == 0 || j.Class == 0 {
 		return c.byGuess(j)
@@ -263,7 +263,7 @@ func (c *comparison) byClass(j Judgement) Judgement {
 	}
 	j.Why = fmt.Sprintf("the intent says the endpoint %s (%s), the method %s %s", j.Class.does(), protocol.Quote(p.written), c.name, c.class.does())
 	j.Verdict = Doubtful
-	if mildest == excluded {
+	if loose := unpacked().loose; mildest == excluded && !loose[p.verb] && !loose[c.method] {
 		j.Verdict = Contradicts
 	}
 	return c.weaken(j)
@@ -285,17 +285,22 @@ func (c *comparison) reads(p phrase) bool {
 		!english.SameSense(p.verb, c.method) && relate(c.class, Read) == excluded
 }
 
-// weaken takes back what is not sure. A heading is not judged; an object that
-// may be what the method made, or that decides the meaning of the verb and does
-// not, leaves a doubt.
+// weaken takes back what is not sure: an idiom, or an object that may be what
+// the method made, or that decides the meaning of the verb and does not, leaves
+// a doubt.
 func (c *comparison) weaken(j Judgement) Judgement {
-	switch {
-	case c.main.nominal:
-		return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
-	case j.Verdict == Contradicts && (c.main.idiom || c.unsure(c.main) || c.granted() || strings.HasPrefix(c.main.verb, c.method+" ")):
+	if c.main.idiom || c.unsure(c.main) || c.granted() || strings.HasPrefix(c.main.verb, c.method+" ") {
 		j.Verdict = Doubtful
 	}
-	return j
+	return c.heading(j)
+}
+
+// heading takes back what was found in a sentence that may be a heading.
+func (c *comparison) heading(j Judgement) Judgement {
+	if !c.main.nominal {
+		return j
+	}
+	return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
 }
 
 // granted reports whether what leads to the main verb may be what is done: to

@@ -18,6 +18,7 @@
 // The table is verbs.txt, one verb a line with its classes; [Class] says what
 // each means. A verb has several classes when it may be meant in several ways
 // (to REVIEW a film is to write something, to REVIEW a file is to read it).
+// A verb marked loose has too many uses for any contradiction.
 // opposites.txt holds verbs that exclude each other although their classes do
 // not. What a dictionary knows beyond them comes from protocol/english; a class
 // guessed from there is good for a doubt, never for a contradiction.

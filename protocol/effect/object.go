@@ -21,6 +21,12 @@ func (c *comparison) classOf(p phrase) Class {
 		if named := nominalization(o); named != 0 {
 			return class | named // "Allows a search"
 		}
+	case "add": // to a thing that the method changes
+		class |= c.class & Change
+	case "create":
+		if versions.has(o.head) {
+			class |= c.class & Change
+		}
 	case "set", "update", "change", "modify", "put", "switch", "turn", "flag", "mark", "transition":
 		for _, word := range o.words {
 			if statuses.has(word) {

@@ -33,6 +33,7 @@ type inflection struct {
 // tables holds the embedded texts, unpacked.
 type tables struct {
 	classes map[string]Class // by verb; a phrasal verb is "turn off", and also "turnoff" for methods
+	loose   map[string]bool  // verbs too common to contradict anything
 	// inflections reads the regular forms of the verbs in classes.
 	inflections map[string]inflection
 	// particles holds, for the first word of each phrasal verb, what may follow
@@ -45,14 +46,22 @@ type tables struct {
 var unpacked = sync.OnceValue(func() *tables {
 	t := &tables{
 		classes:     map[string]Class{},
+		loose:       map[string]bool{},
 		inflections: map[string]inflection{},
 		particles:   map[string][][]string{},
 		opposite:    map[[2]string]bool{},
 		kinds:       map[string]kind{},
 	}
 	for line := range strings.Lines(verbsText) {
-		verb, names, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		verb, names, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		names, loose := strings.CutSuffix(names, " loose")
 		t.add(verb, parseClass(names))
+		if loose {
+			t.loose[verb] = true
+		}
 	}
 	t.inflect()
 	for line := range strings.Lines(oppositesText) {

@@ -75,6 +75,8 @@ const (
 	statuses
 	// derivable are things that are made by working them out.
 	derivable
+	// versions are what a change of a thing may be called.
+	versions
 	// creating are verbs that bring their object into being.
 	creating
 	// prepositional particles never stand behind the object: "pay for".
@@ -166,6 +168,7 @@ var kinds = []struct {
 		description answer image picture document preview model prediction classification label labels hash digest checksum
 		signature code response itinerary outline index statistics prognosis diagnosis calculation sum total price
 		category categories class grade priority tag tags rank`},
+	{versions, `version revision edition release draft`},
 	{creating, `create generate make produce build compile compose write draft prepare issue set add post submit
 		raise leave put schedule file place dispatch print publish assign give attach`},
 	{prepositional, `for to into at of with from`},
