@@ -74,7 +74,9 @@ type checker struct {
 	doc  Document
 	yaml bool // the text was YAML
 	// level is the conformance level asked for.
-	level   int
+	level int
+	// told are texts whose AGIS519 has been reported.
+	told    map[*protocol.Node]bool
 	schemas schemaCheck
 	// inputs remembers the required names of a schema that endpoints share.
 	inputs map[*protocol.Node]map[string]bool

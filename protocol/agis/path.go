@@ -2,10 +2,12 @@ package agis
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 // paths is pass 4 (§5).
@@ -13,7 +15,7 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 	seen := map[string]bool{}
 	for i, endpoint := range endpoints {
 		n := endpoint.Member("path")
-		if n == nil || n.Kind != protocol.String {
+		if empty(n) || n.Kind != protocol.String {
 			c.Add("AGIS401", place(n, endpoint), "an endpoint has no path", "add path: the noun that the method acts on, for example /reservation")
 			continue
 		}
@@ -82,12 +84,44 @@ func isParameter(s string) bool {
 	return strings.ContainsAny(s, "{}<>") || strings.HasPrefix(s, ":")
 }
 
-// apiVerbs are verbs of API names that are no nouns. Words that are both, such
-// as order or report, stay legal as segments.
+// apiVerbs are verbs of API names whose use as a noun is so rare that in a path
+// they are verbs. Words that are both, such as order or report, stay legal as
+// segments, and so do the nouns that are made of these with a particle (add-on).
 var apiVerbs = map[string]bool{
 	"get": true, "create": true, "delete": true, "fetch": true, "retrieve": true, "remove": true, "submit": true,
 	"generate": true, "calculate": true, "validate": true, "verify": true, "authenticate": true, "authorize": true,
-	"modify": true,
+	"modify": true, "find": true, "send": true, "cancel": true, "add": true, "edit": true, "insert": true,
+}
+
+// heads are nouns that take a verb before them: a merge request, an unsubscribe
+// link.
+var heads = map[string]bool{
+	"request": true, "event": true, "job": true, "task": true, "queue": true, "log": true, "history": true, "policy": true, "token": true,
+	"code": true, "link": true, "attempt": true, "status": true, "result": true, "option": true, "action": true, "rule": true, "button": true,
+}
+
+// verbForm reports whether a segment of these words begins with a verb: one of
+// API names, or a word that English uses as nothing else.
+func verbForm(words []string) bool {
+	if len(words) > 1 && slices.Contains(particles, words[1]) {
+		return false
+	}
+	if apiVerbs[words[0]] {
+		return true
+	}
+	last := words[len(words)-1]
+	if len(words) > 1 && (heads[last] || heads[strings.TrimSuffix(last, "s")]) {
+		return false
+	}
+	use := english.Lookup(words[0])
+	return use.Verb && !use.Noun && !use.Adjective && !use.Adverb
+}
+
+// runsOn reports whether a segment is the method and a noun in one word:
+// bookreservation, but not bookkeeping.
+func runsOn(segment, method string) bool {
+	rest, ok := strings.CutPrefix(segment, strings.ToLower(method))
+	return ok && method != "" && len(rest) > 2 && english.Lookup(rest).Noun && !english.Lookup(segment).Known() && !english.Lookup(english.Singular(segment)).Known()
 }
 
 var separated = regexp.MustCompile(`[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]`)
@@ -105,9 +139,9 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	if len(words) == 0 {
 		return
 	}
-	repeats := method != "" && strings.EqualFold(words[0], method)
+	repeats := method != "" && strings.EqualFold(words[0], method) || runsOn(s, method)
 	camel := len(words) > 1 && !strings.ContainsAny(s, "-_.+ ")
-	if apiVerbs[words[0]] || repeats && camel {
+	if verbForm(words) || repeats && camel {
 		report("AGIS404", "the segment "+quoted+" begins with a verb", "name the thing: the method says what is done with it")
 	}
 	if repeats {

@@ -70,6 +70,10 @@ func (c *checker) semantics(endpoints []*protocol.Node) {
 			c.AddKey("AGIS522", m, "a proposed endpoint stands in a published document", "proposed endpoints belong to one session; remove proposed when the endpoint is here to stay")
 		}
 	}
+	if service := c.doc.Root.Member("service"); service.Str() != "" {
+		c.speaks(service, "service")
+	}
+	c.texts(c.doc.Root)
 }
 
 func (c *checker) actor(parent *protocol.Node) {
@@ -95,17 +99,17 @@ func (c *checker) sentence(parent *protocol.Node, field, missing, what string) {
 	if l := protocol.Length(text); l > 500 {
 		c.Add("AGIS518", n, fmt.Sprintf("%s has %d characters, more than 500", field, l), "say it in one short sentence")
 	}
-	if found, ok := protocol.Instruction(text); ok {
-		c.Add("AGIS519", n, field+" holds "+found+", which speaks to a model instead of describing the endpoint", "describe the endpoint only")
-	}
+	c.speaks(n, field)
 	if field == "intent" && internal.MatchString(text) {
 		c.Add("AGIS507", n, "intent describes what the system does inside, not what the caller wants", `write the caller's goal, for example "Books a restaurant reservation on behalf of the requesting agent"`)
 	}
 }
 
-// internal matches the draft's example of what an intent must not say (§6.1):
-// rows and records put into tables and databases.
-var internal = regexp.MustCompile(`(?i)\b(?:insert|write|update|delete|select|append)e?s?\b.*\b(?:rows?|records?)\b.*\b(?:tables?|databases?)\W*\z`)
+// internal matches what the system does inside, of which the draft gives an
+// example (§6.1): rows put into tables, statements run, procedures called.
+var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select|append|store|save|add|remove)e?s?\b.*\b(?:rows?|records?|entry|entries|tuples?|documents?)\b.*\b(?:tables?|databases?|db|collections?|indexe?s?|caches?)\W*\z` +
+	`|(?:execute|run|issue|perform)s?\s+(?:an?\s+|the\s+)?(?:sql|insert|select|update|delete|database)\s+(?:quer(?:y|ies)|statements?|transactions?)\b` +
+	`|(?:call|invoke|execute|run)s?\s+(?:an?\s+|the\s+)?(?:stored procedure|internal (?:function|method|service|api|handler))\b)`)
 
 var (
 	sentenceEnd  = regexp.MustCompile(`(\S+)[.!?]["')\]]*\s+["'(\[]*(\pL)|[。！？]\s*\S`)
@@ -190,7 +194,12 @@ func (c *checker) hints(n *protocol.Node, e Endpoint) {
 		if m.Kind != protocol.Array || len(m.Strs()) != len(m.Items) {
 			c.Add("AGIS513", m, "the hints for "+protocol.Quote(m.Key)+" are not a list of strings", help)
 		}
-		if !open && properties.Member(m.Key) == nil {
+		for _, text := range m.Elements() {
+			if text.Kind == protocol.String {
+				c.speaks(text, "a hint")
+			}
+		}
+		if !open && c.doc.refs.member(properties, m.Key) == nil {
 			c.AddKey("AGIS516", m, "the input has no parameter "+protocol.Quote(m.Key), "use the names of input.properties")
 		}
 	}

@@ -23,10 +23,12 @@ func (c *checker) header(root *protocol.Node) {
 	if d.ServiceVersion == "" {
 		d.ServiceVersion = vocabulary.Member("version").Str()
 	}
-	if root.Member("description") == nil {
-		c.Add("AGIS119", root, "description is missing", "say in a sentence what the service is for")
+	if n := root.Member("description"); empty(n) {
+		c.Add("AGIS119", place(n, root), "description is missing or empty", "say in a sentence what the service is for")
+	} else if n.Kind != protocol.String {
+		c.Add("AGIS119", n, "description is "+article(n.Kind)+", not a string", "say in a sentence what the service is for")
 	}
-	if root.Member("version") == nil && vocabulary.Member("version") == nil {
+	if empty(root.Member("version")) && empty(vocabulary.Member("version")) {
 		c.Add("AGIS120", root, "version is missing", `add the version of your service, for example version: "1.0.0"`)
 	}
 	if n := root.Member("schemas"); n != nil && n.Kind != protocol.Object {
@@ -145,6 +147,8 @@ var sensitivities = map[string]bool{
 // manifest is pass 1 for the data manifest (§8.3).
 func (c *checker) manifest(root *protocol.Node) {
 	n := root.Member("data_manifest")
+	c.booleanField(root, "pre_auth_discovery", "AGIS136")
+	c.doc.PreAuthDiscovery = root.Member("pre_auth_discovery").True() || n.Member("pre_auth_discovery").True()
 	negotiable := root.Member("vocabulary").Member("negotiable").True()
 	if n == nil {
 		if negotiable {
@@ -183,6 +187,9 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 		c.Add("AGIS137", n.Member("class"), "the data class "+protocol.Quote(class)+" is listed twice", "keep one entry for it")
 	}
 	seen[class] = true
+	if c.doc.PreAuthDiscovery {
+		c.disclosure(n)
+	}
 	authorized := n.Member("requires_authorization").True()
 	sensitivity := strings.ToLower(n.Member("sensitivity").Str())
 	switch m := n.Member("sensitivity"); {

@@ -40,6 +40,7 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 	c.summaryMethods(root)
 	c.summarySensitivity(root)
 	c.summaryLinks(root)
+	c.summaryTexts(root)
 	for _, item := range root.Member("capability_summary").Elements() {
 		if !slices.Contains(capabilities, item.Str()) {
 			c.Add("WK112", item, "capability_summary holds a value that is none of the six classes", "use "+strings.Join(capabilities, ", "))
@@ -57,6 +58,7 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 		PreAuthDiscovery:  root.Member("pre_auth_discovery").True(),
 		ServiceVersion:    root.Member("version").Str(),
 		Links:             links(root),
+		root:              root,
 	}
 	for _, item := range root.Member("methods").Elements() {
 		if item.Kind == protocol.String {
@@ -126,6 +128,18 @@ func (c *checker) summarySensitivity(n *protocol.Node) {
 			continue
 		}
 		c.summarySensitivity(m)
+	}
+}
+
+// summaryTexts looks for texts that hide something from the reader (WK115).
+func (c *checker) summaryTexts(n *protocol.Node) {
+	for _, m := range n.Items {
+		for _, text := range []string{m.Key, m.Str()} {
+			if found, ok := protocol.Instruction(text); ok {
+				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+", which speaks to a model or deceives the eye", "describe the service only, in characters that can be seen")
+			}
+		}
+		c.summaryTexts(m)
 	}
 }
 

@@ -19,6 +19,10 @@ type Document struct {
 	DataManifest   *DataManifest // nil when absent
 	// Links are the members of a summary (§11.1) that some documents carry too.
 	Links Links
+	// PreAuthDiscovery says that document and manifest can be read without
+	// credentials. The draft puts it into the manifest (§8.3); one at the top
+	// level, where a summary has it, counts too.
+	PreAuthDiscovery bool
 	// Root is the whole tree, for what the fields above do not hold.
 	Root *protocol.Node
 
@@ -116,6 +120,8 @@ type Summary struct {
 	PreAuthDiscovery  bool
 	ServiceVersion    string // version
 	Links             Links
+
+	root *protocol.Node
 }
 
 // A SummaryMethod is one verb of a summary.

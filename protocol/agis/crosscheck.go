@@ -1,0 +1,118 @@
+package agis
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// CrossCheck compares a summary with the full document of the same service. What
+// the summary says otherwise is a finding of the summary (WK110): it was made
+// from an older document, or is of another service. What the summary leaves out
+// is no difference, with two exceptions: each method of the document has to be
+// among its methods, and each data class among its data classes if it lists
+// any.
+func CrossCheck(s *Summary, d *Document) []protocol.Finding {
+	c := crossCheck{protocol.NewReport(rules, protocol.Limits{}), s.root}
+	var methods, declared []string
+	for _, m := range s.Methods {
+		methods = append(methods, strings.ToUpper(m.Name))
+	}
+	for _, e := range d.Endpoints {
+		declared = append(declared, strings.ToUpper(e.Method))
+	}
+	c.sets("methods", methods, declared)
+	c.texts("domain", s.Domain, d.Vocabulary.Domain)
+	c.texts("namespace", s.Namespace, d.Vocabulary.Namespace)
+	c.texts("version", s.ServiceVersion, d.ServiceVersion)
+	if n := s.root.Member("negotiable"); n != nil && s.Negotiable != d.Vocabulary.Negotiable {
+		c.differs(n, fmt.Sprintf("negotiable is %v here and %v in the full document", s.Negotiable, d.Vocabulary.Negotiable))
+	}
+	if d.DataManifest != nil {
+		var classes []string
+		for _, class := range d.DataManifest.Available {
+			classes = append(classes, class.Class)
+		}
+		c.sets("data_classes", s.DataClasses, classes)
+	}
+	return c.Findings()
+}
+
+type crossCheck struct {
+	*protocol.Report
+	root *protocol.Node
+}
+
+func (c *crossCheck) differs(n *protocol.Node, message string) {
+	c.Add("WK110", n, message, "make the summary anew from the full document whenever that changes")
+}
+
+func (c *crossCheck) texts(field, here, there string) {
+	if here != "" && there != "" && here != there {
+		c.differs(c.root.Member(field), field+" is "+protocol.Quote(here)+" here and "+protocol.Quote(there)+" in the full document")
+	}
+}
+
+// sets compares two lists as sets.
+func (c *crossCheck) sets(field string, here, there []string) {
+	n := c.root.Member(field)
+	if n == nil {
+		return
+	}
+	if extra := missingFrom(there, here); len(extra) > 0 {
+		c.differs(n, field+" lists "+names(extra)+", which the full document does not have")
+	}
+	if lacking := missingFrom(here, there); len(lacking) > 0 {
+		c.differs(n, field+" does not list "+names(lacking)+", which the full document has")
+	}
+}
+
+// missingFrom returns what is in all and not in list, each once.
+func missingFrom(list, all []string) []string {
+	known := make(map[string]bool, len(list))
+	for _, s := range list {
+		known[s] = true
+	}
+	var out []string
+	for _, s := range all {
+		if s != "" && !known[s] {
+			known[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// maxNames is how many names one message lists.
+const maxNames = 5
+
+func names(list []string) string {
+	more := ""
+	if len(list) > maxNames {
+		more = fmt.Sprintf(" and %d more", len(list)-maxNames)
+		list = list[:maxNames]
+	}
+	quoted := slices.Clone(list)
+	for i, s := range quoted {
+		quoted[i] = protocol.Quote(s)
+	}
+	return strings.Join(quoted, ", ") + more
+}
+
+// CheckAccess judges the HTTP status that a summary was answered with, asked for
+// without credentials, in the light of the full document: a service whose
+// document declares pre_auth_discovery must not ask for any (§11.1(a), WK111).
+// The finding has no place in a text.
+func CheckAccess(status int, d *Document) []protocol.Finding {
+	asked := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
+	if !asked || !d.PreAuthDiscovery {
+		return nil
+	}
+	r := protocol.NewReport(rules, protocol.Limits{})
+	r.Add("WK111", nil, fmt.Sprintf("/.well-known/agis.json answers %d without credentials, although the full document declares pre_auth_discovery: true", status),
+		"let everybody read the summary, or take pre_auth_discovery out of the document")
+	return r.Findings()
+}

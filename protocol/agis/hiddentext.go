@@ -1,0 +1,48 @@
+package agis
+
+import "gazetteer/protocol"
+
+// speaks reports a text that speaks to a model instead of describing something,
+// or hides characters from the reader (§13). The rule names intent and outcome;
+// other texts of a document reach the same models and people.
+func (c *checker) speaks(n *protocol.Node, what string) {
+	found, ok := protocol.Instruction(n.Text)
+	if !ok {
+		return
+	}
+	c.Add("AGIS519", n, what+" holds "+found+", which speaks to a model or deceives the eye instead of describing something", "describe the service only, in characters that can be seen")
+	if c.told == nil {
+		c.told = map[*protocol.Node]bool{}
+	}
+	c.told[n] = true
+}
+
+// texts looks through what stands below n for such texts that no other rule has
+// looked at: every name and value for hidden characters, and descriptions for
+// their words as well.
+func (c *checker) texts(n *protocol.Node) {
+	for _, m := range n.Items {
+		if !ascii(m.Key) {
+			if found, ok := protocol.Instruction(m.Key); ok {
+				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found, "write the name in characters that can be seen")
+			}
+		}
+		if m.Kind == protocol.String && (m.Key == "description" || !ascii(m.Text)) && !c.told[m] {
+			what := "a text"
+			if m.Key != "" {
+				what = m.Key
+			}
+			c.speaks(m, what)
+		}
+		c.texts(m)
+	}
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
