@@ -105,6 +105,11 @@ var cases = []struct {
 			"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  - CHECK\n  # again\n  domain: x\n", []string{"AGIS702", "AGIS704"}},
 	{"no verbs yet", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "vocabulary: {declared_verbs: [], domain: x}",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + `vocabulary: {declared_verbs: ["BOOK"], domain: x}`, []string{"AGIS702"}},
+	{"no list of verbs", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: check\n    path: /table" + endpoint + "vocabulary:\n  # of business\n  domain: x\n",
+		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: CHECK\n    path: /table" + endpoint +
+			"vocabulary:\n  # of business\n  declared_verbs: [BOOK, CHECK]\n  domain: x\n", []string{"AGIS205", "AGIS701"}},
+	{"no list of verbs, in JSON", document.AGIS, "{\"agis\":\"1.0\",\"endpoints\":[{\"method\":\"BOOK\"}],\"vocabulary\":{\n  \"domain\":\"x\"}}",
+		"{\"agis\":\"1.0\",\"endpoints\":[{\"method\":\"BOOK\"}],\"vocabulary\":{\n  \"declared_verbs\": [\"BOOK\"],\n  \"domain\":\"x\"}}", []string{"AGIS701"}},
 	{"the map form", document.AGIS, agisStart + "endpoints:\n  BOOK /table: # one" + endpoint + agisEnd,
 		agisStart + "endpoints:\n  - method: BOOK # one\n    path: /table" + endpoint + agisEnd, []string{"AGIS117"}},
 	{"state transitions", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table\n    semantic:\n      intent: Books a table\n      actor: agent\n      outcome: It is booked\n" +

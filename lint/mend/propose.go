@@ -33,6 +33,7 @@ var remedies = map[string]remedy{
 	"AGIS509": numberText,
 	"AGIS511": sameLetters("informational", "reversible", "irreversible"),
 	"AGIS512": booleanText,
+	"AGIS701": declareVerbs,
 	"AGIS702": declareVerb,
 	"AGIS704": removeElement,
 	"AGIS815": removeElement,

@@ -129,6 +129,30 @@ func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.addElement(list, verb)
 }
 
+// declareVerbs adds the list of verbs where the vocabulary has none: those of the
+// endpoints.
+func declareVerbs(r *reading, n *protocol.Node) []protocol.Edit {
+	if n.Pointer != "/vocabulary" || n.Kind != protocol.Object {
+		return nil // there is a list, of something else
+	}
+	var verbs []string
+	for _, e := range r.at("/endpoints").Elements() {
+		verb := strings.ToUpper(e.Member("method").Str())
+		for _, f := range agis.CheckMethod(verb) {
+			if f.Severity == protocol.Error {
+				return nil
+			}
+		}
+		if !slices.Contains(verbs, verb) {
+			verbs = append(verbs, verb)
+		}
+	}
+	if len(verbs) == 0 {
+		return nil
+	}
+	return r.addMember(n, "declared_verbs", verbs)
+}
+
 // transition is a line whose value is a state transition without quotes, which
 // YAML reads as a list with something behind it (AGIS §10.1).
 var transition = regexp.MustCompile(`(?m)^[ \t]*(?:- +)?[A-Za-z_][A-Za-z0-9_.-]*:[ \t]+(\[[^\]\r\n#"]*\][ \t]*->[ \t]*[^\r\n#"]*?)[ \t]*\r?$`)

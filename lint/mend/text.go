@@ -146,6 +146,34 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	return insert(end, newline+before+text)
 }
 
+// addMember puts a member that lists words in front of the others of an object.
+func (r *reading) addMember(object *protocol.Node, name string, words []string) []protocol.Edit {
+	if object.End == 0 || object.Offset >= len(r.body) || len(object.Items) == 0 || object.Items[0].KeyEnd == 0 {
+		return nil
+	}
+	first := object.Items[0].KeyOffset
+	start := bytes.LastIndexByte(r.body[:first], '\n') + 1
+	lead := string(r.body[start:first])
+	var plain, quoted []string
+	for _, w := range words {
+		plain, quoted = append(plain, quoteLike(0, w)), append(quoted, quoteJSON(w))
+	}
+	switch {
+	case r.body[object.Offset] != '{' && strings.TrimSpace(lead) == "":
+		newline := "\n"
+		if start > 1 && r.body[start-2] == '\r' {
+			newline = "\r\n"
+		}
+		return insert(first, name+": ["+strings.Join(plain, ", ")+"]"+newline+lead)
+	case r.body[object.Offset] != '{':
+		return nil
+	case strings.TrimSpace(lead) == "" && start > 0: // one member a line
+		return insert(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"],\n"+lead)
+	default:
+		return insert(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"], ")
+	}
+}
+
 func insert(offset int, text string) []protocol.Edit {
 	return []protocol.Edit{{Offset: offset, End: offset, Text: text}}
 }
