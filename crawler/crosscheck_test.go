@@ -1,0 +1,101 @@
+package crawler_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+)
+
+// A summary that differs from its full document is told of, as long as it does,
+// whichever of the two is read again.
+func TestSummaryIsComparedWithItsDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		full := func(verbs ...string) page {
+			one := agisYAML[strings.Index(agisYAML, "  - method"):]
+			text := strings.TrimSuffix(agisYAML, one)
+			for _, verb := range verbs {
+				text += strings.Replace(one, "BOOK", verb, 1)
+			}
+			return page{body: text, header: map[string]string{"Content-Type": "application/agis+yaml"}}
+		}
+		summaryOf := func(verbs string) http.Handler {
+			tag := `"` + verbs[1:4] + `"`
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", tag)
+				if r.Header.Get("If-None-Match") == tag {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				json200(`{"agis":"1.0","service":"Acme","agtp":"agtp://a.test","agis_document":"https://a.test/full.agis",
+"methods":[`+verbs+`],"domain":"hospitality","namespace":"acme"}`).ServeHTTP(w, r)
+			})
+		}
+		s := w.site("a.test", map[string]http.Handler{summaryPath: summaryOf(`"BOOK","FIND"`), "/full.agis": full("BOOK")})
+		w.run()
+		w.visit("a.test")
+		want := func(when string, differs bool) {
+			t.Helper()
+			d := w.stored("a.test", document.AGISSummary)
+			if d == nil {
+				t.Fatalf("%s: no summary", when)
+			}
+			if got := slices.Contains(codesOf(d.Findings), document.CodeDiffers); got != differs {
+				t.Errorf("%s: the summary has the findings %q; differs: want %v", when, codesOf(d.Findings), differs)
+			}
+		}
+		later := func() {
+			time.Sleep(27 * time.Hour)
+			synctest.Wait()
+		}
+		want("at first", true)
+		later()
+		want("when the document is read again and the summary is unchanged", true)
+		s.set("/full.agis", full("BOOK", "FIND"))
+		later()
+		want("when the document has caught up", false)
+		s.set(summaryPath, summaryOf(`"FIND"`))
+		later()
+		want("when the summary has fallen behind", true)
+		s.set("/full.agis", page{status: 404})
+		later()
+		want("when the document has gone", false)
+	})
+}
+
+// A summary that is closed although the full document promises otherwise.
+func TestSummaryThatIsClosed(t *testing.T) {
+	for _, c := range []struct {
+		promise string
+		codes   []string
+	}{
+		{"pre_auth_discovery: true", []string{"FETCH106", "WK111"}},
+		{"pre_auth_discovery: false", []string{"FETCH106"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			s := w.site("a.test", map[string]http.Handler{
+				summaryPath:  json200(summary("https://a.test/full.agis")),
+				"/full.agis": page{body: agisYAML + c.promise + "\n", header: map[string]string{"Content-Type": "application/agis+yaml"}},
+			})
+			w.run()
+			w.visit("a.test")
+			s.set(summaryPath, page{status: 403})
+			time.Sleep(27 * time.Hour)
+			synctest.Wait()
+			f := w.host("a.test").Fetches["agis-summary"]
+			if got := codesOf(f.Findings); f.Outcome != fetch.Forbidden || !slices.Equal(got, c.codes) {
+				t.Errorf("%s: %s with the findings %q, want %q", c.promise, f.Outcome, got, c.codes)
+			}
+			if w.stored("a.test", document.AGISSummary) == nil {
+				t.Error("the summary is no longer known")
+			}
+		})
+	}
+}
