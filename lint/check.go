@@ -98,12 +98,15 @@ func Check(in Input, o Options) Result {
 	return c.finish(o)
 }
 
-// CheckAll judges several texts.
+// CheckAll judges several texts. Where an AGIS summary and the full document of
+// the same service are among them, they are compared too (AGIS §11.1); what
+// differs is a finding of the summary.
 func CheckAll(inputs []Input, o Options) []Result {
 	checks := make([]*checked, len(inputs))
 	for i, in := range inputs {
 		checks[i] = check(in, o)
 	}
+	compare(checks)
 	results := make([]Result, len(checks))
 	for i, c := range checks {
 		results[i] = c.finish(o)
@@ -114,7 +117,9 @@ func CheckAll(inputs []Input, o Options) []Result {
 // checked is one text on its way to a result.
 type checked struct {
 	Result
-	full *agis.Document
+	url     string // where the text comes from
+	summary *agis.Summary
+	full    *agis.Document
 }
 
 func check(in Input, o Options) *checked {
@@ -123,6 +128,7 @@ func check(in Input, o Options) *checked {
 		in.Kind, in.URL = cmp.Or(in.Kind, document.Kind(in.Fetched.Kind)), cmp.Or(in.URL, in.Fetched.URL)
 		c.Kind = in.Kind
 	}
+	c.url = in.URL
 	text, _ := protocol.TrimBOM(in.Text)
 	root, _, err := Tree(text)
 	guess := guess(in.Name, text, root)
@@ -175,7 +181,7 @@ func (c *checked) read(in Input, o Options, guess Guess, syntax error) {
 		doc, findings, err := agis.ParseSummary(in.Text, agis.Options{})
 		c.found(findings, err)
 		if doc != nil {
-			c.Operations = len(doc.Methods)
+			c.summary, c.Operations = doc, len(doc.Methods)
 		}
 	default:
 		c.unread = true
@@ -222,6 +228,24 @@ func rank(f protocol.Finding) int {
 		return 1
 	}
 	return 0
+}
+
+// compare holds each summary against the full documents of its service.
+func compare(checks []*checked) {
+	for _, s := range checks {
+		for _, d := range checks {
+			if s.summary != nil && d.full != nil && sameService(s.summary, d) {
+				s.Findings = append(s.Findings, agis.CrossCheck(s.summary, d.full)...)
+			}
+		}
+	}
+}
+
+// sameService tells whether a document is the full one of a summary: it lies
+// where the summary says, or names the same agtp address or service.
+func sameService(s *agis.Summary, d *checked) bool {
+	same := func(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+	return same(s.Links.AGISDocument, d.url) || same(s.AGTP, d.full.AGTP) || same(s.Service, d.full.Service)
 }
 
 // unknown is the finding for a text that no reader here reads.

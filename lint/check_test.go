@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -99,6 +100,81 @@ func TestCheck(t *testing.T) {
 				t.Errorf("valid is %t at level %d", r.Valid, r.Level)
 			}
 		})
+	}
+}
+
+// A fetch and a reader speak together, the fetch first.
+func TestFetched(t *testing.T) {
+	broken := strings.Replace(minimalAI, `"GET"`, `"FETCH"`, 1)
+	answer := func(kind document.Kind, body string, findings ...protocol.Finding) *fetch.Answer {
+		a := &fetch.Answer{}
+		a.Kind, a.URL, a.Findings = string(kind), "https://a.test/.well-known/ai", findings
+		if body != "" {
+			a.Body = []byte(body)
+		}
+		return a
+	}
+	media := protocol.Finding{Code: "AI108", Severity: protocol.Error}
+	for name, c := range map[string]struct {
+		answer *fetch.Answer
+		kind   document.Kind
+		codes  string
+		valid  bool
+	}{
+		"a document and its media type":  {answer(document.AI, broken, media), document.AI, "AI108 AI418", false},
+		"a document alone":               {answer(document.AI, minimalAI), document.AI, "", true},
+		"the alias":                      {answer(document.AIAlias, minimalAI), document.AIAlias, "", true},
+		"no answer":                      {answer(document.AI, "", media), document.AI, "AI108", false},
+		"the address settles the host":   {answer(document.AI, strings.Replace(minimalAI, `"/notes"`, `"https://b.test/notes"`, 1)), document.AI, "AI905", true},
+		"both see one fault: named once": {answer(document.AI, broken, lint.Check(lint.Input{Text: []byte(broken)}, lint.Options{}).Findings...), document.AI, "AI418", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := lint.Check(lint.Input{Name: c.answer.URL, Text: c.answer.Body, Fetched: c.answer}, lint.Options{})
+			if r.Kind != c.kind || codes(r) != c.codes || r.Valid != c.valid {
+				t.Errorf("got kind %q, codes %q, valid %t", r.Kind, codes(r), r.Valid)
+			}
+			if r.Valid == r.Failed() {
+				t.Errorf("valid and failed are both %t", r.Valid)
+			}
+		})
+	}
+}
+
+// A summary is held against the full document of its service, and no other.
+func TestSummaryAgainstDocument(t *testing.T) {
+	const full = "agis: '1.0'\nservice: Tables\nagtp: agtp://tables.test\nendpoints:\n  - {method: BOOK, path: /reservation}\nvocabulary: {declared_verbs: [BOOK]}\n"
+	const summary = `{"agis":"1.0","service":"Tables","agtp":"agtp://tables.test","agis_document":"https://tables.test/agis.yaml","methods":["BOOK","CANCEL"]}`
+	check := func(texts ...string) (wk110 int, pointer string) {
+		var inputs []lint.Input
+		for _, text := range texts {
+			inputs = append(inputs, lint.Input{Text: []byte(text)})
+		}
+		for _, r := range lint.CheckAll(inputs, lint.Options{}) {
+			for _, f := range r.Findings {
+				if f.Code == "WK110" {
+					wk110, pointer = wk110+1, f.Pointer
+					if r.Kind != document.AGISSummary {
+						t.Errorf("a finding of the %s", r.Kind)
+					}
+				}
+			}
+		}
+		return wk110, pointer
+	}
+	if n, pointer := check(summary, full); n != 1 || !strings.HasPrefix(pointer, "/methods") {
+		t.Errorf("%d findings, the last at %q", n, pointer)
+	}
+	if n, _ := check(full, summary); n != 1 {
+		t.Errorf("%d findings in the other order", n)
+	}
+	if n, _ := check(strings.Replace(summary, `,"CANCEL"`, "", 1), full); n != 0 {
+		t.Errorf("%d findings where nothing differs", n)
+	}
+	if n, _ := check(summary, strings.NewReplacer("Tables", "Chairs", "tables.test", "chairs.test").Replace(full)); n != 0 {
+		t.Errorf("%d findings for another service", n)
+	}
+	if n, _ := check(summary); n != 0 {
+		t.Errorf("%d findings without the document", n)
 	}
 }
 

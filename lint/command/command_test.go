@@ -1,0 +1,259 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/lint"
+	"gazetteer/protocol"
+)
+
+var someDay = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// run executes one command line in a directory of its own world.
+func run(t testing.TB, in string, fetcher Fetcher, args ...string) (code int, out, complaints string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	w := World{Program: "gazlint", In: strings.NewReader(in), Out: &stdout, Err: &stderr, Now: func() time.Time { return someDay }}
+	if fetcher != nil {
+		w.Fetcher = func() (Fetcher, error) { return fetcher, nil }
+	}
+	for _, c := range Commands(w) {
+		if c.Name() != args[0] {
+			continue
+		}
+		c.SetArgs(args[1:])
+		c.SetContext(t.Context())
+		err := c.Execute()
+		code, ours := ExitCode(err)
+		if err != nil && !ours {
+			t.Fatalf("%v: an error without an exit code: %v", args, err)
+		}
+		if err != nil {
+			fmt.Fprintln(&stderr, err)
+		}
+		return code, stdout.String(), stderr.String()
+	}
+	t.Fatalf("no command %s", args[0])
+	return 0, "", ""
+}
+
+// FuzzInit: whatever is answered, what init writes conforms, and when it writes
+// nothing it says why.
+func FuzzInit(f *testing.F) {
+	f.Add("ai", "Acme\nFinds tables.\nwww.acme.test\nfind\ntable\nFinds tables\nguests: integer\nid\nGET\n/tables\n\napikey\nX-API-Key\n")
+	f.Add("agis", "Acme\nBooks tables.\nwww.acme.test\nbook\ntable\nBooks a table\nguests: integer\nid\nA booking exists\nreversible\nno_table\n\nhospitality\n")
+	f.Add("agis", "null\n- x: [\nwww.acme.test\nbook\n#\n\"\n\nyes: date\nA: b\n\n\ntrue\n")
+	f.Add("ai", "\u202e\x1b[2J\n<b>\nwww.acme.test\nbook\n{id}\nx\nid\n\n\n/{id}\n\nbearer\nA: b\n")
+	f.Fuzz(func(t *testing.T, format, answers string) {
+		if format != "agis" {
+			format = "ai"
+		}
+		dir := t.TempDir()
+		code, _, complaints := run(t, answers, nil, "init", "--format", format, "--dir", dir)
+		var inputs []lint.Input
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs = append(inputs, lint.Input{Name: name, Text: text})
+		}
+		if code != 0 {
+			if len(files) > 0 || complaints == "" {
+				t.Fatalf("exit code %d with %d files, saying %q", code, len(files), complaints)
+			}
+			return
+		}
+		want := map[string]int{"ai": 1, "agis": 2}[format]
+		if len(files) != want {
+			t.Fatalf("%d files, want %d", len(files), want)
+		}
+		for i, r := range lint.CheckAll(inputs, lint.Options{Today: someDay}) {
+			if !r.Valid {
+				t.Errorf("%s:\n%s\n%+v", r.Input, inputs[i].Text, r.Findings)
+			}
+		}
+	})
+}
+
+func TestParseFields(t *testing.T) {
+	fields, wrong := parseFields(" guests: integer, date : Date ,note?, at?: datetime,, id: uuid? ")
+	want := []field{{"guests", "integer", true}, {"date", "date", true}, {"note", "string", false}, {"at", "datetime", false}, {"id", "uuid", false}}
+	if wrong != nil || fmt.Sprint(fields) != fmt.Sprint(want) {
+		t.Errorf("got %v, %v", fields, wrong)
+	}
+	for _, answer := range []string{"a b", "Guests", "9a", "a, a", "a: money", "a; b", strings.Repeat("a", 65), ": integer"} {
+		if fields, wrong := parseFields(answer); wrong == nil {
+			t.Errorf("%q was read as %v", answer, fields)
+		}
+	}
+}
+
+// A file that somebody changes between reading and writing is left alone.
+func TestReplaceChangedFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ai.json")
+	if err := os.WriteFile(name, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceText(name, []byte("read before"), []byte("ours")); err == nil {
+		t.Error("it was overwritten")
+	}
+	if err := replaceText(name, []byte("theirs"), []byte("ours")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil || string(text) != "ours" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v, %v", info.Mode(), err)
+	}
+}
+
+// A write that fails leaves the file as it was and nothing beside it.
+func TestReplaceFails(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "ai.json")
+	if err := os.WriteFile(name, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	if err := replaceFile(name, func(f *os.File) error { f.WriteString("half"); return full }); !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+	text, _ := os.ReadFile(name)
+	entries, _ := os.ReadDir(dir)
+	if string(text) != "before" || len(entries) != 1 {
+		t.Errorf("the file holds %q beside %d others", text, len(entries)-1)
+	}
+	if err := replaceFile(dir, func(*os.File) error { return nil }); err == nil {
+		t.Error("a directory was replaced")
+	}
+}
+
+// stub answers with what a test puts into it; what a real client answers is
+// tested through the programs.
+type stub struct {
+	answers []fetch.Answer
+	err     error
+}
+
+func (s stub) Document(context.Context, document.Kind, string) (fetch.Answer, error) {
+	return s.answers[0], s.err
+}
+
+func (s stub) Host(context.Context, string) ([]fetch.Answer, error) { return s.answers, s.err }
+
+func answer(kind document.Kind, url string, outcome fetch.Outcome, body string, findings ...protocol.Finding) fetch.Answer {
+	a := fetch.Answer{}
+	a.Kind, a.URL, a.Outcome, a.Findings = string(kind), url, outcome, findings
+	if body != "" {
+		a.Body, a.Status = []byte(body), 200
+	}
+	return a
+}
+
+const notes = `{"aiendpoint":"1.0","service":{"name":"Notes","description":"Keeps notes"},"capabilities":[{"id":"list_notes","description":"Lists notes","endpoint":"https://api.b.test/notes","method":"GET","returns":"notes[] {id}"}],"auth":{"type":"apikey","header":"X-API-Key"}}`
+
+func TestAnswers(t *testing.T) {
+	absent := protocol.Finding{Code: "FETCH105", Severity: protocol.Error, Message: "404"}
+	silent := protocol.Finding{Code: "FETCH102", Severity: protocol.Error, Message: "nobody"}
+	for name, c := range map[string]struct {
+		stub stub
+		code int
+		want string // in the output, "!" before what must not be
+	}{
+		"one document, and another absent": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.OK, notes),
+			answer(document.AGISSummary, "https://a.test/.well-known/agis.json", fetch.Absent, ""),
+		}}, 0, "!agis.json"},
+		"the host asked settles what is foreign": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.OK, notes),
+		}}, 0, "AI905"},
+		"everything absent": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.Absent, "", absent),
+			answer(document.AGISSummary, "https://a.test/.well-known/agis.json", fetch.Absent, "", absent),
+		}}, ExitFindings, "FETCH105"},
+		"nobody there": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.DNSFailed, "", silent),
+		}}, ExitInput, "FETCH102"},
+		"one of two silent": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.OK, notes),
+			answer(document.AGISSummary, "https://a.test/.well-known/agis.json", fetch.Timeout, "", silent),
+		}}, ExitFindings, "not fetched"},
+		"no host name": {stub{err: &fetch.HostError{Host: "x", Problem: "it is none"}}, ExitUsage, "it is none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, complaints := run(t, "", c.stub, "validate", "a.test")
+			want, absent := strings.CutPrefix(c.want, "!")
+			if code != c.code || strings.Contains(out+complaints, want) == absent {
+				t.Errorf("exit code %d\n%s%s", code, out, complaints)
+			}
+		})
+	}
+}
+
+func TestNoNetwork(t *testing.T) {
+	if code, _, complaints := run(t, "", nil, "validate", "a.test"); code != ExitInput || !strings.Contains(complaints, "no network") {
+		t.Errorf("exit code %d: %s", code, complaints)
+	}
+}
+
+// A directory with something that cannot be read is not judged in half.
+func TestUnreadableDirectory(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ai.json"), []byte(notes), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, _ := run(t, "", nil, "validate", dir); code != ExitInput {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Hidden directories and those of other tools are not searched; a well-known
+// one is.
+func TestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".well-known/ai", "a/ai.json", ".git/ai.json", "node_modules/x/ai.json", "a/ai.txt"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(notes), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "endless.json")); err != nil {
+		t.Fatal(err)
+	}
+	code, out, complaints := run(t, "", nil, "validate", "--format", "json", dir)
+	if code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "/.well-known/ai\"") || !strings.Contains(out, "/a/ai.json\"") {
+		t.Errorf("exit code %d\n%s%s", code, out, complaints)
+	}
+}
+
+// A text without an end is not read to its end.
+func TestEndlessInput(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("no /dev/zero here")
+	}
+	code, _, complaints := run(t, "", nil, "validate", "/dev/zero")
+	if code != ExitInput || !strings.Contains(complaints, "longer than") {
+		t.Errorf("exit code %d: %s", code, complaints)
+	}
+}
