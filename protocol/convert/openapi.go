@@ -44,6 +44,7 @@ type operation struct {
 	path        string
 	method      string // in lower case
 	id          string
+	action      string // the id without the name of the service in front
 	summary     string // one line, without markup; of the description when there is none
 	description string // one line, without markup
 	tags        []string
@@ -296,7 +297,7 @@ const maxPath = 2000
 func (a *openAPI) readPaths() error {
 	paths := a.root.Member("paths")
 	var skipped []string
-	callbacks := 0
+	callbacks, beyond := 0, 0
 	for _, item := range membersOf(paths) {
 		if strings.HasPrefix(item.Key, "x-") {
 			continue
@@ -320,7 +321,8 @@ func (a *openAPI) readPaths() error {
 				continue
 			}
 			if len(a.operations) == maxOperations {
-				return fmt.Errorf("read OpenAPI description: it has more than %d operations; split it", maxOperations)
+				beyond++
+				continue
 			}
 			callbacks += len(membersOf(n.Member("callbacks")))
 			a.operations = append(a.operations, a.operation(item.Key, method, path, n))
@@ -328,6 +330,9 @@ func (a *openAPI) readPaths() error {
 	}
 	if len(skipped) > 0 {
 		a.leftOut = append(a.leftOut, fmt.Sprintf("%d operations with HEAD, OPTIONS or TRACE are left out: %s", len(skipped), someOf(skipped)))
+	}
+	if beyond > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d operations are not looked at: only the first %d are", beyond, maxOperations))
 	}
 	if callbacks > 0 {
 		a.leftOut = append(a.leftOut, fmt.Sprintf("%d callbacks are left out: the service calls them, not the agent", callbacks))
@@ -338,7 +343,35 @@ func (a *openAPI) readPaths() error {
 	if len(a.operations) == 0 {
 		return fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrUnreadable, noOperations(a.root, paths))
 	}
+	a.dropCommonWord()
 	return nil
+}
+
+// dropCommonWord takes the first word from the operationIds when nearly all
+// begin with it: it is the name of the service then, not what is done
+// (compute_instances_list, compute_disks_insert).
+func (a *openAPI) dropCommonWord() {
+	const few = 4
+	first := map[string]int{}
+	named := 0
+	for _, op := range a.operations {
+		if words := identifierWords(op.id); len(words) > 2 {
+			first[words[0]]++
+		}
+		if op.id != "" {
+			named++
+		}
+	}
+	for word, n := range first {
+		if named < few || n*10 < named*9 || httpWords[word] != nil || actions[word] {
+			continue
+		}
+		for _, op := range a.operations {
+			if words := identifierWords(op.id); len(words) > 2 && words[0] == word {
+				op.action = strings.TrimLeft(op.id[min(len(word), len(op.id)):], "_.-/: ")
+			}
+		}
+	}
 }
 
 // noOperations says why a description has nothing to convert.
@@ -381,6 +414,7 @@ func (a *openAPI) operation(path, method string, item, n *protocol.Node) *operat
 		body:        a.follow(n.Member("requestBody")),
 		servers:     n.Member("servers"),
 	}
+	o.action = o.id
 	if o.servers == nil {
 		o.servers = item.Member("servers")
 	}

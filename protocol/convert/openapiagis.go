@@ -118,7 +118,7 @@ func firstError(findings []protocol.Finding, err error) string {
 // shrink lowers the detail, and where that is at its end the number of
 // endpoints.
 func (b *agisBuilder) shrink(size int) {
-	if b.detail < bare {
+	if b.detail < brief {
 		b.detail++
 		return
 	}
@@ -198,6 +198,14 @@ func (b *agisBuilder) document() *protocol.Node {
 	return root
 }
 
+// everywhere notes what is guessed in the same way of every endpoint. In a
+// document that has no room for that it is said once for all of them.
+func (b *agisBuilder) everywhere(at *protocol.Node, message string) {
+	if b.detail < brief {
+		b.notes.add(at, message)
+	}
+}
+
 // remarks notes what concerns the document as a whole.
 func (b *agisBuilder) remarks(without []string) {
 	for _, message := range b.api.leftOut {
@@ -219,8 +227,12 @@ func (b *agisBuilder) remarks(without []string) {
 		b.notes.add(nil, "the texts inside schemas are left out to keep the document small")
 	case shallow:
 		b.notes.add(nil, "schemas are cut below their second level to keep the document small")
-	case bare:
+	case bare, brief:
 		b.notes.add(nil, "schemas are cut to the names and types of parameters to keep the document small")
+	}
+	if b.detail == brief {
+		b.notes.add(nil, "of every endpoint these are guessed: the outcome is a general sentence, capability, confidence_guidance and impact_tier "+
+			"follow from the verb, is_idempotent from the HTTP method, and the names of errors from the HTTP status")
 	}
 	if len(b.api.dangling) > 0 {
 		refs := sortedKeys(b.api.dangling)
@@ -366,7 +378,7 @@ func (b *agisBuilder) verb(op *operation, c care) (verb, why string, parts []pat
 	if c >= plainVerb {
 		return "", "", parts
 	}
-	word := verbOfID(op.id, op.summary)
+	word := verbOfID(op.action, op.summary)
 	switch {
 	case word != "" && httpWords[word] == nil && !hollow[word]:
 		return strings.ToUpper(word), "from the operationId " + protocol.Quote(cutWords(op.id, 60)), parts
@@ -410,7 +422,7 @@ func suggestion(op *operation, verb string, path nounPath) string {
 
 // fallbackNoun names what an operation acts on when its path does not.
 func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
-	words := identifierWords(op.id)
+	words := identifierWords(op.action)
 	candidates := [][]string{leaveOutVerb(words, verb)}
 	if len(op.tags) > 0 {
 		candidates = append(candidates, leaveOutVerb(identifierWords(op.tags[0]), verb))
@@ -536,10 +548,10 @@ func (b *agisBuilder) semantic(e *protocol.Node, op *operation, verb string, nou
 		b.notes.add(s.Member("intent"), "written from the verb and the path; say what the caller wants")
 	}
 	if !given {
-		b.notes.add(s.Member("outcome"), "a general sentence; say what is true after success")
+		b.everywhere(s.Member("outcome"), "a general sentence; say what is true after success")
 	}
-	b.notes.add(s.Member("capability"), "capability, confidence_guidance and impact_tier follow from the verb")
-	b.notes.add(s.Member("is_idempotent"), "from the HTTP method "+strings.ToUpper(op.method))
+	b.everywhere(s.Member("capability"), "capability, confidence_guidance and impact_tier follow from the verb")
+	b.everywhere(s.Member("is_idempotent"), "from the HTTP method "+strings.ToUpper(op.method))
 }
 
 // headersOfTransport are parameters that no caller of an AGIS endpoint sets.
@@ -592,7 +604,7 @@ func (b *agisBuilder) input(op *operation, path nounPath, names map[string]strin
 
 // parameter writes the schema of one parameter with its description.
 func (b *agisBuilder) parameter(p parameter, c care) *protocol.Node {
-	if c >= plainContract || b.detail == bare {
+	if c >= plainContract || b.detail >= bare {
 		n := newObject()
 		names := b.schemas.types(b.schemas.merged(p.schema))
 		if len(names) == 0 {
@@ -653,7 +665,7 @@ func (b *agisBuilder) body(op *operation, properties *protocol.Node, add func(st
 			continue
 		}
 		var n *protocol.Node
-		if c >= plainContract || b.detail == bare {
+		if c >= plainContract || b.detail >= bare {
 			n = b.schemas.outline(m)
 		} else {
 			n = b.schemas.schema(m, 2)
@@ -684,7 +696,7 @@ func (b *agisBuilder) output(e *protocol.Node, op *operation, c care) {
 		if status != "204" {
 			b.notes.add(n, "the description does not say what is answered")
 		}
-	case c >= plainContract || b.detail == bare:
+	case c >= plainContract || b.detail >= bare:
 		n := b.schemas.outline(schema)
 		if len(n.Items) == 0 {
 			n = object()
@@ -770,8 +782,8 @@ func (b *agisBuilder) errors(e *protocol.Node, op *operation, noun []string, man
 			name = "%_not_found"
 		}
 		add(name, "The service did not carry out the request")
-		b.notes.add(put(e, "errors", list), "the description names no errors; list what can go wrong")
+		b.everywhere(put(e, "errors", list), "the description names no errors; list what can go wrong")
 		return
 	}
-	b.notes.add(put(e, "errors", list), "named after the HTTP status codes")
+	b.everywhere(put(e, "errors", list), "named after the HTTP status codes")
 }

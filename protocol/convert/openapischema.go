@@ -17,7 +17,8 @@ const (
 	full    detail = iota // everything JSON Schema has
 	spare                 // without the texts inside schemas
 	shallow               // without references; what nests deeper is named by its type alone
-	bare                  // the names and types of the parameters, and nothing of the output
+	bare                  // the names and types of the parameters, and the type of the output
+	brief                 // and what is guessed of every endpoint is remarked once
 )
 
 // maxNodes is how many values the schemas of one document may have in all; a

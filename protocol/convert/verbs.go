@@ -29,7 +29,7 @@ var actions = wordSet("list search query book cancel update check lookup find ad
 
 // hollow verbs say nothing of what is done; what stands behind them does.
 var hollow = wordSet("allow enable let provide perform do make handle manage use used call return returns give obtain " +
-	"have be is are has can will should must please this the a an endpoint operation api method")
+	"have be is are has can will should must please this the a an endpoint operation api method batch bulk")
 
 // reporting words say that something is answered. "Returns" alone may also mean
 // that something is brought back, so it is put more plainly.
@@ -98,10 +98,17 @@ func verbOfID(id, summary string) string {
 	if last := words[len(words)-1]; is(last) {
 		return last
 	}
-	if u := english.Lookup(first); methodVerb(first) && !hollow[first] && u.VerbCount >= u.NounCount {
+	if methodVerb(first) && !hollow[first] && ratherVerb(first) {
 		return first
 	}
 	return ""
+}
+
+// ratherVerb reports whether a word that may be a noun as well is met as a verb
+// at least as often.
+func ratherVerb(word string) bool {
+	u := english.Lookup(word)
+	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
 // verbOfSummary finds the verb that a summary begins with, in its base form.
@@ -118,8 +125,7 @@ func verbOfSummary(summary string) string {
 		return word
 	}
 	if methodVerb(word) {
-		u := english.Lookup(word)
-		if clearVerb(word) || u.VerbCount >= u.NounCount {
+		if clearVerb(word) || ratherVerb(word) {
 			return word
 		}
 		return ""
