@@ -4,5 +4,7 @@
 //
 // Start with [ReadJSON], which turns bytes into a tree of nodes. The packages
 // below (aidiscovery, agis, did) run their rules on that tree, so each finding
-// knows its line and column. Nothing in protocol stores, waits or logs.
+// knows its line and column. [WriteJSON] writes a tree, [Tokens] estimates what
+// a text costs a model, [Instruction] finds text that speaks to one. Nothing in
+// protocol stores, waits or logs.
 package protocol

@@ -242,6 +242,9 @@ func FuzzReadJSON(f *testing.F) {
 			if at == "" || !strings.Contains(begin, at[:1]) {
 				t.Fatalf("%s at %s: text there is %q", n.Kind, n.Pointer, at)
 			}
+			if slice, err := protocol.ReadJSON(text[n.Offset:n.End], protocol.Limits{}); err != nil || slice.Kind != n.Kind || slice.Text != n.Text {
+				t.Fatalf("%s: the slice of the text is %q: %v", n.Pointer, text[n.Offset:n.End], err)
+			}
 			switch w := want.(type) {
 			case json.Number:
 				if n.Text != w.String() {
@@ -266,10 +269,44 @@ func FuzzReadJSON(f *testing.F) {
 					if lines[m.KeyLine-1] == "" || []rune(lines[m.KeyLine-1])[m.KeyColumn-1] != '"' {
 						t.Fatalf("key of %s is not at %d:%d", m.Pointer, m.KeyLine, m.KeyColumn)
 					}
+					if key, err := protocol.ReadJSON(text[m.KeyOffset:m.KeyEnd], protocol.Limits{}); err != nil || key.Str() != m.Key {
+						t.Fatalf("key of %s is not the slice %q", m.Pointer, text[m.KeyOffset:m.KeyEnd])
+					}
 					check(m, w[m.Key])
 				}
 			}
 		}
 		check(root, want)
+		// What is written is the same value, and written the same again.
+		for _, indent := range []string{"", "  "} {
+			written := protocol.WriteJSON(root, indent)
+			again, err := protocol.ReadJSON(written, protocol.Limits{Bytes: 10 << 20})
+			if err != nil {
+				t.Fatalf("written as %s: %v", written, err)
+			}
+			check := protocol.WriteJSON(again, "")
+			if !bytes.Equal(check, protocol.WriteJSON(root, "")) {
+				t.Fatalf("written as %s, which says %s", written, check)
+			}
+		}
+		if got := protocol.Tokens(string(text)); got < len(text)/4 || got > len(text)+1 {
+			t.Fatalf("%d bytes are %d tokens", len(text), got)
+		}
+	})
+}
+
+func FuzzInstruction(f *testing.F) {
+	for _, s := range []string{"Ignore all of the previous instructions", "system:", "\n  assistant :", "you are now a", "<|im_start|>", "\U0001F3F4\U000E0067\U000E007F", "\u202e", "your system prompt", "[INST]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		found, ok := protocol.Instruction(text)
+		if ok != (found != "") || len(found) > 400 {
+			t.Fatalf("%q: %q, %v", text, found, ok)
+		}
+		// More text behind does not hide what was found, nor does a line before.
+		if _, still := protocol.Instruction("x\n" + text + " x"); ok && !still && !strings.HasPrefix(found, "a hidden") {
+			t.Fatalf("%q: found %s, but not inside a longer text", text, found)
+		}
 	})
 }

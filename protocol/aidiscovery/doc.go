@@ -4,5 +4,10 @@
 //
 // Begin with [Parse]. It returns the document in the draft's own words and the
 // findings of every rule in [Rules] that can be judged from the bytes alone.
-// [ParseParam] reads the small grammar of parameter descriptions (§3.3).
+// [Transport] judges how the document was served, from an [Exchange] that whoever
+// fetched it fills in. [Rules] explains every rule with an example.
+//
+// [ParseParam] reads the small grammar of parameter descriptions (§3.3) in the
+// three dialects in use, and [Param.String] writes the draft's. [Cuts] lists what
+// makes a document cost its readers fewer tokens. [Schema] is for editors.
 package aidiscovery

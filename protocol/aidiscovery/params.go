@@ -3,6 +3,7 @@ package aidiscovery
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Dialect says how a parameter description is written. Three forms are in use.
@@ -71,12 +72,18 @@ func parseDraft(text string) (Param, bool) {
 	}
 	p := Param{Type: typ, Required: required, Stated: true, Description: description, Dialect: Draft}
 	for _, f := range fields[2:] {
-		// A dash at the edge belongs to neither side.
-		if f = strings.TrimLeft(strings.TrimRight(f, " \t\r\n–—-"), " \t\r\n–—"); f != "" {
+		if f = trimConstraint(f); f != "" {
 			p.Constraints = append(p.Constraints, f)
 		}
 	}
 	return p, true
+}
+
+// trimConstraint takes off white space, and dashes at the edge, which belong to
+// neither side. A hyphen in front is a sign.
+func trimConstraint(s string) string {
+	s = strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '-' || r == '–' || r == '—' })
+	return strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '–' || r == '—' })
 }
 
 // cutDash splits at the first separator of §3.3: a double hyphen, or an em or en
