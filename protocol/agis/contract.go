@@ -2,7 +2,6 @@ package agis
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -104,6 +103,17 @@ func (c *checker) required(n *protocol.Node) {
 	}
 }
 
-var snakePattern = regexp.MustCompile(`\A[a-z][a-z0-9]*(?:_[a-z0-9]+)*\z`)
-
-func snakeCase(s string) bool { return snakePattern.MatchString(s) }
+// snakeCase reports whether s is words of small letters and digits joined by
+// single underscores, beginning with a letter.
+func snakeCase(s string) bool {
+	if s == "" || !lower(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		joint := s[i] == '_' && s[i-1] != '_' && i+1 < len(s)
+		if !lower(s[i]) && !(s[i] >= '0' && s[i] <= '9') && !joint {
+			return false
+		}
+	}
+	return true
+}

@@ -1,7 +1,6 @@
 package agis
 
 import (
-	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -13,7 +12,7 @@ import (
 func (c *checker) meanings(endpoints []*protocol.Node) {
 	for i, endpoint := range endpoints {
 		e := c.doc.Endpoints[i]
-		if c.refused(endpoint) {
+		if c.refused[endpoint] {
 			continue // there is no verb yet that an intent could say
 		}
 		n := endpoint.Member("semantic")
@@ -24,22 +23,10 @@ func (c *checker) meanings(endpoints []*protocol.Node) {
 	}
 }
 
-// refused reports whether pass 2 or 3 found an error in an endpoint's method.
-func (c *checker) refused(endpoint *protocol.Node) bool {
-	n := endpoint.Member("method")
-	if empty(n) {
-		return true
-	}
-	return slices.ContainsFunc(c.Findings(), func(f protocol.Finding) bool {
-		return f.Pointer == n.Pointer && f.Severity == protocol.Error &&
-			(strings.HasPrefix(f.Code, "AGIS2") || strings.HasPrefix(f.Code, "AGIS3"))
-	})
-}
-
 // meaning compares an intent with its method. What cannot be judged is a hint,
 // never an error: a verb may be new, or of another language (§13).
 func (c *checker) meaning(n *protocol.Node, method string) {
-	switch j := effect.Compare(method, n.Text); j.Verdict {
+	switch j := effect.Compare(method, clip(n.Text)); j.Verdict {
 	case effect.Contradicts:
 		c.Add("AGIS601", n, j.Why, mend(j, method))
 	case effect.Doubtful:

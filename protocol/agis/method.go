@@ -159,20 +159,21 @@ func separate(words []string) string {
 func lower(b byte) bool { return b >= 'a' && b <= 'z' }
 func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
 
-// suggestions is how many findings a document may have before the search for
-// verbs of nearly the same spelling ends: it is slow beside all else, and who
-// has a hundred findings has other worries.
+// suggestions is how many searches for verbs of nearly the same spelling one
+// document is worth: they are slow beside all else.
 const suggestions = 100
 
 // method is passes 2 and 3 for one endpoint.
 func (c *checker) method(endpoint *protocol.Node, method string) {
 	n := endpoint.Member("method")
 	if method == "" {
+		c.refuse(endpoint)
 		c.Add("AGIS201", place(n, endpoint), "an endpoint has no method", "add method: one imperative verb, for example BOOK")
 		return
 	}
 	f := judge(method)
-	if f.code == "AGIS305" && len(c.Findings()) < suggestions {
+	if f.code == "AGIS305" && c.suggested < suggestions {
+		c.suggested++
 		if near := instead(english.Near(strings.ToLower(method), 3)); near != "" {
 			f.help += near
 		}
@@ -180,7 +181,20 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 	if f.code != "" {
 		c.Add(f.code, n, f.message, f.help)
 	}
-	if rules[f.code].Severity < protocol.Error && strings.ToUpper(method) != method {
+	if rules[f.code].Severity == protocol.Error {
+		c.refuse(endpoint)
+		return // its letter case is the least of it
+	}
+	if strings.ToUpper(method) != method {
 		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+protocol.Quote(strings.ToUpper(method)))
 	}
+}
+
+// refuse notes that the method of an endpoint has an error: no later pass can
+// take it for a verb.
+func (c *checker) refuse(endpoint *protocol.Node) {
+	if c.refused == nil {
+		c.refused = map[*protocol.Node]bool{}
+	}
+	c.refused[endpoint] = true
 }

@@ -75,6 +75,10 @@ type checker struct {
 	yaml bool // the text was YAML
 	// level is the conformance level asked for.
 	level int
+	// refused are the endpoints whose method passes 2 and 3 refuse, suggested
+	// counts the searches for a better one.
+	refused   map[*protocol.Node]bool
+	suggested int
 	// told are texts whose AGIS519 has been reported.
 	told    map[*protocol.Node]bool
 	schemas schemaCheck

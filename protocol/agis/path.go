@@ -25,7 +25,10 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 		if e.Method == "" {
 			continue
 		}
-		key := strings.ToUpper(e.Method) + " " + parameter.ReplaceAllString(n.Text, "{}")
+		key := strings.ToUpper(e.Method) + " " + n.Text
+		if strings.Contains(n.Text, "{") {
+			key = strings.ToUpper(e.Method) + " " + parameter.ReplaceAllString(n.Text, "{}")
+		}
 		if seen[key] {
 			c.Add("AGIS411", n, "another endpoint has the same method and path", "merge the two, or give one of them another path")
 		}
@@ -38,6 +41,9 @@ var parameter = regexp.MustCompile(`\{[^{}/]*\}`)
 // parameterSegment is the only form of a parameter (§5(d)).
 var parameterSegment = regexp.MustCompile(`\A\{([A-Za-z_][A-Za-z0-9_\-]*)\}\z`)
 
+// maxSegments is how many segments of a path are judged.
+const maxSegments = 100
+
 // path judges the text of one path.
 func (c *checker) path(n *protocol.Node, method string) {
 	path := n.Text
@@ -48,7 +54,8 @@ func (c *checker) path(n *protocol.Node, method string) {
 	if !strings.HasPrefix(path, "/") {
 		c.Add("AGIS402", n, "the path "+protocol.Quote(path)+" does not begin with /", "write "+protocol.Quote("/"+strings.ToLower(path)))
 	}
-	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	segments := strings.SplitN(strings.TrimPrefix(path, "/"), "/", maxSegments+1)
+	segments = segments[:min(len(segments), maxSegments)]
 	switch first := segments[0]; {
 	case len(segments) == 1 && first == "":
 		c.Add("AGIS409", n, "the path names nothing", "begin it with a noun, for example /reservation")
@@ -133,7 +140,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	if strings.ContainsFunc(s, unicode.IsUpper) {
 		report("AGIS405", "the segment "+quoted+" holds an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
-	if separated.MatchString(s) {
+	if strings.ContainsAny(s, "_.+ %\t\n\f\r") && separated.MatchString(s) {
 		report("AGIS406", "the words of the segment "+quoted+" are not joined by hyphens", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
 	if len(words) == 0 {
@@ -173,8 +180,14 @@ func (c *checker) pathInput(n *protocol.Node, e Endpoint) {
 	if input == nil || input.Kind != protocol.Object || input.Member("allOf") != nil || input.Member("anyOf") != nil || input.Member("oneOf") != nil {
 		return // where a property may be defined is not settled
 	}
+	if !strings.Contains(n.Text, "{") {
+		return
+	}
 	required := c.requiredOf(input)
-	for segment := range strings.SplitSeq(n.Text, "/") {
+	for _, segment := range strings.SplitN(n.Text, "/", maxSegments) {
+		if !strings.HasPrefix(segment, "{") {
+			continue
+		}
 		m := parameterSegment.FindStringSubmatch(segment)
 		if m != nil && !required[m[1]] {
 			c.Add("AGIS412", n, "the path parameter "+protocol.Quote(m[1])+" is not a required input", "define it under input.properties and list it in input.required")

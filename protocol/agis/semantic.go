@@ -93,14 +93,15 @@ func (c *checker) sentence(parent *protocol.Node, field, missing, what string) {
 		return
 	}
 	n := parent.Member(field)
-	if sentences(text) {
-		c.Add("AGIS506", n, field+" holds more than one sentence", "say it in one sentence")
-	}
+	c.speaks(n, field)
 	if l := protocol.Length(text); l > 500 {
 		c.Add("AGIS518", n, fmt.Sprintf("%s has %d characters, more than 500", field, l), "say it in one short sentence")
 	}
-	c.speaks(n, field)
-	if field == "intent" && internal.MatchString(text) {
+	text = clip(text)
+	if sentences(text) {
+		c.Add("AGIS506", n, field+" holds more than one sentence", "say it in one sentence")
+	}
+	if field == "intent" && mayBeInternal(text) && internal.MatchString(text) {
 		c.Add("AGIS507", n, "intent describes what the system does inside, not what the caller wants", `write the caller's goal, for example "Books a restaurant reservation on behalf of the requesting agent"`)
 	}
 }
@@ -111,6 +112,30 @@ var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select
 	`|(?:execute|run|issue|perform)s?\s+(?:an?\s+|the\s+)?(?:sql|insert|select|update|delete|database)\s+(?:quer(?:y|ies)|statements?|transactions?)\b` +
 	`|(?:call|invoke|execute|run)s?\s+(?:an?\s+|the\s+)?(?:stored procedure|internal (?:function|method|service|api|handler))\b)`)
 
+// maxJudged is how many bytes of an intent are judged by its words. A conforming
+// one has 500 characters at most.
+const maxJudged = 2000
+
+// clip cuts a text that is far too long.
+func clip(text string) string {
+	if len(text) <= maxJudged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxJudged], "")
+}
+
+// mayBeInternal is a cheap test that nearly every honest intent fails, so that
+// the pattern need not run on it.
+func mayBeInternal(text string) bool {
+	text = strings.ToLower(text)
+	for _, word := range []string{"row", "record", "entr", "tuple", "document", "statement", "quer", "transaction", "procedure", "internal"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	sentenceEnd  = regexp.MustCompile(`(\S+)[.!?]["')\]]*\s+["'(\[]*(\pL)|[。！？]\s*\S`)
 	abbreviation = regexp.MustCompile(`(?i)(?:^|[("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)$`)
@@ -119,6 +144,10 @@ var (
 // sentences reports whether a text goes on after the end of a sentence. A full
 // stop behind an abbreviation or before a small letter ends none.
 func sentences(text string) bool {
+	text = strings.TrimRight(text, " .!?\"')]")
+	if !strings.ContainsAny(text, ".!?。！？") {
+		return false // what most texts are, and much cheaper to tell
+	}
 	for _, m := range sentenceEnd.FindAllStringSubmatch(text, -1) {
 		if m[1] == "" {
 			return true // a CJK full stop
