@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,12 +108,13 @@ type body struct {
 func (b *body) read(ctx huma.Context, limit int64) {
 	c := humagin.Unwrap(ctx)
 	b.client = address(c)
-	b.text, b.err = readBody(c, limit)
+	b.text, b.err = readBody(c, limit, "application/json")
 }
 
-func readBody(c *gin.Context, limit int64) ([]byte, error) {
+// readBody reads a body of one of the media types, of at most limit bytes.
+func readBody(c *gin.Context, limit int64, mediaTypes ...string) ([]byte, error) {
 	r := c.Request
-	if err := checkMediaType(r.Header); err != nil {
+	if err := checkMediaType(r.Header, mediaTypes); err != nil {
 		closeAfter(c)
 		return nil, err
 	}
@@ -147,18 +149,26 @@ func closeAfter(c *gin.Context) {
 	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 }
 
-// checkMediaType takes application/json and nothing compressed.
-func checkMediaType(h http.Header) error {
+// checkMediaType takes UTF-8 of the media types and nothing compressed.
+func checkMediaType(h http.Header, mediaTypes []string) error {
 	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := parameters["charset"]
-	if err != nil || mediaType != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return refuse(wrongMediaType, "the body must be JSON in UTF-8", "send it with the header Content-Type: application/json").
+	if err != nil || !slices.Contains(mediaTypes, mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse(wrongMediaType, "the body must be "+bodyForms(mediaTypes)+" in UTF-8", "send it with the header Content-Type: "+mediaTypes[0]).
 			at(Where{Header: "Content-Type"})
 	}
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return refuse(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").at(Where{Header: "Content-Encoding"})
 	}
 	return nil
+}
+
+// bodyForms names what a body may be.
+func bodyForms(mediaTypes []string) string {
+	if slices.Contains(mediaTypes, "application/yaml") {
+		return "JSON or YAML"
+	}
+	return "JSON"
 }
 
 type registerInput struct{ body body }
@@ -177,7 +187,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[registry
 	if err != nil {
 		return nil, err
 	}
-	if err := a.budget.take(in.body.client); err != nil {
+	if err := a.admit(in.body.client); err != nil {
 		return nil, err
 	}
 	agent, secret, err := a.answers.Registry.Register(ctx, registration)
@@ -187,6 +197,24 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[registry
 	out := answer(a.answers.Registry.RegistrationView(agent, secret))
 	out.Status, out.CacheControl = http.StatusCreated, "no-store"
 	return out, nil
+}
+
+// admit counts a registration, or refuses it and says when to come back. The
+// owner of the machine, who comes over the Unix socket and has no address, is
+// not counted.
+func (a *API) admit(client netip.Addr) error {
+	if !client.IsValid() {
+		return nil
+	}
+	over := a.quota.take(network(client))
+	if over == nil {
+		return nil
+	}
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d registrations an hour from one address", a.quota.each)
+	if over.all {
+		detail = "Rate limit exceeded: the registry takes no more registrations at the moment"
+	}
+	return refuse(rateLimited, detail, "wait as long as Retry-After says").after(over.wait)
 }
 
 type agentInput struct {

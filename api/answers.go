@@ -21,6 +21,7 @@ type Answers struct {
 	Index    Searcher
 	Registry *registry.Registry
 	Crawler  CrawlStatus // nil in a process that does not crawl
+	Judge    *Judge      // judges documents for whoever asks
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an

@@ -52,7 +52,7 @@ type API struct {
 	add      func(ctx context.Context, hosts ...string) error
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursors
-	budget   *budget
+	quota    *quota // of registrations
 	ready    *readiness
 	keeper   *keeper
 	press    *press
@@ -81,13 +81,7 @@ func New(o Options) (*API, error) {
 	if len(o.CursorKey) < 16 {
 		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
 	}
-	orDefault := func(n, d int) int {
-		if n == 0 {
-			return d
-		}
-		return n
-	}
-	budget, err := newBudget(orDefault(o.Registrations, 20), orDefault(o.RegistrationsGlobal, 1000), o.Now)
+	registrations, err := newQuota(orDefault(o.Registrations, 20), orDefault(o.RegistrationsGlobal, 1000), o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +91,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
 		cursors: cursors{key: o.CursorKey, now: o.Now},
-		budget:  budget,
+		quota:   registrations,
 		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 	}
 	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {

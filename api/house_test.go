@@ -49,6 +49,7 @@ type house struct {
 type options struct {
 	api      func(*api.Options)
 	store    boltstore.Options
+	judge    api.JudgeOptions
 	unread   bool // the index does not follow the store
 	handlers func(*gin.Engine)
 }
@@ -78,7 +79,9 @@ func newHouse(t testing.TB, o options) *house {
 	}
 	r, err := registry.New(registry.Options{Store: h.store, DIDHost: "registry.example"})
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r}
+	judge, err := api.NewJudge(o.judge)
+	must(err)
+	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Judge: judge}
 	settings := api.Options{
 		Answers: h.answers, Version: "test", Registrations: -1, RegistrationsGlobal: -1,
 		Add: func(context.Context, ...string) error { return nil },

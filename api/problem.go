@@ -88,6 +88,7 @@ var (
 	noName           = sort{"no-name", 404, "Nothing bears this name"}
 	noAgent          = sort{"no-agent", 404, "The agent is not known"}
 	noKey            = sort{"no-key", 404, "The agent has no public key"}
+	noRule           = sort{"no-rule", 404, "No rule has this code"}
 	wrongMethod      = sort{"method-not-allowed", 405, "The address does not take this method"}
 	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
 	conflict         = sort{"conflict", 409, "Somebody else was first"}
@@ -107,7 +108,7 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, wrongMethod, bodyTimeout, conflict,
+		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noRule, wrongMethod, bodyTimeout, conflict,
 		cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
 	} {
 		table[s.Code] = s
@@ -236,6 +237,9 @@ func refusalForCaller(err error) *refusal {
 			under(e.Problem.String(), "RFC 8259").
 			at(Where{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}
+	if e, ok := errors.AsType[*QuotaError](err); ok {
+		return refuse(rateLimited, e.Message, "wait as long as Retry-After says, or send the text itself").after(e.Wait)
+	}
 	if r := refusalForAgent(err); r != nil {
 		return r
 	}
@@ -251,6 +255,14 @@ func refusalForCaller(err error) *refusal {
 		return refuse(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
 	case errors.Is(err, ErrNoName):
 		return refuse(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
+	case errors.Is(err, ErrNothingToJudge):
+		return refuse(badBody, "there is nothing to judge, or two things at once", "send one document, or one address")
+	case errors.Is(err, ErrNoFetcher):
+		return refuse(unavailable, "documents are not fetched on request here", "send the document itself as the body")
+	case errors.Is(err, ErrBusy):
+		return refuse(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").after(5 * time.Second)
+	case errors.Is(err, ErrNoRule):
+		return refuse(noRule, "no rule has this code", "see /api/v1/rules for all of them").at(Where{Parameter: "code"})
 	case errors.Is(err, store.ErrConflict):
 		return refuse(conflict, "the record was changed meanwhile", "read it again and repeat the change")
 	default:

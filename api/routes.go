@@ -46,6 +46,9 @@ func (a *API) publicRoutes(publicURL string) error {
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Resolution](h)}},
 	}}
 	handle(a, h, resolve, a.resolve)
+	a.validateRoute(h)
+	handle(a, h, get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.rules)
+	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
 	a.agentRoutes(h)
 	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
 	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)

@@ -33,6 +33,12 @@ var samplePages = []struct {
 	{"/verbs/BOOK", 200},
 	{"/agents", 200},
 	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
+	{"/validate", 200},
+	{"/validate?url=api.example.com", 200},
+	{"/rules", 200},
+	{"/rules/AI303", 200},
+	{"/rules/wk104", 200},
+	{"/rules/AI9999", 404},
 	{"/services/unknown.test", 404},
 	{"/services/10.0.0.1", 404},
 	{"/services?after=10.0.0.1", 400},
@@ -100,7 +106,9 @@ func TestHostileTextIsInert(t *testing.T) {
 					}
 				}
 			}
-			foreign := p.status == 200 && !slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path)
+			ours := slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path) ||
+				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate")
+			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")
 			}

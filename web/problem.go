@@ -63,6 +63,10 @@ type noAgent struct {
 
 func (e *noAgent) Error() string { return "no agent " + e.id }
 
+type noRule struct{ code string }
+
+func (e *noRule) Error() string { return "no rule " + e.code }
+
 // hostError and agentError add what was asked to a "not there".
 func hostError(host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
@@ -152,6 +156,14 @@ func callerProblem(err error) (problemView, bool) {
 	}
 	if e, ok := errors.AsType[*noAgent](err); ok {
 		return agentProblem(e), true
+	}
+	if e, ok := errors.AsType[*noRule](err); ok {
+		return problemView{
+			Status: http.StatusNotFound, Title: "There is no such rule",
+			What:  fmt.Sprintf("No rule has the code %q.", clipPlain(40, e.code)),
+			Help:  "Codes look like AI303, AGIS302 or WK104.",
+			Links: []problemLink{{"All rules", "/rules"}, {"Check a document", "/validate"}},
+		}, true
 	}
 	return problemView{}, false
 }

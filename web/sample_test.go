@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -210,4 +211,22 @@ func ask(t testing.TB, h http.Handler, method, target string, header ...string) 
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// Rules, Rule and Validate are the real ones: they need nothing but the text.
+func (s sample) Rules() []api.RuleView { return new(api.Answers).Rules() }
+
+func (s sample) Rule(code string) (api.RuleView, error) {
+	if s.err != nil {
+		return api.RuleView{}, s.err
+	}
+	return new(api.Answers).Rule(code)
+}
+
+func (s sample) Validate(ctx context.Context, in api.Submission) ([]api.Judgement, error) {
+	judge, err := api.NewJudge(api.JudgeOptions{Now: func() time.Time { return now }})
+	if err != nil || s.err != nil {
+		return nil, cmp.Or(s.err, err)
+	}
+	return (&api.Answers{Judge: judge}).Validate(ctx, in)
 }

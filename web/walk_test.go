@@ -98,8 +98,25 @@ func (h *house) walk(t *testing.T, tab *tab) {
 		tab.sees(p.selector, p.says)
 		tab.judge(p.name)
 	}
+	tab.open("/validate")
+	tab.judge("validate")
+	tab.refused("#url", "10.0.0.1")
+	tab.sees("[role=alert]", "not the address of a public host")
+	tab.judge("validate-trouble")
+	tab.open("/validate")
+	tab.send("#text", brokenDocument)
+	tab.sees(".verdict", "Not valid")
+	tab.sees(".findings", "AI418")
+	tab.sees("#d1-L5", `"method": "FETCH"`)
+	tab.judge("validated")
+	tab.follow(`.findings a[href="/rules/AI418"]`)
+	tab.sees("h1", "AI418")
+	tab.judge("rule")
+	tab.open("/rules")
+	tab.sees("table", "AGIS302")
+	tab.judge("rules")
 	for name, path := range map[string]string{
-		"problem-query": "/?q=book+verb%3A", "problem-host": "/services/unknown.test", "problem-page": "/no/such/page",
+		"problem-rule": "/rules/AI9999", "problem-query": "/?q=book+verb%3A", "problem-host": "/services/unknown.test", "problem-page": "/no/such/page",
 		"problem-agent": "/agents/AIR-0000-0000-0000",
 	} {
 		tab.fails(path)
@@ -210,7 +227,9 @@ func openHouse(t *testing.T) *house {
 		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"}},
 	})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r}
+	judge, err := api.NewJudge(api.JudgeOptions{})
+	must(t, err)
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Judge: judge}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, web.Options{})
@@ -263,6 +282,9 @@ func publish(document string) http.Handler {
 
 //go:embed testdata/hostile.json
 var hostileDocument string
+
+//go:embed testdata/broken.json
+var brokenDocument string
 
 //go:embed testdata/languages.json
 var languagesDocument string
@@ -358,6 +380,26 @@ func (b *tab) fails(path string) {
 func (b *tab) submit(field, text string) {
 	b.Helper()
 	b.arrive(http.StatusOK, chromedp.SendKeys(chromedp.CSS(field), text+"\r"))
+}
+
+// refused is submit for what cannot be asked.
+func (b *tab) refused(field, text string) {
+	b.Helper()
+	b.mu.Lock()
+	b.asked[b.base+"/validate"] = true
+	b.mu.Unlock()
+	b.arrive(http.StatusBadRequest, chromedp.SendKeys(chromedp.CSS(field), text+"\r"))
+}
+
+// send types a text of several lines and presses the button of its form.
+func (b *tab) send(field, text string) {
+	b.Helper()
+	if !b.scripts { // typed key by key, as a person does; with scripts it is pasted
+		must(b.T, chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(field), text)))
+	} else {
+		must(b.T, chromedp.Do(b.ctx, chromedp.SetValue(chromedp.CSS(field), text)))
+	}
+	b.follow("form.check button")
 }
 
 // follow clicks a link.

@@ -42,6 +42,12 @@ type Answers interface {
 	Figures(ctx context.Context) (api.Figures, error)
 	// Agent finds an agent by AIR ID, handle or did:wba.
 	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
+	// Rules lists every rule that documents are judged by, draft by draft.
+	Rules() []api.RuleView
+	// Rule returns the rule of a code.
+	Rule(code string) (api.RuleView, error)
+	// Validate judges a text, or what an address leads to.
+	Validate(ctx context.Context, s api.Submission) ([]api.Judgement, error)
 }
 
 var _ Answers = (*api.Answers)(nil)
@@ -83,7 +89,8 @@ func New(a Answers, o Options) *Pages {
 
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
-// /, /services, /verbs, /agents and /static and what lies below; they meet no
+// /, /services, /verbs, /agents, /rules and /static and what lies below, and
+// /validate; they meet no
 // path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
@@ -93,12 +100,16 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/verbs":          p.page(p.verbs),
 		"/verbs/:verb":    p.page(p.verb),
 		"/agents":         p.page(p.agents),
+		"/validate":       p.page(p.validateForm),
+		"/rules":          p.page(p.rules),
+		"/rules/:code":    p.page(p.rule),
 		"/agents/:id":     p.page(p.agent),
 		"/static/:name":   p.static,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)
 	}
+	e.POST("/validate", p.page(p.validate))
 }
 
 // NotFound answers with the page for an address where nothing is. It is for
@@ -174,6 +185,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
 		"text":   inert,
 		"clip":   clip,
+		"line":   sourceText,
 		"plain":  plain,
 		"asset":  a.path,
 		"verb":   verbPath,
@@ -181,7 +193,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

@@ -52,6 +52,9 @@ type APIConfig struct {
 	TrustedProxies             []string `toml:"trusted_proxies"`
 	RegistrationsPerHour       int      `toml:"registrations_per_hour"`
 	RegistrationsGlobalPerHour int      `toml:"registrations_global_per_hour"`
+	FetchesPerHour             int      `toml:"fetches_per_hour"`
+	FetchesPerHostHour         int      `toml:"fetches_per_host_hour"`
+	FetchesGlobalPerHour       int      `toml:"fetches_global_per_hour"`
 }
 
 // Duration is a time.Duration written as "10s" or "1h30m".
@@ -93,6 +96,9 @@ func defaultConfig() Config {
 			TrustedProxies:             []string{},
 			RegistrationsPerHour:       20,
 			RegistrationsGlobalPerHour: 1000,
+			FetchesPerHour:             30,
+			FetchesPerHostHour:         12,
+			FetchesGlobalPerHour:       600,
 		},
 	}
 }
@@ -188,6 +194,8 @@ func (c *Config) check() error {
 		return usagef("shutdown_grace: want 0 or more")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
 		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostHour == 0 || c.API.FetchesGlobalPerHour == 0:
+		return usagef("api.fetches_per_hour, api.fetches_per_host_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
 	}
 	return nil
 }

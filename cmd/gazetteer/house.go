@@ -61,7 +61,7 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 	if h.crawler, err = newCrawler(h, e, observe); err != nil {
 		return nil, fmt.Errorf("set up the crawler: %w", err)
 	}
-	return h, h.openAPI()
+	return h, h.openAPI(e)
 }
 
 func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
@@ -83,13 +83,50 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 	return crawler.New(o)
 }
 
+// judgeTime bounds one fetch for somebody who waits for it: less than the API
+// takes for an answer, so that what was found until then can still be said.
+const judgeTime = 12 * time.Second
+
+// newJudge returns what checks documents for visitors of the API and the pages.
+// It fetches as the crawler does, by a connection of its own.
+func newJudge(c Config, e edge) (*api.Judge, error) {
+	client, err := newFetcher(c, e, judgeTime)
+	if err != nil {
+		return nil, err
+	}
+	return api.NewJudge(api.JudgeOptions{
+		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour,
+	})
+}
+
+// newFetcher returns a client that fetches under the rules of the crawler.
+// session bounds one call.
+func newFetcher(c Config, e edge, session time.Duration) (*fetch.Client, error) {
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny})
+	if err != nil {
+		return nil, err
+	}
+	o := fetch.Options{
+		Guard: guard, Roots: e.roots, UserAgent: c.Crawler.UserAgent,
+		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session,
+	}
+	if e.dial != nil {
+		o.Dial = e.dial(guard.DialContext)
+	}
+	return fetch.New(o)
+}
+
 // openAPI puts the API and the pages on one handler.
-func (h *house) openAPI() error {
+func (h *house) openAPI(e edge) error {
 	key, err := cursorKey(h.config.DataDir)
 	if err != nil {
 		return err
 	}
-	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler}
+	judge, err := newJudge(h.config, e)
+	if err != nil {
+		return fmt.Errorf("set up the checking of documents: %w", err)
+	}
+	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler, Judge: judge}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,

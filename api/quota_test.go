@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func TestBudgetCountsNeighboursAsOne(t *testing.T) {
+func TestQuotaCountsNeighboursAsOne(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	b, err := newBudget(2, 5, func() time.Time { return now })
+	b, err := newQuota(2, 5, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,7 +17,7 @@ func TestBudgetCountsNeighboursAsOne(t *testing.T) {
 		if text != "" {
 			client = netip.MustParseAddr(text)
 		}
-		return b.take(client) != nil
+		return (&API{quota: b}).admit(client) != nil
 	}
 	for _, step := range []struct {
 		client string
@@ -45,21 +45,21 @@ func TestBudgetCountsNeighboursAsOne(t *testing.T) {
 	}
 }
 
-func TestBudgetHoldsABoundedNumberOfClients(t *testing.T) {
-	b, err := newBudget(1, -1, time.Now)
+func TestQuotaHoldsABoundedNumberOfKeys(t *testing.T) {
+	b, err := newQuota(1, -1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var address [16]byte
 	address[0] = 0x20
-	for i := range 3 * maxClients / 2 {
+	for i := range 3 * maxKeys / 2 {
 		address[5], address[6], address[7] = byte(i>>16), byte(i>>8), byte(i)
-		if err := b.take(netip.AddrFrom16(address)); err != nil {
+		if err := b.take(network(netip.AddrFrom16(address))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.clients.CleanUp()
-	if n := b.clients.EstimatedSize(); n > maxClients {
-		t.Errorf("%d clients are held, want at most %d", n, maxClients)
+	b.keys.CleanUp()
+	if n := b.keys.EstimatedSize(); n > maxKeys {
+		t.Errorf("%d keys are held, want at most %d", n, maxKeys)
 	}
 }

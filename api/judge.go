@@ -1,0 +1,213 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/lint"
+)
+
+// A Fetcher fetches documents under the crawler's rules. A [fetch.Client] is
+// one. What a site does is in the answer; an error is ours or the caller's.
+type Fetcher interface {
+	// Document asks for one document at an https address; kind "" leaves open
+	// what it is.
+	Document(ctx context.Context, kind document.Kind, address string) (fetch.Answer, error)
+	// Host asks for all that a host publishes.
+	Host(ctx context.Context, host string) ([]fetch.Answer, error)
+}
+
+// Errors of [Answers.Validate]. Test with errors.Is.
+var (
+	// ErrNoFetcher: this server fetches nothing on request.
+	ErrNoFetcher = errors.New("documents are not fetched on request here")
+	// ErrNothingToJudge: neither a text nor an address was given, or both.
+	ErrNothingToJudge = errors.New("give one text or one address")
+	// ErrBusy: too many documents are being fetched for others.
+	ErrBusy = errors.New("too many documents are being fetched at the moment")
+)
+
+// A QuotaError says that something was asked for too often.
+type QuotaError struct {
+	Message string
+	Wait    time.Duration // until there is room again
+}
+
+func (e *QuotaError) Error() string { return e.Message }
+
+// maxFetching is how many requests of strangers may make us fetch at a time.
+const maxFetching = 8
+
+// A Judge judges documents for whoever asks: a text that was sent, or what an
+// address leads to. Since a fetch is work for somebody else's server, how often
+// one client may cause one, and how often one host may be asked, is bounded.
+type Judge struct {
+	fetcher Fetcher
+	clients *quota
+	hosts   *quota
+	now     func() time.Time
+	slots   chan struct{}
+}
+
+// JudgeOptions shape a [Judge]. The zero value fetches nothing.
+type JudgeOptions struct {
+	Fetcher Fetcher // nil: texts only
+	// PerClient is how many fetches one client may cause in an hour, PerHost how
+	// often one host may be asked on request, All how many there may be
+	// together. 0 means 30, 12 and 600; a negative number lifts the limit.
+	PerClient, PerHost, All int
+	Now                     func() time.Time // nil: time.Now
+}
+
+// NewJudge returns a judge. It starts nothing.
+func NewJudge(o JudgeOptions) (*Judge, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	clients, err := newQuota(orDefault(o.PerClient, 30), orDefault(o.All, 600), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := newQuota(orDefault(o.PerHost, 12), -1, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Judge{fetcher: o.Fetcher, clients: clients, hosts: hosts, now: o.Now, slots: make(chan struct{}, maxFetching)}, nil
+}
+
+// A Submission is what somebody wants judged: a text, or what an address leads
+// to.
+type Submission struct {
+	// Name is what the result calls the text.
+	Name string
+	Text []byte
+	// Address is an https address, or the name of a host, of which all is
+	// fetched that it publishes.
+	Address string
+	// As is the kind of document, "" to tell it from the text.
+	As document.Kind
+	// URL is where Text is said to come from; it may be empty.
+	URL string
+	// Level 2 asks for what AGIS Level 2 requires.
+	Level int
+	// Client is who asks; the zero address, the owner of the machine, is not
+	// counted.
+	Client netip.Addr
+}
+
+// A Judgement is what was found about one text, and the text.
+type Judgement struct {
+	lint.Result
+	Text []byte
+}
+
+// Validate judges a submission, and answers one judgement for a text or an
+// address, one for each document of a host. What is wrong with the documents or
+// with the way they are served is in the judgements. The error is
+// [ErrNothingToJudge], [ErrNoFetcher], [ErrBusy], a *[fetch.HostError] for an
+// address without a public host, a *[QuotaError] for one who asks too often, or that
+// of ctx.
+func (a *Answers) Validate(ctx context.Context, s Submission) ([]Judgement, error) {
+	return a.Judge.judge(ctx, s)
+}
+
+func (j *Judge) judge(ctx context.Context, s Submission) ([]Judgement, error) {
+	if (s.Address == "") == (s.Text == nil) {
+		return nil, ErrNothingToJudge
+	}
+	inputs := []lint.Input{{Name: s.Name, Text: s.Text, Kind: s.As, URL: s.URL}}
+	if s.Address != "" {
+		var err error
+		if inputs, err = j.fetch(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	results := lint.CheckAll(inputs, lint.Options{Today: j.now(), Level: s.Level})
+	judgements := make([]Judgement, len(results))
+	for i, r := range results {
+		judgements[i] = Judgement{Result: r, Text: inputs[i].Text}
+	}
+	return judgements, nil
+}
+
+// fetch gets what an address leads to, if there is room for it.
+func (j *Judge) fetch(ctx context.Context, s Submission) ([]lint.Input, error) {
+	host, whole, err := target(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	if j.fetcher == nil {
+		return nil, ErrNoFetcher
+	}
+	if err := j.admit(s.Client, host); err != nil {
+		return nil, err
+	}
+	select {
+	case j.slots <- struct{}{}:
+		defer func() { <-j.slots }()
+	default:
+		return nil, ErrBusy
+	}
+	var answers []fetch.Answer
+	if whole {
+		answers, err = j.fetcher.Host(ctx, host)
+	} else {
+		answers = make([]fetch.Answer, 1)
+		answers[0], err = j.fetcher.Document(ctx, s.As, s.Address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch what is to be judged: %w", err)
+	}
+	return inputsOf(answers, s.As), nil
+}
+
+// target reads an address. whole is set for the name of a host, also when it is
+// written as an address without a path: then all that it publishes is meant.
+func target(address string) (host string, whole bool, err error) {
+	name := strings.TrimSpace(address)
+	u, err := url.Parse(name)
+	if err == nil && strings.Contains(name, "://") {
+		whole = (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" && u.Scheme != "http"
+		if !whole {
+			name = u.Hostname()
+		}
+	} else {
+		whole = true
+	}
+	host, err = fetch.CheckHost(name)
+	return host, whole, err
+}
+
+// admit counts the fetch against its client and its host.
+func (j *Judge) admit(client netip.Addr, host string) error {
+	if !client.IsValid() {
+		return nil
+	}
+	if over := j.clients.take(network(client)); over != nil {
+		return &QuotaError{"too many addresses were given to be fetched in the last hour", over.wait}
+	}
+	if over := j.hosts.take(host); over != nil {
+		return &QuotaError{host + " was asked often enough on request for now", over.wait}
+	}
+	return nil
+}
+
+// inputsOf turns what was fetched into what is judged. An answer without a body
+// is judged too, by what the fetch found.
+func inputsOf(answers []fetch.Answer, as document.Kind) []lint.Input {
+	var inputs []lint.Input
+	for _, a := range answers {
+		if a.Body == nil && len(a.Findings) == 0 {
+			continue // absent, and nothing is wrong with that
+		}
+		inputs = append(inputs, lint.Input{Name: a.URL, Text: a.Body, Kind: as, URL: a.Address(), Fetched: &a})
+	}
+	return inputs
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/time/rate"
+)
+
+// maxKeys bounds how many keys have a quota of their own at a time. Who sprays
+// addresses to push another's out meets the global one.
+const maxKeys = 100_000
+
+// A quota bounds how often something is done in an hour, for each key and
+// together.
+type quota struct {
+	each int
+	keys *otter.Cache[string, *rate.Limiter]
+	all  *rate.Limiter
+	now  func() time.Time
+}
+
+// newQuota returns a quota of so many an hour; a negative number lifts a limit.
+func newQuota(each, all int, now func() time.Time) (*quota, error) {
+	q := &quota{each: each, now: now, all: hourly(all)}
+	var err error
+	q.keys, err = otter.New(&otter.Options[string, *rate.Limiter]{
+		MaximumSize: maxKeys,
+		Executor:    func(work func()) { work() }, // no goroutine of its own
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up a quota: %w", err)
+	}
+	return q, nil
+}
+
+func hourly(n int) *rate.Limiter {
+	if n < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(float64(n)/time.Hour.Seconds()), n)
+}
+
+// An overdraft says that a quota has nothing left, and until when.
+type overdraft struct {
+	wait time.Duration
+	all  bool // of what all have together, not of the key's own
+}
+
+// take counts one for the key. When there is none left it counts nothing and
+// answers why; nil means that it may be done.
+func (q *quota) take(key string) *overdraft {
+	limiter, _ := q.keys.ComputeIfAbsent(key, func() (*rate.Limiter, bool) { return hourly(q.each), false })
+	now := q.now()
+	own := limiter.ReserveN(now, 1)
+	if wait := own.DelayFrom(now); !own.OK() || wait > 0 {
+		own.CancelAt(now)
+		return &overdraft{wait: bound(wait)}
+	}
+	all := q.all.ReserveN(now, 1)
+	if wait := all.DelayFrom(now); !all.OK() || wait > 0 {
+		all.CancelAt(now)
+		own.CancelAt(now)
+		return &overdraft{bound(wait), true}
+	}
+	return nil
+}
+
+// bound keeps "never" (a quota of none) within what a header can say.
+func bound(wait time.Duration) time.Duration { return min(max(wait, 0), 24*time.Hour) }
+
+// network is the key of a client: its IPv4 address or IPv6 /64.
+func network(client netip.Addr) string { return prefix(client, 32, 64).String() }
+
+// orDefault returns n, or d when n is 0.
+func orDefault(n, d int) int {
+	if n == 0 {
+		return d
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/document"
+	"gazetteer/lint"
+	"gazetteer/protocol"
+)
+
+// MaxSubmission is how many bytes of a text are taken to be judged. Readers
+// refuse less, and then say so in a finding.
+const MaxSubmission = 1 << 20
+
+// Validation is what was found about a submission.
+type Validation struct {
+	// Valid says that every document is.
+	Valid   bool         `json:"valid" doc:"no document has an error"`
+	Results []ResultView `json:"results" doc:"one for each document"`
+}
+
+// ResultView is what was found about one document.
+type ResultView struct {
+	Input      string             `json:"input" doc:"what was judged: the address, or body"`
+	Kind       document.Kind      `json:"kind" doc:"ai, ai-alias, agis or agis-summary; empty when nothing tells"`
+	Valid      bool               `json:"valid" doc:"it could be read and has no error"`
+	Level      int                `json:"level" doc:"the conformance level reached, 0 to 2"`
+	Findings   []protocol.Finding `json:"findings" doc:"in the order of the text"`
+	Operations int                `json:"operations" doc:"how many things the service can be asked to do"`
+	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of what a language model takes to read it"`
+}
+
+// submissionTypes are the media types a text may be sent as. Forms are not among
+// them: a page of somebody else's may send those without asking.
+var submissionTypes = []string{
+	"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml",
+	"application/agis", "application/agis+json", "application/agis+yaml", "application/octet-stream",
+}
+
+type validateInput struct {
+	As    string `query:"as" enum:"ai,agis,agis-summary" doc:"the kind of document; left out, the text tells"`
+	URL   string `query:"url" maxLength:"2048" doc:"the address that the text is said to come from; relative endpoints belong to its host"`
+	Level int    `query:"level" minimum:"1" maximum:"2" default:"1" doc:"2 makes what AGIS Level 2 asks for an error when it is absent"`
+
+	text   []byte
+	client netip.Addr
+	err    error
+}
+
+// Resolve reads the body (huma.Resolver). Its error waits until the handler
+// returns it.
+func (in *validateInput) Resolve(ctx huma.Context) []error {
+	c := humagin.Unwrap(ctx)
+	in.client = address(c)
+	in.text, in.err = readBody(c, MaxSubmission, submissionTypes...)
+	return nil
+}
+
+// validateRoute declares the route: a body is a document, or says where one is.
+func (a *API) validateRoute(h huma.API) {
+	op := huma.Operation{
+		OperationID: "validate", Method: http.MethodPost, Path: "/api/v1/validate",
+		Summary: "Judge a document, or what an address leads to",
+		Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
+			"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings.",
+	}
+	handle(a, h, op, a.validate)
+	// Described afterwards, or huma reads the body and judges it itself.
+	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+	for _, t := range submissionTypes {
+		body.Content[t] = &huma.MediaType{Schema: &huma.Schema{}}
+	}
+	h.OpenAPI().Paths[op.Path].Post.RequestBody = body
+}
+
+func (a *API) validate(ctx context.Context, in *validateInput) (*output[Validation], error) {
+	if in.err != nil {
+		return nil, in.err
+	}
+	if err := checkSubmission(in.text); err != nil {
+		return nil, err
+	}
+	s := Submission{Name: "body", Text: in.text, As: document.Kind(in.As), URL: in.URL, Level: in.Level, Client: in.client}
+	if address, ok := addressIn(in.text); ok {
+		s.Text, s.Address = nil, address
+	}
+	judgements, err := a.answers.Validate(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(Validation{Valid: true, Results: []ResultView{}})
+	for _, j := range judgements {
+		out.Body.Valid = out.Body.Valid && j.Valid
+		out.Body.Results = append(out.Body.Results, viewResult(j))
+	}
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+func viewResult(j Judgement) ResultView {
+	return ResultView{
+		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: orEmpty(j.Findings),
+		Operations: j.Operations, Tokens: j.Tokens,
+	}
+}
+
+// addressIn reads a body that is {"url": "…"} and nothing else, which no document
+// is.
+func addressIn(text []byte) (string, bool) {
+	if len(text) > 4<<10 {
+		return "", false
+	}
+	root, err := protocol.ReadJSON(text, protocol.Limits{})
+	if err != nil || root.Kind != protocol.Object || len(root.Items) != 1 {
+		return "", false
+	}
+	u := root.Member("url")
+	return u.Str(), u != nil && u.Kind == protocol.String
+}
+
+// checkSubmission refuses a text without content: it would be judged as a
+// document of no kind, which helps nobody.
+func checkSubmission(text []byte) error {
+	if slices.ContainsFunc(text, func(b byte) bool { return b > ' ' }) {
+		return nil
+	}
+	return refuse(badBody, "the body is empty", fmt.Sprintf("send a document, at most %d bytes, or {\"url\": \"https://…\"}", MaxSubmission))
+}

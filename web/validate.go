@@ -1,0 +1,269 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+
+	"github.com/gin-gonic/gin"
+)
+
+// validateView is the form, and what was found when it was sent.
+type validateView struct {
+	Address, Text string // as sent
+	As            string
+	Level2        bool
+	Kinds         []kindChoice
+	// Trouble says why nothing was judged, Help what to do about it.
+	Trouble, Help string
+	Results       []resultView
+}
+
+type kindChoice struct {
+	Value, Name string
+	Chosen      bool
+}
+
+// maxForm is the size of a form: a text and what a browser puts around it.
+const maxForm = api.MaxSubmission + 64<<10
+
+// formTime is how long a form may take to arrive.
+const formTime = 15 * time.Second
+
+// validateForm shows the form. An address may come along, for links.
+func (p *Pages) validateForm(c *gin.Context) (view, error) {
+	return formView(http.StatusOK, validateView{Address: c.Query("url")}), nil
+}
+
+func formView(status int, v validateView) view {
+	for _, k := range []kindChoice{
+		{Value: "", Name: "tell from the text"},
+		{Value: string(document.AI), Name: "AI Discovery"},
+		{Value: string(document.AGIS), Name: "AGIS document"},
+		{Value: string(document.AGISSummary), Name: "AGIS summary"},
+	} {
+		k.Chosen = k.Value == v.As
+		v.Kinds = append(v.Kinds, k)
+	}
+	title := "Check a document"
+	if len(v.Results) > 0 {
+		title = "What was found"
+	}
+	return view{name: "validate", title: title, status: status, body: v}
+}
+
+// validate judges what the form brings.
+func (p *Pages) validate(c *gin.Context) (view, error) {
+	v, s, err := readForm(c)
+	if err != nil {
+		return view{}, err
+	}
+	judgements, err := p.answers.Validate(c.Request.Context(), s)
+	if err != nil {
+		return p.notJudged(c, v, err)
+	}
+	for i, j := range judgements {
+		v.Results = append(v.Results, resultOf(i+1, j))
+	}
+	if len(judgements) == 0 {
+		v.Trouble, v.Help = "This host publishes neither an AI Discovery document nor an AGIS summary.", "They belong at /.well-known/ai and /.well-known/agis.json."
+	}
+	return formView(http.StatusOK, v), nil
+}
+
+// notJudged shows the form again with the reason, where the reader can do
+// something about it.
+func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, error) {
+	status := http.StatusBadRequest
+	var over *api.QuotaError
+	var host *fetch.HostError
+	switch {
+	case errors.Is(err, api.ErrNothingToJudge):
+		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
+	case errors.As(err, &host):
+		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", sentence(host.Help)
+	case errors.As(err, &over):
+		status = http.StatusTooManyRequests
+		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
+		v.Trouble, v.Help = sentence(over.Message), "Paste the text instead, or come back later."
+	case errors.Is(err, api.ErrBusy):
+		status = http.StatusServiceUnavailable
+		c.Header("Retry-After", "5")
+		v.Trouble, v.Help = "Too many documents are being fetched for others.", "Try again in a few seconds, or paste the text."
+	case errors.Is(err, api.ErrNoFetcher):
+		status = http.StatusServiceUnavailable
+		v.Trouble, v.Help = "Nothing is fetched on request here.", "Paste the text of the document instead."
+	default:
+		return view{}, err
+	}
+	return formView(status, v), nil
+}
+
+// readForm reads the form, in memory only. A form of another site is refused: it
+// would make us fetch in the name of whoever looks at that site.
+func readForm(c *gin.Context) (validateView, api.Submission, error) {
+	r := c.Request
+	fail := func(what, help string) (validateView, api.Submission, error) {
+		return validateView{}, api.Submission{}, &badRequest{what, help}
+	}
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return fail("the form was sent by another site", "Use the form on this page.")
+	}
+	// The deadline of the connection is restored by the server for the next
+	// request; where there is none to set, the body has arrived already.
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxForm)
+	err := r.ParseMultipartForm(maxForm)
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = r.ParseForm()
+	}
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return fail(fmt.Sprintf("the text is longer than %d bytes", api.MaxSubmission), "No document may be that long: split the service.")
+	}
+	if err != nil {
+		return fail("the form cannot be read", "Send it again from this page.")
+	}
+	v := validateView{
+		Address: strings.TrimSpace(r.PostFormValue("url")), As: r.PostFormValue("as"), Level2: r.PostFormValue("level") == "2",
+		// A browser sends line ends as CRLF, whatever was pasted.
+		Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"),
+	}
+	s := api.Submission{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
+	if v.Level2 {
+		s.Level = 2
+	}
+	if strings.TrimSpace(v.Text) != "" {
+		s.Text = []byte(v.Text)
+	}
+	name, file, err := upload(r.MultipartForm)
+	if err != nil {
+		return fail("the file cannot be read", "Choose it again.")
+	}
+	if file != nil {
+		if s.Text != nil {
+			return v, api.Submission{}, nil // two at once, which the judge refuses
+		}
+		s.Name, s.Text = name, file
+	}
+	return v, s, nil
+}
+
+// upload returns the file of a form, nil when none was chosen.
+func upload(form *multipart.Form) (name string, text []byte, err error) {
+	if form == nil || len(form.File["file"]) == 0 || form.File["file"][0].Size == 0 {
+		return "", nil, nil
+	}
+	header := form.File["file"][0]
+	f, err := header.Open()
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	text, err = io.ReadAll(f)
+	return header.Filename, text, err
+}
+
+// clientOf returns the address of the reader, none for the owner's socket.
+func clientOf(c *gin.Context) netip.Addr {
+	a, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}
+
+// A resultView is what was found about one document, and the document with its
+// line numbers.
+type resultView struct {
+	ID       string // begins the anchors of its lines
+	Input    string
+	Kind     string
+	Verdict  string
+	Tone     string
+	Counts   string
+	Level    string
+	Facts    string
+	Findings []checkedFinding
+	More     int
+	Cuts     []aidiscovery.Cut
+	Lines    []sourceLine
+	Rest     int // lines that are not shown
+}
+
+type checkedFinding struct {
+	protocol.Finding
+	Word, Tone string
+	Anchor     string // of its line, "" when that is not shown
+}
+
+type sourceLine struct {
+	ID, Text, Tone string
+}
+
+const (
+	maxChecked = 200  // findings of one document
+	maxLines   = 3000 // of its text
+	maxColumns = 600  // characters of one line
+	maxCuts    = 10
+)
+
+func resultOf(n int, j api.Judgement) resultView {
+	v := resultView{
+		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: kindOf(string(j.Kind)),
+		Counts: countsOf(j.Findings), Cuts: j.Cuts[:min(len(j.Cuts), maxCuts)],
+	}
+	v.Verdict, v.Tone = "Valid", "good"
+	if !j.Valid {
+		v.Verdict, v.Tone = "Not valid", "error"
+	}
+	if j.Kind == document.AGIS {
+		v.Level = fmt.Sprintf("Level %d", j.Level)
+	}
+	v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
+		count(j.Operations, "operation"), number(j.Tokens.Served), number(j.Tokens.Compact))
+	lines := strings.Split(strings.ToValidUTF8(string(j.Text), "�"), "\n")
+	if len(j.Text) == 0 {
+		lines = nil
+	}
+	tones := map[int]string{}
+	for _, f := range j.Findings[:min(len(j.Findings), maxChecked)] {
+		shown := checkedFinding{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
+		if f.Line > 0 && f.Line <= min(len(lines), maxLines) {
+			shown.Anchor = fmt.Sprintf("%s-L%d", v.ID, f.Line)
+			tones[f.Line] = heavier(tones[f.Line], f.Severity)
+		}
+		v.Findings = append(v.Findings, shown)
+	}
+	v.More = len(j.Findings) - len(v.Findings)
+	for i, text := range lines[:min(len(lines), maxLines)] {
+		v.Lines = append(v.Lines, sourceLine{fmt.Sprintf("%s-L%d", v.ID, i+1), strings.TrimSuffix(text, "\r"), tones[i+1]})
+	}
+	v.Rest = len(lines) - len(v.Lines)
+	return v
+}
+
+// heavier returns the tone of a line that has one and gets a finding more.
+func heavier(tone string, s protocol.Severity) string {
+	var had protocol.Severity
+	if tone == "" || had.UnmarshalText([]byte(tone)) != nil || had < s {
+		return s.String()
+	}
+	return tone
+}
+
+// sourceText returns one line of a text with its spaces. A long line is cut.
+func sourceText(line string) template.HTML {
+	return clip(maxColumns, strings.ReplaceAll(line, "\t", "    "))
+}
