@@ -133,15 +133,22 @@ var ruleTable = []protocol.Rule{
 }
 
 var (
-	rules           = protocol.ByCode(withPasses(ruleTable))
+	rules           = protocol.ByCode(complete(ruleTable))
 	rulesOfLevelTwo = levelTwo(rules)
 )
 
-// withPasses fills in the validation pass, which is the hundreds of the code.
-func withPasses(table []protocol.Rule) []protocol.Rule {
+// complete fills in the explanations and the validation pass, which is the
+// hundreds of the code.
+func complete(table []protocol.Rule) []protocol.Rule {
 	for i := range table {
-		if digits, ok := strings.CutPrefix(table[i].Code, "AGIS"); ok {
-			table[i].Pass = int(digits[0] - '0')
+		r := &table[i]
+		if digits, ok := strings.CutPrefix(r.Code, "AGIS"); ok {
+			r.Pass = int(digits[0] - '0')
+		}
+		for _, e := range explanations {
+			if e.code == r.Code {
+				r.Text, r.Bad, r.Good = e.text, e.bad, e.good
+			}
 		}
 	}
 	return table
