@@ -134,7 +134,7 @@ func TestReadAGIS(t *testing.T) {
 		Intent:  "Reconciles account records against transaction ledger",
 		Outcome: "Discrepancies are identified and a reconciliation report is returned",
 		Returns: "reconciliation_id, discrepancies, status, period_covered",
-		Actor:   "agent", Capability: "analysis", Effect: document.Informational,
+		Actor:   "agent", Capability: "analysis", Effect: document.Informational, Idempotent: new(true),
 		Parameters: []document.Parameter{
 			{Name: "id", Type: "string", Required: true, In: "path"},
 			{Name: "from_date", Type: "string"}, {Name: "to_date", Type: "string"}, {Name: "include_pending", Type: "boolean"},

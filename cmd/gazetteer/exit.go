@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gazetteer/lint/command"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -46,6 +47,9 @@ var errQuiet = &exitError{exitNotFound, errors.New("")}
 // exitCode maps what a verb returned to the code the process ends with.
 func exitCode(err error) int {
 	var e *exitError
+	if code, ours := command.ExitCode(err); ours {
+		return code
+	}
 	switch {
 	case err == nil:
 		return exitOK

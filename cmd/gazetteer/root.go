@@ -33,6 +33,7 @@ inbox.
 
 Try it:  gazetteer demo
 Use it:  gazetteer serve &  gazetteer crawl example.com  gazetteer search book a table
+Join it: gazetteer init  gazetteer validate ai.json  gazetteer validate example.com
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,
@@ -54,6 +55,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 		return usagef("%v\nsee: %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.resolveCommand(), a.versionCommand())
+	root.AddCommand(a.documentCommands()...)
 	return root
 }
 

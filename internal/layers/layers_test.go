@@ -22,7 +22,7 @@ var rows = [][]string{
 	{"document", "store"},
 	{"store/boltstore", "store/storetest", "fetch", "lint/mend"},
 	{"crawler", "index", "registry", "lint"},
-	{"lint/format"},
+	{"lint/format", "registry/audit"},
 	{"api", "lint/command"},
 	{"web"},
 	{"internal/fakenet"}, // for the demo: knows nothing of the house

@@ -38,7 +38,9 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 			v.say("%s: it cannot be read, and not be mended either: %v", in.Name, err)
 			continue
 		case len(mended) == 0:
-			v.say("%s: nothing here can be mended without knowing what you meant", in.Name)
+			if !v.quiet {
+				v.say("%s: nothing here can be mended without knowing what you meant", in.Name)
+			}
 			continue
 		}
 		written, err := v.propose(in, fixed, mended)

@@ -58,8 +58,6 @@ type maker struct {
 	*rand.Rand
 	keywords []string
 	wrong    int // one value in so many is a wrong one
-	defs     bool
-	anchors  []string
 }
 
 func newMaker(seed uint64, wrong int) *maker {

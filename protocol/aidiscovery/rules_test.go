@@ -499,7 +499,7 @@ func FuzzWellFormedLanguage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tag string) {
 		ok := aidiscovery.WellFormedLanguage(tag)
-		if ok != aidiscovery.WellFormedLanguage(strings.ToUpper(tag)) && strings.ToLower(strings.ToUpper(tag)) == strings.ToLower(tag) {
+		if ok != aidiscovery.WellFormedLanguage(strings.ToUpper(tag)) && strings.EqualFold(strings.ToUpper(tag), tag) {
 			t.Fatalf("%q: letter case makes a difference", tag)
 		}
 		if ok && (strings.Trim(strings.ToLower(tag), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Contains(tag, "--") || len(tag) < 2) {

@@ -85,7 +85,7 @@ func firstSentence(s string) string {
 		}
 		from = at + 1
 	}
-	return strings.TrimRight(s, ".。!! ")
+	return strings.TrimRight(s, ".。!！ ")
 }
 
 // cutWords shortens a text to so many characters, at the end of a word where

@@ -3,7 +3,6 @@ package convert
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -68,13 +67,4 @@ func lineOf(n *protocol.Node, lines map[string]int) {
 	for _, item := range n.Items {
 		lineOf(item, lines)
 	}
-}
-
-// marked is how many bytes the comments of reviews take at most.
-func marked(reviews []Review) int {
-	size := 0
-	for _, r := range reviews {
-		size += min(len(r.Message), 4*maxMark) + len(reviewMark) + 16 + strings.Count(r.Pointer, "/")
-	}
-	return size
 }

@@ -228,7 +228,7 @@ func FuzzCompare(f *testing.F) {
 		if j.Verdict == effect.Contradicts && (j.Verb == "" || effect.Of(j.Verb) == 0 && j.Class == 0 && !strings.Contains(j.Why, "opposite")) {
 			t.Fatalf("a contradiction that nothing is known of: %+v", j)
 		}
-		if lower := effect.Compare(strings.ToLower(strings.ToUpper(method)), intent); strings.ToLower(strings.ToUpper(method)) == strings.ToLower(method) && lower.Verdict != j.Verdict {
+		if lower := effect.Compare(strings.ToLower(strings.ToUpper(method)), intent); strings.EqualFold(strings.ToUpper(method), method) && lower.Verdict != j.Verdict {
 			t.Fatalf("letter case of the method counts: %+v, %+v", j, lower)
 		}
 	})

@@ -1,0 +1,344 @@
+package audit
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Files reads the files of a log in the layout of C2SP tlog-tiles by their
+// names: "checkpoint", "tile/0/x001/234", "tile/entries/000.p/7". The error
+// matches [ErrNoFile] when there is none of that name. [FilesIn], [Remote] and
+// [Log.File] are three.
+type Files func(ctx context.Context, name string) ([]byte, error)
+
+// entriesLevel stands for the tiles that hold leaves instead of hashes.
+const entriesLevel = -1
+
+// tileName is the name of a tile of so many hashes or leaves.
+func tileName(level int, n int64, width int) string {
+	name := "tile/entries/"
+	if level != entriesLevel {
+		name = "tile/" + strconv.Itoa(level) + "/"
+	}
+	number := fmt.Sprintf("%03d", n%1000)
+	for n /= 1000; n > 0; n /= 1000 {
+		number = fmt.Sprintf("x%03d/%s", n%1000, number)
+	}
+	name += number
+	if width < tileWidth {
+		name += ".p/" + strconv.Itoa(width)
+	}
+	return name
+}
+
+// maxTileName is longer than the name of any tile.
+const maxTileName = 64
+
+// parseTileName reads the name of a tile, and accepts no other spelling of it.
+func parseTileName(name string) (level int, n int64, width int, ok bool) {
+	rest, tile := strings.CutPrefix(name, "tile/")
+	if !tile || len(name) > maxTileName {
+		return 0, 0, 0, false
+	}
+	text, rest, _ := strings.Cut(rest, "/")
+	level = entriesLevel
+	if text != "entries" {
+		number, err := strconv.ParseUint(text, 10, 6) // 0 to 63
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		level = int(number)
+	}
+	width = tileWidth
+	if number, partial, cut := strings.Cut(rest, ".p/"); cut {
+		w, err := strconv.ParseUint(partial, 10, tileHeight)
+		if err != nil || w == 0 {
+			return 0, 0, 0, false
+		}
+		width, rest = int(w), number
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		d, err := strconv.ParseUint(strings.TrimPrefix(part, "x"), 10, 64)
+		if err != nil || d > 999 || n > maxSize {
+			return 0, 0, 0, false
+		}
+		n = n*1000 + int64(d)
+	}
+	return level, n, width, tileName(level, n, width) == name
+}
+
+// File reads one file of the layout, as far as the newest checkpoint goes. A
+// leaf that was erased has length 0 in its bundle, which no other leaf has.
+func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
+	head, release, err := l.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if name == checkpointFile {
+		return l.Checkpoint()
+	}
+	return readTile(name, head.N, l.levels, l.leaves)
+}
+
+// readTile reads a tile of a tree of that size. A partial tile may be asked for
+// after the tile has become wider: its first hashes are the same.
+func readTile(name string, size int64, hashes *levels, leaves *leaves) ([]byte, error) {
+	level, n, width, ok := parseTileName(name)
+	if !ok || level >= maxLevels || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
+		return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
+	}
+	if level != entriesLevel {
+		return hashes.read(level, n*tileWidth, int64(width))
+	}
+	var bundle []byte
+	for i := range int64(width) {
+		e, _, err := leaves.entry(n*tileWidth+i, hashes.read)
+		if err != nil {
+			return nil, err
+		}
+		bundle = append(binary.BigEndian.AppendUint16(bundle, uint16(len(e.Leaf))), e.Leaf...)
+	}
+	return bundle, nil
+}
+
+// splitBundle returns the leaves of an entry bundle; an erased one is nil.
+func splitBundle(bundle []byte, width int) ([][]byte, error) {
+	leaves := make([][]byte, 0, width)
+	for len(leaves) < width {
+		if len(bundle) < 2 {
+			return nil, fmt.Errorf("it ends after %d of %d leaves", len(leaves), width)
+		}
+		n := int(binary.BigEndian.Uint16(bundle))
+		bundle = bundle[2:]
+		if len(bundle) < n {
+			return nil, fmt.Errorf("leaf %d has %d bytes, %d are left", len(leaves), n, len(bundle))
+		}
+		var leaf []byte
+		if n > 0 {
+			leaf = bundle[:n]
+		}
+		leaves, bundle = append(leaves, leaf), bundle[n:]
+	}
+	if len(bundle) > 0 {
+		return nil, fmt.Errorf("there are %d bytes behind its %d leaves", len(bundle), width)
+	}
+	return leaves, nil
+}
+
+// maxFile is the longest file of each sort.
+func maxFile(name string) int64 {
+	switch {
+	case name == checkpointFile:
+		return maxCheckpoint
+	case strings.HasPrefix(name, "tile/entries/"):
+		return tileWidth * (2 + maxLeaf)
+	}
+	return tileBytes
+}
+
+// FilesIn reads the files of a log below a directory: what [Log.Export] or a
+// mirror has put there, or the log's own directory, also while it is in use.
+func FilesIn(dir string) Files {
+	return func(ctx context.Context, name string) ([]byte, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if _, _, _, tile := parseTileName(name); !tile && name != checkpointFile {
+			return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
+		}
+		if name != checkpointFile {
+			if _, err := os.Stat(filepath.Join(dir, rowsFile)); err == nil {
+				return fileOfLog(dir, name)
+			}
+		}
+		f, err := os.OpenInRoot(dir, filepath.FromSlash(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %s", ErrNoFile, filepath.Join(dir, name))
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readBounded(f, name)
+	}
+}
+
+// fileOfLog reads a tile out of a log's own directory. It goes by the last
+// checkpoint, as the log does.
+func fileOfLog(dir, name string) ([]byte, error) {
+	s, err := readState(dir)
+	if err != nil {
+		return nil, err
+	}
+	c, _, err := readCheckpoint(filepath.Join(dir, checkpointFile), s.Origin)
+	if err != nil {
+		return nil, err
+	}
+	size := min(c.N, s.Size)
+	hashes, err := openLevels(dir, os.O_RDONLY, size)
+	if err != nil {
+		return nil, err
+	}
+	defer hashes.close()
+	leaves, err := openLeaves(dir, os.O_RDONLY, size, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer leaves.close()
+	return readTile(name, size, hashes, leaves)
+}
+
+func readBounded(r io.Reader, name string) ([]byte, error) {
+	most := maxFile(name)
+	content, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if int64(len(content)) > most {
+		return nil, fmt.Errorf("%s is longer than the %d bytes that it can have", name, most)
+	}
+	return content, nil
+}
+
+// Remote reads the files of a log over HTTP below a URL prefix. The client
+// decides which addresses may be asked and how long an answer may take.
+func Remote(client *http.Client, prefix string) Files {
+	prefix = strings.TrimSuffix(prefix, "/") + "/"
+	return func(ctx context.Context, name string) ([]byte, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, prefix+name, nil)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return nil, fmt.Errorf("fetch %s: %w", name, err)
+		}
+		defer answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusOK:
+			return readBounded(answer.Body, name)
+		case http.StatusNotFound, http.StatusGone:
+			return nil, fmt.Errorf("%w: %s%s", ErrNoFile, prefix, name)
+		}
+		return nil, fmt.Errorf("fetch %s%s: the answer is %s", prefix, name, answer.Status)
+	}
+}
+
+// hashesOf returns a source of the hashes of a tree of that size out of the
+// files. It does not check them; it remembers the tiles that it has read.
+func hashesOf(ctx context.Context, files Files, size int64) hashSource {
+	type place struct {
+		level int
+		n     int64
+	}
+	read := map[place][]byte{}
+	return func(level int, n, count int64) ([]byte, error) {
+		at := place{level, n / tileWidth}
+		tile, known := read[at]
+		if !known {
+			var err error
+			if tile, err = tileOf(ctx, files, level, at.n, size); err != nil {
+				return nil, err
+			}
+			read[at] = tile
+		}
+		from := n % tileWidth * tlog.HashSize
+		to := from + count*tlog.HashSize
+		if to > int64(len(tile)) {
+			return nil, fmt.Errorf("%w: %s is too short", ErrDamaged, tileName(level, at.n, tileWidth))
+		}
+		return tile[from:to], nil
+	}
+}
+
+// tileOf reads a tile as wide as it is in a tree of that size. When a partial
+// one is gone, because the log has grown, the full one begins with it.
+func tileOf(ctx context.Context, files Files, level int, n, size int64) ([]byte, error) {
+	width := int(min(tileWidth, levelSize(max(level, 0), size)-n*tileWidth))
+	name := tileName(level, n, width)
+	content, err := files(ctx, name)
+	if errors.Is(err, ErrNoFile) && width < tileWidth {
+		if full, fullErr := files(ctx, tileName(level, n, tileWidth)); fullErr == nil {
+			content, err = full, nil
+			if level == entriesLevel {
+				if content, err = cutBundle(full, width); err != nil {
+					return nil, err
+				}
+			} else if len(full) == tileBytes {
+				content = full[:width*tlog.HashSize]
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if level != entriesLevel && len(content) != width*tlog.HashSize {
+		return nil, &DamagedError{File: name, Problem: fmt.Sprintf("has %d bytes and should have %d", len(content), width*tlog.HashSize)}
+	}
+	return content, nil
+}
+
+// cutBundle returns the first leaves of a full bundle, as a bundle.
+func cutBundle(full []byte, width int) ([]byte, error) {
+	leaves, err := splitBundle(full, tileWidth)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, leaf := range leaves[:width] {
+		n += 2 + len(leaf)
+	}
+	return full[:n], nil
+}
+
+// Export writes the files of the log as it is at this moment below a directory,
+// which is made when it is missing, in the layout of C2SP tlog-tiles: any web
+// server can serve them, and [Verify] checks them. The checkpoint comes last, so
+// that a mirror that is exported into again never promises what it has not.
+func (l *Log) Export(ctx context.Context, dir string) error {
+	head, signed, err := l.newestHead()
+	if err != nil {
+		return err
+	}
+	size := head.N
+	for level := entriesLevel; level < maxLevels; level++ {
+		hashes := levelSize(max(level, 0), size)
+		for n := int64(0); n*tileWidth < hashes; n++ {
+			name := tileName(level, n, int(min(tileWidth, hashes-n*tileWidth)))
+			content, err := l.File(ctx, name)
+			if err != nil {
+				return fmt.Errorf("export %s: %w", name, err)
+			}
+			if err := exportFile(dir, name, content); err != nil {
+				return fmt.Errorf("export %s: %w", name, err)
+			}
+		}
+	}
+	if err := exportFile(dir, checkpointFile, signed); err != nil {
+		return fmt.Errorf("export %s: %w", checkpointFile, err)
+	}
+	return nil
+}
+
+func exportFile(dir, name string, content []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+newSuffix, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+newSuffix, path)
+}

@@ -1,0 +1,275 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A Proof shows that a tree has a leaf: with it and the root of the tree,
+// tlog.CheckRecord says yes or no.
+type Proof struct {
+	Index  int64
+	Size   int64 // of the tree
+	Leaf   tlog.Hash
+	Hashes tlog.RecordProof // from the leaf's neighbour up
+}
+
+// Prove proves that the leaf at index is in the tree of that size, which must
+// not be larger than the newest checkpoint's. The proof has been checked.
+func (l *Log) Prove(ctx context.Context, index, size int64) (Proof, error) {
+	head, release, err := l.use(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	defer release()
+	return l.prove(head, index, size)
+}
+
+func (l *Log) prove(head Checkpoint, index, size int64) (Proof, error) {
+	if index < 0 || index >= size || size > head.N {
+		return Proof{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
+	}
+	read := hashSource(l.levels.read)
+	p := Proof{Index: index, Size: size}
+	leaf, err := read(0, index, 1)
+	if err != nil {
+		return Proof{}, err
+	}
+	p.Leaf = tlog.Hash(leaf)
+	if p.Hashes, err = tlog.ProveRecord(size, index, read); err != nil {
+		return Proof{}, err
+	}
+	root, err := l.root(head, size)
+	if err != nil {
+		return Proof{}, err
+	}
+	if tlog.CheckRecord(p.Hashes, size, root, index, p.Leaf) != nil {
+		return Proof{}, l.locate(head)
+	}
+	return p, nil
+}
+
+// root returns the root of the tree of that size. That of the newest checkpoint
+// is known; an older one is computed.
+func (l *Log) root(head Checkpoint, size int64) (tlog.Hash, error) {
+	if size == head.N {
+		return head.Hash, nil
+	}
+	return tlog.TreeHash(size, hashSource(l.levels.read))
+}
+
+// ProveConsistency proves that the tree of size new has all that the tree of
+// size older had: tlog.CheckTree says yes or no. From an empty tree and between
+// equal trees the proof is empty. The proof has been checked.
+func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.TreeProof, error) {
+	head, release, err := l.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if older < 0 || older > newer || newer > head.N {
+		return nil, fmt.Errorf("%w: from a tree of %d to one of %d, the log has %d leaves", ErrRange, older, newer, head.N)
+	}
+	if older == 0 || older == newer {
+		return tlog.TreeProof{}, nil
+	}
+	p, err := tlog.ProveTree(newer, older, hashSource(l.levels.read))
+	if err != nil {
+		return nil, err
+	}
+	oldRoot, err := l.root(head, older)
+	if err != nil {
+		return nil, err
+	}
+	newRoot, err := l.root(head, newer)
+	if err != nil {
+		return nil, err
+	}
+	if tlog.CheckTree(p, newer, newRoot, older, oldRoot) != nil {
+		return nil, l.locate(head)
+	}
+	return p, nil
+}
+
+// locate looks through the whole tree for the hash that a failed proof has met,
+// once: what it finds is said again to everybody who meets it.
+func (l *Log) locate(head Checkpoint) error {
+	l.mu.Lock()
+	found := l.damage
+	l.mu.Unlock()
+	if found != nil {
+		return found
+	}
+	found = l.search(head)
+	l.mu.Lock()
+	l.damage = found
+	l.mu.Unlock()
+	l.log.Error("a proof could not be given, because the log is damaged", "dir", l.dir, "error", found)
+	return found
+}
+
+// search compares each full tile with the hash that stands for it in the level
+// above.
+func (l *Log) search(head Checkpoint) error {
+	for level := 0; level+1 < maxLevels; level++ {
+		for n := range levelSize(level+1, head.N) {
+			tile, err := l.levels.read(level, n*tileWidth, tileWidth)
+			if err != nil {
+				return err
+			}
+			above, err := l.levels.read(level+1, n, 1)
+			if err != nil {
+				return err
+			}
+			if root := fold(tile); root != tlog.Hash(above) {
+				return &DamagedError{File: l.levels[level].Name(), Remedy: remedyRestore,
+					Problem: fmt.Sprintf("is damaged: %s does not have the root that %s says in place %d", tileName(level, n, tileWidth), l.levels[level+1].Name(), n)}
+			}
+		}
+	}
+	return &DamagedError{File: l.dir, Problem: fmt.Sprintf("is damaged: the last tiles of the %s files do not lead to the root of the checkpoint", hashesPrefix), Remedy: remedyRestore}
+}
+
+// Entry returns one leaf.
+func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
+	head, release, err := l.use(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer release()
+	if index < 0 || index >= head.N {
+		return Entry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
+	}
+	e, _, err := l.leaves.entry(index, l.levels.read)
+	return e, err
+}
+
+// Find yields the leaves of a record, and of the records below its key, newest
+// first: for "agent/{air id}" all that happened to the agent, for "ver/{rev}"
+// all versions of the host's documents, for a whole key that record. The key has
+// at least two parts. A leaf that is damaged ends the sequence with its error.
+func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		group := l.salter.hash(groupOf(key))
+		_, at := l.chains.heads(0, group)
+		for at > 0 {
+			e, before, here, err := l.findAt(ctx, key, group, at-1)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if here && !yield(e, nil) {
+				return
+			}
+			at = before
+		}
+	}
+}
+
+// findAt reads one leaf of a chain of groups, and where the chain goes on.
+func (l *Log) findAt(ctx context.Context, key string, group uint32, index int64) (e Entry, before int64, here bool, err error) {
+	head, release, err := l.use(ctx)
+	if err != nil {
+		return Entry{}, 0, false, err
+	}
+	defer release()
+	r, err := l.leaves.row(index)
+	if err != nil || r.groupHash != group || index >= head.N {
+		return Entry{}, r.prevGroup, false, err
+	}
+	e, r, err = l.leaves.entry(index, l.levels.read)
+	return e, r.prevGroup, err == nil && below(e.Key, key), err
+}
+
+const proofHeader = "c2sp.org/tlog-proof@v1"
+
+// Text writes a proof with the signed checkpoint of its tree as one text that
+// can be checked offline, in the form of C2SP tlog-proof. [CheckProof] reads it.
+func (p Proof) Text(checkpoint []byte) []byte {
+	out := fmt.Appendf(nil, "%s\nindex %d\n", proofHeader, p.Index)
+	for _, h := range p.Hashes {
+		out = fmt.Appendf(out, "%s\n", h)
+	}
+	return append(append(out, '\n'), checkpoint...)
+}
+
+// CheckProof checks the text of a proof: that the log with that key has signed a
+// tree which has the leaf. It returns the proof and the checkpoint.
+func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, Checkpoint, error) {
+	p, signed, err := parseProof(text)
+	if err != nil {
+		return Proof{}, Checkpoint{}, fmt.Errorf("read the proof: %w", err)
+	}
+	c, err := ParseCheckpoint(signed, verifier)
+	if err != nil {
+		return Proof{}, Checkpoint{}, err
+	}
+	p.Size, p.Leaf = c.N, tlog.RecordHash(leaf)
+	if p.Index >= p.Size {
+		return Proof{}, Checkpoint{}, fmt.Errorf("the proof is for leaf %d, the checkpoint has %d leaves", p.Index, p.Size)
+	}
+	if err := tlog.CheckRecord(p.Hashes, p.Size, c.Hash, p.Index, p.Leaf); err != nil {
+		return Proof{}, Checkpoint{}, fmt.Errorf("the proof does not lead from the leaf to the root %s of the checkpoint: the leaf is another one, or the proof is", c.Hash)
+	}
+	return p, c, nil
+}
+
+// maxHashes is how many hashes a proof may have (C2SP tlog-witness).
+const maxHashes = 63
+
+// parseProof reads the lines of a proof, and returns the checkpoint behind them.
+func parseProof(text []byte) (Proof, []byte, error) {
+	if len(text) > maxCheckpoint+8192 {
+		return Proof{}, nil, fmt.Errorf("it has %d bytes", len(text))
+	}
+	lines, checkpoint, found := bytes.Cut(text, []byte("\n\n"))
+	if !found {
+		return Proof{}, nil, errors.New("it has no empty line before the checkpoint")
+	}
+	head, rest, _ := strings.Cut(string(lines), "\n")
+	if head != proofHeader {
+		return Proof{}, nil, fmt.Errorf("its first line is not %s", proofHeader)
+	}
+	if extra, found := strings.CutPrefix(rest, "extra "); found {
+		_, rest, _ = strings.Cut(extra, "\n")
+	}
+	line, rest, _ := strings.Cut(rest, "\n")
+	number, found := strings.CutPrefix(line, "index ")
+	if !found {
+		return Proof{}, nil, errors.New("it has no line with the index")
+	}
+	index, err := parseNumber(number)
+	if err != nil {
+		return Proof{}, nil, err
+	}
+	hashes, err := parseHashes(rest)
+	return Proof{Index: index, Hashes: hashes}, checkpoint, err
+}
+
+// parseHashes reads a hash in base64 from each line.
+func parseHashes(text string) ([]tlog.Hash, error) {
+	if text == "" {
+		return nil, nil
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > maxHashes {
+		return nil, fmt.Errorf("it has %d hashes, more than %d", len(lines), maxHashes)
+	}
+	hashes := make([]tlog.Hash, len(lines))
+	for i, line := range lines {
+		b, err := base64.StdEncoding.Strict().DecodeString(line)
+		if err != nil || len(b) != tlog.HashSize || len(line) != base64.StdEncoding.EncodedLen(tlog.HashSize) {
+			return nil, fmt.Errorf("%q is not a hash of 32 bytes in base64", clip(line))
+		}
+		hashes[i] = tlog.Hash(b)
+	}
+	return hashes, nil
+}

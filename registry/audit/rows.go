@@ -1,0 +1,296 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A row is what the log knows of one leaf besides its hash. It says where the
+// leaf lies in the file of entries, behind the key of its record, and where the
+// leaf before it lies in each of two chains: of the same record, and of the
+// same group (see groupOf). Rows are 64 bytes long and never cross a sector, so
+// that a row that is written again is the old one or the new one.
+//
+//	offset 8 | key length 2 | leaf length 2 | flags 1 | 0 3 |
+//	before, of its place by key 8 | before, of its place by group 8 |
+//	hash of the key 4 | hash of the group 4 | CRC-32C of key and leaf 4 | 0 16 | CRC-32C of the row 4
+//
+// Places before are leaf numbers plus one, 0 for none.
+type row struct {
+	offset             int64
+	keyLen, leafLen    int
+	flags              byte
+	prevKey, prevGroup int64
+	keyHash, groupHash uint32
+	sum                uint32
+}
+
+const rowBytes = 64
+
+const (
+	flagErased  = 1 << 0 // the leaf's bytes are gone
+	flagDeleted = 1 << 1 // the leaf says that the record was deleted
+)
+
+func (r row) end() int64 { return r.offset + int64(r.keyLen) + int64(r.leafLen) }
+
+func (r row) encode(out []byte) []byte {
+	at := len(out)
+	out = binary.BigEndian.AppendUint64(out, uint64(r.offset))
+	out = binary.BigEndian.AppendUint16(out, uint16(r.keyLen))
+	out = binary.BigEndian.AppendUint16(out, uint16(r.leafLen))
+	out = append(out, r.flags, 0, 0, 0)
+	out = binary.BigEndian.AppendUint64(out, uint64(r.prevKey))
+	out = binary.BigEndian.AppendUint64(out, uint64(r.prevGroup))
+	out = binary.BigEndian.AppendUint32(out, r.keyHash)
+	out = binary.BigEndian.AppendUint32(out, r.groupHash)
+	out = binary.BigEndian.AppendUint32(out, r.sum)
+	out = append(out, make([]byte, 16)...)
+	return binary.BigEndian.AppendUint32(out, crc32.Checksum(out[at:], castagnoli))
+}
+
+// decodeRow reports false for a row that is damaged.
+func decodeRow(b []byte) (row, bool) {
+	r := row{
+		offset:    int64(binary.BigEndian.Uint64(b)),
+		keyLen:    int(binary.BigEndian.Uint16(b[8:])),
+		leafLen:   int(binary.BigEndian.Uint16(b[10:])),
+		flags:     b[12],
+		prevKey:   int64(binary.BigEndian.Uint64(b[16:])),
+		prevGroup: int64(binary.BigEndian.Uint64(b[24:])),
+		keyHash:   binary.BigEndian.Uint32(b[32:]),
+		groupHash: binary.BigEndian.Uint32(b[36:]),
+		sum:       binary.BigEndian.Uint32(b[40:]),
+	}
+	return r, binary.BigEndian.Uint32(b[60:]) == crc32.Checksum(b[:60], castagnoli)
+}
+
+// leaves is the two files that hold the leaves.
+type leaves struct {
+	rows, entries *os.File
+}
+
+// openLeaves opens the files of a log of that many leaves and bytes.
+func openLeaves(dir string, flag int, size, bytes int64) (*leaves, error) {
+	rows, err := openPart(filepath.Join(dir, rowsFile), flag, size*rowBytes)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := openPart(filepath.Join(dir, entriesFile), flag, bytes)
+	if err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	return &leaves{rows: rows, entries: entries}, nil
+}
+
+func (l *leaves) close() error { return errors.Join(l.rows.Close(), l.entries.Close()) }
+
+func (l *leaves) row(index int64) (row, error) {
+	var b [rowBytes]byte
+	if err := readAt(l.rows, b[:], index*rowBytes); err != nil {
+		return row{}, err
+	}
+	r, sound := decodeRow(b[:])
+	if !sound {
+		return row{}, l.damagedRow(index)
+	}
+	return r, nil
+}
+
+func (l *leaves) damagedRow(index int64) error {
+	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
+}
+
+// content returns key and leaf of a row; the leaf is nil when it is erased.
+func (l *leaves) content(index int64, r row) (key string, leaf []byte, err error) {
+	b := make([]byte, r.keyLen+r.leafLen)
+	if r.flags&flagErased != 0 {
+		b = b[:r.keyLen]
+	}
+	if err := readAt(l.entries, b, r.offset); err != nil {
+		return "", nil, err
+	}
+	if crc32.Checksum(b, castagnoli) != r.sum {
+		if again, err := l.row(index); err == nil && again.flags != r.flags {
+			return l.content(index, again) // erased between the two reads
+		}
+		return "", nil, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, len(b), r.offset), Remedy: remedyRestore}
+	}
+	if r.flags&flagErased == 0 {
+		leaf = b[r.keyLen:]
+	}
+	return string(b[:r.keyLen]), leaf, nil
+}
+
+// erase removes the bytes of a leaf: the row says so first, so that a reader
+// never takes the zeros for damage, and so that a crash in between can be made
+// good by doing it again.
+func (l *leaves) erase(index int64) error {
+	r, err := l.row(index)
+	if err != nil {
+		return err
+	}
+	if r.flags&flagErased == 0 {
+		key, _, err := l.content(index, r)
+		if err != nil {
+			return err
+		}
+		r.flags |= flagErased
+		r.sum = crc32.Checksum([]byte(key), castagnoli)
+		if err := appendAt(l.rows, r.encode(nil), index*rowBytes); err != nil {
+			return err
+		}
+	}
+	return l.wipe(r)
+}
+
+// wipe overwrites the bytes of an erased leaf, in place.
+func (l *leaves) wipe(r row) error {
+	return appendAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
+}
+
+// wiped reports whether that was done.
+func (l *leaves) wiped(r row) (bool, error) {
+	b := make([]byte, r.leafLen)
+	if err := readAt(l.entries, b, r.offset+int64(r.keyLen)); err != nil {
+		return false, err
+	}
+	for _, c := range b {
+		if c != 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// chains finds the newest leaf of a key and of a group: two tables in memory,
+// each with the newest leaf of a place, from which the rows lead to the others
+// of that place. The tables are filled from the rows when the log is opened.
+type chains struct {
+	mu      sync.RWMutex // guards the tables
+	byKey   [places]int64
+	byGroup [places]int64
+}
+
+const places = 1 << 17
+
+func (c *chains) add(index int64, r row) {
+	c.byKey[r.keyHash%places] = index + 1
+	c.byGroup[r.groupHash%places] = index + 1
+}
+
+// heads returns the newest leaves plus one at the places of a key and a group.
+func (c *chains) heads(keyHash, groupHash uint32) (key, group int64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byKey[keyHash%places], c.byGroup[groupHash%places]
+}
+
+// newest returns the newest leaf of exactly that key, from the place at on, and
+// -1 when there is none.
+func (l *leaves) newest(key string, keyHash uint32, at int64) (int64, row, error) {
+	for at > 0 {
+		r, err := l.row(at - 1)
+		if err != nil {
+			return 0, row{}, err
+		}
+		if r.keyHash == keyHash {
+			name, _, err := l.content(at-1, r)
+			if err != nil {
+				return 0, row{}, err
+			}
+			if name == key {
+				return at - 1, r, nil
+			}
+		}
+		if r.prevKey >= at {
+			return 0, row{}, l.damagedRow(at - 1)
+		}
+		at = r.prevKey
+	}
+	return -1, row{}, nil
+}
+
+// below reports whether a key is asked for by another: it is that key, or lies
+// below it.
+func below(key, asked string) bool {
+	return strings.HasPrefix(key, asked) && (len(key) == len(asked) || key[len(asked)] == '/')
+}
+
+// scan reads the rows of a whole log: it fills the tables, checks that the
+// leaves lie one behind the other, and returns the rows of erased leaves whose
+// bytes are still there, because a crash came between.
+func (l *leaves) scan(c *chains, size, bytes int64) (unfinished []row, err error) {
+	const page = 4096
+	buffer := make([]byte, page*rowBytes)
+	end := int64(0)
+	for first := int64(0); first < size; first += page {
+		b := buffer[:min(page, size-first)*rowBytes]
+		if err := readAt(l.rows, b, first*rowBytes); err != nil {
+			return nil, err
+		}
+		for i := first; len(b) > 0; i, b = i+1, b[rowBytes:] {
+			r, sound := decodeRow(b)
+			if !sound || r.offset != end || r.prevKey > i || r.prevGroup > i {
+				return nil, l.damagedRow(i)
+			}
+			end = r.end()
+			c.add(i, r)
+			if r.flags&flagErased == 0 {
+				continue
+			}
+			if done, err := l.wiped(r); err != nil {
+				return nil, err
+			} else if !done {
+				unfinished = append(unfinished, r)
+			}
+		}
+	}
+	if end != bytes {
+		return nil, &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
+	}
+	return unfinished, nil
+}
+
+// An Entry is one leaf of the log.
+type Entry struct {
+	Index int64
+	// Key is the key of the record in the store.
+	Key string
+	// Hash is the leaf's hash, SHA-256 of a zero byte and the leaf.
+	Hash tlog.Hash
+	// Leaf is the canonical record as it was hashed; nil when it was erased.
+	Leaf   []byte
+	Erased bool
+	// Deleted: the leaf says that the record was deleted.
+	Deleted bool
+}
+
+// entry reads one leaf.
+func (l *leaves) entry(index int64, read hashSource) (Entry, row, error) {
+	r, err := l.row(index)
+	if err != nil {
+		return Entry{}, row{}, err
+	}
+	key, leaf, err := l.content(index, r)
+	if err != nil {
+		return Entry{}, row{}, err
+	}
+	hash, err := read(0, index, 1)
+	if err != nil {
+		return Entry{}, row{}, err
+	}
+	e := Entry{Index: index, Key: key, Hash: tlog.Hash(hash), Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
+	if leaf != nil && tlog.RecordHash(leaf) != e.Hash {
+		return Entry{}, row{}, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesName(0), index), Remedy: remedyRestore}
+	}
+	return e, r, nil
+}

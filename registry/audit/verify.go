@@ -1,0 +1,144 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A Report is what [Verify] has found to hold.
+type Report struct {
+	Checkpoint
+	Erased int64 // leaves whose content is gone; their hashes were checked
+	Older  int   // earlier checkpoints that the tree contains
+}
+
+// Verify checks a whole log from its files, without the program that serves it:
+// that the checkpoint is signed with the key, that every leaf has the hash that
+// the tree gives it, that every hash of the tree follows from the ones below it
+// up to the signed root, and that the tree contains each of the older
+// checkpoints of the same log, which must be signed too. The error names the
+// first file that is wrong.
+func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
+	signed, err := files(ctx, checkpointFile)
+	if err != nil {
+		return Report{}, fmt.Errorf("verify: %w", err)
+	}
+	head, err := ParseCheckpoint(signed, verifier)
+	if err != nil {
+		return Report{}, fmt.Errorf("verify %s: %w", checkpointFile, err)
+	}
+	r := Report{Checkpoint: head}
+	if head.N > maxSize {
+		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
+	}
+	v := verification{ctx: ctx, files: files, size: head.N}
+	if err := v.leaves(&r); err != nil {
+		return r, fmt.Errorf("verify: %w", err)
+	}
+	if err := v.hashes(); err != nil {
+		return r, fmt.Errorf("verify: %w", err)
+	}
+	if err := v.head(head); err != nil {
+		return r, fmt.Errorf("verify: %w", err)
+	}
+	for i, text := range older {
+		c, err := ParseCheckpoint(text, verifier)
+		if err != nil {
+			return r, fmt.Errorf("verify older checkpoint %d: %w", i+1, err)
+		}
+		if c.N > head.N {
+			return r, fmt.Errorf("verify older checkpoint %d: %w: it has %d leaves, the log only %d", i+1, ErrFork, c.N, head.N)
+		}
+		if err := v.head(c); err != nil {
+			return r, fmt.Errorf("verify older checkpoint %d: %w: %w", i+1, ErrFork, err)
+		}
+		r.Older++
+	}
+	return r, nil
+}
+
+// A verification goes through the files of one log.
+type verification struct {
+	ctx   context.Context // of the one call of Verify
+	files Files
+	size  int64
+	// last are the tiles at the right edge, by level, which roots are computed
+	// from.
+	roots [maxLevels][]byte // of the full tiles of each level
+}
+
+// leaves compares each leaf with its hash in level 0.
+func (v *verification) leaves(r *Report) error {
+	for n := int64(0); n*tileWidth < v.size; n++ {
+		tile, err := tileOf(v.ctx, v.files, 0, n, v.size)
+		if err != nil {
+			return err
+		}
+		v.note(0, tile)
+		bundle, err := tileOf(v.ctx, v.files, entriesLevel, n, v.size)
+		if err != nil {
+			return err
+		}
+		width := len(tile) / tlog.HashSize
+		name := tileName(entriesLevel, n, width)
+		leaves, err := splitBundle(bundle, width)
+		if err != nil {
+			return &DamagedError{File: name, Problem: "is not a bundle of " + fmt.Sprint(width) + " leaves: " + err.Error()}
+		}
+		for i, leaf := range leaves {
+			if leaf == nil {
+				r.Erased++
+				continue
+			}
+			if tlog.RecordHash(leaf) != tlog.Hash(tile[i*tlog.HashSize:]) {
+				return &DamagedError{File: name, Problem: fmt.Sprintf("has another leaf %d than %s has the hash of", n*tileWidth+int64(i), tileName(0, n, width))}
+			}
+		}
+	}
+	return nil
+}
+
+// note keeps the root of a full tile for the comparison with the level above.
+func (v *verification) note(level int, tile []byte) {
+	if len(tile) == tileBytes {
+		root := fold(tile)
+		v.roots[level] = append(v.roots[level], root[:]...)
+	}
+}
+
+// hashes compares each hash of the levels above 0 with the tile below it.
+func (v *verification) hashes() error {
+	for level := 1; level < maxLevels; level++ {
+		for n := int64(0); n*tileWidth < levelSize(level, v.size); n++ {
+			tile, err := tileOf(v.ctx, v.files, level, n, v.size)
+			if err != nil {
+				return err
+			}
+			v.note(level, tile)
+			below := v.roots[level-1][n*tileBytes:]
+			for i := 0; i < len(tile); i += tlog.HashSize {
+				if tlog.Hash(tile[i:]) != tlog.Hash(below[i:]) {
+					place := n*tileWidth + int64(i)/tlog.HashSize
+					return &DamagedError{File: tileName(level, n, len(tile)/tlog.HashSize),
+						Problem: fmt.Sprintf("has another hash in place %d than follows from %s", place, tileName(level-1, place, tileWidth))}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// head compares the root of the first c.N leaves with a checkpoint.
+func (v *verification) head(c Checkpoint) error {
+	root, err := tlog.TreeHash(c.N, hashesOf(v.ctx, v.files, v.size))
+	if err != nil {
+		return err
+	}
+	if root != c.Hash {
+		return fmt.Errorf("%w: the first %d leaves have the root %s, the checkpoint says %s", ErrDamaged, c.N, root, c.Hash)
+	}
+	return nil
+}
