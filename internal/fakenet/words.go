@@ -70,7 +70,9 @@ var segmentVerbs = wordSet(`get post put delete patch create update remove add i
 	capture refresh activate deactivate reset archive unarchive restore restart build
 	send-message check count is has by with from to all batch bulk preview render copy move
 	follow unfollow invite share lock unlock pause resume complete accept decline finish
-	initiate begin suggest parse analyze classify predict extract evaluate compare combine`)
+	initiate begin suggest parse analyze classify predict extract evaluate compare combine
+	autocomplete binarize block categorize cleanse deploy explain geocode locate manage migrate
+	onboard optimize pin promote restrict unblock unlink unpin`)
 
 // plumbing are parameters of the transport or of the login, not of the task.
 var plumbing = wordSet(`_.xgafv $.xgafv access_token alt callback jsonp oauth_token prettyprint quotauser
