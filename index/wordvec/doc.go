@@ -1,0 +1,15 @@
+// Package wordvec turns words into vectors whose sums can be compared: a query
+// and the text of an operation lie near each other when they speak of the same
+// thing, though they may share no word.
+//
+// Begin with [Embedded], the table that comes with the program, or [Read], which
+// reads an operator's larger one. [Table.Sum] adds up the vectors of a text's
+// words, [Normalize] makes the sum unit length, and [Dot] of two such sums is
+// their cosine. [Quantize] and [DotInt8] do the same in a quarter of the memory.
+//
+// A vector's length is its word's weight: "the" is short, "invoice" is long. So
+// the vectors of single words are never normalised, only their sums are.
+//
+// The embedded table was trained as a retriever, by the program in the folder
+// gen; README.md tells from what, how, and what was tried without gain.
+package wordvec

@@ -1,0 +1,76 @@
+package wordvec
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// The embedded table is one zlib stream, written by the folder gen:
+//
+//	dim, words                 two uvarints
+//	a word each, sorted:       a byte, how many bytes it shares with the one before;
+//	                           a byte, how many follow; those bytes
+//	scales                     a float32 each, little endian
+//	rows                       dim int8 each
+
+var errShort = errors.New("it ends too early")
+
+// unpack reads the embedded table. It trusts the sizes written there, because
+// the table was built into the program.
+func unpack(packed []byte) (*Table, error) {
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	dim, size := binary.Uvarint(raw)
+	if size <= 0 {
+		return nil, errShort
+	}
+	raw = raw[size:]
+	n, size := binary.Uvarint(raw)
+	if size <= 0 {
+		return nil, errShort
+	}
+	t := &Table{dim: int(dim), words: make(map[string]uint32, n)}
+	raw, err = t.unpackWords(raw[size:], uint32(n))
+	if err != nil {
+		return nil, err
+	}
+	if want := n * (4 + dim); uint64(len(raw)) != want {
+		return nil, fmt.Errorf("%d bytes of numbers, want %d", len(raw), want)
+	}
+	t.scales = make([]float32, n)
+	for i := range t.scales {
+		t.scales[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw))
+		raw = raw[4:]
+	}
+	t.rows = make([]int8, n*dim)
+	for i, b := range raw {
+		t.rows[i] = int8(b)
+	}
+	return t, nil
+}
+
+// unpackWords reads n words and returns what follows them.
+func (t *Table) unpackWords(raw []byte, n uint32) ([]byte, error) {
+	var word []byte
+	for i := range n {
+		if len(raw) < 2 || len(raw) < 2+int(raw[1]) || len(word) < int(raw[0]) {
+			return nil, errShort
+		}
+		same, end := raw[0], 2+int(raw[1])
+		word = append(word[:same], raw[2:end]...)
+		t.words[string(word)] = i
+		raw = raw[end:]
+	}
+	return raw, nil
+}

@@ -1,0 +1,84 @@
+package wordvec
+
+import (
+	_ "embed"
+	"sync"
+)
+
+// A Table holds the vectors of words. It never changes, and may be used by many
+// goroutines at once.
+type Table struct {
+	dim    int
+	words  map[string]uint32 // place of the word's row
+	rows   []int8            // dim numbers a word
+	scales []float32         // what a row is multiplied by
+}
+
+//go:embed vectors.bin
+var packed []byte
+
+// Embedded returns the table that comes with the program. It is unpacked on
+// first use.
+func Embedded() *Table { return embedded() }
+
+var embedded = sync.OnceValue(func() *Table {
+	t, err := unpack(packed)
+	if err != nil {
+		panic("wordvec: the embedded table: " + err.Error())
+	}
+	return t
+})
+
+// Dim is how many numbers a vector has.
+func (t *Table) Dim() int { return t.dim }
+
+// Len is how many words have a vector.
+func (t *Table) Len() int { return len(t.words) }
+
+// Word returns the vector of a word in lower case, which is scale times v. The
+// caller must not change v.
+func (t *Table) Word(w string) (v []int8, scale float32, ok bool) {
+	at, ok := t.words[w]
+	if !ok {
+		return nil, 0, false
+	}
+	from := int(at) * t.dim
+	return t.rows[from : from+t.dim : from+t.dim], t.scales[at], true
+}
+
+// Sum adds the vectors of words, which are in lower case, to dst of length
+// [Table.Dim], each times its weight, and returns how many words were known.
+// When weights is nil, each counts once.
+func (t *Table) Sum(dst []float32, words []string, weights []float32) int {
+	known := 0
+	for i, w := range words {
+		v, scale, ok := t.Word(w)
+		if !ok {
+			continue
+		}
+		known++
+		if weights != nil {
+			scale *= weights[i]
+		}
+		add(dst, v, scale)
+	}
+	return known
+}
+
+// add adds scale times v to dst.
+func add(dst []float32, v []int8, scale float32) {
+	for len(v) >= 8 && len(dst) >= 8 {
+		dst[0] += scale * float32(v[0])
+		dst[1] += scale * float32(v[1])
+		dst[2] += scale * float32(v[2])
+		dst[3] += scale * float32(v[3])
+		dst[4] += scale * float32(v[4])
+		dst[5] += scale * float32(v[5])
+		dst[6] += scale * float32(v[6])
+		dst[7] += scale * float32(v[7])
+		dst, v = dst[8:], v[8:]
+	}
+	for i, x := range v {
+		dst[i] += scale * float32(x)
+	}
+}
