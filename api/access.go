@@ -134,7 +134,7 @@ func setAll(h, values http.Header) {
 
 // isPublic reports whether a path belongs to the public API, not to the pages.
 func isPublic(path string) bool {
-	return strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 
 // recovered turns a panic into a 500, and one line in the log that the answer's

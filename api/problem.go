@@ -89,6 +89,7 @@ var (
 	noAgent          = sort{"no-agent", 404, "The agent is not known"}
 	noKey            = sort{"no-key", 404, "The agent has no public key"}
 	noRule           = sort{"no-rule", 404, "No rule has this code"}
+	noSchema         = sort{"no-schema", 404, "No schema has this name"}
 	wrongMethod      = sort{"method-not-allowed", 405, "The address does not take this method"}
 	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
 	conflict         = sort{"conflict", 409, "Somebody else was first"}
@@ -108,7 +109,7 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noRule, wrongMethod, bodyTimeout, conflict,
+		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noRule, noSchema, wrongMethod, bodyTimeout, conflict,
 		cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
 	} {
 		table[s.Code] = s
@@ -263,6 +264,8 @@ func refusalForCaller(err error) *refusal {
 		return refuse(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").after(5 * time.Second)
 	case errors.Is(err, ErrNoRule):
 		return refuse(noRule, "no rule has this code", "see /api/v1/rules for all of them").at(Where{Parameter: "code"})
+	case errors.Is(err, ErrNoSchema):
+		return refuse(noSchema, "no schema has this name", "ask for one of "+schemaNames()).at(Where{Parameter: "name"})
 	case errors.Is(err, store.ErrConflict):
 		return refuse(conflict, "the record was changed meanwhile", "read it again and repeat the change")
 	default:

@@ -47,7 +47,7 @@ func TestHostilePathParameters(t *testing.T) {
 		"/api/v1/services/{}", "/api/v1/services/{}/documents/ai", "/api/v1/services/ristorante.example/documents/{}",
 		"/api/v1/services/{}/documents/ai/versions", "/api/v1/services/ristorante.example/documents/{}/versions",
 		"/api/v1/services/ristorante.example/documents/ai/versions/{}", "/api/v1/services/{}/documents/ai/versions/" + digest,
-		"/api/v1/verbs/{}", "/api/v1/rules/{}", "/api/v1/agents/{}", "/api/v1/agents/{}/did-document", "/api/v1/agents/{}/trust-score",
+		"/api/v1/verbs/{}", "/api/v1/rules/{}", "/schemas/{}", "/api/v1/agents/{}", "/api/v1/agents/{}/did-document", "/api/v1/agents/{}/trust-score",
 	}
 	for what, value := range hostile {
 		for _, template := range templates {
