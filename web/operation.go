@@ -21,6 +21,7 @@ type operationView struct {
 	Outcome     string
 	Returns     string
 	Effect      string
+	Repeat      string // whether it may be repeated, "" when the document does not say
 	Call        callView
 	Parameters  []parameterView
 	More        int // parameters that are not shown
@@ -55,6 +56,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		Outcome:     o.Outcome,
 		Returns:     o.Returns,
 		Effect:      effectWords[o.Effect],
+		Repeat:      repeatWords(o.Idempotent),
 		Call:        callView{Protocol: strings.ToUpper(o.Call.Protocol), Method: o.Call.Method, URL: o.Call.URL},
 		Errors:      strings.Join(o.Errors, ", "),
 	}
@@ -87,6 +89,18 @@ var effectWords = map[document.Effect]string{
 	document.Irreversible:  "Changes something, cannot be undone",
 	document.EffectUnknown: "Effect not declared",
 	"":                     "Effect not declared",
+}
+
+// repeatWords says whether an operation may be called twice by mistake.
+func repeatWords(idempotent *bool) string {
+	switch {
+	case idempotent == nil:
+		return ""
+	case *idempotent:
+		return "Safe to repeat"
+	default:
+		return "Not safe to repeat"
+	}
 }
 
 var placeWords = map[string]string{
