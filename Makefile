@@ -47,7 +47,9 @@ demo: build ## the whole program end to end on loopback
 	$(BIN) demo --once
 
 bench: ## benchmarks, as ratios against a reference in the same run
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry \
+		./protocol/agis ./protocol/aidiscovery ./lint/mend
+	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
 
 soak: ## the long forms: kill -9 loops and fuzzing
 	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'Kill' ./store/boltstore ./index ./cmd/gazetteer
