@@ -17,7 +17,7 @@ const module = "gazetteer"
 var rows = [][]string{
 	{"protocol", "protocol/english"},
 	{"protocol/effect"},
-	{"protocol/aidiscovery", "protocol/agis", "protocol/did"},
+	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store", "index/wordvec"},
 	{"store/boltstore", "store/storetest", "fetch", "lint/mend"},
@@ -40,9 +40,11 @@ var alone = []string{"store", "internal/fakenet", "protocol/english", "index/wor
 var generators = []string{"internal/fakenet/gen", "protocol/english/gen", "index/wordvec/gen"}
 
 // protocolMayImport is all that a program which wants only our readers has to
-// take along. jsontext reads JSON strictly, base58 writes multikeys.
+// take along. jsontext reads JSON strictly, base58 writes multikeys, httpsfv
+// reads the structured fields of HTTP signatures.
 var protocolMayImport = []string{
 	"filippo.io/edwards25519",
+	"github.com/dunglas/httpsfv",
 	"github.com/go-json-experiment/json",
 	"github.com/mr-tron/base58",
 	"go.yaml.in/yaml/v4",

@@ -1,0 +1,69 @@
+// Package httpsig signs HTTP requests with Ed25519 and judges such signatures,
+// as RFC 9421 (HTTP Message Signatures) and RFC 9530 (Content-Digest) lay down.
+// It is how an agent shows that a request is its own without sending a secret.
+//
+// A client calls [Sign]. A server makes a [Message] of what arrived, calls [Read]
+// to learn which key is said to have signed, finds that key, and calls
+// [Signature.Verify] with a [Policy] that says what must be covered and how old a
+// signature may be. What is verified is only what the components name: the
+// policy, not the signer, decides what is enough.
+//
+//	message.go    what a signature is made over
+//	base.go       the signature base, line by line (RFC 9421 §2)
+//	sign.go       what a client does
+//	verify.go     what a server does
+//	digest.go     Content-Digest
+//
+// Nothing here keeps nonces: whether one was used before is for the caller, who
+// has a store. Responses, trailers and the parameters sf, req and tr of RFC 9421
+// are not known and refused by name; keys of other kinds than Ed25519 too.
+package httpsig
+
+import "strings"
+
+// Codes of an [Error].
+const (
+	CodeMissing   = "signature-missing"   // the request carries no signature
+	CodeSyntax    = "signature-syntax"    // Signature-Input or Signature cannot be read
+	CodeAlgorithm = "signature-algorithm" // another algorithm than ed25519
+	CodeComponent = "signature-component" // a component that the request lacks or this package does not know
+	CodeCoverage  = "signature-coverage"  // a component that the policy asks for is not covered
+	CodeCreated   = "signature-created"   // created is missing, too old or in the future
+	CodeExpired   = "signature-expired"   // the time in expires is over
+	CodeNonce     = "signature-nonce"     // the nonce is missing, too short or too long
+	CodeDigest    = "signature-digest"    // Content-Digest does not match the body
+	CodeInvalid   = "signature-invalid"   // the signature does not verify under the key
+)
+
+// An Error says why a signature is refused. All texts may quote the request, so
+// they are untrusted; none of them holds the value of a header that carries a
+// secret.
+type Error struct {
+	Code    string // one of the Code constants
+	Message string
+	Help    string // how to mend it
+	// Expected and Got are what was wanted and what came, "" where there is
+	// nothing to compare.
+	Expected string
+	Got      string
+	// Base is the signature base as the server computed it, for a signature that
+	// does not verify: comparing it with the client's shows the line that
+	// differs. Values of headers that carry secrets stand in it as "(hidden)".
+	Base string
+}
+
+// Error returns the message, what was expected, what came, and the repair.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Message)
+	if e.Expected != "" {
+		b.WriteString("; expected " + e.Expected)
+	}
+	if e.Got != "" {
+		b.WriteString("; got " + e.Got)
+	}
+	if e.Help != "" {
+		b.WriteString(": " + e.Help)
+	}
+	return b.String()
+}
