@@ -151,6 +151,19 @@ func TestPathSegments(t *testing.T) {
 		"/bookkeeping/{id}": "", "/booking/{id}": "", "/order/{id}": "", "/report/{id}": "", "/add-on/{id}": "", "/account/{id}": "",
 		"/funds/{id}": "", "/calendar/{id}": "", "/merge-request/{id}": "", "/opening-hours/{id}": "", "/settings/{id}": "", "/webhook/{id}": "",
 		"/saved-search/{id}": "", "/checkout/{id}": "", "/menu-update/{id}": "", "/search-result/{id}": "", "/login/{id}": "", "/export/{id}": "",
+		// Names whose first word a dictionary has as a verb only.
+		"/deploy-keys/{id}": "", "/refresh-tokens/{id}": "", "/upload-urls/{id}": "", "/restore-points/{id}": "", "/spend-limits/{id}": "",
+		"/autocomplete/{id}": "", "/sync-jobs/{id}": "", "/embed-codes/{id}": "", "/installs/{id}": "", "/unsubscribe-links/{id}": "",
+		// Names made of a verb and a particle, in the plural too.
+		"/follow-ups/{id}": "", "/check-ins/{id}": "", "/sign-ups/{id}": "", "/write-offs/{id}": "", "/opt-ins/{id}": "", "/get-togethers/{id}": "",
+		"/rental-cars/{id}": "", "/lookup-tables/{id}": "", "/archive-files/{id}": "", "/keepalives/{id}": "", "/cancelled-orders/{id}": "",
+		"/created-items/{id}": "", "/known-issues/{id}": "", "/access/{id}": "", "/process/{id}": "", "/address/{id}": "", "/is/{id}": "",
+		// What is done to something stays an error.
+		"/manage-url/{id}": "AGIS404", "/onboard-depart/{id}": "AGIS404", "/revoke-token/{id}": "AGIS404", "/assign-task/{id}": "AGIS404",
+		"/approve-requests/{id}": "AGIS404", "/activate/{id}": "AGIS404", "/reservation/{id}/confirm": "AGIS404", "/getuser/{id}": "AGIS404",
+		"/createorder/{id}": "AGIS404", "/is-open/{id}": "AGIS404", "/has-access/{id}": "AGIS404", "/exists/{id}": "AGIS404",
+		"/retrieves-orders/{id}": "AGIS404", "/cancelOrder/{id}": "AGIS404", "/notify_guest/{id}": "AGIS404",
+		"/line_1/{id}": "AGIS406", "/v1/{id}": "", "/v1.2/{id}": "",
 	} {
 		_, findings := check(t, swap(t, "path: /reservation/{id}", "path: "+path), agis.Options{})
 		got := codes(findings, protocol.Error)

@@ -98,30 +98,58 @@ var apiVerbs = map[string]bool{
 	"get": true, "create": true, "delete": true, "fetch": true, "retrieve": true, "remove": true, "submit": true,
 	"generate": true, "calculate": true, "validate": true, "verify": true, "authenticate": true, "authorize": true,
 	"modify": true, "find": true, "send": true, "cancel": true, "add": true, "edit": true, "insert": true,
+	"revoke": true, "begin": true, "initiate": true,
 }
 
-// heads are nouns that take a verb before them: a merge request, an unsubscribe
-// link.
+// heads are nouns that take a verb before them to say what they are for: an
+// unsubscribe link, an activate button. Nouns that verbs act on as well stay out,
+// since revoke-token says what is done with a token.
 var heads = map[string]bool{
-	"request": true, "event": true, "job": true, "task": true, "queue": true, "log": true, "history": true, "policy": true, "token": true,
-	"code": true, "link": true, "attempt": true, "status": true, "result": true, "option": true, "action": true, "rule": true, "button": true,
+	"link": true, "button": true, "form": true, "page": true, "screen": true, "attempt": true,
 }
 
 // verbForm reports whether a segment of these words begins with a verb: one of
-// API names, or a word that English uses as nothing else.
+// API names, a word that English uses as nothing else, or such a word after
+// "he" (exists, is-open).
 func verbForm(words []string) bool {
-	if len(words) > 1 && slices.Contains(particles, words[1]) {
-		return false
+	first, last := words[0], words[len(words)-1]
+	if len(words) > 1 && (slices.Contains(particles, words[1]) || slices.Contains(particles, strings.TrimSuffix(words[1], "s"))) {
+		return false // add-on, follow-ups
 	}
-	if apiVerbs[words[0]] {
+	if apiVerbs[first] {
 		return true
 	}
-	last := words[len(words)-1]
 	if len(words) > 1 && (heads[last] || heads[strings.TrimSuffix(last, "s")]) {
 		return false
 	}
-	use := english.Lookup(words[0])
-	return use.Verb && !use.Noun && !use.Adjective && !use.Adverb
+	if len(words) > 1 && states[first] || onlyVerb(first) {
+		return true
+	}
+	if !strings.HasSuffix(first, "s") || english.Lookup(first).Known() || english.Singular(first) != "" {
+		return false
+	}
+	bases := english.Base(first)
+	return len(bases) == 1 && onlyVerb(bases[0])
+}
+
+// states begin names that ask whether something is so.
+var states = map[string]bool{"is": true, "are": true, "was": true, "has": true}
+
+// onlyVerb reports whether a word is a verb and nothing else, neither in the
+// dictionary nor in the English of programmers.
+func onlyVerb(word string) bool {
+	use := english.Lookup(word)
+	return use.Verb && !use.Noun && !use.Adjective && !use.Adverb && !listed().noun[word]
+}
+
+// commandInOne reports whether a segment is a verb of API names and a noun in one
+// word: getuser, createorder.
+func commandInOne(segment string) bool {
+	if len(segment) > longestMethod || english.Lookup(segment).Known() || english.Lookup(english.Singular(segment)).Known() {
+		return false
+	}
+	words := separable(segment)
+	return len(words) > 1 && apiVerbs[words[0]]
 }
 
 // runsOn reports whether a segment is the method and a noun in one word:
@@ -131,7 +159,7 @@ func runsOn(segment, method string) bool {
 	return ok && method != "" && len(rest) > 2 && english.Lookup(rest).Noun && !english.Lookup(segment).Known() && !english.Lookup(english.Singular(segment)).Known()
 }
 
-var separated = regexp.MustCompile(`[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]`)
+var separated = regexp.MustCompile(`[A-Za-z0-9][_+ ]+[A-Za-z0-9]|[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]`)
 
 // nounSegment judges a segment that is not a parameter.
 func nounSegment(s, method string, report func(code, message, help string)) {
@@ -148,8 +176,12 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	}
 	repeats := method != "" && strings.EqualFold(words[0], method) || runsOn(s, method)
 	camel := len(words) > 1 && !strings.ContainsAny(s, "-_.+ ")
-	if verbForm(words) || repeats && camel {
-		report("AGIS404", "the segment "+quoted+" begins with a verb", "name the thing: the method says what is done with it")
+	if verbForm(words) || repeats && camel || len(words) == 1 && commandInOne(words[0]) {
+		begins := " begins with a verb"
+		if len(words) == 1 && !commandInOne(words[0]) {
+			begins = " is a verb"
+		}
+		report("AGIS404", "the segment "+quoted+begins, "name the thing, for example /reservation: the method says what is done with it")
 	}
 	if repeats {
 		report("AGIS408", "the segment "+quoted+" repeats the method", "name the thing only, for example BOOK /reservation")

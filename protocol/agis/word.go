@@ -28,13 +28,13 @@ var wordLists string
 
 // lists are the words of words.txt.
 type lists struct {
-	existence, state, function, command, short map[string]bool
-	vague                                      map[string]string // what to write instead
+	existence, state, function, command, short, noun map[string]bool
+	vague                                            map[string]string // what to write instead
 }
 
 var listed = sync.OnceValue(func() lists {
-	l := lists{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}}
-	sets := map[string]map[string]bool{"existence": l.existence, "state": l.state, "function": l.function, "command": l.command, "short": l.short}
+	l := lists{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}}
+	sets := map[string]map[string]bool{"existence": l.existence, "state": l.state, "function": l.function, "command": l.command, "short": l.short, "noun": l.noun}
 	for line := range strings.Lines(wordLists) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if kind == "vague" {
