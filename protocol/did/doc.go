@@ -7,7 +7,8 @@
 // (A2A draft-1 §3), and [Document.Inbox], the address it is resolved for. A key
 // comes in through [ParsePublicKey] (base64url, as registration takes it) or
 // [ParseMultikey] ("z6Mk…", as DID documents carry it); both refuse keys that
-// lie outside what a verifier can rely on, see [CheckKey].
+// lie outside what a verifier can rely on, see [CheckKey]. A document that
+// somebody else publishes comes in through [ParseDocument].
 //
 // Everything here is text and arithmetic: nothing resolves, stores or waits.
 // Every refusal is an [*Error] that names the rule and the repair.

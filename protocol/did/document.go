@@ -1,5 +1,11 @@
 package did
 
+import (
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+)
+
 // The service types that the A2A draft and the registry define, and the types
 // of the one verification method they use.
 const (
@@ -12,6 +18,9 @@ const (
 	// KeyFragment is the fragment of the current key: a sender's signature is
 	// checked against {did}#key-1 (A2A §3.5).
 	KeyFragment = "#key-1"
+	// RetiredFragment and a number from 1, the oldest, is the fragment of a key
+	// that was in use before.
+	RetiredFragment = "#retired-"
 )
 
 // A Document is a DID document as A2A draft-1 §3.3 shows it. Its members are
@@ -34,6 +43,10 @@ type VerificationMethod struct {
 	Type               string `json:"type"`
 	Controller         string `json:"controller"`
 	PublicKeyMultibase string `json:"publicKeyMultibase"`
+	// Revoked is the time (RFC 3339) from which nothing that the key signs
+	// counts, "" for a key in use. A retired key stays listed so that what it
+	// signed before can still be judged.
+	Revoked string `json:"revoked,omitempty"`
 }
 
 // A Service is one way to reach the subject.
@@ -46,6 +59,36 @@ type Service struct {
 // Contexts returns the JSON-LD contexts that the members of a [Document] need.
 func Contexts() []string {
 	return []string{"https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/ed25519-2020/v1"}
+}
+
+// Key returns the current key of the subject: that of the verification method
+// {did}#key-1 (A2A §3.5), and no other, for a sender's signature is judged by it.
+// The error is an [*Error].
+func (d Document) Key() (ed25519.PublicKey, error) {
+	for _, m := range d.VerificationMethod {
+		if m.ID != d.ID+KeyFragment {
+			continue
+		}
+		if m.Controller != d.ID || m.Revoked != "" {
+			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", clip(d.ID), KeyFragment), "ask the owner to publish a current key"}
+		}
+		return ParseMultikey(m.PublicKeyMultibase)
+	}
+	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", clip(d.ID), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
+}
+
+// Vouches reports whether the document says that its subject uses a key: one of
+// its verification methods, under the subject's own control and not revoked,
+// holds it, and it may authenticate or assert.
+func (d Document) Vouches(key ed25519.PublicKey) bool {
+	want := FormatMultikey(key)
+	for _, m := range d.VerificationMethod {
+		if m.PublicKeyMultibase == want && m.Controller == d.ID && m.Revoked == "" &&
+			(slices.Contains(d.Authentication, m.ID) || slices.Contains(d.AssertionMethod, m.ID)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Inbox returns the endpoint of the first service of type A2AInbox in document

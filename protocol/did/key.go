@@ -17,6 +17,7 @@ const (
 	CodeKeyEncoding   = "key-encoding"    // not base64url, base58 or the multicodec of Ed25519
 	CodeKeyCurve      = "key-curve"       // no point of the curve has this encoding
 	CodeKeyCanonical  = "key-canonical"   // a second spelling of a point
+	CodeKeyMissing    = "key-missing"     // a document has no current key
 	CodeKeySmallOrder = "key-small-order" // one of the eight points under which anybody can sign
 )
 

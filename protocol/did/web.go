@@ -73,6 +73,29 @@ func (w Web) AirID() (string, bool) {
 	return w.Path[1], true
 }
 
+// Addresses returns the https URLs where the document of the DID may lie, in the
+// order in which to try them: /.well-known/did.json of the host, or did.json
+// below the path. A did:wba without a path has a second one, which AIR asks for.
+func (w Web) Addresses() []string {
+	base := "https://" + w.Authority()
+	if len(w.Path) > 0 {
+		return []string{base + "/" + strings.Join(w.Path, "/") + "/did.json"}
+	}
+	out := []string{base + "/.well-known/did.json"}
+	if w.Method == "wba" {
+		out = append(out, base+"/.well-known/agent.json")
+	}
+	return out
+}
+
+// Authority returns the host, and the port where one is written, as in a URL.
+func (w Web) Authority() string {
+	if w.Port == 0 {
+		return w.Host
+	}
+	return w.Host + ":" + strconv.Itoa(int(w.Port))
+}
+
 // SameHost reports whether two DIDs lie on the same host and port.
 func (w Web) SameHost(v Web) bool { return w.Host == v.Host && w.Port == v.Port }
 
