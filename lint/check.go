@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/url"
@@ -185,7 +186,7 @@ func (c *checked) read(in Input, o Options, guess Guess, syntax error) {
 		}
 	default:
 		c.unread = true
-		c.Findings = append(c.Findings, unknown(in.Kind, guess, syntax))
+		c.Findings = append(c.Findings, unknown(in, guess, syntax))
 	}
 }
 
@@ -249,16 +250,22 @@ func sameService(s *agis.Summary, d *checked) bool {
 }
 
 // unknown is the finding for a text that no reader here reads.
-func unknown(asked document.Kind, guess Guess, syntax error) protocol.Finding {
-	if asked != "" {
-		return finding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(asked))), "the kinds are ai, agis and agis-summary")
+func unknown(in Input, guess Guess, syntax error) protocol.Finding {
+	if in.Kind != "" {
+		return finding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are ai, agis and agis-summary")
 	}
 	if guess.Other != "" {
+		if len(bytes.TrimSpace(in.Text)) == 0 {
+			return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
+		}
 		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
 		if guess.Format != "" {
 			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
 		}
 		return finding("DOC102", "this is a document of another format: "+guess.Other, help)
+	}
+	if len(bytes.TrimSpace(in.Text)) == 0 {
+		return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
 	}
 	help := "an AI Discovery document has the member aiendpoint, an AGIS document or summary the field agis; if it is meant to be one, say which with --as ai, --as agis or --as agis-summary"
 	if e, ok := syntax.(*protocol.SyntaxError); ok {

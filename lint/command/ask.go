@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ type question struct {
 }
 
 // ask returns the answer to q without white space around it.
-func (a *asker) ask(q question) (string, error) {
+func (a *asker) ask(ctx context.Context, q question) (string, error) {
 	a.asked++
 	fmt.Fprintf(a.Err, "\n%s\n", q.text)
 	if q.example != "" {
@@ -45,7 +46,7 @@ func (a *asker) ask(q question) (string, error) {
 	}
 	doubted := ""
 	for {
-		answer, err := a.answer(q.usual)
+		answer, err := a.answer(ctx, q.usual)
 		if err != nil {
 			return "", err
 		}
@@ -82,13 +83,17 @@ func (a *asker) judge(q question, answer string) []protocol.Finding {
 }
 
 // answer reads one line.
-func (a *asker) answer(usual string) (string, error) {
+func (a *asker) answer(ctx context.Context, usual string) (string, error) {
 	if usual != "" {
 		fmt.Fprintf(a.Err, "  [%s] ", format.Visible(usual))
 	} else {
 		fmt.Fprint(a.Err, "  > ")
 	}
-	line, err := a.lines.ReadString('\n')
+	line, err := await(ctx, func() (string, error) { return a.lines.ReadString('\n') })
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.Err)
+		return "", ctx.Err()
+	}
 	if errors.Is(err, io.EOF) && line == "" {
 		fmt.Fprintln(a.Err)
 		return "", usagef("the input ends at question %d: give one answer a line, an empty line for what is in brackets", a.asked)

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,10 +113,10 @@ func TestReplaceChangedFile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceText(name, []byte("read before"), []byte("ours")); err == nil {
+	if err := replaceText(t.Context(), name, []byte("read before"), []byte("ours")); err == nil {
 		t.Error("it was overwritten")
 	}
-	if err := replaceText(name, []byte("theirs"), []byte("ours")); err != nil {
+	if err := replaceText(t.Context(), name, []byte("theirs"), []byte("ours")); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(name)
@@ -255,5 +258,75 @@ func TestEndlessInput(t *testing.T) {
 	code, _, complaints := run(t, "", nil, "validate", "/dev/zero")
 	if code != ExitInput || !strings.Contains(complaints, "longer than") {
 		t.Errorf("exit code %d: %s", code, complaints)
+	}
+}
+
+// Whoever waits for an input that does not come can be interrupted.
+func TestInterrupted(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	for _, args := range [][]string{
+		{"validate", fifo}, {"validate", "-"}, {"convert", "--to", "agis", fifo}, {"convert", "--to", "agis", "-"},
+		{"init", "--dir", t.TempDir()}, {"init", "--openapi", fifo, "--dir", t.TempDir()},
+	} {
+		silence, nobody := io.Pipe()
+		defer nobody.Close()
+		var out bytes.Buffer
+		asked := notice{seen: make(chan struct{})}
+		w := World{Program: "gazlint", In: silence, Out: &out, Err: &asked, Now: func() time.Time { return someDay }}
+		for _, c := range Commands(w) {
+			if c.Name() != args[0] {
+				continue
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			c.SetArgs(args[1:])
+			c.SetContext(ctx)
+			if args[0] == "init" && len(args) == 3 { // it waits after the first question
+				go func() { <-asked.seen; cancel() }()
+			} else {
+				cancel()
+			}
+			if err := c.Execute(); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v: %v", args, err)
+			}
+			cancel()
+		}
+		if out.Len() > 0 {
+			t.Errorf("%v: wrote %q", args, out.String())
+		}
+	}
+}
+
+// notice closes seen when a prompt is written.
+type notice struct {
+	seen chan struct{}
+	once sync.Once
+}
+
+func (n *notice) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("  > ")) {
+		n.once.Do(func() { close(n.seen) })
+	}
+	return len(p), nil
+}
+
+// What is neither a file nor a host is told apart.
+func TestMissing(t *testing.T) {
+	for arg, want := range map[string]string{
+		"missing.json":            "missing.json: no such file",
+		"127.0.0.1":               "127.0.0.1: no such file, and no host that can be asked: it is an IP address",
+		"localhost":               "localhost: no such file, and no host that can be asked",
+		"www.acme.test/agis.yaml": "no such file; if you mean the address, write https://www.acme.test/agis.yaml",
+		"no/such/ai.json":         "no/such/ai.json: no such file",
+	} {
+		code, _, complaints := run(t, "", nil, "validate", arg)
+		if code != ExitInput || !strings.Contains(complaints, want) {
+			t.Errorf("%s: exit code %d, %s", arg, code, complaints)
+		}
+	}
+	if code, _, complaints := run(t, "", nil, "validate", ""); code != ExitUsage || !strings.Contains(complaints, "empty") {
+		t.Errorf("an empty argument: exit code %d, %s", code, complaints)
 	}
 }

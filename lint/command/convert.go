@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ those places before you publish the result.
 Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.BoolVar(&v.list, "list", false, "list the conversions")
@@ -55,7 +56,7 @@ type conversion struct {
 	o             convert.Options
 }
 
-func (v *conversion) run(args []string) error {
+func (v *conversion) run(ctx context.Context, args []string) error {
 	if v.list {
 		for _, c := range convert.Conversions {
 			fmt.Fprintf(v.Out, "%-10s --to %-6s %s\n", c.From, c.To, c.Summary)
@@ -76,7 +77,7 @@ func (v *conversion) run(args []string) error {
 		return err
 	}
 	v.o.Today = time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)
-	text, err := v.read(args[0])
+	text, err := v.read(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -84,16 +85,22 @@ func (v *conversion) run(args []string) error {
 }
 
 // read reads the input of a command that takes one file.
-func (w World) read(name string) ([]byte, error) {
+func (w World) read(ctx context.Context, name string) ([]byte, error) {
 	if name == "-" {
-		text, err := readAll(w.In)
-		if err != nil {
+		text, err := readAll(ctx, w.In)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			return nil, inputf("read standard input: %v", err)
 		}
 		return text, nil
 	}
-	text, err := readFile(name)
-	if err != nil {
+	text, err := readFile(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, fileError(name, err)
 	}
 	return text, nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,7 +45,7 @@ Exit codes: 0 written, 1 what was made does not conform, 2 wrong use or a wrong
 answer, 3 a file could not be read or written.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.StringVar(&v.format, "format", "ai", "the format: ai or agis")
@@ -78,7 +79,7 @@ type madeFile struct {
 	media string // Content-Type
 }
 
-func (v *beginning) run(args []string) error {
+func (v *beginning) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usagef("init takes no arguments, got %s\nsee: %s init --help", strings.Join(args, " "), v.Program)
 	}
@@ -96,7 +97,7 @@ func (v *beginning) run(args []string) error {
 	if err := v.free(kind); err != nil {
 		return err
 	}
-	m, host, err := v.make(kind, host)
+	m, host, err := v.make(ctx, kind, host)
 	if err != nil {
 		return err
 	}
@@ -132,14 +133,14 @@ func (v *beginning) free(kind document.Kind) error {
 }
 
 // make makes the document, from a description or from answers.
-func (v *beginning) make(kind document.Kind, host string) (made, string, error) {
+func (v *beginning) make(ctx context.Context, kind document.Kind, host string) (made, string, error) {
 	if v.openapi != "" {
-		return v.fromOpenAPI(kind, host)
+		return v.fromOpenAPI(ctx, kind, host)
 	}
 	s := sheet{kind: kind, now: v.now(), name: v.name, host: host}
 	a := newAsker(v.World)
 	v.say("A few questions about your service. An empty line takes what stands in brackets.")
-	if err := s.interview(a); err != nil {
+	if err := s.interview(ctx, a); err != nil {
 		return made{}, "", err
 	}
 	m, err := assemble(kind, s.text(), s.host)
@@ -153,12 +154,12 @@ func (v *beginning) make(kind document.Kind, host string) (made, string, error) 
 	return m, s.host, err
 }
 
-func (v *beginning) fromOpenAPI(kind document.Kind, host string) (made, string, error) {
+func (v *beginning) fromOpenAPI(ctx context.Context, kind document.Kind, host string) (made, string, error) {
 	c, err := convert.Find("openapi", string(kind))
 	if err != nil {
 		return made{}, "", usagef("%v", err)
 	}
-	source, err := v.read(v.openapi)
+	source, err := v.read(ctx, v.openapi)
 	if err != nil {
 		return made{}, "", err
 	}
@@ -236,7 +237,7 @@ func (v *beginning) conforms(m made, host string) error {
 	if !failed {
 		return nil
 	}
-	o := format.Options{Colour: colour(v.Err), Quiet: true, Tool: v.Program}
+	o := format.Options{Colour: colour(v.Err), Width: width(v.Err), Quiet: true, Tool: v.Program}
 	if err := format.Write(v.Err, "text", reports, o); err != nil {
 		return err
 	}

@@ -1,11 +1,9 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,13 +15,8 @@ import (
 	"gazetteer/lint"
 )
 
-const (
-	// mostBytes is how much of one text is read at all. Readers refuse far less
-	// and then say how much it was; a description to be converted may be long.
-	mostBytes = 64 << 20
-	// mostFiles is how many files of one directory are judged.
-	mostFiles = 10000
-)
+// mostFiles is how many files of one directory are judged.
+const mostFiles = 10000
 
 // standardInput is what results call it.
 const standardInput = "<stdin>"
@@ -37,6 +30,9 @@ func (v *validation) inputs(ctx context.Context, args []string) ([]lint.Input, e
 	}
 	for _, arg := range args {
 		more, err := v.input(ctx, arg)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if code, ours := ExitCode(err); ours && code == ExitInput {
 			v.say("%s: %v", v.Program, err)
 			v.unread++
@@ -53,8 +49,11 @@ func (v *validation) inputs(ctx context.Context, args []string) ([]lint.Input, e
 // input reads one argument of the command line. A file of that name comes first:
 // who means a host of the same name can write its address.
 func (v *validation) input(ctx context.Context, arg string) ([]lint.Input, error) {
+	if arg == "" {
+		return nil, usagef("an input is empty: give a file, a directory, an address, a host, or - for standard input")
+	}
 	if arg == "-" {
-		text, err := readAll(v.In)
+		text, err := readAll(ctx, v.In)
 		if err != nil {
 			return nil, inputf("read standard input: %v", err)
 		}
@@ -72,11 +71,13 @@ func (v *validation) input(ctx context.Context, arg string) ([]lint.Input, error
 	info, err := os.Stat(arg)
 	switch {
 	case err == nil && info.IsDir():
-		return v.directory(arg)
+		return v.directory(ctx, arg)
 	case err == nil:
-		return v.file(arg)
+		return v.file(ctx, arg)
 	case errors.Is(err, fs.ErrNotExist) && looksLikeHost(arg):
 		return v.host(ctx, arg)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing(arg)
 	default:
 		return nil, fileError(arg, err)
 	}
@@ -88,6 +89,23 @@ func fileError(name string, err error) error {
 		err = e.Err
 	}
 	return inputf("%s: %v", name, err)
+}
+
+// missing says of an argument what it is not: no file, and no host either.
+func missing(arg string) error {
+	host, _, path := strings.Cut(arg, "/")
+	_, err := fetch.CheckHost(arg)
+	e, noHost := errors.AsType[*fetch.HostError](err)
+	switch {
+	case ours(arg) && (!path || !looksLikeHost(host)):
+		return inputf("%s: no such file", arg)
+	case noHost && !path:
+		return inputf("%s: no such file, and no host that can be asked: %s; %s", arg, e.Problem, e.Help)
+	case path && looksLikeHost(host):
+		return inputf("%s: no such file; if you mean the address, write https://%s", arg, arg)
+	default:
+		return inputf("%s: no such file or directory", arg)
+	}
 }
 
 // looksLikeHost tells the name of a host from that of a file that is not there.
@@ -108,8 +126,8 @@ func ours(name string) bool {
 	return strings.HasSuffix(filepath.ToSlash(name), ".well-known/ai")
 }
 
-func (v *validation) file(name string) ([]lint.Input, error) {
-	text, err := readFile(name)
+func (v *validation) file(ctx context.Context, name string) ([]lint.Input, error) {
+	text, err := readFile(ctx, name)
 	if err != nil {
 		return nil, fileError(name, err)
 	}
@@ -118,7 +136,7 @@ func (v *validation) file(name string) ([]lint.Input, error) {
 
 // directory reads the documents below a directory: files that have a likely name
 // and turn out to be of one of the kinds. Others belong to somebody else.
-func (v *validation) directory(root string) ([]lint.Input, error) {
+func (v *validation) directory(ctx context.Context, root string) ([]lint.Input, error) {
 	var inputs []lint.Input
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -133,7 +151,7 @@ func (v *validation) directory(root string) ([]lint.Input, error) {
 		case !entry.Type().IsRegular() || !ours(name):
 			return nil
 		}
-		text, err := readFile(name)
+		text, err := readFile(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -153,32 +171,6 @@ func (v *validation) directory(root string) ([]lint.Input, error) {
 		return nil, inputf("there is no document of a known kind below %s", root)
 	}
 	return inputs, nil
-}
-
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := readAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return text, nil
-}
-
-// readAll reads a text of bounded size.
-func readAll(r io.Reader) ([]byte, error) {
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, mostBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if n > mostBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes, which no document is", mostBytes)
-	}
-	return b.Bytes(), nil
 }
 
 // network opens the way to the network with the first use.

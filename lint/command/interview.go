@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,9 +18,9 @@ const mostOperations = 100
 
 // interview fills the sheet by asking. What the sheet holds already is not
 // asked.
-func (s *sheet) interview(a *asker) error {
-	for _, part := range []func(*asker) error{s.askService, s.askOperations, s.askRest} {
-		if err := part(a); err != nil {
+func (s *sheet) interview(ctx context.Context, a *asker) error {
+	for _, part := range []func(context.Context, *asker) error{s.askService, s.askOperations, s.askRest} {
+		if err := part(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -34,20 +35,20 @@ func (s *sheet) at(ai, agis string) string {
 	return agis
 }
 
-func (s *sheet) askService(a *asker) error {
-	err := s.fill(a, &s.name, s.at("/service/name", "/service"), question{
+func (s *sheet) askService(ctx context.Context, a *asker) error {
+	err := s.fill(ctx, a, &s.name, s.at("/service/name", "/service"), question{
 		text: "What is the service called?", example: "Acme Tables",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.fill(a, &s.description, s.at("/service/description", "/description"), question{
+	err = s.fill(ctx, a, &s.description, s.at("/service/description", "/description"), question{
 		text: "What does it offer, in a sentence or two?", example: "Finds free tables in restaurants of Berlin and books them.",
 	})
 	if err != nil || s.host != "" {
 		return err
 	}
-	answer, err := a.ask(question{
+	answer, err := a.ask(ctx, question{
 		text: "At which host will agents find it?", example: "www.example.com",
 		faults: func(answer string) []protocol.Finding {
 			_, err := fetch.CheckHost(answer)
@@ -65,7 +66,7 @@ func (s *sheet) askService(a *asker) error {
 }
 
 // fill asks for one text of the sheet, judged at its place in the document.
-func (s *sheet) fill(a *asker, value *string, pointer string, q question) error {
+func (s *sheet) fill(ctx context.Context, a *asker, value *string, pointer string, q question) error {
 	if *value != "" {
 		return nil
 	}
@@ -73,12 +74,12 @@ func (s *sheet) fill(a *asker, value *string, pointer string, q question) error 
 		*value = answer
 		return s.faults(pointer)
 	}
-	answer, err := a.ask(q)
+	answer, err := a.ask(ctx, q)
 	*value = answer
 	return err
 }
 
-func (s *sheet) askOperations(a *asker) error {
+func (s *sheet) askOperations(ctx context.Context, a *asker) error {
 	for i := range mostOperations {
 		again := "What else can an agent do? Name the verb, or give an empty line if that was all."
 		if i == 0 {
@@ -87,7 +88,7 @@ func (s *sheet) askOperations(a *asker) error {
 		s.operations = append(s.operations, operation{})
 		o := &s.operations[i]
 		here := strconv.Itoa(i)
-		err := s.fill(a, &o.verb, s.at("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"), question{
+		err := s.fill(ctx, a, &o.verb, s.at("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"), question{
 			text: again, example: "find, book, cancel, check", optional: i > 0,
 		})
 		if err != nil {
@@ -97,49 +98,49 @@ func (s *sheet) askOperations(a *asker) error {
 			s.operations = s.operations[:i]
 			return nil
 		}
-		if err := s.askOperation(a, o, here); err != nil {
+		if err := s.askOperation(ctx, a, o, here); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *sheet) askOperation(a *asker, o *operation, here string) error {
+func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here string) error {
 	endpoint := "/endpoints/" + here
 	capability := "/capabilities/" + here
-	err := s.fill(a, &o.noun, s.at(capability+"/id", endpoint+"/path"), question{
+	err := s.fill(ctx, a, &o.noun, s.at(capability+"/id", endpoint+"/path"), question{
 		text: sentence(o.verb) + " what? Name the thing.", example: "table, reservation, exchange rate",
 	})
 	if err != nil {
 		return err
 	}
 	thing := strings.ToLower(o.verb + " " + o.noun)
-	err = s.fill(a, &o.intent, s.at(capability+"/description", endpoint+"/semantic/intent"), question{
+	err = s.fill(ctx, a, &o.intent, s.at(capability+"/description", endpoint+"/semantic/intent"), question{
 		text: "What happens then, in one sentence that begins with a verb?", example: "Books a table for a number of guests at a time",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(a, &o.inputs, s.at(capability+"/params", endpoint+"/input"), question{
+	err = s.askFields(ctx, a, &o.inputs, s.at(capability+"/params", endpoint+"/input"), question{
 		text:    fmt.Sprintf("What does the caller give to %s? List the inputs; a type may follow a colon, a question mark means optional. An empty line means nothing.", thing),
 		example: "restaurant, guests: integer, date: date, note?: text", optional: true,
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(a, &o.outputs, s.at(capability+"/returns", endpoint+"/output"), question{
+	err = s.askFields(ctx, a, &o.outputs, s.at(capability+"/returns", endpoint+"/output"), question{
 		text: "What comes back? List the fields in the same way.", example: "reservation_id, status", optional: s.kind == document.AI,
 	})
 	if err != nil {
 		return err
 	}
 	if s.kind == document.AI {
-		return s.askHTTP(a, o, capability)
+		return s.askHTTP(ctx, a, o, capability)
 	}
-	return s.askMeaning(a, o, endpoint)
+	return s.askMeaning(ctx, a, o, endpoint)
 }
 
-func (s *sheet) askFields(a *asker, fields *[]field, pointer string, q question) error {
+func (s *sheet) askFields(ctx context.Context, a *asker, fields *[]field, pointer string, q question) error {
 	q.faults = func(answer string) []protocol.Finding {
 		parsed, wrong := parseFields(answer)
 		if wrong != nil {
@@ -148,7 +149,7 @@ func (s *sheet) askFields(a *asker, fields *[]field, pointer string, q question)
 		*fields = parsed
 		return s.faults(pointer)
 	}
-	answer, err := a.ask(q)
+	answer, err := a.ask(ctx, q)
 	if answer == "" {
 		*fields = nil
 	}
@@ -156,31 +157,31 @@ func (s *sheet) askFields(a *asker, fields *[]field, pointer string, q question)
 }
 
 // askHTTP asks how a capability is called.
-func (s *sheet) askHTTP(a *asker, o *operation, at string) error {
-	err := s.fill(a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
+func (s *sheet) askHTTP(ctx context.Context, a *asker, o *operation, at string) error {
+	err := s.fill(ctx, a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
 	if err != nil {
 		return err
 	}
-	return s.fill(a, &o.path, at+"/endpoint", question{
+	return s.fill(ctx, a, &o.path, at+"/endpoint", question{
 		text: "At which path of your host? Inputs that are part of it stand in braces.", example: "/api/tables/{table_id}", usual: "/" + slug(o.noun),
 	})
 }
 
 // askMeaning asks for what AGIS wants to know of an endpoint (§6).
-func (s *sheet) askMeaning(a *asker, o *operation, at string) error {
-	err := s.fill(a, &o.outcome, at+"/semantic/outcome", question{
+func (s *sheet) askMeaning(ctx context.Context, a *asker, o *operation, at string) error {
+	err := s.fill(ctx, a, &o.outcome, at+"/semantic/outcome", question{
 		text: "What is true afterwards, when it went well?", example: "A reservation exists with the status CONFIRMED",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.fill(a, &o.impact, at+"/semantic/impact_tier", question{
+	err = s.fill(ctx, a, &o.impact, at+"/semantic/impact_tier", question{
 		text: "How far does it reach: informational (it only tells something), reversible (it can be undone), or irreversible?", usual: o.usualImpact(),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = a.ask(question{
+	_, err = a.ask(ctx, question{
 		text: "What can go wrong? Name the failures that a caller should tell apart.", example: "no_table_free, date_in_the_past",
 		faults: func(answer string) []protocol.Finding {
 			parsed, wrong := parseFields(answer)
@@ -198,11 +199,11 @@ func (s *sheet) askMeaning(a *asker, o *operation, at string) error {
 }
 
 // askRest asks for what concerns the service as a whole.
-func (s *sheet) askRest(a *asker) error {
+func (s *sheet) askRest(ctx context.Context, a *asker) error {
 	if s.kind == document.AGIS {
-		return s.fill(a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
+		return s.fill(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
 	}
-	err := s.fill(a, &s.authType, "/auth", question{
+	err := s.fill(ctx, a, &s.authType, "/auth", question{
 		text: "How do callers show who they are: none, apikey, bearer or oauth2?", usual: "apikey",
 	})
 	if err != nil || s.authType == "none" {
@@ -212,5 +213,5 @@ func (s *sheet) askRest(a *asker) error {
 	if s.authType == "apikey" {
 		usual = "X-API-Key"
 	}
-	return s.fill(a, &s.authHeader, "/auth", question{text: "In which header of the request?", usual: usual})
+	return s.fill(ctx, a, &s.authHeader, "/auth", question{text: "In which header of the request?", usual: usual})
 }

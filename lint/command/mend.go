@@ -43,7 +43,7 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 			}
 			continue
 		}
-		written, err := v.propose(in, fixed, mended)
+		written, err := v.propose(ctx, in, fixed, mended)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
 
 // propose shows a repair and writes it when it should be written.
-func (v *validation) propose(in lint.Input, fixed []byte, mended []mend.Mend) (written bool, err error) {
+func (v *validation) propose(ctx context.Context, in lint.Input, fixed []byte, mended []mend.Mend) (written bool, err error) {
 	if v.diff {
 		return false, writeDiff(v.Out, in.Name, in.Text, fixed, colour(v.Out))
 	}
@@ -73,7 +73,10 @@ func (v *validation) propose(in lint.Input, fixed []byte, mended []mend.Mend) (w
 			return false, nil
 		}
 		fmt.Fprintf(v.Err, "Write these changes to %s? [y/N] ", format.Visible(in.Name))
-		answer, err := bufio.NewReader(v.In).ReadString('\n')
+		answer, err := await(ctx, func() (string, error) { return bufio.NewReader(v.In).ReadString('\n') })
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
 		if err != nil && err != io.EOF {
 			return false, inputf("read the answer: %v", err)
 		}
@@ -82,7 +85,7 @@ func (v *validation) propose(in lint.Input, fixed []byte, mended []mend.Mend) (w
 			return false, nil
 		}
 	}
-	if err := replaceText(in.Name, in.Text, fixed); err != nil {
+	if err := replaceText(ctx, in.Name, in.Text, fixed); err != nil {
 		return false, inputf("%v", err)
 	}
 	v.say("%s: %s mended", in.Name, plural(len(mended), "finding"))

@@ -158,7 +158,7 @@ func (v *validation) write(inputs []lint.Input, results []lint.Result) error {
 	for i, r := range results {
 		reports[i] = format.Report{Result: r, Text: inputs[i].Text}
 	}
-	o := format.Options{Colour: colour(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
+	o := format.Options{Colour: colour(v.Out), Width: width(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
 		Explain: v.Program + " validate --rule"}
 	if err := format.Write(v.Out, v.format, reports, o); err != nil {
 		return fmt.Errorf("write results: %w", err)

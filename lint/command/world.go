@@ -113,6 +113,18 @@ func colour(s any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(s)
 }
 
+// width is how many columns s has, 0 when it is no terminal.
+func width(s any) int {
+	if !terminal(s) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(s.(*os.File).Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 func terminal(s any) bool {
 	f, ok := s.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,8 +40,8 @@ func replaceFile(name string, fill func(*os.File) error) (err error) {
 }
 
 // replaceText writes a file whose text must still be what was read before.
-func replaceText(name string, before, after []byte) error {
-	now, err := readFile(name)
+func replaceText(ctx context.Context, name string, before, after []byte) error {
+	now, err := readFile(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type Report struct {
 type Options struct {
 	// Colour adds the colours of a terminal to "text".
 	Colour bool
+	// Width is how many columns the terminal has; 0 is unknown.
+	Width int
 	// Quiet leaves out what does not make the run fail: lighter findings, and
 	// the closing lines of "text".
 	Quiet bool

@@ -438,3 +438,45 @@ func BenchmarkText(b *testing.B) {
 		write(b, "text", all, options)
 	}
 }
+
+// However narrow the terminal is, the marked place is on the line that is shown,
+// and no line of the document is broken by the edge.
+func TestWidth(t *testing.T) {
+	const text = `{"aiendpoint": "1.0", "service": {"name": "메모 앱 메모 앱 메모 앱 메모 앱", "description": "Keeps	short	notes for people."}, "method": "FETCH", "more": "and so on and so on and so on and so on"}`
+	at := strings.Index(text, `"FETCH"`)
+	finding := protocol.Finding{Code: "AI418", Severity: protocol.Error, Message: "m", Line: 1, Column: utf8.RuneCountInString(text[:at]) + 1, Pointer: "/method"}
+	report := []format.Report{{Text: []byte(text), Result: lint.Result{Input: "ai.json", Kind: document.AI, Findings: []protocol.Finding{finding}}}}
+	for _, columns := range []int{0, 24, 40, 60, 80, 100, 200} {
+		o := options
+		o.Width = columns
+		lines := strings.Split(write(t, "text", report, o), "\n")
+		shown, marks := lines[3], lines[4]
+		before, _, found := strings.Cut(shown, `"FETCH"`)
+		if !found {
+			t.Errorf("width %d: %q does not show the place", columns, shown)
+			continue
+		}
+		if got, want := strings.Index(marks, "^^^^^^^"), terminalColumns(before); got != want {
+			t.Errorf("width %d: the mark is at column %d, the place at %d\n%s\n%s", columns, got, want, shown, marks)
+		}
+		limit := columns
+		if columns == 0 || columns > 104 {
+			limit = 104
+		}
+		if got := terminalColumns(shown); got > limit {
+			t.Errorf("width %d: the line takes %d columns", columns, got)
+		}
+	}
+}
+
+// terminalColumns counts as a terminal does: Hangul takes two.
+func terminalColumns(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if unicode.Is(unicode.Hangul, r) {
+			n++
+		}
+	}
+	return n
+}

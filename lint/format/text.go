@@ -12,11 +12,20 @@ import (
 	"gazetteer/protocol"
 )
 
-// How much of a long line is shown.
+// How many columns of a long line are shown: no more than a person reads at a
+// glance, and no fewer than show something.
 const (
-	lineColumns = 100 // at most
-	before      = 40  // characters before the marked place, when the line is cut
+	mostColumns  = 100
+	leastColumns = 20
 )
+
+// room is how many columns are left of the terminal's width beside a margin.
+func (o Options) room(margin int) int {
+	if o.Width == 0 {
+		return mostColumns
+	}
+	return max(leastColumns, min(mostColumns, o.Width-margin))
+}
 
 // writeText writes findings as a compiler does: what is wrong, where it stands,
 // the line with a mark under it, the rule, and how to mend it.
@@ -89,11 +98,11 @@ func (t textWriter) finding(input string, src *source, f protocol.Finding) {
 	gutter := strings.Repeat(" ", margin)
 	where := place(input, f)
 	if f.Pointer != "" {
-		where += "  " + clip(Visible(f.Pointer), lineColumns)
+		where += "  " + clip(Visible(f.Pointer), mostColumns)
 	}
 	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paint(blue, "-->"), where)
 	bar := t.paint(blue, "|")
-	if shown, marks, ok := src.excerpt(f); ok {
+	if shown, marks, ok := src.excerpt(f, t.room(margin+len(" | "))); ok {
 		fmt.Fprintf(t, "%s %s\n", gutter, bar)
 		fmt.Fprintf(t, "%s %s %s\n", t.paint(blue, strconv.Itoa(f.Line)), bar, shown)
 		fmt.Fprintf(t, "%s %s %s\n", gutter, bar, t.paintMarks(colour, marks))
@@ -153,8 +162,9 @@ func clip(s string, n int) string {
 }
 
 // excerpt returns the line of a finding as a terminal shows it, with the marks
-// that stand under the extent of the value. A long line is cut on both sides.
-func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
+// that stand under the extent of the value. A line of more than room columns is
+// cut on both sides.
+func (s *source) excerpt(f protocol.Finding, room int) (shown, marks string, ok bool) {
 	start, end, ok := s.extent(f)
 	if !ok {
 		return "", "", false
@@ -167,8 +177,8 @@ func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
 		end = min(start+1, end) // its first character stands for the whole
 	}
 	from := lineStart
-	if s.long(lineStart, lineEnd) && utf8.RuneCount(s.text[lineStart:start]) > lineColumns-before {
-		from = s.back(start, before)
+	if s.long(lineStart, lineEnd, room) {
+		from = s.back(lineStart, start, room)
 	}
 	var line, mark strings.Builder
 	column := 0
@@ -182,7 +192,7 @@ func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
 	for i < lineEnd {
 		r, size := utf8.DecodeRune(s.text[i:])
 		text, columns := cell(r, column)
-		if column+columns > lineColumns {
+		if column+columns > room || column+columns == room && i+size < lineEnd {
 			line.WriteString("…")
 			break
 		}
@@ -201,8 +211,8 @@ func (s *source) excerpt(f protocol.Finding) (shown, marks string, ok bool) {
 }
 
 // long reports whether a line takes more columns than are shown.
-func (s *source) long(lineStart, lineEnd int) bool {
-	return lineEnd-lineStart > utf8.UTFMax*lineColumns || s.columns(lineStart, lineEnd, false) > lineColumns
+func (s *source) long(lineStart, lineEnd, room int) bool {
+	return lineEnd-lineStart > utf8.UTFMax*room || s.columns(lineStart, lineEnd, false) > room
 }
 
 // widest is how many bytes of an object or array are marked as a whole.
@@ -219,10 +229,19 @@ func (s *source) wide(f protocol.Finding, start, end int) bool {
 	return !bracket || end-start > widest || end < n.End
 }
 
-// back returns the offset n characters before offset.
-func (s *source) back(offset, n int) int {
-	for range n {
-		_, size := utf8.DecodeLastRune(s.text[:offset])
+// back returns where to begin a line that is cut, so that the place at offset is
+// seen with what stands before it: at the start of the line if it is near, else
+// two fifths of the room before it.
+func (s *source) back(lineStart, offset, room int) int {
+	if offset-lineStart <= utf8.UTFMax*room && s.columns(lineStart, offset, false) <= room*3/5 {
+		return lineStart
+	}
+	for columns := 0; offset > lineStart; {
+		r, size := utf8.DecodeLastRune(s.text[lineStart:offset])
+		_, n := cell(r, 0)
+		if columns += n; columns > room*2/5 {
+			break
+		}
 		offset -= size
 	}
 	return offset

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+)
+
+// mostBytes is how much of one text is read at all. Readers refuse far less and
+// then say how much it was; a description to be converted may be long.
+const mostBytes = 64 << 20
+
+// readFile reads a file of bounded size.
+func readFile(ctx context.Context, name string) ([]byte, error) {
+	return await(ctx, func() ([]byte, error) {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		text, err := readBounded(f)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		return text, nil
+	})
+}
+
+// readAll reads a text of bounded size.
+func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	return await(ctx, func() ([]byte, error) { return readBounded(r) })
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(r, mostBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if n > mostBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes, which no document is", mostBytes)
+	}
+	return b.Bytes(), nil
+}
+
+// await waits for a read, and no longer than until ctx ends. A read from a
+// terminal, or from a pipe into which nobody writes, cannot be interrupted: it
+// is then left to itself, because the program is about to end.
+func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := read()
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
