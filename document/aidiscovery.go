@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/convert"
 )
 
 // maxCapabilities is how many capabilities of a document become operations
@@ -60,7 +61,7 @@ func aiService(ai *aidiscovery.Document) Service {
 func aiOperation(host string, c aidiscovery.Capability) Operation {
 	return Operation{
 		ID:          c.ID,
-		Verb:        deriveVerb(c.ID, c.Description, c.Method),
+		Verb:        convert.Verb(c.ID, c.Description, c.Method),
 		VerbDerived: true,
 		Intent:      c.Description,
 		Returns:     c.Returns,

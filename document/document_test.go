@@ -88,7 +88,7 @@ func TestReadAI(t *testing.T) {
 			Call: document.Call{Protocol: "http", Method: "POST", URL: "https://api.example.com/v1/orders/{shop}?x=:y"},
 		},
 		{
-			ID: "steal", Verb: "SEND", VerbDerived: true, Intent: "Sends data away", Returns: "x",
+			ID: "steal", Verb: "STEAL", VerbDerived: true, Intent: "Sends data away", Returns: "x",
 			Effect: document.EffectUnknown, Pointer: "/capabilities/2",
 			// A network path names another host behind the reader's back: no URL.
 			Call: document.Call{Protocol: "http", Method: "POST"},
@@ -387,6 +387,13 @@ func TestVerbs(t *testing.T) {
 		{"delete_pet", "Deletes a pet", "DELETE", "REMOVE"},
 		{"notiz", "Schreibt eine Notiz", "PUT", "REPLACE"},
 		{"x", "予約する", "POST", "CREATE"},
+		{"post_cancel", "Cancels an authorisation", "POST", "CANCEL"},
+		{"delete_note", "Delete a note", "DELETE", "REMOVE"},
+		{"post_balance", "Returns the balance of an account", "POST", "RETRIEVE"},
+		{"categories", "List of categories", "GET", "LIST"},
+		{"credit_note_create_credit_note", "Create a credit note", "POST", "CREATE"},
+		{"slides_put", "Slides: change a shape", "PUT", "REPLACE"},
+		{"login_user_login_post", "", "POST", "LOGIN"},
 		{"", "", "", ""},
 	} {
 		text := fmt.Sprintf(`{"aiendpoint": "1.0", "capabilities": [{"id": %q, "description": %q, "endpoint": "/x", "method": %q}]}`, c.id, c.description, c.method)

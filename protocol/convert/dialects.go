@@ -3,7 +3,6 @@ package convert
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/aidiscovery"
@@ -44,22 +43,10 @@ func paramsToDraft(text []byte, _ Options) (Output, error) {
 	return out, err
 }
 
-// ParamDialects returns the edits that bring the parameter descriptions which
-// follow another known dialect into the form of the draft. Texts that say
-// neither type nor requirement are left alone, as are those whose meaning the
-// form would not keep. root is the tree of the text.
-func ParamDialects(root *protocol.Node) []protocol.Edit {
-	var edits []protocol.Edit
-	for _, d := range paramTexts(root) {
-		if e, ok := ParamDialect(d.node); ok {
-			edits = append(edits, e)
-		}
-	}
-	return edits
-}
-
-// ParamDialect returns the edit for one parameter description, and false when
-// there is nothing to rewrite.
+// ParamDialect returns the edit that brings a parameter description of another
+// known dialect into the form of the draft. It is false where there is nothing
+// to rewrite: for a text that says neither type nor requirement, and for one
+// whose meaning the form would not keep.
 func ParamDialect(n *protocol.Node) (protocol.Edit, bool) {
 	p := aidiscovery.ParseParam(n.Str())
 	if n.Kind != protocol.String || n.End == 0 || p.Dialect != aidiscovery.Documentation && p.Dialect != aidiscovery.Converter {
@@ -100,14 +87,7 @@ func guessedParam(d paramText, p aidiscovery.Param) aidiscovery.Param {
 // draftForm writes a parameter as §3.3 wants it, and reports whether a reader
 // will see in it what was meant.
 func draftForm(p aidiscovery.Param) (string, bool) {
-	requirement := "optional"
-	if p.Required {
-		requirement = "required"
-	}
-	text := strings.Join(append([]string{p.Type, requirement}, p.Constraints...), ", ")
-	if p.Description != "" {
-		text += " -- " + p.Description
-	}
+	text := p.String()
 	q := aidiscovery.ParseParam(text)
 	return text, q.Dialect == aidiscovery.Draft && q.Type == p.Type && q.Required == p.Required &&
 		q.Description == p.Description && slices.Equal(q.Constraints, p.Constraints)

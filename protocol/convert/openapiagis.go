@@ -378,20 +378,23 @@ func (b *agisBuilder) verb(op *operation, c care) (verb, why string, parts []pat
 	if c >= plainVerb {
 		return "", "", parts
 	}
-	word := verbOfID(op.action, op.summary)
+	word, fromSummary := verbOfWords(op.action, op.summary, op.method)
 	switch {
-	case word != "" && httpWords[word] == nil && !hollow[word]:
+	case word != "" && httpWords[word] == nil && !fromSummary:
 		return strings.ToUpper(word), "from the operationId " + protocol.Quote(cutWords(op.id, 60)), parts
 	case trailing != "":
 		return strings.ToUpper(trailing), "from the end of the path " + protocol.Quote(cutWords(op.path, 100)), parts
-	case word != "":
+	case word == "" || word == op.method:
 		return "", "", parts
 	}
-	word = verbOfSummary(op.summary)
-	if word != "" && httpWords[word] == nil {
-		return strings.ToUpper(word), "from the summary", parts
+	why = "from the operationId " + protocol.Quote(cutWords(op.id, 60))
+	if fromSummary {
+		why = "from the summary"
 	}
-	return "", "", parts
+	if httpWords[word] != nil {
+		return defaultVerb(word, false), why, parts
+	}
+	return strings.ToUpper(word), why, parts
 }
 
 // suggestion names verbs that may say more than the one chosen: the one that
@@ -405,7 +408,7 @@ func suggestion(op *operation, verb string, path nounPath) string {
 			out = append(out, name)
 		}
 	}
-	if word := verbOfSummary(op.summary); word != "" && effect.Of(word) != effect.Of(strings.ToLower(verb)) {
+	if word := verbOfSummary(op.summary, op.method); word != "" && effect.Of(word) != effect.Of(strings.ToLower(verb)) {
 		add(word)
 	}
 	if verb == "CREATE" && op.method == "post" && len(path.noun) > 0 {

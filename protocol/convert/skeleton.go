@@ -2,9 +2,11 @@ package convert
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gazetteer/protocol"
@@ -201,19 +203,85 @@ func paramSchema(p aidiscovery.Param) *protocol.Node {
 	}
 	description := p.Description
 	for _, c := range p.Constraints {
-		if values := strings.Split(c, "|"); len(values) > 1 && t.typ == "string" && t.format == "" && !list && n.Member("enum") == nil && distinct(values) {
-			put(n, "enum", strList(values...))
-			continue
+		one := aidiscovery.Param{Constraints: []string{c}}.Meaning()
+		if list || !putMeaning(n, one) {
+			description = strings.TrimPrefix(description+", "+c, ", ")
 		}
-		if description != "" {
-			description += ", "
-		}
-		description += c
+	}
+	if !list && p.Dialect == aidiscovery.Draft {
+		putMeaning(n, p.Meaning()) // the draft's own examples write some behind the dash
 	}
 	if description != "" {
 		put(n, "description", strNode(description))
 	}
 	return n
+}
+
+// putMeaning writes into a schema what constraints mean, as far as it is new to
+// the schema and its type can have it. It reports whether the schema says all of
+// it.
+func putMeaning(n *protocol.Node, m aidiscovery.Meaning) bool {
+	said := 0
+	add := func(given bool, name string, value *protocol.Node) {
+		if given && value != nil {
+			said++
+			if n.Member(name) == nil {
+				put(n, name, value)
+			}
+		}
+	}
+	typ := n.Member("type").Str()
+	lowest, highest := "minimum", "maximum"
+	if typ == "string" {
+		lowest, highest = "minLength", "maxLength"
+	}
+	add(m.Min != "", lowest, boundNode(typ, m.Min))
+	add(m.Max != "", highest, boundNode(typ, m.Max))
+	add(m.HasDefault, "default", valueNode(typ, m.Default))
+	if values := slices.Clone(m.Enum); n.Member("format") == nil && distinct(values) {
+		choices := newArray()
+		for _, v := range values {
+			if c := valueNode(typ, v); c != nil {
+				choices.Items = append(choices.Items, c)
+			}
+		}
+		add(len(values) > 1 && len(choices.Items) == len(values), "enum", choices)
+	}
+	return said > 0
+}
+
+// boundNode returns a bound on the values of a type; nil where it can have none.
+func boundNode(typ, literal string) *protocol.Node {
+	switch typ {
+	case "integer", "number":
+		return valueNode(typ, literal)
+	case "string":
+		if v, err := strconv.ParseUint(literal, 10, 31); err == nil {
+			return numNode(strconv.FormatUint(v, 10))
+		}
+	}
+	return nil
+}
+
+// valueNode returns a value of a type; nil for a text that is none.
+func valueNode(typ, text string) *protocol.Node {
+	switch typ {
+	case "string":
+		return strNode(text)
+	case "boolean":
+		if text == "true" || text == "false" {
+			return boolNode(text == "true")
+		}
+	case "integer":
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return numNode(strconv.FormatInt(v, 10))
+		}
+	case "number":
+		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+			return numNode(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return nil
 }
 
 // distinct trims the values and reports whether they are names that differ.

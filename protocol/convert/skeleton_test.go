@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
 )
@@ -44,11 +45,14 @@ func TestSkeleton(t *testing.T) {
 		t.Errorf("service %q, agtp %q, domain %q", d.Service, d.AGTP, d.Vocabulary.Domain)
 	}
 	p := d.Parameters(d.Endpoints[0])
-	if len(p) != 3 || p[0].Name != "text" || !p[0].Required || p[0].Description != "what to keep, max 500" || p[1].Type != "string" || p[2].Type != "array" {
+	if len(p) != 3 || p[0].Name != "text" || !p[0].Required || p[0].Description != "what to keep" || p[1].Type != "string" || p[2].Type != "array" {
 		t.Errorf("parameters %+v", p)
 	}
 	if enum := d.Endpoints[0].Input.Member("properties").Member("color").Member("enum").Strs(); strings.Join(enum, " ") != "red green" {
 		t.Errorf("enum %v", enum)
+	}
+	if most := d.Endpoints[0].Input.Member("properties").Member("text").Member("maxLength"); most == nil || most.Text != "500" {
+		t.Errorf("maxLength %v, want 500", most)
 	}
 	var names []string
 	for _, e := range d.Endpoints[1].Errors {
@@ -64,6 +68,25 @@ func TestSkeleton(t *testing.T) {
 	}
 	if marks := bytes.Count(out.Text, []byte("# REVIEW: ")); marks != len(out.Reviews) || marks < 12 {
 		t.Errorf("%d marks for %d reviews", marks, len(out.Reviews))
+	}
+}
+
+// Constraints become keywords where they fit the type, and stay text where not.
+func TestParamSchema(t *testing.T) {
+	for text, want := range map[string]string{
+		"integer, required, min 1, max 50, default 10 -- how many": `{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"how many"}`,
+		"integer, optional -- default 10, max 50":                  `{"type":"integer","maximum":50,"default":10,"description":"default 10, max 50"}`,
+		"string, optional, max 80, default x, metric|imperial":     `{"type":"string","maxLength":80,"default":"x","enum":["metric","imperial"]}`,
+		"number, optional, default ten, min -0.5":                  `{"type":"number","minimum":-0.5,"description":"default ten"}`,
+		"boolean, optional, default true, max 3":                   `{"type":"boolean","default":true,"description":"max 3"}`,
+		"string[], optional, a|b -- words":                         `{"type":"array","items":{"type":"string"},"description":"words, a|b"}`,
+		"integer, required, 1|2|3":                                 `{"type":"integer","enum":[1,2,3]}`,
+		"string, optional, a|a, max 9999999999999":                 `{"type":"string","description":"a|a, max 9999999999999"}`,
+		"anything goes, default 3":                                 `{"type":"string","description":"anything goes, default 3"}`,
+	} {
+		if got := string(protocol.WriteJSON(paramSchema(aidiscovery.ParseParam(text)), "")); got != want {
+			t.Errorf("%q: %s\nwant %s", text, got, want)
+		}
 	}
 }
 

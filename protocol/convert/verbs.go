@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -28,8 +29,12 @@ var actions = wordSet("list search query book cancel update check lookup find ad
 	"execute invoke trigger schedule reschedule batch bulk browse compare suggest recommend")
 
 // hollow verbs say nothing of what is done; what stands behind them does.
-var hollow = wordSet("allow enable let provide perform do make handle manage use used call return returns give obtain " +
+var hollow = wordSet("allow let provide perform do make handle manage use used call return returns give obtain " +
 	"have be is are has can will should must please this the a an endpoint operation api method batch bulk")
+
+// readings begin the names and summaries of operations that read; elsewhere in a
+// name they may be nouns.
+var readings = wordSet("read fetch show view display")
 
 // reporting words say that something is answered. "Returns" alone may also mean
 // that something is brought back, so it is put more plainly.
@@ -72,37 +77,118 @@ func clearVerb(word string) bool {
 	return actions[word] || !u.Noun && !u.Adjective || u.VerbCount > 2*u.NounCount && effect.Of(word) != 0
 }
 
-// verbOfID finds the action in an operationId: its first word, the first word
-// of one of its parts (StockController_findAll), or its last word (orderCreate,
-// pets.list). A first word that is rather a noun counts when the summary begins
-// with it as well. An HTTP name is returned as it is, in lower case. "" means
-// that no action was found.
-func verbOfID(id, summary string) string {
-	is := func(word string) bool { return httpWords[word] != nil || clearVerb(word) }
+// verbOfID finds the action in an operationId or the like: a word that is
+// returned in lower case, also when it is the name of an HTTP method. "" means
+// that no action was found. In this order: the first word (createOrder,
+// listPets), what stands behind the name of the method of the call
+// (post_cancel_order), the last word (orderCreate, pets.list), the first word of
+// a part (StockController_findAll), and a first word that is rather a noun when
+// the summary agrees (book_table: "Book a table").
+func verbOfID(id, summary, httpMethod string) string {
 	words := identifierWords(id)
 	if len(words) == 0 {
 		return ""
 	}
-	first := words[0]
-	if is(first) {
+	first, last := words[0], words[len(words)-1]
+	switch {
+	case httpWords[first] != nil:
+		return behindHTTPWord(words, httpMethod)
+	case pureVerb(first), readings[first], first == "return" && httpMethod == "post":
+		return first
+	case agrees(first, summary) && methodVerb(first) && !hollow[first] && (httpMethod != "get" || asVerb(first, summary)):
 		return first
 	}
-	if opening, _ := firstWord(strings.ToLower(summary)); methodVerb(first) && !hollow[first] && (opening == first || opening == thirdPerson(first)) {
+	if n := len(words); n > 3 && words[n-2] == "or" { // config_create_or_update
+		last = words[n-3]
+		if lastVerb(last, httpMethod) {
+			return last
+		}
+	}
+	plainest := plainestPart(id, httpMethod)
+	if clearVerb(first) && (actions[first] && httpWords[plainest] == nil && plainest != "list" ||
+		plainest == "" && httpMethod != "get" && verbOfSummary(summary, httpMethod) == "") {
 		return first
 	}
-	for part := range strings.FieldsFuncSeq(id, func(r rune) bool { return strings.ContainsRune("_.-/: ", r) }) {
-		if w := identifierWords(part); len(w) > 0 && is(w[0]) {
+	if plainest != "" {
+		return plainest
+	}
+	if httpWords[last] != nil || lastVerb(last, httpMethod) {
+		return last
+	}
+	for part := range idParts(id) {
+		if w := identifierWords(part); len(w) > 0 && actions[w[0]] && clearVerb(w[0]) && httpMethod != "get" {
 			return w[0]
 		}
 	}
-	if last := words[len(words)-1]; is(last) {
-		return last
-	}
-	if methodVerb(first) && !hollow[first] && ratherVerb(first) {
+	if methodVerb(first) && !hollow[first] && ratherVerb(first) && httpMethod != "get" {
 		return first
 	}
 	return ""
 }
+
+// lastVerb reports whether a word at the end of a name is the action of it. What
+// a GET ends with is only when reading is what it does.
+func lastVerb(word, httpMethod string) bool {
+	return clearVerb(word) && (httpMethod != "get" || readsVerb(word) || pureVerb(word))
+}
+
+// idParts yields what an identifier's marks separate.
+func idParts(id string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(id, func(r rune) bool { return strings.ContainsRune("_.-/: ", r) })
+}
+
+// plainestPart returns the word that is the action without doubt where a part of
+// an identifier, after the first, begins with it: an HTTP name or list, else a
+// word that is nothing but a verb. The method of the call at the very end is no
+// action (login_user_login_post).
+func plainestPart(id, httpMethod string) string {
+	parts := slices.Collect(idParts(id))
+	plainest := ""
+	for i, part := range parts {
+		w := identifierWords(part)
+		if i == 0 || len(w) == 0 {
+			continue
+		}
+		first := w[0]
+		if first == "list" || httpWords[first] != nil && (first != httpMethod || i < len(parts)-1) {
+			return first
+		}
+		if plainest == "" && pureVerb(first) && english.Lookup(first).Known() {
+			plainest = first
+		}
+	}
+	return plainest
+}
+
+// behindHTTPWord finds the action in an identifier that begins with an HTTP
+// name. Where that is the method of the call it says nothing by itself, as in
+// post_delete_pet; where it is another one, as in getBalance with POST, it is the
+// action.
+func behindHTTPWord(words []string, httpMethod string) string {
+	first, last := words[0], words[len(words)-1]
+	if first != httpMethod || len(words) == 1 {
+		return first
+	}
+	next := words[1]
+	if (next == "get" || next == "delete") && first != "delete" || pureVerb(next) || actions[next] && (httpMethod != "get" || len(words) == 2 && readsVerb(next)) {
+		return next
+	}
+	if first == "post" && actions[last] && lastVerb(last, httpMethod) {
+		return last
+	}
+	return first
+}
+
+// pureVerb reports whether a word may be a method and is hardly met as anything
+// but a verb.
+func pureVerb(word string) bool {
+	u := english.Lookup(word)
+	return clearVerb(word) && !hollow[word] && (!u.Noun && !u.Adjective || commonActions[word])
+}
+
+// commonActions are actions that have a noun beside them, which nobody means in
+// the name of an operation.
+var commonActions = wordSet("find add remove update cancel create send start stop")
 
 // ratherVerb reports whether a word that may be a noun as well is met as a verb
 // at least as often.
@@ -111,29 +197,103 @@ func ratherVerb(word string) bool {
 	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
+// agrees reports whether a summary begins with a verb.
+func agrees(verb, summary string) bool {
+	opening, _ := firstWord(strings.ToLower(summary))
+	return opening == verb || opening == thirdPerson(verb)
+}
+
+// determiners show that the word in front of them is a verb.
+var determiners = wordSet("a an the this that these those one all any some each every your their its new existing specified")
+
+// asVerb reports whether a summary that begins with a word, or with its third
+// person, means the verb: "Books a table", not "Books" or "Book of the day".
+func asVerb(verb, summary string) bool {
+	_, rest := firstWord(strings.ToLower(summary))
+	next, _ := firstWord(rest)
+	return pureVerb(verb) && next != "of" || determiners[next]
+}
+
 // verbOfSummary finds the verb that a summary begins with, in its base form.
-func verbOfSummary(summary string) string {
+func verbOfSummary(summary, httpMethod string) string {
 	if !mayBeEnglish(summary) {
 		return ""
 	}
+	summary = strings.ToLower(leadIn(summary))
 	word, rest := firstWord(summary)
-	word = strings.ToLower(word)
-	if rest == "" && !clearVerb(word) || hollow[word] {
-		return ""
+	if next, _ := firstWord(rest); word == "returns" && determiners[next] {
+		return "get"
+	}
+	if rest == "" && !clearVerb(word) || hollow[word] || strings.Contains(summary, word+":") {
+		return "" // Slides: change a shape
 	}
 	if httpWords[word] != nil {
 		return word
 	}
-	if methodVerb(word) {
-		if clearVerb(word) || ratherVerb(word) {
-			return word
-		}
+	base := word
+	if !methodVerb(word) {
+		base = baseOfThird(word)
+	}
+	switch {
+	case base == "" || hollow[base]:
+		return ""
+	case httpWords[base] != nil:
+		return base
+	case !methodVerb(base) || !clearVerb(base) && !ratherVerb(base) && !asVerb(base, summary):
 		return ""
 	}
-	if base := baseOfThird(word); base != "" && !hollow[base] && (httpWords[base] != nil || clearVerb(base)) {
-		return base
+	next, _ := firstWord(rest)
+	if next == "of" && base != "list" && english.Lookup(base).Noun {
+		return "" // a map of the city
 	}
-	return ""
+	reads := effect.Of(base)&(effect.Read|effect.Compute) != 0 && (actions[base] || pureVerb(base))
+	if httpMethod == "get" && !determiners[next] && !readings[base] && !reads {
+		return "" // order status, follow status
+	}
+	return base
+}
+
+// leadIn drops the beginning of "Allows the caller to book …" and "Used to
+// book …".
+func leadIn(summary string) string {
+	word, rest := firstWord(summary)
+	switch strings.ToLower(word) {
+	case "allow", "allows", "enables", "use", "used", "let", "lets":
+	default:
+		return summary
+	}
+	const most = 8
+	for range most {
+		word, rest = firstWord(rest)
+		if strings.EqualFold(word, "to") && rest != "" {
+			return rest
+		}
+	}
+	return summary
+}
+
+// verbOfWords chooses between what a name and a sentence say: the name counts
+// unless it says no more than an HTTP method does. "" means that neither tells.
+func verbOfWords(name, sentence, httpMethod string) (verb string, fromSentence bool) {
+	word := verbOfID(name, sentence, httpMethod)
+	if word != "" && httpWords[word] == nil && !hollow[word] {
+		return word, false
+	}
+	said := verbOfSummary(sentence, httpMethod)
+	switch class := effect.Of(said); {
+	case said == "", word == "" && said == httpMethod:
+	case (said == "get" || said == "delete") && (word == "" || word == httpMethod):
+		return said, true
+	case httpWords[said] != nil:
+	case word == "delete" && class&effect.End == 0: // "Used to create and delete overviews"
+	case word == "get" && class&(effect.Read|effect.Compute) == 0:
+	default:
+		return said, true
+	}
+	if hollow[word] {
+		word = ""
+	}
+	return word, false
 }
 
 // defaultVerb is the verb that an HTTP method stands for (AGIS appendix B, and
@@ -267,4 +427,25 @@ func semanticBlock(intent string, n nature, idempotent bool) *protocol.Node {
 	put(s, "impact_tier", strNode(n.tier))
 	put(s, "is_idempotent", boolNode(idempotent))
 	return s
+}
+
+// Verb returns the method of AGIS that an operation with a name, a sentence
+// about it and an HTTP method stands for: the action that the name holds, else
+// the verb that the sentence begins with, else what the HTTP method usually
+// means. Each of the three may be empty; "" means that none of them tells. The
+// words are judged as English, by passes 2 and 3 of AGIS (§9.2, §9.3).
+func Verb(name, sentence, httpMethod string) string {
+	httpMethod = strings.ToLower(httpMethod)
+	word, _ := verbOfWords(name, plain(sentence), httpMethod)
+	if word == "" {
+		word = httpMethod
+	}
+	switch {
+	case word == "":
+		return ""
+	case httpWords[word] != nil:
+		return defaultVerb(word, false)
+	default:
+		return strings.ToUpper(word)
+	}
 }
