@@ -1,0 +1,142 @@
+package resolve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// HTTPSOptions shape an [HTTPS].
+type HTTPSOptions struct {
+	// Dial connects to "name:port" and decides which addresses may be reached:
+	// DialContext of a fetch.Guard, which refuses those inside networks. It is
+	// required, since without it a stranger's DID could reach anything.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Roots that certificates are verified against; the system's when nil.
+	Roots     *x509.CertPool
+	UserAgent string        // "Gazetteer" when empty
+	Timeout   time.Duration // one request with its body; 5 s when 0
+}
+
+// HTTPS makes single requests to strangers' hosts: over HTTPS only, without
+// following redirects, without keeping connections, bounded in size and time. Its
+// methods may be called from any goroutine.
+type HTTPS struct {
+	client  *http.Client
+	agent   string
+	timeout time.Duration
+}
+
+// NewHTTPS returns a client. It fails when Dial is missing.
+func NewHTTPS(o HTTPSOptions) (*HTTPS, error) {
+	if o.Dial == nil {
+		return nil, errors.New("resolve: no Dial given that says which addresses may be reached")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "Gazetteer"
+	}
+	transport := &http.Transport{
+		DialContext:            o.Dial,
+		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // a small answer must not become a large one
+		MaxResponseHeaderBytes: 16 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &HTTPS{client: client, agent: o.UserAgent, timeout: o.Timeout}, nil
+}
+
+// A Page is what came back, in the words of HTTP.
+type Page struct {
+	URL       string
+	Remote    string // address and port that answered
+	Status    int
+	MediaType string // without parameters, "" for none or a broken one
+	Location  string // of a redirect, which was not followed
+	Body      []byte
+}
+
+// A TooLargeError says that a body is larger than was asked for.
+type TooLargeError struct {
+	URL   string
+	Limit int // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the answer of %s is larger than %d bytes", e.URL, e.Limit)
+}
+
+// Get asks for an https URL and reads at most limit bytes of the body. Whatever
+// status came back is no error; an error means that there was no whole answer,
+// and the page then holds what is known of it. A body that is larger is a
+// [*TooLargeError].
+func (c *HTTPS) Get(ctx context.Context, address, accept string, limit int) (Page, error) {
+	return c.ask(ctx, http.MethodGet, address, accept, "", limit)
+}
+
+// Post sends a JSON body. All else is as with [HTTPS.Get].
+func (c *HTTPS) Post(ctx context.Context, address, body string, limit int) (Page, error) {
+	return c.ask(ctx, http.MethodPost, address, "application/json", body, limit)
+}
+
+func (c *HTTPS) ask(ctx context.Context, method, address, accept, body string, limit int) (Page, error) {
+	page := Page{URL: address}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return page, fmt.Errorf("%q is no https URL", address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var remote atomic.Value // the trace may come from a goroutine of net/http
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		remote.Store(i.Conn.RemoteAddr().String())
+	}})
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return page, fmt.Errorf("ask for %s: %w", address, err)
+	}
+	request.Header.Set("User-Agent", c.agent)
+	request.Header.Set("Accept", accept)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := c.client.Do(request)
+	page.Remote, _ = remote.Load().(string)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // without the URL, which the page has
+		}
+		return page, err
+	}
+	defer answer.Body.Close()
+	page.Status, page.Location = answer.StatusCode, answer.Header.Get("Location")
+	page.MediaType, _, _ = mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if answer.ContentLength > int64(limit) {
+		return page, &TooLargeError{URL: address, Limit: limit}
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(limit)+1))
+	if err != nil {
+		return page, fmt.Errorf("read the answer of %s: %w", address, err)
+	}
+	if len(text) > limit {
+		return page, &TooLargeError{URL: address, Limit: limit}
+	}
+	page.Body = text
+	return page, nil
+}

@@ -1,0 +1,318 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"gazetteer/protocol/did"
+)
+
+// How long an answer is kept: 60 seconds, 10 more or less, drawn for each one
+// (A2A §4.5.1). One that says nothing about the DID, since its host did not
+// answer, is kept for a moment only, so that a herd of askers is one request.
+const (
+	keepLeast = 50 * time.Second
+	keepMost  = 70 * time.Second
+	keepOfNow = 5 * time.Second
+)
+
+// A Fetcher makes one request; [HTTPS] is one.
+type Fetcher interface {
+	Get(ctx context.Context, address, accept string, limit int) (Page, error)
+}
+
+// Options of [New]. Fetcher is required.
+type Options struct {
+	Fetcher Fetcher
+	// Bases leads from the host of a DID (with its port, as in a URL) to the
+	// registry that keeps its agents, without "/api/v1":
+	// "agentidentityregistry.org" to "https://agentidentityregistry.org".
+	Bases map[string]string
+	// Local answers for the DIDs of this program's own registry, without a
+	// request; it returns false for any other. None when nil. Its answers are not
+	// kept.
+	Local func(ctx context.Context, w did.Web) (did.Document, bool, error)
+	// Size is how many answers are kept; 10,000 when 0.
+	Size int
+	Now  func() time.Time // time.Now when nil
+}
+
+// A Resolver finds DID documents. Its methods may be called from any goroutine.
+type Resolver struct {
+	fetcher Fetcher
+	bases   map[string]string
+	local   func(ctx context.Context, w did.Web) (did.Document, bool, error)
+	now     func() time.Time
+	kept    *otter.Cache[string, answer]
+
+	mu      sync.Mutex         // guards following
+	flights map[string]*flight // by cache key
+	forgot  map[string]int     // how often a key under way was invalidated
+}
+
+// answer is what is kept under a key.
+type answer struct {
+	result Result
+	err    error
+	until  time.Time
+}
+
+// flight is a request under way.
+type flight struct {
+	done   chan struct{} // closed when answer is set
+	answer answer
+	gone   bool // whoever asked gave up: there is no answer
+}
+
+// A Result is a document and where it came from.
+type Result struct {
+	Document did.Document
+	URL      string // "" when it is this registry's own
+	At       time.Time
+	Until    time.Time // it must not be used after that
+}
+
+// Why a DID does not resolve. Test with errors.Is.
+var (
+	// ErrMethod: the DID is neither a did:wba nor a did:web.
+	ErrMethod = errors.New("the DID cannot be resolved over the web")
+	// ErrAbsent: its host says that there is no such document.
+	ErrAbsent = errors.New("there is no such DID document")
+	// ErrDeactivated: its host says that it is gone for good (410).
+	ErrDeactivated = errors.New("the DID is deactivated")
+	// ErrUnusable: what the host answers cannot be used: a redirect, another
+	// DID's document, one that is too large or no document at all.
+	ErrUnusable = errors.New("the answer is no DID document that can be used")
+	// ErrUnreachable: the host gave no answer, or failed itself; later it may.
+	ErrUnreachable = errors.New("the host of the DID does not answer")
+)
+
+// An Error says which DID does not resolve, which URL was asked, and why. It
+// matches one of the errors above.
+type Error struct {
+	DID    string
+	URL    string
+	Detail string // may quote the host, so it is untrusted
+	kind   error
+}
+
+func (e *Error) Error() string {
+	text := "resolve " + e.DID + ": " + e.kind.Error()
+	if e.URL != "" {
+		text += ", asked at " + e.URL
+	}
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// Unwrap returns the sentinel that the error matches.
+func (e *Error) Unwrap() error { return e.kind }
+
+// New returns a resolver. It fails for options that contradict themselves.
+func New(o Options) (*Resolver, error) {
+	if o.Size == 0 {
+		o.Size = 10000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	bases := map[string]string{}
+	for host, base := range o.Bases {
+		w, err := did.ParseWeb("did:wba:" + strings.Replace(host, ":", "%3A", 1))
+		if err != nil || len(w.Path) > 0 {
+			return nil, fmt.Errorf("resolve: %q in the table of registries is no host of a DID", host)
+		}
+		if !strings.HasPrefix(base, "https://") || len(base) == len("https://") {
+			return nil, fmt.Errorf("resolve: the registry of %s is %q, want an https URL", host, base)
+		}
+		bases[w.Authority()] = strings.TrimRight(base, "/")
+	}
+	kept, err := otter.New(&otter.Options[string, answer]{
+		MaximumSize: o.Size,
+		Executor:    func(work func()) { work() }, // no goroutine of its own
+	})
+	if err != nil {
+		return nil, fmt.Errorf("resolve: set up the cache: %w", err)
+	}
+	return &Resolver{fetcher: o.Fetcher, bases: bases, local: o.Local, now: o.Now, kept: kept, flights: map[string]*flight{}, forgot: map[string]int{}}, nil
+}
+
+// Resolve returns the document of a DID. The error is an [*Error], or that of
+// ctx.
+func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
+	w, err := parse(text)
+	if err != nil {
+		return Result{}, err
+	}
+	if r.local != nil {
+		d, ours, err := r.local(ctx, w)
+		if ours {
+			now := r.now()
+			return Result{Document: d, At: now, Until: now}, err
+		}
+	}
+	if err := w.CheckPublic(); err != nil {
+		return Result{}, &Error{DID: w.String(), Detail: err.Error(), kind: ErrMethod}
+	}
+	key := cacheKey(w)
+	for {
+		a, err := r.once(ctx, key, w)
+		if !errors.Is(err, errGaveUp) {
+			if err != nil {
+				return Result{}, err
+			}
+			return a.result, a.err
+		}
+	}
+}
+
+// errGaveUp: the one whose request it was has gone; somebody else must ask.
+var errGaveUp = errors.New("whoever asked gave up")
+
+// once returns what is kept under key, waits for the request under way, or makes
+// it.
+func (r *Resolver) once(ctx context.Context, key string, w did.Web) (answer, error) {
+	r.mu.Lock()
+	if a, ok := r.kept.GetIfPresent(key); ok && r.now().Before(a.until) {
+		r.mu.Unlock()
+		return a, nil
+	}
+	if f := r.flights[key]; f != nil {
+		r.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return answer{}, ctx.Err()
+		}
+		if f.gone {
+			return answer{}, errGaveUp
+		}
+		return f.answer, nil
+	}
+	f := &flight{done: make(chan struct{}), gone: true} // gone also if fetch panics
+	r.flights[key] = f
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.flights, key)
+		if !f.gone && r.forgot[key] == 0 {
+			r.kept.Set(key, f.answer)
+		}
+		delete(r.forgot, key)
+		r.mu.Unlock()
+		close(f.done)
+	}()
+	result, err := r.ask(ctx, w)
+	if ctx.Err() != nil {
+		return answer{}, ctx.Err()
+	}
+	now := r.now()
+	until := now.Add(keepLeast + rand.N(keepMost-keepLeast))
+	if errors.Is(err, ErrUnreachable) {
+		until = now.Add(keepOfNow)
+	}
+	result.At, result.Until = now, until
+	if err != nil {
+		result = Result{}
+	}
+	f.answer, f.gone = answer{result, err, until}, false
+	return f.answer, nil
+}
+
+// Forget drops what is kept of a DID, so that the next Resolve asks anew: the
+// answer to "403 Stale Key" (A2A §4.5.3). An answer under way is not kept either.
+func (r *Resolver) Forget(text string) {
+	w, err := parse(text)
+	if err != nil {
+		return
+	}
+	key := cacheKey(w)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept.Invalidate(key)
+	if r.flights[key] != nil {
+		r.forgot[key]++
+	}
+}
+
+func parse(text string) (did.Web, error) {
+	w, err := did.ParseWeb(text)
+	if err != nil {
+		return did.Web{}, &Error{DID: fmt.Sprintf("%.100q", text), Detail: err.Error(), kind: ErrMethod}
+	}
+	return w, nil
+}
+
+// cacheKey is made of host and AIR ID, so that the agents of two registries are
+// kept apart (the draft's key is the AIR ID alone); the method stands in it
+// because the id of the document does.
+func cacheKey(w did.Web) string {
+	if airID, ok := w.AirID(); ok {
+		return w.Method + " " + w.Authority() + " " + airID
+	}
+	return w.String()
+}
+
+// ask makes the requests for a DID: more than one only where a method has two
+// places and nothing lies at the first.
+func (r *Resolver) ask(ctx context.Context, w did.Web) (Result, error) {
+	addresses := w.Addresses()
+	if airID, ok := w.AirID(); ok {
+		if base, ok := r.bases[w.Authority()]; ok {
+			addresses = []string{base + "/api/v1/agents/" + airID + "/did-document"}
+		}
+	}
+	var result Result
+	var err error
+	for _, address := range addresses {
+		result, err = r.askAt(ctx, w, address)
+		if !errors.Is(err, ErrAbsent) {
+			return result, err
+		}
+	}
+	return result, err
+}
+
+// askAt makes one request.
+func (r *Resolver) askAt(ctx context.Context, w did.Web, address string) (Result, error) {
+	refuse := func(kind error, format string, args ...any) (Result, error) {
+		return Result{}, &Error{DID: w.String(), URL: address, Detail: fmt.Sprintf(format, args...), kind: kind}
+	}
+	page, err := r.fetcher.Get(ctx, address, "application/did+json, application/json", did.MaxDocument)
+	if _, ok := errors.AsType[*TooLargeError](err); ok {
+		return refuse(ErrUnusable, "it is larger than %d bytes", did.MaxDocument)
+	}
+	if err != nil {
+		return refuse(ErrUnreachable, "%v", err)
+	}
+	switch s := page.Status; {
+	case s == http.StatusNotFound:
+		return refuse(ErrAbsent, "it answered %d", s)
+	case s == http.StatusGone:
+		return refuse(ErrDeactivated, "it answered %d", s)
+	case s >= 300 && s < 400:
+		return refuse(ErrUnusable, "it answered %d and leads to %.200q; redirects are not followed", s, page.Location)
+	case s >= 500 || s == http.StatusTooManyRequests || s == http.StatusRequestTimeout:
+		return refuse(ErrUnreachable, "it answered %d", s)
+	case s != http.StatusOK:
+		return refuse(ErrUnusable, "it answered %d", s)
+	}
+	if m := page.MediaType; m != "application/json" && !strings.HasSuffix(m, "+json") {
+		return refuse(ErrUnusable, "its Content-Type is %.100q, want application/json or application/did+json", m)
+	}
+	d, err := did.ParseDocument(page.Body, w.String())
+	if err != nil {
+		return refuse(ErrUnusable, "%v", err)
+	}
+	return Result{Document: d, URL: address}, nil
+}
