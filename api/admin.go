@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -85,6 +86,22 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, er
 
 // readHosts reads the body of a crawl, strictly.
 func readHosts(text []byte) ([]string, error) {
+	names, err := readNames(text, maxCrawlHosts)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]string, len(names))
+	for i, item := range names {
+		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
+			return nil, refusalFor(err).at(placeOf(item))
+		}
+	}
+	return hosts, nil
+}
+
+// readNames reads a body that is a list of at most so many names, which are not
+// judged yet.
+func readNames(text []byte, most int) ([]*protocol.Node, error) {
 	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxCrawlBody, Depth: 4, Members: maxCrawlHosts})
 	if err != nil {
 		return nil, err
@@ -94,17 +111,20 @@ func readHosts(text []byte) ([]string, error) {
 		return nil, refuse(badField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
 			at(Where{Pointer: "/hosts"})
 	}
-	hosts := make([]string, len(list.Items))
-	for i, item := range list.Items {
-		at := Where{Pointer: item.Pointer, Line: item.Line, Column: item.Column}
+	if len(list.Items) > most {
+		return nil, refuse(badField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
+			at(placeOf(list))
+	}
+	for _, item := range list.Items {
 		if item.Kind != protocol.String {
-			return nil, refuse(badField, "the name of a host must be a string", `for example "example.com"`).at(at)
-		}
-		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
-			return nil, refusalFor(err).at(at)
+			return nil, refuse(badField, "the name of a host must be a string", `for example "example.com"`).at(placeOf(item))
 		}
 	}
-	return hosts, nil
+	return list.Items, nil
+}
+
+func placeOf(n *protocol.Node) Where {
+	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }
 
 // streamCrawl writes each result as it comes. It takes as long as the hosts

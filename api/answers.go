@@ -22,6 +22,7 @@ type Answers struct {
 	Registry *registry.Registry
 	Crawler  CrawlStatus // nil in a process that does not crawl
 	Judge    *Judge      // judges documents for whoever asks
+	Door     *Door       // takes hosts that strangers name; nil: none are taken
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an

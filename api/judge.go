@@ -37,6 +37,7 @@ var (
 // A QuotaError says that something was asked for too often.
 type QuotaError struct {
 	Message string
+	Help    string        // what to do instead
 	Wait    time.Duration // until there is room again
 }
 
@@ -191,10 +192,10 @@ func (j *Judge) admit(client netip.Addr, host string) error {
 		return nil
 	}
 	if over := j.clients.take(network(client)); over != nil {
-		return &QuotaError{"too many addresses were given to be fetched in the last hour", over.wait}
+		return &QuotaError{"too many addresses were given to be fetched in the last hour", "send the text itself", over.wait}
 	}
 	if over := j.hosts.take(host); over != nil {
-		return &QuotaError{host + " was asked often enough on request for now", over.wait}
+		return &QuotaError{host + " was asked often enough on request for now", "send the text itself", over.wait}
 	}
 	return nil
 }

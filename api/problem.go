@@ -239,7 +239,7 @@ func refusalForCaller(err error) *refusal {
 			at(Where{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}
 	if e, ok := errors.AsType[*QuotaError](err); ok {
-		return refuse(rateLimited, e.Message, "wait as long as Retry-After says, or send the text itself").after(e.Wait)
+		return refuse(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).after(e.Wait)
 	}
 	if r := refusalForAgent(err); r != nil {
 		return r
@@ -260,6 +260,8 @@ func refusalForCaller(err error) *refusal {
 		return refuse(badBody, "there is nothing to judge, or two things at once", "send one document, or one address")
 	case errors.Is(err, ErrNoFetcher):
 		return refuse(unavailable, "documents are not fetched on request here", "send the document itself as the body")
+	case errors.Is(err, ErrNoCrawl):
+		return refuse(unavailable, "this process does not crawl", "name the host to a server that does").after(time.Hour)
 	case errors.Is(err, ErrBusy):
 		return refuse(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").after(5 * time.Second)
 	case errors.Is(err, ErrNoRule):

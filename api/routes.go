@@ -50,6 +50,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	handle(a, h, get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.rules)
 	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
 	a.schemaRoute(h)
+	a.submissionRoutes(h)
 	a.agentRoutes(h)
 	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
 	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)

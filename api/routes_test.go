@@ -37,6 +37,7 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 		"/api/v1/rules":                                              "/api/v1/rules",
 		"/api/v1/rules/{code}":                                       "/api/v1/rules/agis302",
 		"/schemas/{name}":                                            "/schemas/agis-1.0.json",
+		"/api/v1/submissions/{host}":                                 "/api/v1/submissions/ristorante.example",
 		"/api/v1/resolve":                                            "/api/v1/resolve?name=" + agent.AirID,
 		"/api/v1/agents/{air_id}":                                    "/api/v1/agents/" + agent.AirID,
 		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",

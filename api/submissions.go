@@ -1,0 +1,235 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// maxSubmitted is how many hosts one request may name.
+const maxSubmitted = 100
+
+// ErrNoCrawl: this server crawls nothing. Test with errors.Is.
+var ErrNoCrawl = errors.New("this server does not crawl")
+
+// A Door takes names of hosts from strangers into the frontier. A visit is work
+// for somebody else's server, and a name a place in our store, so what one client
+// may name, and what may be named below one registrable domain, is bounded.
+type Door struct {
+	add     func(ctx context.Context, hosts ...string) error
+	clients *quota
+	domains *quota
+}
+
+// DoorOptions shape a [Door].
+type DoorOptions struct {
+	// Add makes hosts known to the crawler; nil: nothing is taken.
+	Add func(ctx context.Context, hosts ...string) error
+	// PerClient is how many new hosts one client may name in an hour, PerDomain
+	// how many may be named below one registrable domain, All how many there may
+	// be together. 0 means 60, 20 and 5,000; a negative number lifts the limit.
+	PerClient, PerDomain, All int
+	Now                       func() time.Time // nil: time.Now
+}
+
+// NewDoor returns a door. It starts nothing.
+func NewDoor(o DoorOptions) (*Door, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	clients, err := newQuota(orDefault(o.PerClient, 60), orDefault(o.All, 5000), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	domains, err := newQuota(orDefault(o.PerDomain, 20), -1, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Door{add: o.Add, clients: clients, domains: domains}, nil
+}
+
+// Submitted says what became of one name that was handed in.
+type Submitted struct {
+	Host string `json:"host" doc:"the name as it is known here, or as it was given when it is refused"`
+	// State is "waiting" for a host that was not visited yet, "visited" for one
+	// that was, "refused" for a name that is not taken.
+	State   string    `json:"state" enum:"waiting,visited,refused" doc:"waiting for its first visit, visited before, or not taken"`
+	Due     time.Time `json:"due,omitzero" doc:"when the next visit may begin"`
+	Visited time.Time `json:"visited,omitzero" doc:"when the last visit ended"`
+	Detail  string    `json:"detail,omitempty" doc:"why the name is not taken"`
+	Help    string    `json:"help,omitempty" doc:"what to do about it"`
+	Link    string    `json:"link,omitempty" doc:"where to ask again"`
+}
+
+// Submit takes hosts into the frontier and says of each what became of it; one
+// that is known already keeps its time. client is who asks; the zero address,
+// the owner of the machine, is not counted. The error is [ErrNoCrawl], a
+// *[QuotaError] when nothing was taken because too much was asked for, or that
+// of the store.
+func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submitted, error) {
+	if a.Door == nil || a.Door.add == nil {
+		return nil, ErrNoCrawl
+	}
+	fresh := map[int]string{} // by place in the list
+	var over *QuotaError
+	out := make([]Submitted, len(hosts))
+	for i, name := range hosts {
+		host, err := fetch.CheckHost(name)
+		if e, ok := errors.AsType[*fetch.HostError](err); ok {
+			out[i] = Submitted{Host: name, State: "refused", Detail: e.Problem, Help: e.Help}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i], err = a.Submission(ctx, host)
+		if !errors.Is(err, ErrNoService) {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if e := a.Door.admit(client, host); e != nil {
+			over = e
+			out[i] = Submitted{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
+			continue
+		}
+		fresh[i] = host
+	}
+	if over != nil && len(fresh) == 0 {
+		return nil, over
+	}
+	return out, a.take(ctx, fresh, out)
+}
+
+// take adds the hosts that are not known yet, and notes when they are due.
+func (a *Answers) take(ctx context.Context, fresh map[int]string, out []Submitted) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := a.Door.add(ctx, slices.Collect(maps.Values(fresh))...); err != nil {
+		return err
+	}
+	for i, host := range fresh {
+		var err error
+		if out[i], err = a.Submission(ctx, host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit counts a host that is new against who names it and its domain.
+func (d *Door) admit(client netip.Addr, host string) *QuotaError {
+	if !client.IsValid() {
+		return nil
+	}
+	if over := d.clients.take(network(client)); over != nil {
+		return &QuotaError{"too many hosts were named in the last hour", "name the rest later", over.wait}
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	if over := d.domains.take(domain); over != nil {
+		return &QuotaError{"too many hosts below " + domain + " were named in the last hour", "name the rest later", over.wait}
+	}
+	return nil
+}
+
+// Submission says how a host stands that was handed in, by any spelling of its
+// name: the error is a *[fetch.HostError] for what cannot be one, and
+// [ErrNoService] for a host that nobody ever named.
+func (a *Answers) Submission(ctx context.Context, host string) (Submitted, error) {
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return Submitted{}, err
+	}
+	record, err := a.Store.Get(ctx, store.HostKey(host))
+	if errors.Is(err, store.ErrNotFound) {
+		return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)
+	}
+	if err != nil {
+		return Submitted{}, fmt.Errorf("read the state of %s: %w", host, err)
+	}
+	h, err := decode[crawler.Host](record)
+	if err != nil {
+		return Submitted{}, err
+	}
+	s := Submitted{Host: host, State: "waiting", Due: h.Due, Visited: h.Visited, Link: "/api/v1/submissions/" + host}
+	if !h.Visited.IsZero() {
+		s.State, s.Link = "visited", "/api/v1/services/"+host
+	}
+	return s, nil
+}
+
+// SubmissionList is what became of what was handed in, in the same order.
+type SubmissionList struct {
+	Submissions []Submitted `json:"submissions"`
+}
+
+// submissionRoutes declares how strangers name hosts.
+func (a *API) submissionRoutes(h huma.API) {
+	op := huma.Operation{
+		OperationID: "submit", Method: http.MethodPost, Path: "/api/v1/submissions", DefaultStatus: http.StatusAccepted,
+		Summary: "Name hosts to be visited",
+		Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
+			"nothing is visited sooner because it is named again.",
+	}
+	handle(a, h, op, a.submit)
+	describeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
+	handle(a, h, get("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.submission)
+}
+
+type submitInput struct{ body body }
+
+// Resolve reads the body (huma.Resolver).
+func (in *submitInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, 64<<10)
+	return nil
+}
+
+func (a *API) submit(ctx context.Context, in *submitInput) (*output[SubmissionList], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	hosts, err := readNames(in.body.text, maxSubmitted)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Text
+	}
+	list, err := a.answers.Submit(ctx, names, in.body.client)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(SubmissionList{list})
+	out.Status = http.StatusAccepted
+	return out, nil
+}
+
+type submissionInput struct {
+	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
+}
+
+func (a *API) submission(ctx context.Context, in *submissionInput) (*output[Submitted], error) {
+	s, err := a.answers.Submission(ctx, in.Host)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s), nil
+}

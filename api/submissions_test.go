@@ -1,0 +1,133 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+)
+
+// withDoor gives the house a crawler that runs nothing, and a door to it.
+func withDoor(t *testing.T, o api.DoorOptions) *house {
+	t.Helper()
+	h := newHouse(t, options{})
+	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Add = c.Add
+	if h.answers.Door, err = api.NewDoor(o); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *house) submit(hosts ...string) ([]api.Submitted, reply) {
+	h.t.Helper()
+	body, err := json.Marshal(map[string]any{"hosts": hosts})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r := h.ask("POST", "/api/v1/submissions", string(body), "Content-Type", jsonType)
+	var list api.SubmissionList
+	if r.StatusCode == http.StatusAccepted {
+		if err := json.Unmarshal(r.body, &list); err != nil {
+			h.t.Fatalf("%v: %s", err, r.body)
+		}
+	}
+	return list.Submissions, r
+}
+
+func TestSubmit(t *testing.T) {
+	h := withDoor(t, api.DoorOptions{})
+	h.furnish()
+	got, r := h.submit("New.Example.COM", "10.0.0.1", "ristorante.example", "localhost", "new.example.com")
+	if r.StatusCode != http.StatusAccepted || len(got) != 5 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	for i, want := range []struct{ host, state, link string }{
+		{"new.example.com", "waiting", "/api/v1/submissions/new.example.com"},
+		{"10.0.0.1", "refused", ""},
+		{"ristorante.example", "visited", "/api/v1/services/ristorante.example"},
+		{"localhost", "refused", ""},
+		{"new.example.com", "waiting", "/api/v1/submissions/new.example.com"},
+	} {
+		if got[i].Host != want.host || got[i].State != want.state || got[i].Link != want.link {
+			t.Errorf("%d: %+v, want %+v", i, got[i], want)
+		}
+		if want.state == "refused" && (got[i].Detail == "" || got[i].Help == "") {
+			t.Errorf("%s is refused without a reason", want.host)
+		}
+		if want.link != "" {
+			h.get(want.link, 200)
+		}
+	}
+	again, _ := h.submit("new.example.com")
+	if !again[0].Due.Equal(got[0].Due) {
+		t.Errorf("naming a host again changed its time from %v to %v", got[0].Due, again[0].Due)
+	}
+	h.get("/api/v1/submissions/unheard-of.example.com", 404)
+	h.get("/api/v1/submissions/10.0.0.1", 400)
+}
+
+func TestSubmitTooMuch(t *testing.T) {
+	h := withDoor(t, api.DoorOptions{PerClient: 6, PerDomain: 3, Now: func() time.Time { return seen }})
+	names := func(domain string, n int) []string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprintf("h%d.%s", i, domain))
+		}
+		return out
+	}
+	count := func(list []api.Submitted, state string) int {
+		n := 0
+		for _, s := range list {
+			if s.State == state {
+				n++
+			}
+		}
+		return n
+	}
+	got, r := h.submit(names("one.example.com", 5)...)
+	if count(got, "waiting") != 3 || count(got, "refused") != 2 || !strings.Contains(got[4].Detail, "below example.com") {
+		t.Fatalf("five of one domain: %s %s", r.Status, r.body)
+	}
+	// Known ones cost nothing.
+	if got, _ = h.submit(names("one.example.com", 3)...); count(got, "waiting") != 3 {
+		t.Errorf("known hosts: %+v", got)
+	}
+	got, _ = h.submit(names("example.org", 3)...)
+	if count(got, "waiting") != 1 || !strings.Contains(got[2].Detail, "too many hosts were named") {
+		t.Errorf("the client's budget: %+v", got)
+	}
+	_, r = h.submit("one-more.example.net")
+	if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
+		t.Errorf("nothing left: %s %s", r.Status, r.body)
+	}
+}
+
+func TestSubmitBadBodies(t *testing.T) {
+	h := withDoor(t, api.DoorOptions{})
+	many := `{"hosts": ["a.example.com"` + strings.Repeat(`, "a.example.com"`, 100) + `]}`
+	for _, body := range []string{``, `[]`, `{}`, `{"hosts": []}`, `{"hosts": "a.example.com"}`, `{"hosts": [1]}`, `{"hosts": ["a.example.com"], "x": 1}`, many} {
+		r := h.ask("POST", "/api/v1/submissions", body, "Content-Type", jsonType)
+		if r.StatusCode != http.StatusBadRequest && r.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%.40q: %s %s", body, r.Status, r.body)
+		}
+	}
+	if r := h.ask("POST", "/api/v1/submissions", `hosts=a`, "Content-Type", "application/x-www-form-urlencoded"); r.StatusCode != http.StatusUnsupportedMediaType {
+		t.Errorf("a form: %s", r.Status)
+	}
+}
+
+func TestSubmitWithoutCrawler(t *testing.T) {
+	h := newHouse(t, options{})
+	if _, r := h.submit("a.example.com"); r.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%s %s", r.Status, r.body)
+	}
+}
