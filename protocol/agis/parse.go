@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {
-		c.Add("AGIS102", root, "the document is "+article(root.Kind)+", not a mapping", "put the fields agis, service, agtp, endpoints and vocabulary at the top level")
+		c.noMapping(text, root)
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
 	}
 	c.yaml = yaml
@@ -52,20 +51,30 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 
 // read reads JSON when the text begins like JSON, else YAML (§10 wants both).
 // YAML's flow style begins like JSON too, so what fails as JSON is tried as
-// YAML; if that fails as well, the first error is the one to show.
+// YAML; if it is no YAML either, the first error is the one to show.
 func read(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err error) {
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
-	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
+	comment := bytes.HasPrefix(trimmed, []byte("//")) || bytes.HasPrefix(trimmed, []byte("/*")) // YAML hardly begins so, and is tried as well
+	if !comment && (len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[') {
 		root, err = ReadYAML(text, l)
 		return root, true, err
 	}
 	root, err = protocol.ReadJSON(text, l)
-	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok && syntax.Problem == protocol.Invalid {
-		if root, err := ReadYAML(text, l); err == nil {
-			return root, true, nil
+	if problem(err) == protocol.Invalid {
+		root, yamlErr := ReadYAML(text, l)
+		if problem(yamlErr) != protocol.Invalid {
+			return root, true, yamlErr
 		}
 	}
 	return root, false, err
+}
+
+// problem returns what kept a text from being read, 0 for nothing.
+func problem(err error) protocol.Problem {
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok {
+		return syntax.Problem
+	}
+	return 0
 }
 
 // checker runs the passes on a tree and fills the typed document on the way.
@@ -84,42 +93,6 @@ type checker struct {
 	schemas schemaCheck
 	// inputs remembers the required names of a schema that endpoints share.
 	inputs map[*protocol.Node]map[string]bool
-}
-
-func (c *checker) unreadable(text []byte, err error) {
-	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
-	if !ok {
-		syntax = &protocol.SyntaxError{Message: err.Error()}
-	}
-	switch syntax.Problem {
-	case protocol.Duplicate:
-		c.AddSyntax("AGIS103", syntax, "keep one of the two: readers differ in which one they see")
-	case protocol.Unsafe:
-		c.AddSyntax("AGIS104", syntax, "write the value out; a published document uses only what JSON can say")
-	case protocol.Several, protocol.Empty:
-		c.AddSyntax("AGIS102", syntax, "publish one document a file")
-	case protocol.TooDeep, protocol.TooMany, protocol.TooLongNumber, protocol.TooLarge:
-		c.AddSyntax("AGIS105", syntax, "a conforming document stays far below this limit")
-	default:
-		c.AddSyntax("AGIS101", syntax, syntaxHelp(text))
-	}
-}
-
-var (
-	illustrative = regexp.MustCompile(`(?m)^\s*[A-Z]+ +/[^\s{]*(?:\{[^}\s]*\}[^\s{]*)* *\{\s*$`)
-	transition   = regexp.MustCompile(`(?m)^\s*[A-Za-z_.]+: *\[[^\]\n]*\] *->`)
-)
-
-// syntaxHelp recognises two habits that come from the draft's own examples.
-func syntaxHelp(text []byte) string {
-	switch {
-	case illustrative.Match(text):
-		return `this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON; "gazetteer convert" makes YAML of it and marks each type that it had to guess`
-	case transition.Match(text):
-		return `put the values of state_transition in quotes: "[current] -> [current - amount]"`
-	default:
-		return "serve YAML or JSON in UTF-8; a YAML checker shows the place"
-	}
 }
 
 // article names a kind as a reader says it: "a list".

@@ -229,9 +229,9 @@ func (p *plainReader) block(parent int, pointer string, depth int) *protocol.Nod
 	if p.dash() {
 		return p.sequence(p.indent(), pointer, depth)
 	}
-	n := p.node(p.here(), pointer)
+	n, indent := p.node(p.here(), pointer), p.indent()
 	if k, ok := p.key(); ok {
-		return p.mapping(n, n.Offset-p.bol, k, depth)
+		return p.mapping(n, indent, k, depth)
 	}
 	if p.done() || parent < 0 && p.at(0) != '{' && p.at(0) != '[' {
 		return p.doubt()

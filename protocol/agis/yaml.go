@@ -52,7 +52,7 @@ func readGeneral(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	if err := checkDirectives(text); err != nil {
 		return nil, err
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(depthLimit(l.Depth)))
+	loader, err := yaml.NewLoader(bytes.NewReader(oldVersion(text)), yaml.WithPlugin(depthLimit(l.Depth)))
 	if err != nil {
 		return nil, &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: err.Error()}
 	}
@@ -108,6 +108,20 @@ func checkDirectives(text []byte) error {
 		Message: "a %TAG directive may not be used"}
 }
 
+var version = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.([02-9])(?:[ \t\r\n]|\z)`)
+
+// oldVersion returns a text that says it is of YAML 1.1 where it said another
+// version below 2, since the parser knows that name only. Nothing moves.
+func oldVersion(text []byte) []byte {
+	at := version.FindSubmatchIndex(text)
+	if at == nil {
+		return text
+	}
+	text = bytes.Clone(text)
+	text[at[2]] = '1'
+	return text
+}
+
 // yamlError turns the parser's error into ours.
 func yamlError(text []byte, err error) error {
 	out := &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: "this is not YAML: " + err.Error()}
@@ -115,8 +129,8 @@ func yamlError(text []byte, err error) error {
 	if !ok {
 		return out
 	}
-	out.Message = "this is not YAML: " + load.Message
 	mark := load.Mark
+	out.Message = plainly(load.Message, text, 1)
 	switch {
 	case errors.Is(err, errTooDeep) || strings.Contains(load.Message, "max depth") || strings.Contains(load.Message, errTooDeep.Error()):
 		out.Problem, out.Message = protocol.TooDeep, "mappings and sequences nest too deep"
@@ -134,9 +148,17 @@ func yamlError(text []byte, err error) error {
 	if mark.Line == 0 {
 		mark = load.ContextMark
 	}
+	if mark.Line > len(lineStarts(text)) { // the end, which the parser counts as a line of its own
+		out.Offset = len(text)
+		out.Line, out.Column = protocol.Place(text, out.Offset)
+		return out
+	}
 	if mark.Line > 0 {
 		out.Line, out.Column = mark.Line, max(mark.Column, 1)
 		out.Offset = offsetOf(text, mark.Line)
+		if out.Problem == protocol.Invalid {
+			out.Message = plainly(load.Message, text[out.Offset:], out.Column)
+		}
 	}
 	return out
 }
