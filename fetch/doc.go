@@ -11,7 +11,9 @@
 //	redirect.go   which addresses are gone on to
 //	judge.go      what status, media type and failures mean
 //	header.go     Retry-After, freshness, validators
-//	transport.go  the bytes: HTTPS, limits in size and time, gzip
+//	transport.go  the bytes: HTTPS, limits in size, gzip
+//	wire.go       the connection they come over, limits in time
+//	verify.go     certificates, with a memory for intermediates
 //	outcome.go    what came of it, as data
 //
 // The package keeps nothing between requests and waits for nobody: when a host

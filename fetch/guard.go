@@ -155,7 +155,17 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil || !slices.Contains(g.ports, uint16(port)) {
 		return nil, &BlockedError{Host: address, Why: "port " + portText + " is not allowed"}
 	}
-	addrs, err := g.resolve(ctx, host)
+	addrs, err := g.Resolve(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return g.dialFirst(ctx, network, addrs[:min(len(addrs), mostDialled)], uint16(port))
+}
+
+// Resolve returns the addresses of a host, at least one. When one of them must
+// not be dialled the answer is a *[BlockedError]; else it may be a *net.DNSError.
+func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	addrs, err := resolve(ctx, g.resolver, host)
 	if err != nil {
 		return nil, err
 	}
@@ -168,16 +178,16 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 			return nil, err
 		}
 	}
-	return g.dialFirst(ctx, network, addrs[:min(len(addrs), mostDialled)], uint16(port))
+	return addrs, nil
 }
 
 // resolve returns at least one address of the host.
-func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+func resolve(ctx context.Context, r Resolver, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
 	// The final dot keeps the search list of the local network out of it.
-	addrs, err := g.resolver.LookupNetIP(ctx, "ip", host+".")
+	addrs, err := r.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
 		return nil, err
 	}

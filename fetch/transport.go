@@ -12,7 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	headerBytes = 64 << 10 // of one response; Go's own limit is 10 MB
 	// gzipSlack is what gzip may add to bytes that it cannot compress.
 	gzipSlack = 1 << 10
 	// drainBytes of a body that nobody wants are read to keep the connection.
@@ -45,6 +44,15 @@ type Options struct {
 	Timeout        time.Duration // one request, connecting and body included; 10 s
 	ConnectTimeout time.Duration // resolving and connecting; 4 s
 	TLSTimeout     time.Duration // the TLS handshake; 5 s
+	IdleTimeout    time.Duration // within an answer, from one byte to the next; 5 s
+
+	// Resolver finds the addresses of a host for [Transport.Resolve] where Dial
+	// takes the place of the Guard; without one they stay unknown then.
+	Resolver Resolver
+	// VerifyWholeChains checks every signature of every certificate chain. Else
+	// an intermediate certificate that was verified is taken as verified for a
+	// day, which halves what a first fetch costs.
+	VerifyWholeChains bool
 
 	// Now is the clock that dates are compared with; time.Now when nil.
 	Now func() time.Time
@@ -63,6 +71,7 @@ func (o *Options) complete() error {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 4*time.Second)
 	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 5*time.Second)
 	o.SessionTimeout = cmp.Or(o.SessionTimeout, time.Minute)
 	o.MaxCrawlDelay = cmp.Or(o.MaxCrawlDelay, 10*time.Second)
 	o.Retries = min(max(o.Retries, 0), mostRetries)
@@ -74,6 +83,7 @@ func (o *Options) complete() error {
 		o.Now = time.Now
 	}
 	if o.Dial != nil {
+		o.Guard = nil
 		return nil
 	}
 	if o.Guard == nil {
@@ -93,64 +103,59 @@ func (o *Options) complete() error {
 // returns is complete or an error: nothing is cut silently. It is an
 // http.RoundTripper for the requests of [Wire.Ask], and may be shared.
 type Transport struct {
+	guard     *Guard // nil when dial takes its place
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
+	resolver  Resolver // nil when addresses stay unknown
 	tls       *tls.Config
 	ports     []uint16
 	userAgent string
 	now       func() time.Time
 
-	timeout, connectTimeout, tlsTimeout time.Duration
+	timeout, connectTimeout, tlsTimeout, idleTimeout time.Duration
 }
 
-// NewTransport returns a transpot. It dials nothing yet.
+// NewTransport returns a transport. It dials nothing yet.
 func NewTransport(o Options) (*Transport, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
+	config := &tls.Config{
+		RootCAs:    o.Roots,
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
+		// One classical key share is sent. The hybrid with ML-KEM costs a tenth
+		// of a first fetch, and what is fetched is public; a server without
+		// X25519 may still ask for P-256.
+		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+	}
+	if !o.VerifyWholeChains {
+		remember(config)
+	}
 	return &Transport{
-		dial: o.Dial, ports: o.Ports, userAgent: o.UserAgent, now: o.Now,
-		timeout: o.Timeout, connectTimeout: o.ConnectTimeout, tlsTimeout: o.TLSTimeout,
-		tls: &tls.Config{
-			RootCAs:    o.Roots,
-			MinVersion: tls.VersionTLS12,
-			NextProtos: []string{"http/1.1"},
-			// One classical key share is sent. The hybrid with ML-KEM costs a tenth
-			// of a first fetch, and what is fetched is public; a server without
-			// X25519 may still ask for P-256.
-			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
-		},
+		guard: o.Guard, dial: o.Dial, resolver: o.Resolver, ports: o.Ports, userAgent: o.UserAgent, now: o.Now, tls: config,
+		timeout: o.Timeout, connectTimeout: o.ConnectTimeout, tlsTimeout: o.TLSTimeout, idleTimeout: o.IdleTimeout,
 	}, nil
 }
 
-// A Wire is one connection to one host, opened by its first request. It belongs
-// to one goroutine.
-type Wire struct {
-	host      string
-	transport *Transport
-	http      *http.Transport
-	exchange  *exchange // the request under way
+// Resolve returns the addresses of a host in the order to try them, at most 4,
+// each checked; none, when they are for Options.Dial to know. The settlement is
+// set when the host cannot be asked.
+func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, Settlement) {
+	ctx, cancel := context.WithTimeout(ctx, t.connectTimeout)
+	defer cancel()
+	var addrs []netip.Addr
+	var err error
+	switch {
+	case t.guard != nil:
+		addrs, err = t.guard.Resolve(ctx, host)
+	case t.resolver != nil:
+		addrs, err = resolve(ctx, t.resolver, host)
+	}
+	if err != nil {
+		return nil, judgeError(&phaseError{"connect", err})
+	}
+	return addrs[:min(len(addrs), mostDialled)], Settlement{}
 }
-
-// Open returns a wire to the host. Nothing is dialled yet. Close it.
-func (t *Transport) Open(host string) *Wire {
-	return &Wire{host: host, transport: t, http: &http.Transport{
-		DialTLSContext:         t.dialTLS,
-		DisableCompression:     true,
-		MaxConnsPerHost:        1,
-		MaxIdleConnsPerHost:    1,
-		MaxResponseHeaderBytes: headerBytes,
-		ResponseHeaderTimeout:  t.timeout,
-		ReadBufferSize:         4 << 10,
-		WriteBufferSize:        4 << 10,
-		// Proxy is nil: a proxy of the environment would get round the guard.
-	}}
-}
-
-// Host returns the host that the wire leads to.
-func (w *Wire) Host() string { return w.host }
-
-// Close ends the connection, if there is one.
-func (w *Wire) Close() { w.http.CloseIdleConnections() }
 
 // get carries out a request of a wire by itself.
 func (t *Transport) get(ctx context.Context, address string, header http.Header) ([]byte, error) {
@@ -173,12 +178,12 @@ type exchange struct {
 	limit int  // decoded bytes of the body
 	cut   bool // a longer body is cut there (robots.txt), not refused
 
-	connected bool        // a connection was had
 	remote    string      // IP address of the other side
 	status    int         // 0: no answer
 	header    http.Header // as received
 	tls       *tls.ConnectionState
 	wireBytes int64
+	ended     bool // the body was read to its end
 	wasCut    bool
 }
 
@@ -218,30 +223,11 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	if err := t.allowed(asked, w.host); err != nil {
 		return nil, err
 	}
-	x := w.exchange
 	ctx, cancel := context.WithTimeout(asked.Context(), t.timeout)
 	defer cancel()
-	req := asked.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			x.connected = true
-			x.remote = addressOf(info.Conn)
-		},
-	}))
-	req.Header.Set("Accept-Encoding", "gzip")
-	resp, err := w.http.RoundTrip(req)
+	resp, body, err := w.roundTrip(ctx, asked)
 	if err != nil {
-		return nil, wireError(err)
-	}
-	defer resp.Body.Close()
-	x.status, x.header, x.tls = resp.StatusCode, resp.Header, resp.TLS
-	body, err := x.read(resp)
-	if err == nil {
-		// Closing the connection for lack of time may make the other side end
-		// its body in good form: that is not the whole of it.
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, wireError(err)
+		return nil, err
 	}
 	// What is handed up is complete and decoded. The header of the answer stays
 	// in the exchange: with Location, Content-Type and Content-Encoding gone,
@@ -254,13 +240,14 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 		ContentLength: int64(len(body)),
 		Uncompressed:  true,
 		Request:       asked,
-		TLS:           resp.TLS,
 	}, nil
 }
 
 // allowed holds a request to the host of its wire, HTTPS and the ports.
 func (t *Transport) allowed(req *http.Request, host string) error {
 	switch {
+	case req.Method != http.MethodGet:
+		return errors.New("only GET is asked, not " + req.Method)
 	case req.URL.Scheme != "https":
 		return &BlockedError{Host: req.URL.Host, Why: "only https is asked, not " + req.URL.Scheme}
 	case req.URL.Hostname() != host:
@@ -281,46 +268,14 @@ func portAllowed(port string, ports []uint16) bool {
 	return err == nil && slices.Contains(ports, uint16(n))
 }
 
-// dialTLS connects and shakes hands, each within its time.
-func (t *Transport) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	connecting, cancel := context.WithTimeout(ctx, t.connectTimeout)
-	defer cancel()
-	raw, err := t.dial(connecting, network, addr)
-	if err != nil {
-		return nil, &phaseError{"connect", err}
-	}
-	config := t.tls.Clone()
-	if config.ServerName, _, err = net.SplitHostPort(addr); err != nil {
-		raw.Close()
-		return nil, &phaseError{"connect", err}
-	}
-	shaking, cancel := context.WithTimeout(ctx, t.tlsTimeout)
-	defer cancel()
-	conn := tls.Client(raw, config)
-	if err := conn.HandshakeContext(shaking); err != nil {
-		raw.Close()
-		return nil, &phaseError{"tls", err}
-	}
-	return conn, nil
-}
-
-// addressOf returns the IP address of the other side, "" when it has none.
-func addressOf(c net.Conn) string {
-	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
-	if err != nil {
-		return ""
-	}
-	return host
-}
-
 // read returns the decoded body of a 2xx answer, and nothing for any other,
 // whose body is only drained as far as that saves the connection.
 func (x *exchange) read(resp *http.Response) ([]byte, error) {
-	body := &countingReader{from: resp.Body, count: &x.wireBytes}
+	body := &countingReader{from: resp.Body, count: &x.wireBytes, ended: &x.ended}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		if resp.ContentLength <= drainBytes {
 			// An error here costs the connection, not the answer.
-			_, _ = io.CopyN(io.Discard, body, drainBytes)
+			_, _ = io.CopyN(io.Discard, body, drainBytes+1)
 		}
 		return nil, nil
 	}
@@ -385,11 +340,12 @@ func gzipError(err error) error {
 // errOverWire ends a body that is longer than its limit on the wire.
 var errOverWire = errors.New("over the limit on the wire")
 
-// countingReader counts what passes, and fails when more than limit bytes came;
-// limit 0 is none.
+// countingReader counts what passes and notes the end, and fails when more than
+// limit bytes came; limit 0 is none.
 type countingReader struct {
 	from  io.Reader
 	count *int64
+	ended *bool
 	limit int64
 }
 
@@ -404,13 +360,6 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.from.Read(p)
 	*r.count += int64(n)
+	*r.ended = *r.ended || err == io.EOF
 	return n, err
-}
-
-// wireError gives the errors of net/http that have no type one of ours.
-func wireError(err error) error {
-	if strings.Contains(err.Error(), "server response headers exceeded") {
-		return &tooLargeError{fmt.Sprintf("the response header is over %d bytes", headerBytes)}
-	}
-	return err
 }

@@ -1,0 +1,130 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Most of what a first fetch costs is checking signatures, and most of that is
+// the one on the intermediate certificate, which thousands of hosts share: an
+// intermediate that was verified once is taken as verified for a while.
+const (
+	rememberedFor   = 24 * time.Hour
+	mostRemembered  = 512
+	nameConstraints = "2.5.29.30" // RFC 5280 §4.2.1.10
+)
+
+// remember makes a configuration check certificates with a [chains] in place of
+// the check of crypto/tls.
+func remember(config *tls.Config) {
+	c := &chains{roots: config.RootCAs, known: map[[sha256.Size]byte]intermediate{}}
+	config.InsecureSkipVerify = true // its own check; VerifyConnection does it
+	config.VerifyConnection = c.verify
+}
+
+// chains verifies certificates and remembers intermediates.
+type chains struct {
+	roots *x509.CertPool // nil: those of the system
+
+	mu    sync.Mutex // guards following
+	known map[[sha256.Size]byte]intermediate
+}
+
+// An intermediate is a certificate whose own chain was verified.
+type intermediate struct {
+	pool  *x509.CertPool // with it alone
+	until time.Time
+}
+
+// verify is what crypto/tls does by itself, with less work for a leaf whose
+// intermediate is remembered. When that way does not lead to a valid chain, the
+// whole check decides.
+func (c *chains) verify(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("the server sent no certificate")
+	}
+	leaf, others := state.PeerCertificates[0], state.PeerCertificates[1:]
+	now := time.Now()
+	if pool := c.recall(leaf, others, now); pool != nil {
+		_, err := leaf.Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: pool, CurrentTime: now})
+		if err == nil {
+			return nil
+		}
+	}
+	between := x509.NewCertPool()
+	for _, other := range others {
+		between.AddCert(other)
+	}
+	found, err := leaf.Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: c.roots, Intermediates: between, CurrentTime: now})
+	if err != nil {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
+	}
+	c.keep(found, now)
+	return nil
+}
+
+// recall returns a pool with the remembered certificate that names itself as
+// issuer of the leaf, nil when there is none among those sent.
+func (c *chains) recall(leaf *x509.Certificate, sent []*x509.Certificate, now time.Time) *x509.CertPool {
+	for _, other := range sent {
+		if string(other.RawSubject) != string(leaf.RawIssuer) {
+			continue
+		}
+		key := sha256.Sum256(other.Raw)
+		c.mu.Lock()
+		known, ok := c.known[key]
+		if ok && !now.Before(known.until) {
+			delete(c.known, key)
+			ok = false
+		}
+		c.mu.Unlock()
+		if ok {
+			return known.pool
+		}
+	}
+	return nil
+}
+
+// keep remembers the intermediate of the first chain for which that is safe: it
+// holds as long as every certificate above it, and what constrains names must be
+// in the intermediate itself, where it is checked each time.
+func (c *chains) keep(found [][]*x509.Certificate, now time.Time) {
+	for _, chain := range found {
+		if len(chain) < 3 || slices.ContainsFunc(chain[2:], constrained) {
+			continue
+		}
+		until := now.Add(rememberedFor)
+		for _, above := range chain[1:] {
+			if above.NotAfter.Before(until) {
+				until = above.NotAfter
+			}
+		}
+		pool := x509.NewCertPool()
+		pool.AddCert(chain[1])
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.known) >= mostRemembered {
+			for other := range c.known { // any one: it can be verified again
+				delete(c.known, other)
+				break
+			}
+		}
+		c.known[sha256.Sum256(chain[1].Raw)] = intermediate{pool, until}
+		return
+	}
+}
+
+// constrained reports that a certificate limits the names below it.
+func constrained(c *x509.Certificate) bool {
+	for _, e := range c.Extensions {
+		if e.Id.String() == nameConstraints {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,325 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+const (
+	headerBytes = 64 << 10 // of one answer, interim ones included; Go's own limit is 10 MB
+	mostInterim = 8        // interim (1xx) answers before the one that counts
+	bufferBytes = 4 << 10
+)
+
+// A Wire is one connection to one host, opened by its first request, and opened
+// again when the host closes it between two. It belongs to one goroutine: an
+// HTTP/1.1 client with goroutines of its own costs twice the memory for a host
+// that is silent, and none of what it does besides is wanted here.
+type Wire struct {
+	host      string
+	transport *Transport
+	addr      netip.Addr // the one to dial; invalid: the name is dialled
+	raw       net.Conn   // connected by Connect and not used yet
+	line      *line      // nil before the first request
+	exchange  *exchange  // the request under way
+}
+
+// Open returns a wire to the host. Nothing is dialled yet. Close it.
+func (t *Transport) Open(host string) *Wire { return &Wire{host: host, transport: t} }
+
+// Connect connects to one of the addresses that [Transport.Resolve] gave, which
+// the wire then stays with. The settlement is set when that cannot be had.
+func (w *Wire) Connect(ctx context.Context, addr netip.Addr) Settlement {
+	w.addr = addr
+	raw, err := w.dial(ctx, "443")
+	if err != nil {
+		return judgeError(err)
+	}
+	w.raw = raw
+	return Settlement{}
+}
+
+// Host returns the host that the wire leads to.
+func (w *Wire) Host() string { return w.host }
+
+// Close ends the connection, if there is one.
+func (w *Wire) Close() {
+	if w.raw != nil {
+		w.raw.Close()
+		w.raw = nil
+	}
+	if w.line != nil {
+		w.line.end()
+		w.line = nil
+	}
+}
+
+// roundTrip makes one request and reads its answer whole. A connection that the
+// host closed since the last request is replaced by another, once.
+func (w *Wire) roundTrip(ctx context.Context, asked *http.Request) (*http.Response, []byte, error) {
+	x := w.exchange
+	for {
+		l, err := w.connected(ctx, asked)
+		if err != nil {
+			return nil, nil, err
+		}
+		fresh := l.answers == 0
+		x.remote = addressOf(l.raw)
+		resp, body, err := w.answer(ctx, l, asked)
+		if err != nil {
+			l.cut()
+			w.line = nil
+			if !fresh && x.status == 0 && l.in.got == 0 && ctx.Err() == nil && !isTimeout(err) {
+				continue
+			}
+			return nil, nil, err
+		}
+		if resp.Close || !x.ended || l.reader.Buffered() > 0 {
+			l.cut() // what is left of this answer must not be taken for the next
+			w.line = nil
+		}
+		return resp, body, nil
+	}
+}
+
+// answer makes a request over a line and reads the answer.
+func (w *Wire) answer(ctx context.Context, l *line, asked *http.Request) (*http.Response, []byte, error) {
+	if err := l.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer interrupted(ctx, l.raw)()
+	resp, err := l.ask(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, state := w.exchange, l.conn.ConnectionState()
+	x.status, x.header, x.tls = resp.StatusCode, resp.Header, &state
+	body, err := x.read(resp)
+	if err == nil {
+		// Closing the connection for lack of time may make the other side end its
+		// body in good form: that is not the whole of it.
+		err = ctx.Err()
+	}
+	return resp, body, err
+}
+
+// connected returns the line to the host and port of the request.
+func (w *Wire) connected(ctx context.Context, asked *http.Request) (*line, error) {
+	port := asked.URL.Port()
+	if port == "" {
+		port = "443"
+	}
+	if w.line != nil && (w.line.port != port || w.line.stirs()) {
+		w.line.cut()
+		w.line = nil
+	}
+	if w.line != nil {
+		return w.line, nil
+	}
+	raw := w.raw
+	w.raw = nil
+	if raw != nil && port != "443" {
+		raw.Close()
+		raw = nil
+	}
+	if raw == nil {
+		var err error
+		if raw, err = w.dial(ctx, port); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := w.transport.secure(ctx, raw, w.host)
+	if err != nil {
+		raw.Close()
+		return nil, &phaseError{"tls", err}
+	}
+	l := &line{conn: conn, raw: raw, port: port}
+	l.in = &steadyReader{from: conn, raw: raw, idle: w.transport.idleTimeout}
+	l.reader = bufio.NewReaderSize(l.in, bufferBytes)
+	w.line = l
+	return l, nil
+}
+
+// dial connects within its time.
+func (w *Wire) dial(ctx context.Context, port string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout)
+	defer cancel()
+	dial, name := w.transport.dial, w.host
+	if w.addr.IsValid() && w.transport.guard != nil {
+		dial, name = w.transport.guard.dialer.DialContext, w.addr.String()
+	}
+	raw, err := dial(ctx, "tcp", net.JoinHostPort(name, port))
+	if err != nil {
+		return nil, &phaseError{"connect", err}
+	}
+	return raw, nil
+}
+
+// secure shakes hands within its time.
+func (t *Transport) secure(ctx context.Context, raw net.Conn, host string) (*tls.Conn, error) {
+	config := t.tls.Clone()
+	config.ServerName = host
+	deadline := time.Now().Add(t.tlsTimeout)
+	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
+		deadline = end
+	}
+	if err := raw.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	defer interrupted(ctx, raw)()
+	conn := tls.Client(raw, config)
+	if err := conn.Handshake(); err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// interrupted makes calls on a connection fail when ctx ends, until the function
+// that it returns is called.
+func interrupted(ctx context.Context, raw net.Conn) (stop func()) {
+	s := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	return func() { s() }
+}
+
+// addressOf returns the IP address of the other side, "" when it has none.
+func addressOf(c net.Conn) string {
+	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// A line is an open connection.
+type line struct {
+	conn    *tls.Conn
+	raw     net.Conn
+	port    string
+	in      *steadyReader
+	reader  *bufio.Reader
+	answers int
+}
+
+// end closes the connection with the word that it is meant.
+func (l *line) end() { l.conn.Close() }
+
+// cut closes the connection at once: a host that does not read would hold up
+// the word.
+func (l *line) cut() { l.raw.Close() }
+
+// stirs reports that something came although nothing was asked: the end of the
+// connection, or bytes that must not be taken for the next answer.
+func (l *line) stirs() bool {
+	// That of the last answer may be over, and then nothing could be seen.
+	if l.raw.SetReadDeadline(time.Time{}) != nil || pending(l.raw) || l.raw.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return true
+	}
+	var one [1]byte
+	n, err := l.conn.Read(one[:]) // what was read ahead needs no time
+	return n > 0 || !isTimeout(err)
+}
+
+// begin prepares for a request that ends with ctx. The deadline for reading is
+// set again with each read.
+func (l *line) begin(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	l.in.ended, l.in.deadline, l.in.got, l.in.room, l.in.failed = ctx.Err, deadline, 0, headerBytes, nil
+	return l.raw.SetDeadline(deadline)
+}
+
+// ask makes a request and returns the answer, its body still to be read from the
+// line. The body is not to be closed: that would read it to its end.
+func (l *line) ask(asked *http.Request) (*http.Response, error) {
+	if _, err := l.conn.Write(requestText(asked)); err != nil {
+		return nil, fmt.Errorf("send the request: %w", err)
+	}
+	for range mostInterim + 1 {
+		resp, err := http.ReadResponse(l.reader, asked)
+		switch {
+		case err != nil && l.in.failed != nil: // what was read so far looks malformed
+			return nil, l.in.failed
+		case errors.Is(err, io.ErrUnexpectedEOF) && l.in.got == 0:
+			return nil, errors.New("the connection was closed without an answer")
+		case err != nil:
+			return nil, err
+		case resp.StatusCode == http.StatusSwitchingProtocols:
+			return nil, errors.New("answered 101 Switching Protocols, which nobody asked for")
+		case resp.StatusCode >= 200:
+			l.in.room = noLimit
+			l.answers++
+			return resp, nil
+		}
+	}
+	return nil, fmt.Errorf("more than %d interim answers and no final one", mostInterim)
+}
+
+// requestText is a request as it goes over the wire.
+func requestText(asked *http.Request) []byte {
+	var b bytes.Buffer
+	b.Grow(512)
+	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: %s\r\n", asked.URL.RequestURI(), asked.URL.Host)
+	// Writing to memory cannot fail.
+	_ = asked.Header.WriteSubset(&b, map[string]bool{"Host": true, "Accept-Encoding": true})
+	b.WriteString("Accept-Encoding: gzip\r\n\r\n")
+	return b.Bytes()
+}
+
+// noLimit is more than anything that is read.
+const noLimit = 1 << 62
+
+// steadyReader reads one answer from a connection: once it has begun, each piece
+// must come within the idle time, all of it before the deadline, and its header
+// must end within its room.
+type steadyReader struct {
+	from io.Reader
+	raw  net.Conn
+	idle time.Duration
+
+	// Of the request under way:
+	ended    func() error // says when it is over
+	deadline time.Time
+	got      int64 // bytes so far
+	room     int64 // bytes that may still come
+	failed   error // why reading ended before the connection did
+}
+
+func (r *steadyReader) Read(p []byte) (int, error) {
+	if r.failed != nil {
+		return 0, r.failed
+	}
+	n, err := r.read(p)
+	r.got += int64(n)
+	r.room -= int64(n)
+	if err != io.EOF {
+		r.failed = err
+	}
+	return n, err
+}
+
+func (r *steadyReader) read(p []byte) (int, error) {
+	if r.room <= 0 {
+		return 0, &tooLargeError{fmt.Sprintf("the response header is over %d bytes", headerBytes)}
+	}
+	deadline := r.deadline
+	if r.got > 0 {
+		if next := time.Now().Add(r.idle); next.Before(deadline) {
+			deadline = next
+		}
+	}
+	if err := r.raw.SetReadDeadline(deadline); err != nil {
+		return 0, err
+	}
+	if err := r.ended(); err != nil { // perhaps before the deadline was set
+		return 0, err
+	}
+	return r.from.Read(p)
+}
