@@ -24,8 +24,8 @@ type Conversion struct {
 // Conversions lists every conversion, in the order in which a program may list
 // them for a person.
 var Conversions = []Conversion{
-	{"openapi", "agis", "an OpenAPI 3 description to an AGIS document, with everything guessed marked for review", openAPIToAGIS},
-	{"openapi", "ai", "an OpenAPI 3 description to an AI Discovery document, with everything guessed listed in meta.review", openAPIToAI},
+	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", openAPIToAGIS},
+	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", openAPIToAI},
 	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", agisToMCP},
 	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", mcpToAGIS},
 	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", notationToAGIS},

@@ -76,12 +76,19 @@ func readOpenAPI(text []byte) (*openAPI, error) {
 		return nil, fmt.Errorf("read OpenAPI description: %w: %w", protocol.ErrUnreadable, err)
 	}
 	version := root.Member("openapi")
+	if v := root.Member("swagger"); version == nil && v != nil {
+		version = v
+		if version2(root) {
+			root = upgrade(root)
+			version = root.Member("openapi")
+		}
+	}
 	if version == nil || !isKind(root, protocol.Object) {
 		return nil, fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrOtherFormat, whatItIs(root, "openapi"))
 	}
 	if !openAPIVersion.MatchString(version.Text) {
-		return nil, fmt.Errorf("read OpenAPI description: %w: the member openapi is %s; versions 3.0 and 3.1 can be converted",
-			protocol.ErrOtherFormat, protocol.Quote(version.Text))
+		return nil, fmt.Errorf("read OpenAPI description: %w: the member %s is %s; versions 2.0, 3.0, 3.1 and 3.2 can be converted",
+			protocol.ErrOtherFormat, version.Key, protocol.Quote(version.Text))
 	}
 	info := root.Member("info")
 	a := &openAPI{
@@ -131,49 +138,88 @@ func readStranger(text []byte) (*protocol.Node, error) {
 func readYAMLKeys(text []byte) (*protocol.Node, error) {
 	root, err := agis.ReadYAML(text, openAPILimits)
 	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
-	if !ok || syntax.Problem != protocol.Unsafe || !scalarKey.Match(text) && !flowKey.Match(text) {
+	if !ok || syntax.Problem != protocol.Unsafe {
 		return root, err
 	}
-	return agis.ReadYAML(quoteKeys(text), openAPILimits)
+	if quoted := quoteKeys(text); len(quoted) > len(text) {
+		return agis.ReadYAML(quoted, openAPILimits)
+	}
+	return nil, err
 }
 
 var (
-	scalarKey   = regexp.MustCompile(`(?m)^([ ]*(?:- +)*)([-+]?[0-9][0-9.eE+_]*|true|false|null|~)([ ]*:(?:[ \r\t]|$))`)
-	flowKey     = regexp.MustCompile(`([{,] *)([0-9]{3})( *: )`)
+	// plainKey matches a key that YAML reads as another scalar than a string.
+	plainKey    = regexp.MustCompile(`\A(?:[-+]?[0-9][0-9.eE+_]*|true|false|null|~)[ ]*:(?:[ \r\t\n]|\z)`)
 	blockScalar = regexp.MustCompile(`(?:^|[:\-] +)(?:!!str +)?[|>][-+0-9]*[ \t]*(?:#.*)?\r?$`)
 )
 
 // quoteKeys puts keys that are numbers or other plain scalars in quotes, but
-// leaves the text of block scalars alone.
+// leaves the text of block scalars, of quoted scalars and of comments alone.
 func quoteKeys(text []byte) []byte {
 	var out bytes.Buffer
+	out.Grow(len(text) + len(text)/32)
 	inside := -1 // indentation of the key whose block scalar goes on
+	quote := byte(0)
 	for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
 		bare := bytes.TrimRight(line, "\r\n")
 		content := bytes.TrimLeft(bare, " ")
 		indent := len(bare) - len(content)
-		if inside >= 0 && (len(content) == 0 || indent > inside) {
+		if quote == 0 && inside >= 0 && (len(content) == 0 || indent > inside) {
 			out.Write(line)
 			continue
 		}
 		inside = -1
-		if blockScalar.Match(bare) {
+		quote = quoteLine(&out, line, quote)
+		if quote == 0 && blockScalar.Match(bare) {
 			inside = indent
 		}
-		if m := scalarKey.FindSubmatchIndex(line); m != nil {
-			out.Write(line[:m[4]])
-			out.WriteByte('\'')
-			out.Write(line[m[4]:m[5]])
-			out.WriteByte('\'')
-			out.Write(line[m[5]:])
-			continue
-		}
-		if !bytes.ContainsAny(line, `"'#`) { // else it may be inside a text
-			line = flowKey.ReplaceAll(line, []byte("$1'$2'$3"))
-		}
-		out.Write(line)
 	}
 	return out.Bytes()
+}
+
+// quoteLine writes one line with its plain keys quoted. quote is the mark of a
+// quoted scalar that the line begins in, 0 for none; the one it ends in is
+// returned.
+func quoteLine(out *bytes.Buffer, line []byte, quote byte) byte {
+	fresh := true // a value or a key may begin here
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == '"' && c == '\\' && i+1 < len(line):
+			out.WriteByte(c)
+			i++
+			c = line[i]
+		case quote != 0:
+			if c == quote {
+				quote = 0 // two of ' in a row end one scalar and begin the next
+			}
+			fresh = false
+		case c == ' ' || c == '\t':
+		case c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t'):
+			out.Write(line[i:])
+			return 0
+		case (c == '"' || c == '\'') && (fresh || line[i-1] == c):
+			quote = c
+		case fresh && plainKey.Match(line[i:]):
+			end := i + bytes.IndexByte(line[i:], ':')
+			key := bytes.TrimRight(line[i:end], " ")
+			out.WriteByte('\'')
+			out.Write(key)
+			out.WriteByte('\'')
+			i += len(key) - 1
+			fresh = false
+			continue
+		default:
+			next := byte(' ')
+			if i+1 < len(line) {
+				next = line[i+1]
+			}
+			spaced := next == ' ' || next == '\t' || next == '\r' || next == '\n'
+			fresh = c == '{' || c == '[' || c == ',' || (c == ':' || c == '?') && spaced || c == '-' && spaced && fresh
+		}
+		out.WriteByte(c)
+	}
+	return quote
 }
 
 // otherFormats are what people hand in when OpenAPI is asked for, each with the
@@ -183,7 +229,7 @@ var otherFormats = []struct {
 	message string
 }{
 	{[]string{"openapi"}, "this is an OpenAPI description; convert it from openapi"},
-	{[]string{"swagger"}, "this is OpenAPI 2 (Swagger); convert it to OpenAPI 3 first, for example with the converter of editor.swagger.io"},
+	{[]string{"swagger"}, "this is an OpenAPI 2 description (Swagger); convert it from openapi"},
 	{[]string{"asyncapi"}, "this is AsyncAPI, which describes messages, not HTTP operations"},
 	{[]string{"aiendpoint"}, "this is an AI Discovery document"},
 	{[]string{"agis", "endpoints"}, "this is an AGIS document"},
@@ -192,7 +238,7 @@ var otherFormats = []struct {
 	{[]string{"tools"}, "this is a list of MCP tools; convert it from mcp"},
 	{[]string{"info", "item"}, "this is a Postman collection; export it as OpenAPI 3 first"},
 	{[]string{"__schema"}, "this is the introspection of a GraphQL schema"},
-	{[]string{"swaggerVersion"}, "this is Swagger 1; convert it to OpenAPI 3 first"},
+	{[]string{"swaggerVersion"}, "this is Swagger 1, which has one file for each resource; convert it to OpenAPI 3 first"},
 	{[]string{"$schema"}, "this is a JSON Schema or a document that names one"},
 }
 

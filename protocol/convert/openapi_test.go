@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,12 @@ func TestEndpointsOfDescriptions(t *testing.T) {
 			"REPLACE /stock/{sku}",
 			"ADJUST /stock/{sku}: Adjusts the count of an item by a number (e.g. +5 or -3)",
 		},
+		"swagger.yaml": {
+			"LIST /dogs: Lists dogs",
+			"RETRIEVE /dogs/{dog_id}: Retrieves one dog",
+			"UPDATE /dogs/{dog_id}: Updates a dog",
+			"UPLOAD /dogs/{dog_id}/photo: Uploads a photo of a dog",
+		},
 		"japanese.json": {"RETRIEVE /予報/{parameter}: Retrieves a 予報: 地域の天気予報を取得する", "SEND /alerts: Sends an alert: 警報を通知する"},
 	} {
 		out, err := openAPIToAGIS(read(t, name), Options{})
@@ -313,6 +320,72 @@ func TestHostileDescription(t *testing.T) {
 	}
 }
 
+// OpenAPI 2 says the same in other places.
+func TestContractOfOpenAPI2(t *testing.T) {
+	out, err := openAPIToAGIS(read(t, "swagger.yaml"), Options{Format: "json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := protocol.ReadJSON(out.Text, protocol.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pointer, want := range map[string]string{
+		"agtp":                 `"agtp://kennel.example"`,
+		"endpoints/0/input":    `{"type":"object","properties":{"breed":{"type":"array","items":{"type":"string"},"description":"Breeds to list"}}}`,
+		"endpoints/0/output":   `{"type":"array","items":{"$ref":"#/schemas/Dog"}}`,
+		"endpoints/1/output":   `{"$ref":"#/schemas/Dog"}`,
+		"endpoints/1/errors":   `[{"name":"dog_not_found","description":"There is no such dog"}]`,
+		"endpoints/2/input":    `{"type":"object","properties":{"dog_id":{"type":"string","description":"Its number or name"},"name":{"type":"string","maxLength":40},"mother":{"$ref":"#/schemas/Dog"}},"required":["dog_id","name"]}`,
+		"endpoints/3/input":    `{"type":"object","properties":{"dog_id":{"type":"integer","description":"Number of the dog"},"file":{"type":"string","description":"The photo"},"note":{"type":"string"}},"required":["dog_id","file"]}`,
+		"endpoints/3/errors/0": `{"name":"request_too_large","description":"Too large: 10 MB # at most"}`,
+		"schemas":              `{"Dog":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":40},"mother":{"$ref":"#/schemas/Dog"}}}}`,
+	} {
+		n := root
+		for token := range strings.SplitSeq(pointer, "/") {
+			if i, err := strconv.Atoi(token); err == nil && i < len(n.Elements()) {
+				n = n.Items[i]
+			} else {
+				n = n.Member(token)
+			}
+		}
+		if n == nil {
+			t.Errorf("%s is missing", pointer)
+			continue
+		}
+		if got := string(protocol.WriteJSON(n, "")); got != want {
+			t.Errorf("%s: %s\nwant %s", pointer, got, want)
+		}
+	}
+	out, err = openAPIToAI(read(t, "swagger.yaml"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, _ := aidiscovery.Parse(out.Text, aidiscovery.Options{})
+	if c := d.Capabilities[0]; c.Endpoint != "https://kennel.example/v1/dogs" || d.Auth.Type != "apikey" || d.Auth.Header != "X-Key" {
+		t.Errorf("endpoint %s, auth %+v", c.Endpoint, d.Auth)
+	}
+}
+
+func TestQuoteKeys(t *testing.T) {
+	for before, after := range map[string]string{
+		"200: a":                                    "'200': a",
+		"  - 404: {500: b, true: c}":                "  - '404': {'500': b, 'true': c}",
+		"a: {200: {x: \"1, 2: {3: 4\", 5: 6}}":      "a: {'200': {x: \"1, 2: {3: 4\", '5': 6}}",
+		"a: 'it''s, {200: x' # {200: y}":            "a: 'it''s, {200: x' # {200: y}",
+		"a: don't\n200: x":                          "a: don't\n'200': x",
+		"a: \"one\n  200: two\\\" 201: x\"\n202: b": "a: \"one\n  200: two\\\" 201: x\"\n'202': b",
+		"a: |\n  200: x\n\n  201: y\n202: z":        "a: |\n  200: x\n\n  201: y\n'202': z",
+		"2000-01-01: a":                             "2000-01-01: a",
+		"a: 200":                                    "a: 200",
+		"[200 : a]":                                 "['200' : a]",
+	} {
+		if got := string(quoteKeys([]byte(before))); got != after {
+			t.Errorf("%q became %q, want %q", before, got, after)
+		}
+	}
+}
+
 func must(out Output, err error) Output {
 	if err != nil {
 		panic(err)
@@ -325,8 +398,8 @@ func TestOpenAPIErrors(t *testing.T) {
 		``:                                  "no document",
 		`{`:                                 "ends before",
 		`[]`:                                "an array, not an object with the member openapi",
-		`{"swagger": "2.0"}`:                "OpenAPI 2 (Swagger)",
-		`swagger: '2.0'`:                    "OpenAPI 2 (Swagger)",
+		`{"swagger": "2.0"}`:                "no paths",
+		`swagger: '1.2'`:                    `the member swagger is "1.2"`,
 		`{"asyncapi": "2.6.0"}`:             "AsyncAPI",
 		`{"openapi": "4.0"}`:                `"4.0"`,
 		`{"openapi": "3.0.0"}`:              "no paths",
