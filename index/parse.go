@@ -10,8 +10,8 @@ import (
 
 // The limits of a query.
 const (
-	maxQueryLength = 256 // characters
-	maxQueryItems  = 24  // words and filter values
+	maxQueryLength = 2000 // characters
+	maxQueryItems  = 200  // words and filter values
 	defaultLimit   = 20
 	maxLimit       = 100
 	maxOffset      = 10000
@@ -28,8 +28,8 @@ const (
 // them match, the better. The words of a text in quotes are words like others
 // (their order is not looked at), only that a colon or a minus sign in them has
 // no meaning. A key with a value is a filter: values of one key are
-// alternatives, filters of different keys must all hold. A query has at most 256
-// characters and 24 words and values. Leaving out words ("-word") is refused
+// alternatives, filters of different keys must all hold. A query has at most 2,000
+// characters and 200 words and values. Leaving out words ("-word") is refused
 // rather than read as the word.
 //
 // The error is a *[QueryError] that points at the character.

@@ -388,8 +388,8 @@ func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
 	for name, q := range map[string]Query{
 		"empty":            {},
 		"spaces":           {Words: "  \t"},
-		"too long":         {Words: strings.Repeat("x", 257)},
-		"too many words":   {Words: strings.Repeat("x ", 25)},
+		"too long":         {Words: strings.Repeat("x", 2001)},
+		"too many words":   {Words: strings.Repeat("x ", 201)},
 		"too many filters": {Verbs: many},
 		"limit":            {Words: "x", Limit: 101},
 		"negative limit":   {Words: "x", Limit: -1},

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/document"
+	"gazetteer/index"
+)
+
+// relevanceOptions are the flags of the command.
+type relevanceOptions struct {
+	data    string
+	run     string // file to write the ranking to
+	against string // file with a ranking to compare with
+	floors  string
+	json    bool
+
+	pool        string // services to search among
+	poolSize    int
+	poolQueries int
+}
+
+func newRelevance() *cobra.Command {
+	var o relevanceOptions
+	c := &cobra.Command{
+		Use:   "relevance --data DIR",
+		Short: "Measure search against judged queries",
+		Long: `Reads ` + corpusFile + `, ` + queriesFile + ` and ` + judgementsFile + ` of a folder, puts every record through
+the store and the index as a document of one operation, asks every query among
+the records of its set, and prints hit@1, recall@5, MRR@10 and nDCG@10 of each set
+and their plain mean (macro).
+
+Floors are kept in cmd/gazetteer-bench/floors.json for each folder it knows (by a
+digest of its files); when a figure is below, the exit code is 1. --floors FILE
+holds any folder to the floors of a file of the same form.
+
+With --pool FILE the queries are asked among the records of all sets together and
+as many operations of the services in FILE (one a line, JSON, plain or zstd) as
+make --pool-size.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.measure(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.data, "data", "", "folder with "+corpusFile+", "+queriesFile+" and "+judgementsFile)
+	f.StringVar(&o.run, "run", "", "write the ranking to this file: query, tab, the first ten record ids joined by U+001F")
+	f.StringVar(&o.against, "against", "", "compare with the ranking in this file, as --run wrote it")
+	f.StringVar(&o.floors, "floors", "", "hold the figures to the floors in this file")
+	f.BoolVar(&o.json, "json", false, "print the figures as JSON")
+	f.StringVar(&o.pool, "pool", "", "services to search among, too")
+	f.IntVar(&o.poolSize, "pool-size", 20000, "operations in the pool")
+	f.IntVar(&o.poolQueries, "pool-queries", 50, "queries of each set asked of the pool, evenly taken; 0 for all")
+	if err := c.MarkFlagRequired("data"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return c
+}
+
+// A report is what was measured.
+type report struct {
+	Data    string             `json:"data"` // digest of the folder
+	Records int                `json:"records"`
+	Sets    map[string]figures `json:"sets"`
+	Macro   figures            `json:"macro"`
+	// Against is the difference in macro nDCG@10 to a saved run.
+	Against *interval `json:"against,omitempty"`
+	// Refused counts queries that the search would not answer.
+	Refused int      `json:"refused,omitempty"`
+	Below   []string `json:"below,omitempty"`
+}
+
+// measure is the command.
+func (o *relevanceOptions) measure(ctx context.Context, out io.Writer) error {
+	c, err := readCollection(o.data)
+	if err != nil {
+		return fmt.Errorf("read the data: %w", err)
+	}
+	rankings, refused, records, err := o.rankings(ctx, c)
+	if err != nil {
+		return err
+	}
+	r := report{Data: c.digest, Records: records, Sets: map[string]figures{}, Refused: refused}
+	perQuery := judged(c, rankings)
+	var sets []figures
+	for _, set := range c.sets() {
+		if len(perQuery[set]) == 0 {
+			continue
+		}
+		m := mean(perQuery[set])
+		r.Sets[set] = m
+		sets = append(sets, m)
+	}
+	r.Macro = mean(sets)
+	if o.against != "" {
+		if r.Against, err = compare(c, rankings, o.against); err != nil {
+			return err
+		}
+	}
+	if r.Below, err = o.below(c, &r); err != nil {
+		return err
+	}
+	if o.run != "" {
+		if err := writeRun(o.run, c, rankings); err != nil {
+			return err
+		}
+	}
+	if err := r.print(out, c, o.json); err != nil {
+		return err
+	}
+	if len(r.Below) > 0 {
+		return errBelow
+	}
+	return nil
+}
+
+// rankings asks the queries and returns the first ids of each, by query.
+func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (rankings map[string][]string, refused, records int, err error) {
+	rankings = map[string][]string{}
+	ask := func(docs []*document.Document, queries []query) error {
+		records += countOperations(docs)
+		n, err := askAll(ctx, docs, queries, rankings)
+		refused += n
+		return err
+	}
+	if o.pool != "" {
+		docs := c.documents("")
+		more, err := readServices(o.pool, o.poolSize-len(docs))
+		if err != nil {
+			return nil, 0, 0, fmt.Errorf("read the pool: %w", err)
+		}
+		return rankings, refused, records, ask(append(docs, more...), c.evenly(o.poolQueries))
+	}
+	// Sets that are asked of the same records share an index.
+	bySearched := map[string][]query{}
+	for _, q := range c.queries {
+		bySearched[c.searched[q.Set]] = append(bySearched[c.searched[q.Set]], q)
+	}
+	for set, queries := range bySearched {
+		if err := ask(c.documents(set), queries); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return rankings, refused, records, nil
+}
+
+// evenly takes n queries of each set, or all.
+func (c *collection) evenly(n int) []query {
+	bySet := map[string][]query{}
+	for _, q := range c.queries {
+		bySet[q.Set] = append(bySet[q.Set], q)
+	}
+	var taken []query
+	for _, set := range c.sets() {
+		all := bySet[set]
+		if n == 0 || len(all) <= n {
+			taken = append(taken, all...)
+			continue
+		}
+		for i := range n {
+			taken = append(taken, all[i*len(all)/n])
+		}
+	}
+	return taken
+}
+
+// askAll indexes documents and asks queries of them.
+func askAll(ctx context.Context, docs []*document.Document, queries []query, rankings map[string][]string) (refused int, err error) {
+	h, err := openHouse(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	if err := h.put(ctx, docs); err != nil {
+		return 0, err
+	}
+	if err := h.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	for _, q := range queries {
+		r, err := h.index.Search(ctx, index.Query{Words: q.Text, Limit: depth})
+		var bad *index.QueryError
+		switch {
+		case errors.As(err, &bad):
+			refused++
+		case err != nil:
+			return refused, fmt.Errorf("query %s: %w", q.ID, err)
+		}
+		ids := []string{}
+		for _, hit := range r.Hits {
+			ids = append(ids, hit.Operation.Pointer)
+		}
+		rankings[q.ID] = ids
+	}
+	return refused, nil
+}
+
+// judged measures the queries that were asked, by set.
+func judged(c *collection, rankings map[string][]string) map[string][]figures {
+	bySet := map[string][]figures{}
+	for _, q := range c.queries {
+		if ids, asked := rankings[q.ID]; asked && len(q.grades) > 0 {
+			bySet[q.Set] = append(bySet[q.Set], judge(ids, q.grades))
+		}
+	}
+	return bySet
+}
+
+// separator joins the ids of a ranking in a file.
+const separator = "\x1f"
+
+func writeRun(path string, c *collection, rankings map[string][]string) error {
+	var b strings.Builder
+	for _, q := range c.queries {
+		if ids, asked := rankings[q.ID]; asked {
+			fmt.Fprintf(&b, "%s\t%s\n", q.ID, strings.Join(ids, separator))
+		}
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+func readRun(path string) (map[string][]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	rankings := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		id, ids, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok {
+			return nil, fmt.Errorf("%s: a line without a tab: %.60q", path, line)
+		}
+		rankings[id] = strings.Split(ids, separator)
+	}
+	return rankings, nil
+}
+
+// compare gives the interval between a saved run and this one, over the queries
+// that are in both.
+func compare(c *collection, rankings map[string][]string, path string) (*interval, error) {
+	saved, err := readRun(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the saved run: %w", err)
+	}
+	bySet := map[string][]float64{}
+	for _, q := range c.queries {
+		ids, asked := rankings[q.ID]
+		old, there := saved[q.ID]
+		if asked && there && len(q.grades) > 0 {
+			bySet[q.Set] = append(bySet[q.Set], judge(ids, q.grades).NDCG10-judge(old, q.grades).NDCG10)
+		}
+	}
+	var differences [][]float64
+	for _, set := range c.sets() {
+		if len(bySet[set]) > 0 {
+			differences = append(differences, bySet[set])
+		}
+	}
+	if len(differences) == 0 {
+		return nil, fmt.Errorf("%s has no query of this data", path)
+	}
+	i := bootstrap(differences)
+	return &i, nil
+}
+
+// print writes the report for people, or as JSON.
+func (r *report) print(out io.Writer, c *collection, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "set\tqueries\thit@1\trecall@5\tMRR@10\tnDCG@10\t")
+	row := func(name string, f figures) {
+		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t\n", name, f.Queries, f.Hit1, f.Recall5, f.MRR10, f.NDCG10)
+	}
+	for _, set := range c.sets() {
+		if f, ok := r.Sets[set]; ok {
+			row(set, f)
+		}
+	}
+	row("macro", r.Macro)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if r.Refused > 0 {
+		fmt.Fprintf(out, "%d queries were refused\n", r.Refused)
+	}
+	if r.Against != nil {
+		fmt.Fprintf(out, "macro nDCG@10 against the saved run: %+.4f [%+.4f, %+.4f]\n", r.Against.Difference, r.Against.Low, r.Against.High)
+	}
+	for _, b := range r.Below {
+		fmt.Fprintln(out, "below its floor:", b)
+	}
+	return nil
+}
