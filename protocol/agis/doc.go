@@ -7,9 +7,11 @@
 // validation passes of §9.1. [ReadYAML] reads YAML into the same tree as
 // [protocol.ReadJSON], so each rule is written once.
 //
-// Judged here are the passes that need no knowledge of English: structure (1),
-// the form of method tokens (2), the methods that the draft itself prohibits
-// (3), paths (4), semantic blocks (5), the vocabulary (7) and the JSON Schemas
-// (8). What needs a dictionary or the meaning of a sentence is not judged, and
-// then nothing is reported.
+// All eight passes are judged: structure (1), the form and the class of methods
+// (2 and 3, by a dictionary, see word.go), paths (4), semantic blocks (5), the
+// agreement of intent and method (6, by package effect), the vocabulary (7) and
+// the JSON Schemas (8). What cannot be told for sure is a warning or a hint,
+// never an error. [CrossCheck] and [CheckAccess] hold a summary against the full
+// document. [Rules] lists every rule with its explanation, docs/agis.md says
+// where the draft leaves a choice and how it was made.
 package agis

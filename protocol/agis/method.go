@@ -168,7 +168,11 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 	n := endpoint.Member("method")
 	if method == "" {
 		c.refuse(endpoint)
-		c.Add("AGIS201", place(n, endpoint), "an endpoint has no method", "add method: one imperative verb, for example BOOK")
+		message := "an endpoint has no method"
+		if !empty(n) {
+			message = "the method of an endpoint is " + article(n.Kind) + ", not a string"
+		}
+		c.Add("AGIS201", place(n, endpoint), message, "write method: and one imperative verb, for example BOOK")
 		return
 	}
 	f := judge(method)

@@ -16,7 +16,11 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 	for i, endpoint := range endpoints {
 		n := endpoint.Member("path")
 		if empty(n) || n.Kind != protocol.String {
-			c.Add("AGIS401", place(n, endpoint), "an endpoint has no path", "add path: the noun that the method acts on, for example /reservation")
+			message := "an endpoint has no path"
+			if !empty(n) {
+				message = "the path of an endpoint is " + article(n.Kind) + ", not a string"
+			}
+			c.Add("AGIS401", place(n, endpoint), message, "add path: the noun that the method acts on, for example /reservation")
 			continue
 		}
 		e := c.doc.Endpoints[i]

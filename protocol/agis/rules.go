@@ -109,7 +109,7 @@ var ruleTable = []protocol.Rule{
 	{Code: "AGIS807", Slug: "errors-generic", Severity: protocol.Error, Section: "AGIS §7", Basis: "must"},
 	{Code: "AGIS808", Slug: "errors-generic-one", Severity: protocol.Warning, Section: "AGIS §7", Basis: "should"},
 	{Code: "AGIS809", Slug: "schema-shorthand", Severity: protocol.Error, Section: "AGIS §7", Basis: "inferred"},
-	{Code: "AGIS810", Slug: "required-undefined", Severity: protocol.Warning, Section: "AGIS §7, appendix C.2", Basis: "inferred"},
+	{Code: "AGIS810", Slug: "required-undefined", Severity: protocol.Warning, Section: "AGIS §7, C.2", Basis: "inferred"},
 	{Code: "AGIS811", Slug: "optional-keyword", Severity: protocol.Warning, Section: "AGIS §7", Basis: "inferred"},
 	{Code: "AGIS812", Slug: "input-not-object", Severity: protocol.Error, Section: "AGIS §7", Basis: "inferred"},
 	{Code: "AGIS813", Slug: "parameter-name-case", Severity: protocol.Info, Section: "AGIS §7", Basis: "should"},

@@ -150,7 +150,7 @@ func (c *checker) manifest(root *protocol.Node) {
 	c.booleanField(root, "pre_auth_discovery", "AGIS136")
 	c.doc.PreAuthDiscovery = root.Member("pre_auth_discovery").True() || n.Member("pre_auth_discovery").True()
 	negotiable := root.Member("vocabulary").Member("negotiable").True()
-	if n == nil {
+	if n == nil || n.Kind == protocol.Null && negotiable {
 		if negotiable {
 			c.Add("AGIS130", root.Member("vocabulary").Member("negotiable"), "negotiable is true, but there is no data_manifest", "add data_manifest with available_data, or leave negotiable out")
 		}

@@ -41,6 +41,9 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 	c.summarySensitivity(root)
 	c.summaryLinks(root)
 	c.summaryTexts(root)
+	if n := root.Member("capability_summary"); n != nil && n.Kind != protocol.Array {
+		c.Add("WK112", n, "capability_summary is "+article(n.Kind)+", not a list", "write a list of "+strings.Join(capabilities, ", "))
+	}
 	for _, item := range root.Member("capability_summary").Elements() {
 		if !slices.Contains(capabilities, item.Str()) {
 			c.Add("WK112", item, "capability_summary holds a value that is none of the six classes", "use "+strings.Join(capabilities, ", "))
@@ -72,8 +75,8 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 	for _, field := range []string{"agis", "service", "agtp", "agis_document"} {
 		n := root.Member(field)
 		switch {
-		case n == nil:
-			c.Add("WK102", root, field+" is missing", "add "+field)
+		case empty(n):
+			c.Add("WK102", place(n, root), field+" is missing or empty", "add "+field)
 		case n.Kind != protocol.String:
 			c.Add("WK102", n, field+" is "+article(n.Kind)+", not a string", "put it in quotes")
 		}
@@ -85,7 +88,7 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 	case n.Kind != protocol.Array || len(n.Strs()) != len(n.Items):
 		c.Add("WK102", n, "methods is not a list of strings", `list the verbs of the service, for example ["BOOK", "FIND"]`)
 	}
-	if n := root.Member("agis_document"); n != nil && n.Kind == protocol.String && !uri(n.Text) {
+	if n := root.Member("agis_document"); !empty(n) && n.Kind == protocol.String && !uri(n.Text) {
 		c.Add("WK103", n, "agis_document is not an agtp:// or https:// address", "write the address of the full document")
 	}
 }
@@ -147,6 +150,9 @@ var interactionProtocols = []string{"request", "negotiate", "confirm", "query"}
 
 func (c *checker) summaryLinks(root *protocol.Node) {
 	protocols := root.Member("interaction_protocols")
+	if protocols != nil && protocols.Kind != protocol.Array {
+		c.Add("WK106", protocols, "interaction_protocols is "+article(protocols.Kind)+", not a list", "write a list of "+strings.Join(interactionProtocols, ", "))
+	}
 	for _, item := range protocols.Elements() {
 		if !slices.Contains(interactionProtocols, item.Str()) {
 			c.Add("WK106", item, "interaction_protocols holds a value that the draft does not define", "use "+strings.Join(interactionProtocols, ", "))
