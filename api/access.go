@@ -96,7 +96,7 @@ func (a *API) bounded(c *gin.Context) {
 		a.refuse(c, refuse(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
 		return
 	}
-	if c.FullPath() == crawlPath {
+	if path := c.FullPath(); path == crawlPath || path == streamPath {
 		c.Next()
 		return
 	}

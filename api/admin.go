@@ -25,7 +25,7 @@ const (
 	maxCrawlHosts = 20_000
 )
 
-// crawlPath is the one route whose answer may take any time.
+// crawlPath and streamPath are the routes whose answers may take any time.
 const crawlPath = "/admin/crawl"
 
 func isAdmin(path string) bool { return strings.HasPrefix(path, "/admin/") }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -57,6 +58,11 @@ type API struct {
 	keeper   *keeper
 	press    *press
 	notFound gin.HandlerFunc // set before serving
+	now      func() time.Time
+	started  time.Time
+	streams  chan struct{} // a place for each client that follows a stream
+	ending   chan struct{} // closed when streams have to end
+	endOnce  sync.Once
 
 	public *gin.Engine
 	admin  *gin.Engine
@@ -93,6 +99,8 @@ func New(o Options) (*API, error) {
 		cursors: cursors{key: o.CursorKey, now: o.Now},
 		quota:   registrations,
 		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
+		now:     o.Now, started: o.Now(),
+		streams: make(chan struct{}, maxStreams), ending: make(chan struct{}),
 	}
 	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {
 		return nil, err

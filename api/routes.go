@@ -51,6 +51,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
 	a.schemaRoute(h)
 	a.submissionRoutes(h)
+	a.standingRoutes(h)
 	a.agentRoutes(h)
 	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
 	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)
@@ -85,7 +86,8 @@ func schemaOf[T any](h huma.API) *huma.Schema {
 	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// finish adds the description itself as the last route, and HEAD to every GET.
+// finish adds the description itself as the last route, and HEAD to every GET
+// that ends.
 func (a *API) finish(h huma.API, e *gin.Engine, path, summary string) error {
 	var text []byte
 	op := get("openapi", path, summary)
@@ -98,7 +100,7 @@ func (a *API) finish(h huma.API, e *gin.Engine, path, summary string) error {
 		return fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	for _, r := range e.Routes() {
-		if r.Method == http.MethodGet {
+		if r.Method == http.MethodGet && r.Path != streamPath {
 			e.HEAD(r.Path, r.HandlerFunc)
 		}
 	}

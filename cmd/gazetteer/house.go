@@ -221,6 +221,7 @@ func (h *house) watchStore(ctx context.Context) error {
 // serve answers on l until ctx ends, then finishes what runs within the grace.
 func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := api.Server(handler, h.log)
+	server.RegisterOnShutdown(h.api.EndStreams)
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

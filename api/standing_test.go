@@ -1,0 +1,72 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gazetteer/api"
+)
+
+func TestStanding(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	r := h.get("/api/v1/status", 200)
+	var s api.Standing
+	if err := json.Unmarshal(r.body, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Store == 0 || s.Index != s.Store || !s.Ready || s.Version != "test" || s.Crawler != nil || s.Started.After(s.At) {
+		t.Errorf("%s", r.body)
+	}
+	if r.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("Cache-Control %q", r.Header.Get("Cache-Control"))
+	}
+}
+
+// A stream tells at once, ends when the server does, and its places are few.
+func TestStandingStream(t *testing.T) {
+	h := newHouse(t, options{})
+	follow := func() *http.Response {
+		t.Helper()
+		r, err := http.Get(h.base + "/api/v1/status/stream")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Body.Close() })
+		return r
+	}
+	first := follow()
+	if first.StatusCode != 200 || first.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%s %v", first.Status, first.Header)
+	}
+	reader := bufio.NewReader(first.Body)
+	for _, want := range []string{"event: status\n", "data: {", "\n", "event: status\n"} {
+		line, err := reader.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, want) {
+			t.Fatalf("%q, want %q: %v", line, want, err)
+		}
+	}
+	for range 63 {
+		if r := follow(); r.StatusCode != 200 {
+			t.Fatal(r.Status)
+		}
+	}
+	if r := follow(); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		t.Errorf("the 65th: %s", r.Status)
+	}
+	if r := h.ask("HEAD", "/api/v1/status/stream", ""); r.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD: %s", r.Status)
+	}
+	h.api.EndStreams()
+	h.api.EndStreams()
+	if _, err := io.ReadAll(reader); err != nil {
+		t.Errorf("the end of a stream: %v", err)
+	}
+}
