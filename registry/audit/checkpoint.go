@@ -1,15 +1,11 @@
 package audit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/note"
@@ -31,22 +27,12 @@ func (c Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.N, c.Hash)
 }
 
-// sign returns the signed checkpoint.
-func (c Checkpoint) sign(signer note.Signer) ([]byte, error) {
-	signed, err := note.Sign(&note.Note{Text: c.Text()}, signer)
+func (c Checkpoint) sign(key *Key) ([]byte, error) {
+	signed, err := note.Sign(&note.Note{Text: c.Text()}, key.signer)
 	if err != nil {
 		return nil, fmt.Errorf("sign the checkpoint of size %d: %w", c.N, err)
 	}
 	return signed, nil
-}
-
-// checkOrigin refuses what cannot stand in the first line of a checkpoint.
-func checkOrigin(origin string) error {
-	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
-	if origin == "" || !utf8.ValidString(origin) || strings.ContainsFunc(origin, bad) {
-		return fmt.Errorf("the origin %q is not a name without spaces and plus signs, such as registry.example/log", origin)
-	}
-	return nil
 }
 
 // parseText reads the body of a checkpoint. Extension lines are allowed and not
@@ -65,9 +51,9 @@ func parseText(text string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("the size of a checkpoint: %w", err)
 	}
-	root, err := tlog.ParseHash(lines[2])
-	if err != nil || root.String() != lines[2] {
-		return Checkpoint{}, errors.New("the root hash of a checkpoint is 32 bytes in base64")
+	root, err := parseHash(lines[2])
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("the root of a checkpoint: %w", err)
 	}
 	if size == 0 && root != emptyTree().Hash {
 		return Checkpoint{}, errors.New("a checkpoint of size 0 has the hash of nothing")
@@ -91,83 +77,93 @@ func parseNumber(text string) (int64, error) {
 	return int64(n), nil
 }
 
+// parseHash reads a hash in base64, and accepts no other spelling of it.
+func parseHash(text string) (tlog.Hash, error) {
+	h, err := tlog.ParseHash(text)
+	if err != nil || h.String() != text {
+		return tlog.Hash{}, fmt.Errorf("%q is not a hash of 32 bytes in base64", clip(text))
+	}
+	return h, nil
+}
+
 // clip shortens foreign text for a message.
 func clip(text string) string {
-	if len(text) > 64 {
-		return text[:64] + "…"
+	const most = 64
+	if len(text) <= most {
+		return text
 	}
-	return text
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
 }
 
 // ParseCheckpoint checks the signature of a checkpoint with the log's key and
 // returns what it says. The name of the key must be the checkpoint's origin.
+// Signatures of other keys are ignored.
 func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) {
-	if len(signed) > maxCheckpoint {
-		return Checkpoint{}, fmt.Errorf("the checkpoint has %d bytes, more than %d", len(signed), maxCheckpoint)
-	}
-	n, err := note.Open(signed, note.VerifierList(verifier))
-	if err != nil {
-		return Checkpoint{}, fmt.Errorf("the checkpoint is not signed by %s: %w", verifier.Name(), err)
-	}
-	c, err := parseText(n.Text)
-	if err != nil {
+	c, n, err := openCheckpoint(signed, verifier)
+	switch {
+	case err != nil:
 		return Checkpoint{}, err
-	}
-	if c.Origin != verifier.Name() {
-		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", c.Origin, verifier.Name())
+	case len(n.Sigs) == 0:
+		return Checkpoint{}, fmt.Errorf("the checkpoint of %q is not signed with the key %s+%08x: it is of another log, or another key is needed", clip(c.Origin), verifier.Name(), verifier.KeyHash())
+	case c.Origin != verifier.Name():
+		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", clip(c.Origin), verifier.Name())
 	}
 	return c, nil
 }
 
-// readCheckpoint reads a file with our own last checkpoint, whose text alone
-// counts: that it is ours is shown by the tree, which must contain it. The error
-// is fs.ErrNotExist when there is no such file.
-func readCheckpoint(path, origin string) (Checkpoint, []byte, error) {
-	signed, err := os.ReadFile(path)
-	if err != nil {
-		return Checkpoint{}, nil, err
+// openCheckpoint reads a checkpoint that may carry signatures of others alone;
+// then the note has no verified ones. A wrong signature of the key is an error.
+func openCheckpoint(signed []byte, known ...note.Verifier) (Checkpoint, *note.Note, error) {
+	if len(signed) > maxCheckpoint {
+		return Checkpoint{}, nil, fmt.Errorf("the checkpoint has %d bytes, more than %d", len(signed), maxCheckpoint)
 	}
-	damaged := func(problem string) error {
-		return &DamagedError{File: path, Problem: problem,
-			Remedy: "put back the newest checkpoint of this log that you can find: its own backup, a witness and every client that verified one have it"}
+	n, err := note.Open(signed, note.VerifierList(known...))
+	var unverified *note.UnverifiedNoteError
+	var invalid *note.InvalidSignatureError
+	switch {
+	case errors.As(err, &unverified):
+		n = unverified.Note
+	case errors.As(err, &invalid):
+		return Checkpoint{}, nil, fmt.Errorf("the signature of %s does not hold: the text was changed, or the signature", invalid.Name)
+	case err != nil:
+		return Checkpoint{}, nil, errors.New("it is not a signed checkpoint: a text, an empty line and lines of signatures")
 	}
-	end := bytes.Index(signed, []byte("\n\n"))
-	if end < 0 {
-		return Checkpoint{}, nil, damaged("is not a signed checkpoint")
-	}
-	c, err := parseText(string(signed[:end+1]))
-	if err != nil {
-		return Checkpoint{}, nil, damaged("is damaged: " + err.Error())
-	}
-	if c.Origin != origin {
-		return Checkpoint{}, nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", c.Origin, origin),
-			Remedy: "set the origin and key of that log, or begin this one in another directory"}
-	}
-	return c, signed, nil
+	c, err := parseText(n.Text)
+	return c, n, err
 }
 
-// checkpointFiles are where the last signed checkpoint lies.
-func checkpointFiles(dir, second string) []string {
-	files := []string{filepath.Join(dir, checkpointFile)}
-	if second != "" {
-		files = append(files, second)
-	}
-	return files
+// A keptCheckpoint is one that was signed and lies in a file.
+type keptCheckpoint struct {
+	Checkpoint
+	text []byte // as it lies there
+	ours bool   // signed with the log's present key
 }
 
-// lastCheckpoint returns the newest of the checkpoints that lie in the files,
-// and false when there is none in any. Two that contradict each other are found
-// out by the tree, which cannot contain both.
-func lastCheckpoint(files []string, origin string) (all []Checkpoint, err error) {
+// readCheckpoints returns what was signed, from all files that exist. Two that
+// contradict each other are found out by the tree, which cannot contain both.
+func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpoint, err error) {
 	for _, path := range files {
-		c, _, err := readCheckpoint(path, origin)
-		if errors.Is(err, fs.ErrNotExist) {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		c, n, err := openCheckpoint(text, verifier)
+		if err != nil {
+			return nil, &DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+		}
+		if c.Origin != verifier.Name() {
+			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", clip(c.Origin), verifier.Name()), Remedy: remedyOrigin}
+		}
+		// Without our signature the key was changed; that the checkpoint is ours
+		// is then shown by the tree, which must contain it.
+		kept = append(kept, keptCheckpoint{c, text, len(n.Sigs) > 0})
 	}
-	return all, nil
+	return kept, nil
 }

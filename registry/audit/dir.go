@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,17 +10,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
-	"bytes"
+	"gazetteer/store"
 )
 
 // Names in the directory of a log; see the package comment.
 const (
 	lockFile       = "LOCK"
+	keyFile        = "key"
 	stateFile      = "state"
 	checkpointFile = "checkpoint"
 	rowsFile       = "rows"
@@ -66,6 +64,22 @@ func openPrivate(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
+// lock takes a directory for this process until the file is closed.
+func lock(dir string) (*os.File, error) {
+	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrHeld
+		}
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
 // errUncertain says that a file may or may not have got its new content.
 var errUncertain = errors.New("it is not known what is on disk")
 
@@ -97,64 +111,42 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// lockWait is how long a held directory is tried again: long enough for a
-// process that is just leaving.
-const (
-	lockWait  = time.Second
-	lockRetry = 20 * time.Millisecond
-)
-
-// lock takes a directory for this process, or says with a *HeldError who has it.
-func lock(ctx context.Context, dir string) (*os.File, error) {
-	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+// openPart opens one of the growing files, and refuses it when it is missing or
+// has lost its end.
+func openPart(path string, flag int, need int64) (*os.File, error) {
+	f, err := os.OpenFile(path, flag, fileMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &DamagedError{File: path, Problem: "is missing", Remedy: remedyRestore}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("directory %s must be writable: %w", dir, err)
+		return nil, err
 	}
-	for deadline := time.Now().Add(lockWait); ; {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close()
-			return nil, fmt.Errorf("lock directory %s: %w", dir, err)
-		}
-		if time.Now().After(deadline) {
-			pid := holder(f)
-			f.Close()
-			return nil, &HeldError{PID: pid, Dir: dir}
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		case <-time.After(lockRetry):
-		}
-	}
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
+	info, err := f.Stat()
+	if err == nil && info.Size() < need {
+		err = &DamagedError{File: path, Problem: fmt.Sprintf("is cut: it has %d bytes and should have at least %d", info.Size(), need), Remedy: remedyRestore}
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("lock directory %s: %w", dir, err)
+		return nil, err
 	}
 	return f, nil
 }
 
-func holder(f *os.File) int {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
-	if err != nil {
-		return 0
+// readAt fills data, and says which file ends too early.
+func readAt(f *os.File, data []byte, offset int64) error {
+	_, err := f.ReadAt(data, offset)
+	if errors.Is(err, io.EOF) {
+		return &DamagedError{File: f.Name(), Problem: fmt.Sprintf("was cut while it was open: it has no byte %d", offset+int64(len(data))-1), Remedy: remedyRestore}
 	}
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return pid
+	return err
 }
 
-// unlock wipes the pid before the lock goes, so that nobody is blamed for what
-// the next holder does.
-func unlock(f *os.File) error {
-	return errors.Join(f.Truncate(0), f.Close())
+// writeAt writes and syncs.
+func writeAt(f *os.File, data []byte, offset int64) error {
+	if _, err := f.WriteAt(data, offset); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // state says how far the log has come. It is one file, so the place in the
@@ -172,9 +164,20 @@ type state struct {
 	Seq         uint64 `json:"seq"`
 	Size        int64  `json:"size"`  // leaves
 	Bytes       int64  `json:"bytes"` // of the entries
+	// Lost: the store need not have the records of the leaves before this one,
+	// because the operator has said that they are lost.
+	Lost int64 `json:"lost,omitempty"`
 }
 
 const stateFormat = 1
+
+// cursor is zero when the log follows from the beginning.
+func (s state) cursor() store.Cursor {
+	if s.Seq == 0 {
+		return store.Cursor{}
+	}
+	return store.Cursor{Store: s.Store, Incarnation: s.Incarnation, Seq: s.Seq}
+}
 
 func writeState(dir string, s state) error {
 	text, err := json.Marshal(s)
@@ -195,21 +198,21 @@ func readState(dir string) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	wrong := &DamagedError{File: path, Problem: "is not the state of a log", Remedy: remedyRestore}
-	at := bytes.LastIndexByte(text, ' ')
-	if at < 0 || string(text[at:]) != fmt.Sprintf(" %08x\n", crc32.Checksum(text[:at], castagnoli)) {
+	wrong := &DamagedError{File: path, Problem: "is damaged: it does not match its checksum", Remedy: remedyRestore}
+	at := max(bytes.LastIndexByte(text, ' '), 0)
+	if string(text[at:]) != fmt.Sprintf(" %08x\n", crc32.Checksum(text[:at], castagnoli)) {
 		return state{}, wrong
 	}
 	var s state
 	if err := json.Unmarshal(text[:at], &s); err != nil {
 		return state{}, wrong
 	}
-	if s.Format > stateFormat {
-		wrong.Problem = fmt.Sprintf("has format %d, this program knows formats up to %d", s.Format, stateFormat)
-		wrong.Remedy = "use the newer program that wrote it"
+	if s.Format != stateFormat {
+		wrong.Problem = fmt.Sprintf("has format %d, this program knows format %d", s.Format, stateFormat)
+		wrong.Remedy = "use the program that wrote it"
 		return state{}, wrong
 	}
-	if s.Format < 1 || len(s.Salt) == 0 || s.Size < 0 || s.Bytes < 0 {
+	if len(s.Salt) == 0 || s.Size < 0 || s.Size > maxSize || s.Bytes < 0 || s.Lost < 0 {
 		return state{}, wrong
 	}
 	return s, nil

@@ -14,47 +14,38 @@ var (
 	ErrRange = errors.New("outside the log")
 	// ErrNoFile: the layout has no file of that name, or not yet.
 	ErrNoFile = errors.New("no such file in the log")
-	// ErrGrowing: the tree was lost and is being grown again (see
-	// [Options.Regrow]); until it contains the newest checkpoint there is
-	// nothing to serve.
-	ErrGrowing = errors.New("the tree is being grown again and does not yet reach the newest checkpoint")
+	// ErrGrowing: an older copy of the tree was put back and is being grown
+	// again from the store; until it contains the last signed checkpoint there
+	// is nothing to serve.
+	ErrGrowing = errors.New("the tree was put back to an older copy and does not yet reach the last signed checkpoint")
+	// ErrHeld: another process has the directory open.
+	ErrHeld = errors.New("another process has the log open")
 	// ErrDamaged: a file of the log is not what the log wrote.
 	ErrDamaged = errors.New("the log is damaged")
-	// ErrFork: going on would contradict a checkpoint that was handed out.
-	ErrFork = errors.New("the tree contradicts the last signed checkpoint")
+	// ErrFork: going on would contradict what was signed or logged.
+	ErrFork = errors.New("the log does not go on, because it would contradict what it has signed")
 )
 
-// HeldError says that another process has the directory open. PID is 0 when
-// that process has not said who it is.
-type HeldError struct {
-	PID int
-	Dir string
-}
-
-func (e *HeldError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("directory %s is in use by another process", e.Dir)
-	}
-	return fmt.Sprintf("directory %s is in use by process %d", e.Dir, e.PID)
-}
-
 // A DamagedError names the file that is not what the log wrote, and what to do.
-// Nothing was changed. It matches [ErrDamaged].
+// It matches [ErrDamaged].
 type DamagedError struct {
 	File    string // its path, or its name in the tlog-tiles layout
 	Problem string // what is wrong with it
-	Remedy  string
+	Remedy  string // "" when the reader is not the log's operator
 }
 
 func (e *DamagedError) Error() string {
-	return join(e.File+" "+e.Problem, e.Remedy)
+	if e.Remedy == "" {
+		return e.File + " " + e.Problem
+	}
+	return e.File + " " + e.Problem + "; nothing was changed: " + e.Remedy
 }
 
 func (e *DamagedError) Unwrap() error { return ErrDamaged }
 
-// A ForkError says that the tree is shorter than, or another than, the last
-// signed checkpoint: an older copy was put in place of the log. Nothing was
-// changed and nothing is signed. It matches [ErrFork].
+// A ForkError says that an older copy of the log or of the store was put back,
+// so that going on would contradict what was signed. Nothing more is signed. It
+// matches [ErrFork].
 type ForkError struct {
 	Dir     string
 	Problem string
@@ -62,16 +53,14 @@ type ForkError struct {
 }
 
 func (e *ForkError) Error() string {
-	return join(fmt.Sprintf("log %s: %v: %s", e.Dir, ErrFork, e.Problem), e.Remedy)
+	return fmt.Sprintf("log %s: %v: %s; to mend it, %s", e.Dir, ErrFork, e.Problem, e.Remedy)
 }
 
 func (e *ForkError) Unwrap() error { return ErrFork }
 
-func join(problem, remedy string) string {
-	if remedy == "" {
-		return problem
-	}
-	return problem + "; nothing was changed: " + remedy
-}
-
-const remedyRestore = "put back a newer copy of the whole directory"
+const (
+	remedyRestore    = "put back a newer copy of the whole directory"
+	remedyCheckpoint = "put back the newest checkpoint of this log that can be found: its backup, a witness and everybody who verified one have it"
+	remedyOrigin     = "set the origin and key of that log, or begin this one in another directory"
+	remedyAnew       = "begin a log with an origin of its own in another directory"
+)

@@ -17,9 +17,9 @@ import (
 )
 
 // Files reads the files of a log in the layout of C2SP tlog-tiles by their
-// names: "checkpoint", "tile/0/x001/234", "tile/entries/000.p/7". The error
-// matches [ErrNoFile] when there is none of that name. [FilesIn], [Remote] and
-// [Log.File] are three.
+// names: "checkpoint", "tile/0/x001/234", "tile/entries/000.p/7"; and "key", the
+// public key, beside them. The error matches [ErrNoFile] when there is none of
+// that name. [FilesIn], [Remote] and [Log.File] are three.
 type Files func(ctx context.Context, name string) ([]byte, error)
 
 // entriesLevel stands for the tiles that hold leaves instead of hashes.
@@ -81,14 +81,17 @@ func parseTileName(name string) (level int, n int64, width int, ok bool) {
 // File reads one file of the layout, as far as the newest checkpoint goes. A
 // leaf that was erased has length 0 in its bundle, which no other leaf has.
 func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
+	switch name {
+	case checkpointFile:
+		return l.Checkpoint()
+	case keyFile:
+		return []byte(l.Key() + "\n"), nil
+	}
 	head, release, err := l.use(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if name == checkpointFile {
-		return l.Checkpoint()
-	}
 	return readTile(name, head.N, l.levels, l.leaves)
 }
 
@@ -140,7 +143,7 @@ func splitBundle(bundle []byte, width int) ([][]byte, error) {
 // maxFile is the longest file of each sort.
 func maxFile(name string) int64 {
 	switch {
-	case name == checkpointFile:
+	case name == checkpointFile || name == keyFile:
 		return maxCheckpoint
 	case strings.HasPrefix(name, "tile/entries/"):
 		return tileWidth * (2 + maxLeaf)
@@ -155,13 +158,12 @@ func FilesIn(dir string) Files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if _, _, _, tile := parseTileName(name); !tile && name != checkpointFile {
+		_, _, _, tile := parseTileName(name)
+		if !tile && name != checkpointFile && name != keyFile {
 			return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
 		}
-		if name != checkpointFile {
-			if _, err := os.Stat(filepath.Join(dir, rowsFile)); err == nil {
-				return fileOfLog(dir, name)
-			}
+		if _, err := os.Stat(filepath.Join(dir, rowsFile)); tile && err == nil {
+			return tileOfLog(dir, name)
 		}
 		f, err := os.OpenInRoot(dir, filepath.FromSlash(name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -171,22 +173,26 @@ func FilesIn(dir string) Files {
 			return nil, err
 		}
 		defer f.Close()
-		return readBounded(f, name)
+		return readBounded(f, name, maxFile(name))
 	}
 }
 
-// fileOfLog reads a tile out of a log's own directory. It goes by the last
+// tileOfLog reads a tile out of a log's own directory. It goes by the last
 // checkpoint, as the log does.
-func fileOfLog(dir, name string) ([]byte, error) {
+func tileOfLog(dir, name string) ([]byte, error) {
 	s, err := readState(dir)
 	if err != nil {
 		return nil, err
 	}
-	c, _, err := readCheckpoint(filepath.Join(dir, checkpointFile), s.Origin)
+	signed, err := os.ReadFile(filepath.Join(dir, checkpointFile))
 	if err != nil {
 		return nil, err
 	}
-	size := min(c.N, s.Size)
+	head, _, err := openCheckpoint(signed) // whoever verifies has looked at the signature
+	if err != nil {
+		return nil, err
+	}
+	size := min(head.N, s.Size)
 	hashes, err := openLevels(dir, os.O_RDONLY, size)
 	if err != nil {
 		return nil, err
@@ -200,8 +206,7 @@ func fileOfLog(dir, name string) ([]byte, error) {
 	return readTile(name, size, hashes, leaves)
 }
 
-func readBounded(r io.Reader, name string) ([]byte, error) {
-	most := maxFile(name)
+func readBounded(r io.Reader, name string, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -228,7 +233,7 @@ func Remote(client *http.Client, prefix string) Files {
 		defer answer.Body.Close()
 		switch answer.StatusCode {
 		case http.StatusOK:
-			return readBounded(answer.Body, name)
+			return readBounded(answer.Body, name, maxFile(name))
 		case http.StatusNotFound, http.StatusGone:
 			return nil, fmt.Errorf("%w: %s%s", ErrNoFile, prefix, name)
 		}
@@ -312,9 +317,8 @@ func (l *Log) Export(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	size := head.N
 	for level := entriesLevel; level < maxLevels; level++ {
-		hashes := levelSize(max(level, 0), size)
+		hashes := levelSize(max(level, 0), head.N)
 		for n := int64(0); n*tileWidth < hashes; n++ {
 			name := tileName(level, n, int(min(tileWidth, hashes-n*tileWidth)))
 			content, err := l.File(ctx, name)
@@ -326,8 +330,12 @@ func (l *Log) Export(ctx context.Context, dir string) error {
 			}
 		}
 	}
-	if err := exportFile(dir, checkpointFile, signed); err != nil {
-		return fmt.Errorf("export %s: %w", checkpointFile, err)
+	err = exportFile(dir, keyFile, []byte(l.Key()+"\n"))
+	if err == nil {
+		err = exportFile(dir, checkpointFile, signed)
+	}
+	if err != nil {
+		return fmt.Errorf("export the checkpoint: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"sync"
 	"syscall"
 	"time"
@@ -25,36 +26,40 @@ const (
 // Run follows the store until ctx ends, and then returns nil: it appends leaves,
 // signs a checkpoint for each batch of them and keeps that on disk before it
 // hands it out. While the disk is full it tries again. It returns the first
-// error that following again would not mend: one of the store, of the signer, a
-// [*ForkError], or a write of which it is not known whether it is on disk; after
-// that the log must be opened again.
+// error that following again would not mend: one of the store, a [*ForkError],
+// or a write of which it is not known whether it is on disk; after that the log
+// must be opened again, and until then it serves what it has signed.
 func (l *Log) Run(ctx context.Context) error {
 	pause := l.retry
 	for l.broken == nil {
 		before := l.state.Size
 		err := l.follow(ctx)
-		if ctx.Err() != nil && err == nil {
+		if errors.Is(err, store.ErrCursorGone) {
+			err = l.rewind("the store has begun a new incarnation")
+		}
+		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 			return nil
 		}
 		if l.state.Size != before {
 			pause = l.retry
 		}
-		switch {
-		case errors.Is(err, store.ErrCursorGone):
-			err = l.rewind("the store has begun a new incarnation, or is older than the log")
-		case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		if full(err) {
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
 			if !sleep(ctx, pause) {
 				return nil
 			}
 			pause = min(2*pause, retryMost)
-			err = nil
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("log %s: %w", l.dir, err)
 		}
 	}
 	return fmt.Errorf("log %s: %w; open it again", l.dir, l.broken)
+}
+
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // sleep waits for d, and reports false if ctx ended before.
@@ -71,23 +76,25 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // follow applies the store's log until ctx ends or something fails.
 func (l *Log) follow(ctx context.Context) error {
+	if err := l.checkStore(ctx); err != nil {
+		return err
+	}
 	if err := l.publish(); err != nil { // a crash may have come between tree and checkpoint
 		return err
 	}
-	if err := l.checkAnchor(ctx); err != nil {
+	if err := l.checkReach(); err != nil {
 		return err
 	}
 	durable := l.state.Seq
-	after := store.Cursor{Store: l.state.Store, Incarnation: l.state.Incarnation, Seq: l.state.Seq}
-	if l.state.Seq == 0 {
-		after = store.Cursor{}
-	}
-	err := store.Follow(ctx, l.store, after, store.FollowOptions{Damaged: l.damaged.note}, func(batch []store.Record, upTo store.Cursor) error {
+	err := store.Follow(ctx, l.store, l.state.cursor(), store.FollowOptions{Damaged: l.damaged.note}, func(batch []store.Record, upTo store.Cursor) error {
 		kept, err := l.apply(batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
 			durable = upTo.Seq
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return l.checkReach()
 	})
 	if err == nil && l.state.Seq != durable {
 		err = writeState(l.dir, l.state)
@@ -109,26 +116,91 @@ func (l *Log) rewind(why string) error {
 	return writeState(l.dir, l.state)
 }
 
-// checkAnchor looks whether the store still has the record of the newest leaf.
-// It has not if an older copy was put in its place and has since been written
-// to, so that its head is beyond our cursor again; then the cursor means
-// nothing.
-func (l *Log) checkAnchor(ctx context.Context) error {
-	if l.state.Seq == 0 || l.state.Size == 0 {
+// checkReach stops a log that was put back to an older copy and that the store
+// cannot grow as far as it was signed.
+func (l *Log) checkReach() error {
+	if l.state.Size >= l.Head().N || l.state.Seq < l.store.Head().Seq {
 		return nil
 	}
-	e, _, err := l.leaves.entry(l.state.Size-1, l.levels.read)
-	if err != nil || e.Deleted {
-		return err
+	return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.Head().N),
+		Remedy: "put back newer copies of both, or " + remedyAnew}
+}
+
+// checkStore looks whether the store still has what was logged last. It has not
+// if an older copy was put in its place. Deletions that the log has not seen yet
+// are no loss.
+func (l *Log) checkStore(ctx context.Context) error {
+	head := l.store.Head()
+	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq
+	var deleted map[string]bool // since the cursor
+	for index := l.state.Size - 1; index >= l.state.Lost; index-- {
+		e, _, err := l.leaves.entry(index, l.levels.read)
+		if err != nil {
+			return err
+		}
+		r, err := l.store.Get(ctx, e.Key)
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			continue // says nothing of the store's age
+		case errors.Is(err, store.ErrNotFound):
+			if e.Deleted || e.Erased {
+				continue
+			}
+			if deleted == nil {
+				if deleted, err = l.deletedSince(ctx); err != nil {
+					return err
+				}
+			}
+			if deleted[e.Key] {
+				continue
+			}
+			return l.lost(e, "the store does not have it")
+		case err != nil:
+			return err
+		case tlog.RecordHash(l.salter.leaf(r)) == e.Hash:
+			return nil
+		case e.Erased && !e.Deleted, e.Deleted && valid && r.Seq > l.state.Seq:
+			continue // deleted, and written again
+		default:
+			return l.lost(e, "the store has another record in its place")
+		}
 	}
-	r, err := l.store.Get(ctx, e.Key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && tlog.RecordHash(l.salter.leaf(r)) != e.Hash {
-		return l.rewind("the record of the newest leaf is not in the store as it was logged: " + e.Key)
+	return nil
+}
+
+// lost stops the log, unless the operator has said that it shall go on.
+func (l *Log) lost(e Entry, what string) error {
+	if !l.acceptLoss {
+		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
+			Remedy: "put back a newer copy of the store; if there is none, accept the loss (AcceptLoss): the log then keeps the leaves of what is lost, and goes on"}
 	}
-	if errors.Is(err, store.ErrCorrupt) || ctx.Err() != nil {
-		return nil // says nothing about the store's age
+	l.state.Lost = l.state.Size
+	return l.rewind(fmt.Sprintf("the loss of records was accepted: leaf %d is the record %s, and %s", e.Index, e.Key, what))
+}
+
+// deletedSince returns the keys that were deleted since the log's cursor.
+func (l *Log) deletedSince(ctx context.Context) (map[string]bool, error) {
+	deleted := map[string]bool{}
+	head := l.store.Head()
+	after := l.state.cursor()
+	if after.Incarnation != head.Incarnation || after.Seq > head.Seq {
+		after = store.Cursor{}
 	}
-	return err
+	if after.Seq >= head.Seq {
+		return deleted, nil
+	}
+	for r, err := range l.store.Changes(ctx, after) {
+		if err != nil && !store.Damaged(r, err) {
+			return nil, err
+		}
+		if err == nil && r.Deleted {
+			deleted[r.Key] = true
+		}
+		if r.Seq >= head.Seq {
+			return deleted, nil
+		}
+	}
+	return nil, ctx.Err()
 }
 
 // damagedRecords are the records of a batch that the store could not read: they
@@ -200,7 +272,7 @@ func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept b
 	next.Store, next.Incarnation, next.Seq = upTo.Store, upTo.Incarnation, upTo.Seq
 	if len(b.leaves) == 0 && !due {
 		l.state = next
-		l.covered(upTo)
+		l.covered()
 		return false, nil
 	}
 	if err := l.commit(b, next); err != nil {
@@ -212,29 +284,16 @@ func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept b
 // take makes a leaf of a record, unless the log has it already: the store is
 // read again from the beginning when it was restored.
 func (l *Log) take(b *batch, r store.Record) error {
-	key, group := l.salter.hash(r.Key), l.salter.hash(groupOf(r.Key))
-	if len(r.Key) > 1<<16-1 {
-		return fmt.Errorf("the key %q… has %d bytes", r.Key[:64], len(r.Key)) // a store's are shorter
-	}
-	last, hash, err := l.newest(b, r.Key, key)
-	if err != nil {
+	key, group := l.salter.place(r.Key), l.salter.place(groupOf(r.Key))
+	leaf, err := l.leafOf(b, r, key)
+	if err != nil || leaf == nil {
 		return err
-	}
-	leaf := l.salter.leaf(r)
-	recordHash := tlog.RecordHash(leaf)
-	if last >= 0 && hash == recordHash {
-		return nil
-	}
-	if r.Deleted {
-		if err := l.eraseKey(b, r.Key, key); err != nil {
-			return err
-		}
 	}
 	index := l.state.Size + int64(len(b.leaves))
 	if index >= maxSize {
 		return fmt.Errorf("the log is full: it has %d leaves", index)
 	}
-	p := pending{key: r.Key, leaf: leaf, hash: recordHash, row: row{keyLen: len(r.Key), leafLen: len(leaf), keyHash: key, groupHash: group}}
+	p := pending{key: r.Key, leaf: leaf, hash: tlog.RecordHash(leaf), row: row{keyLen: len(r.Key), leafLen: len(leaf), keyHash: key, groupHash: group}}
 	if r.Deleted {
 		p.row.flags |= flagDeleted
 	}
@@ -247,55 +306,96 @@ func (l *Log) take(b *batch, r store.Record) error {
 	}
 	b.byKey[key%places], b.byGroup[group%places] = index+1, index+1
 	b.leaves = append(b.leaves, p)
-	b.add(0, recordHash)
+	b.add(0, p.hash)
 	return nil
 }
 
-// newest returns the newest leaf of a key and its hash, -1 when there is none.
-func (l *Log) newest(b *batch, key string, keyHash uint32) (int64, tlog.Hash, error) {
-	at, _ := l.chains.heads(keyHash, 0)
-	if pending, here := b.byKey[keyHash%places]; here {
-		at = pending
-	}
-	for at > l.state.Size {
-		p := b.leaves[at-1-l.state.Size]
-		if p.key == key {
-			return at - 1, p.hash, nil
+// leafOf returns the leaf of a record, nil when the log has it. For a record that
+// was deleted it first removes the bytes of the leaves that it had.
+func (l *Log) leafOf(b *batch, r store.Record, place uint32) ([]byte, error) {
+	if r.Deleted {
+		erased, again, err := l.eraseKey(b, r.Key, place)
+		if err != nil || again {
+			return nil, err
 		}
-		at = p.row.prevKey
+		return l.salter.deletion(r.Key, erased), nil
 	}
-	index, _, err := l.leaves.newest(key, keyHash, at)
-	if err != nil || index < 0 {
-		return -1, tlog.Hash{}, err
+	leaf := l.salter.leaf(r)
+	for newest, err := range l.ofKey(b, r.Key, place) {
+		if err != nil || newest.hash == tlog.RecordHash(leaf) {
+			return nil, err
+		}
+		break
 	}
-	hash, err := l.levels.read(0, index, 1)
-	if err != nil {
-		return -1, tlog.Hash{}, err
-	}
-	return index, tlog.Hash(hash), nil
+	return leaf, nil
 }
 
-// eraseKey removes the bytes of all leaves of a record that was deleted.
-func (l *Log) eraseKey(b *batch, key string, keyHash uint32) error {
-	for i := range b.leaves {
-		if p := &b.leaves[i]; p.key == key && p.row.flags&flagDeleted == 0 {
+// eraseKey removes the bytes of the leaves that a record has had since it was
+// last deleted, and returns their numbers. again is true when it was deleted
+// last, and not written since.
+func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, again bool, err error) {
+	for leaf, err := range l.ofKey(b, key, place) {
+		switch {
+		case err != nil:
+			return nil, false, err
+		case leaf.flags&flagDeleted != 0:
+			return erased, len(erased) == 0, nil
+		case leaf.index >= l.state.Size:
+			p := &b.leaves[leaf.index-l.state.Size]
 			p.row.flags |= flagErased
 			p.leaf = make([]byte, len(p.leaf))
-		}
-	}
-	at, _ := l.chains.heads(keyHash, 0)
-	for {
-		index, r, err := l.leaves.newest(key, keyHash, at)
-		if err != nil || index < 0 {
-			return err
-		}
-		if r.flags&(flagErased|flagDeleted) == 0 {
-			if err := l.erase(index); err != nil {
-				return err
+		default:
+			if err := l.leaves.erase(leaf.index); err != nil {
+				return nil, false, err
 			}
 		}
-		at = r.prevKey
+		erased = append(erased, leaf.index)
 	}
+	return erased, false, nil
+}
+
+// A keyed leaf is one of a certain key.
+type keyed struct {
+	index int64
+	flags byte
+	hash  tlog.Hash
+}
+
+// ofKey yields the leaves of exactly that key, newest first: those of the batch
+// and then those of the log.
+func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] {
+	return func(yield func(keyed, error) bool) {
+		at, _ := l.chains.heads(place, 0)
+		if pending, here := b.byKey[place%places]; here {
+			at = pending
+		}
+		for at > 0 {
+			leaf, name, before, err := l.keyedAt(b, at-1, place)
+			if err != nil {
+				yield(keyed{}, err)
+				return
+			}
+			if name == key && !yield(leaf, nil) {
+				return
+			}
+			at = before
+		}
+	}
+}
+
+// keyedAt returns a leaf and its key, if that may be the one in this place, and
+// where the chain goes on.
+func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key string, before int64, err error) {
+	if index >= l.state.Size {
+		p := b.leaves[index-l.state.Size]
+		return keyed{index, p.row.flags, p.hash}, p.key, p.row.prevKey, nil
+	}
+	r, err := l.leaves.row(index)
+	if err != nil || r.keyHash != place {
+		return keyed{}, "", r.prevKey, err
+	}
+	e, r, err := l.leaves.entry(index, l.levels.read)
+	return keyed{index, r.flags, e.Hash}, e.Key, r.prevKey, err
 }
 
 // commit writes a batch behind what is committed, and then the state, which
@@ -315,7 +415,7 @@ func (l *Log) commit(b *batch, next state) error {
 		// A sync that failed may have dropped pages that look written, and a
 		// state may or may not have got its name. A full disk is different: the
 		// write fails before, and nothing counts that is behind the state.
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || errors.Is(err, errUncertain) {
+		if !full(err) || errors.Is(err, errUncertain) {
 			l.broken = err
 		}
 		return err
@@ -339,10 +439,10 @@ func checksum(p pending) uint32 {
 
 func (l *Log) write(b *batch, next state) error {
 	if len(b.leaves) > 0 {
-		if err := appendAt(l.leaves.entries, b.content, l.state.Bytes); err != nil {
+		if err := writeAt(l.leaves.entries, b.content, l.state.Bytes); err != nil {
 			return err
 		}
-		if err := appendAt(l.leaves.rows, b.rows, l.state.Size*rowBytes); err != nil {
+		if err := writeAt(l.leaves.rows, b.rows, l.state.Size*rowBytes); err != nil {
 			return err
 		}
 		if err := l.levels.append(l.state.Size, b.added); err != nil {
@@ -363,7 +463,7 @@ func (l *Log) publish() error {
 		return nil // being grown again
 	}
 	if l.state.Size == last.N && served {
-		l.covered(l.placeOfState())
+		l.covered()
 		return nil
 	}
 	if err := l.contains(last); err != nil {
@@ -373,8 +473,8 @@ func (l *Log) publish() error {
 	if err != nil {
 		return err
 	}
-	head := Checkpoint{Origin: l.origin, Tree: tlog.Tree{N: l.state.Size, Hash: root}}
-	signed, err := head.sign(l.signer)
+	head := Checkpoint{Origin: l.key.name, Tree: tlog.Tree{N: l.state.Size, Hash: root}}
+	signed, err := head.sign(l.key)
 	if err != nil {
 		return err
 	}
@@ -387,55 +487,19 @@ func (l *Log) publish() error {
 	if !served {
 		l.log.Info("the tree contains the last signed checkpoint again", "dir", l.dir, "leaves", head.N)
 	}
-	l.covered(l.placeOfState())
+	l.covered()
 	return nil
-}
-
-func (l *Log) placeOfState() store.Cursor {
-	return store.Cursor{Store: l.state.Store, Incarnation: l.state.Incarnation, Seq: l.state.Seq}
 }
 
 // covered sets the cursor and wakes who waits for it, unless the tree is still
 // being grown again.
-func (l *Log) covered(upTo store.Cursor) {
+func (l *Log) covered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.signed == nil {
 		return
 	}
-	l.cursor = upTo
+	l.cursor = l.state.cursor()
 	close(l.moved)
 	l.moved = make(chan struct{})
-}
-
-// Erase removes the content of a leaf for good; its hash stays, so every proof
-// and checkpoint stays good. The bytes are overwritten where they lie. Deleting
-// a record in the store does the same for all of its leaves, and is the way to
-// erase that also outlives the loss of this directory. Erasing twice is no
-// error. A leaf that says that a record was deleted has nothing to erase, and
-// stays.
-func (l *Log) Erase(ctx context.Context, index int64) error {
-	head, release, err := l.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if index < 0 || index >= head.N {
-		return fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
-	}
-	r, err := l.leaves.row(index)
-	if err != nil || r.flags&flagDeleted != 0 {
-		return err
-	}
-	if err := l.erase(index); err != nil {
-		return fmt.Errorf("erase leaf %d: %w", index, err)
-	}
-	l.log.Info("the content of a leaf was erased", "leaf", index)
-	return nil
-}
-
-func (l *Log) erase(index int64) error {
-	l.erasing.Lock()
-	defer l.erasing.Unlock()
-	return l.leaves.erase(index)
 }

@@ -2,9 +2,6 @@ package audit
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,27 +83,6 @@ func (l *levels) close() error {
 	return errors.Join(errs...)
 }
 
-// openPart opens one of the growing files, and refuses it when it is missing or
-// has lost its end.
-func openPart(path string, flag int, need int64) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, fileMode)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &DamagedError{File: path, Problem: "is missing", Remedy: remedyRestore}
-	}
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() < need {
-		err = &DamagedError{File: path, Problem: fmt.Sprintf("is cut: it has %d bytes and should have at least %d", info.Size(), need), Remedy: remedyRestore}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // read is a hashSource.
 func (l *levels) read(level int, n, count int64) ([]byte, error) {
 	if level >= maxLevels {
@@ -117,15 +93,6 @@ func (l *levels) read(level int, n, count int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
-}
-
-// readAt fills data, and says which file ends too early.
-func readAt(f *os.File, data []byte, offset int64) error {
-	_, err := f.ReadAt(data, offset)
-	if errors.Is(err, io.EOF) {
-		return &DamagedError{File: f.Name(), Problem: fmt.Sprintf("was cut while it was open: it has no byte %d", offset+int64(len(data))-1), Remedy: remedyRestore}
-	}
-	return err
 }
 
 // An edge is the unfinished tiles at the right of a tree, by level.
@@ -182,17 +149,9 @@ func (l *levels) append(size int64, added [][]byte) error {
 		if len(data) == 0 {
 			continue
 		}
-		if err := appendAt(l[level], data, levelSize(level, size)*tlog.HashSize); err != nil {
+		if err := writeAt(l[level], data, levelSize(level, size)*tlog.HashSize); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// appendAt writes at the end of what is committed and syncs.
-func appendAt(f *os.File, data []byte, offset int64) error {
-	if _, err := f.WriteAt(data, offset); err != nil {
-		return err
-	}
-	return f.Sync()
 }

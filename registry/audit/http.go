@@ -14,10 +14,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Handler serves the log below a prefix that the caller strips: the layout of
-// C2SP tlog-tiles, and four answers for those who do not want to compute.
+// Handler serves the log below a prefix that the caller strips (see
+// http.StripPrefix): the layout of C2SP tlog-tiles, and four answers for those
+// who do not want to compute.
 //
 //	GET /checkpoint                     the newest signed checkpoint
+//	GET /key                            the public key; trust one that you have from elsewhere more
 //	GET /tile/{level}/{n}[.p/{width}]   hashes
 //	GET /tile/entries/{n}[.p/{width}]   leaves; an erased one has length 0
 //	GET /entries?key=K[&limit=N]        the leaves of a record and of those below it, newest first
@@ -98,7 +100,7 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 // leaf of it is erased, and that should be seen the same day.
 const (
 	cacheNever  = "no-cache"
-	cacheDay    = "public, max-age=3600"
+	cacheHour   = "public, max-age=3600"
 	cacheAlways = "public, max-age=31536000, immutable"
 )
 
@@ -128,10 +130,10 @@ func (l *Log) answerFile(w http.ResponseWriter, r *http.Request, name string) er
 		return err
 	}
 	switch {
-	case name == checkpointFile:
+	case name == checkpointFile || name == keyFile:
 		write(w, r, "text/plain; charset=utf-8", cacheNever, body)
 	case strings.HasPrefix(name, "tile/entries/"):
-		write(w, r, "application/octet-stream", cacheDay, body)
+		write(w, r, "application/octet-stream", cacheHour, body)
 	default:
 		write(w, r, "application/octet-stream", cacheAlways, body)
 	}
@@ -246,7 +248,7 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 	if older < 0 {
 		return &badQuery{"old", "it is required: the size of the tree that you know"}
 	}
-	newer, err := numberParameter(r, "new", l.Size())
+	newer, err := numberParameter(r, "new", l.Head().N)
 	if err != nil {
 		return err
 	}

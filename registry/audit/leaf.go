@@ -1,12 +1,19 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"gazetteer/store"
 )
@@ -44,31 +51,30 @@ func groupOf(key string) string {
 // A salter makes what keeps a leaf's hash from telling its content once that is
 // erased: without the salt, which goes with the content, nobody can try out
 // what the leaf may have said. It is a function of the content and of a secret
-// of the log, so that a tree that must be grown again becomes the same tree.
+// of the log, so that a record that comes again becomes the same leaf.
 type salter []byte
 
 func (s salter) salt(leaf []byte) string {
-	mac := hmac.New(sha256.New, s)
-	mac.Write(leaf)
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+	return base64.RawURLEncoding.EncodeToString(s.sum("salt\n", leaf)[:16])
 }
 
-// hash places a key in the tables of [chains]. It is keyed, so that nobody can
-// choose keys that all fall into one place.
-func (s salter) hash(key string) uint32 {
+// place is where a key stands in the tables of [chains]. It is keyed, so that
+// nobody can choose keys that all fall into one place.
+func (s salter) place(key string) uint32 {
+	return binary.BigEndian.Uint32(s.sum("place\n", []byte(key)))
+}
+
+func (s salter) sum(use string, text []byte) []byte {
 	mac := hmac.New(sha256.New, s)
-	mac.Write([]byte("place\n" + key))
-	sum := mac.Sum(nil)
-	return uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])
+	mac.Write([]byte(use))
+	mac.Write(text)
+	return mac.Sum(nil)
 }
 
 // leaf returns the leaf of a record, as the package comment describes it. It
 // depends on nothing but the record and the log's secret.
 func (s salter) leaf(r store.Record) []byte {
-	key := string(appendText(nil, strings.ToValidUTF8(r.Key, "\uFFFD"))) // a store's keys are UTF-8
-	if r.Deleted {
-		return s.members(`"deleted":true,"key":`+key, "")
-	}
+	key := quote(r.Key)
 	var leaf []byte
 	if record, err := canonical(r.Value); err == nil {
 		leaf = s.members(`"key":`+key+`,"record":`+string(record), "")
@@ -82,8 +88,54 @@ func (s salter) leaf(r store.Record) []byte {
 	return s.members(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
 }
 
+// deletionStart begins the leaf of a deletion, and no other.
+const deletionStart = `{"deleted":true,"erases":[`
+
+// deletion returns the leaf that says that a record was deleted, and which leaves
+// were erased with it.
+func (s salter) deletion(key string, erased []int64) []byte {
+	slices.Sort(erased)
+	var list []byte
+	for i, index := range erased {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, index, 10)
+	}
+	return s.members(deletionStart[1:]+string(list)+`],"key":`+quote(key), "")
+}
+
+// erasedBy returns which leaves a leaf says were erased.
+func erasedBy(leaf []byte) ([]int64, error) {
+	if !bytes.HasPrefix(leaf, []byte(deletionStart)) {
+		return nil, nil
+	}
+	var deletion struct {
+		Erases []int64 `json:"erases"`
+	}
+	if err := json.Unmarshal(leaf, &deletion); err != nil {
+		return nil, fmt.Errorf("a leaf that says what was erased is not JSON: %w", err)
+	}
+	return deletion.Erases, nil
+}
+
 // members joins what sorts before and after the salt, with the salt.
 func (s salter) members(before, after string) []byte {
 	salt := s.salt([]byte("{" + before + after + "}"))
 	return []byte("{" + before + `,"salt":"` + salt + `"` + after + "}")
+}
+
+// canonical writes JSON as RFC 8785 does, but leaves numbers as they are: the
+// RFC would round large integers. It fails for what two readers could
+// understand differently: a member twice, invalid UTF-8, half a surrogate pair.
+func canonical(text []byte) ([]byte, error) {
+	value := jsontext.Value(text).Clone()
+	err := value.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	return value, err
+}
+
+// quote writes a text as canonical JSON. A store's keys are UTF-8.
+func quote(text string) string {
+	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
+	return string(quoted)
 }

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"gazetteer/store"
@@ -26,24 +27,20 @@ type Options struct {
 	Dir string
 	// Store is the log to follow.
 	Store store.Store
-	// Signer signs checkpoints: an Ed25519 key of the registry, as note.NewSigner
-	// makes it.
-	Signer note.Signer
-	// Origin names the log in its checkpoints, for ever; "" stands for the name
-	// of the signer's key, and nothing else is allowed, because clients look the
-	// key up by the origin (C2SP tlog-checkpoint).
-	Origin string
+	// Key signs the checkpoints; its name is the origin of the log, for ever
+	// (C2SP tlog-checkpoint). Another key of the same name may take its place.
+	Key *Key
 	// Copy is the path of a second copy of the last signed checkpoint, "" for
 	// none. Put where no backup of Dir is restored over it, it shows when all of
 	// Dir is older than what was handed out.
 	Copy string
 	// Leaf tells which keys of the store become leaves; nil is [HistoryKey].
-	// Records that are overwritten may be passed by; see the package comment.
+	// Their records must never be overwritten, or some may be passed by.
 	Leaf func(key string) bool
-	// Regrow opens a log whose tree is shorter than its last checkpoint. The
-	// tree is grown again from the store, and nothing is signed or served until
-	// it contains that checkpoint.
-	Regrow bool
+	// AcceptLoss goes on although the store has lost records that were logged,
+	// because it was put back to an older copy and there is no newer one. Their
+	// leaves stay.
+	AcceptLoss bool
 	// Log gets a line for each thing an operator should know; nil is silence.
 	Log *slog.Logger
 }
@@ -53,20 +50,19 @@ type Options struct {
 type Log struct {
 	dir         string
 	checkpoints []string // the files of the last signed checkpoint
-	origin      string
+	key         *Key
 	store       store.Store
-	signer      note.Signer
 	isLeaf      func(string) bool
+	acceptLoss  bool
 	salter      salter
 	log         *slog.Logger
 	retry       time.Duration // the first pause when the disk is full
 
-	lock    *os.File
-	levels  *levels
-	leaves  *leaves
-	chains  *chains
-	inUse   sync.RWMutex // held for reading while the files are used, for writing to close them
-	erasing sync.Mutex   // held to rewrite a row
+	lock   *os.File
+	levels *levels
+	leaves *leaves
+	chains *chains
+	inUse  sync.RWMutex // held for reading while the files are used, for writing to close them
 
 	state   state // owned by Run
 	edge    edge  // owned by Run
@@ -80,44 +76,19 @@ type Log struct {
 	moved  chan struct{} // closed and replaced when cursor moves or the log closes
 	closed bool
 	damage error // what a search for damage found
+
+	witnessed map[string]int64 // what the witnesses have cosigned last, by name
 }
 
 // Open opens the log in o.Dir, or begins one there when neither a tree nor a
 // checkpoint is there. [Log.Run] then fills it; Close must be called.
 //
-// The error matches *HeldError when another process has the directory, a
-// *ForkError when the tree is older than the last checkpoint or contradicts it,
-// and a *DamagedError when a file is not what the log left there. None of these
-// changes anything in the directory.
+// The error matches [ErrHeld] when another process has the directory, a
+// *ForkError when the tree contradicts a checkpoint, and a *DamagedError when a
+// file is not what the log left there. None of these changes anything.
 func Open(ctx context.Context, o Options) (*Log, error) {
-	l, err := prepare(o)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	if err := makeDir(o.Dir); err != nil {
-		return nil, fmt.Errorf("open log %s: %w", o.Dir, err)
-	}
-	if l.lock, err = lock(ctx, o.Dir); err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	if err := l.open(o.Regrow); err != nil {
-		return nil, errors.Join(fmt.Errorf("open log: %w", err), l.closeFiles())
-	}
-	return l, nil
-}
-
-func prepare(o Options) (*Log, error) {
-	if o.Signer == nil || o.Store == nil {
-		return nil, errors.New("a log needs a store and a signer")
-	}
-	if o.Origin == "" {
-		o.Origin = o.Signer.Name()
-	}
-	if err := checkOrigin(o.Origin); err != nil {
-		return nil, err
-	}
-	if o.Origin != o.Signer.Name() {
-		return nil, fmt.Errorf("the origin is %q and the name of the key %q: they must be the same, because clients look the key up by the origin", o.Origin, o.Signer.Name())
+	if o.Key == nil || o.Store == nil {
+		return nil, errors.New("open log: it needs a store and a key")
 	}
 	if o.Leaf == nil {
 		o.Leaf = HistoryKey
@@ -125,27 +96,41 @@ func prepare(o Options) (*Log, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Log{
+	l := &Log{
 		dir:         o.Dir,
-		checkpoints: checkpointFiles(o.Dir, o.Copy),
-		origin:      o.Origin,
+		checkpoints: []string{filepath.Join(o.Dir, checkpointFile)},
+		key:         o.Key,
 		store:       o.Store,
-		signer:      o.Signer,
 		isLeaf:      o.Leaf,
+		acceptLoss:  o.AcceptLoss,
 		log:         o.Log,
 		retry:       time.Second,
 		chains:      &chains{},
 		moved:       make(chan struct{}),
-	}, nil
+	}
+	if o.Copy != "" {
+		l.checkpoints = append(l.checkpoints, o.Copy)
+	}
+	err := makeDir(o.Dir)
+	if err == nil {
+		l.lock, err = lock(o.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open log %s: %w", o.Dir, err)
+	}
+	if err := l.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
+	}
+	return l, nil
 }
 
 // open does what Open does once the directory is held.
-func (l *Log) open(regrow bool) error {
-	known, err := lastCheckpoint(l.checkpoints, l.origin)
+func (l *Log) open(ctx context.Context) error {
+	kept, err := readCheckpoints(l.checkpoints, l.key.verifier())
 	if err != nil {
 		return err
 	}
-	if l.state, err = l.begun(known); err != nil {
+	if l.state, err = l.begun(kept); err != nil {
 		return err
 	}
 	if err := l.checkState(); err != nil {
@@ -158,14 +143,14 @@ func (l *Log) open(regrow bool) error {
 	if l.leaves, err = openLeaves(l.dir, os.O_RDWR, l.state.Size, l.state.Bytes); err != nil {
 		return err
 	}
-	unfinished, err := l.leaves.scan(l.chains, l.state.Size, l.state.Bytes)
+	unfinished, err := l.leaves.scan(ctx, l.chains, l.state.Size, l.state.Bytes)
 	if err != nil {
 		return err
 	}
-	if err := l.checkTree(known, regrow); err != nil {
+	if l.edge, err = readEdge(l.levels.read, l.state.Size); err != nil {
 		return err
 	}
-	if l.edge, err = readEdge(l.levels.read, l.state.Size); err != nil {
+	if err := l.checkTree(kept); err != nil {
 		return err
 	}
 	for _, r := range unfinished {
@@ -173,37 +158,44 @@ func (l *Log) open(regrow bool) error {
 			return err
 		}
 	}
-	return l.cut()
+	if err := l.cut(); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
 }
 
 // begun returns the state of the log, making the log first when there is none.
 // The order keeps apart, at whatever moment the process is killed, a log that
 // was never finished from one that was lost: first comes the checkpoint of the
 // empty tree, then the empty files, and then the state.
-func (l *Log) begun(known []Checkpoint) (state, error) {
+func (l *Log) begun(kept []keptCheckpoint) (state, error) {
 	path := filepath.Join(l.dir, stateFile)
 	s, err := readState(l.dir)
 	switch {
-	case err == nil && len(known) > 0:
+	case err == nil && len(kept) > 0:
 		return s, nil
 	case err == nil:
-		return s, &DamagedError{File: l.checkpoints[0], Problem: "is missing beside " + stateFile,
-			Remedy: "put back the newest checkpoint of this log that you can find: its own backup, a witness and every client that verified one have it"}
+		return s, &DamagedError{File: l.checkpoints[0], Problem: "is missing beside " + stateFile, Remedy: remedyCheckpoint}
 	case !errors.Is(err, fs.ErrNotExist):
 		return s, err
 	}
-	for _, c := range known {
+	for _, c := range kept {
 		if c.N > 0 {
 			return s, &ForkError{Dir: l.dir, Problem: fmt.Sprintf("%s is missing, and a checkpoint of %d leaves was signed", path, c.N),
-				Remedy: "put back any copy of the directory but keep its newest checkpoint, and open it with Regrow if that copy is older"}
+				Remedy: "put back any copy of the directory, beside the newest checkpoint: it is grown again from the store; or " + remedyAnew}
 		}
 	}
 	if info, err := os.Stat(filepath.Join(l.dir, rowsFile)); err == nil && info.Size() > 0 {
 		return s, &DamagedError{File: path, Problem: "is missing beside " + rowsFile, Remedy: remedyRestore}
 	}
-	s = state{Format: stateFormat, Origin: l.origin, Salt: make([]byte, 32)}
+	return l.begin()
+}
+
+// begin makes a log without leaves.
+func (l *Log) begin() (state, error) {
+	s := state{Format: stateFormat, Origin: l.key.name, Salt: make([]byte, 32), Store: l.store.Head().Store}
 	rand.Read(s.Salt)
-	signed, err := Checkpoint{l.origin, emptyTree()}.sign(l.signer)
+	signed, err := Checkpoint{l.key.name, emptyTree()}.sign(l.key)
 	if err != nil {
 		return s, err
 	}
@@ -215,19 +207,15 @@ func (l *Log) begun(known []Checkpoint) (state, error) {
 		names = append(names, hashesName(level))
 	}
 	for _, name := range names {
-		if err := createEmpty(filepath.Join(l.dir, name)); err != nil {
+		f, err := openPrivate(filepath.Join(l.dir, name), os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return s, err
+		}
+		if err := f.Close(); err != nil {
 			return s, err
 		}
 	}
 	return s, writeState(l.dir, s) // syncs the directory too
-}
-
-func createEmpty(path string) error {
-	f, err := openPrivate(path, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // keep puts a signed checkpoint into its files and on disk.
@@ -242,45 +230,55 @@ func (l *Log) keep(signed []byte) error {
 
 func (l *Log) checkState() error {
 	path := filepath.Join(l.dir, stateFile)
-	if l.state.Origin != l.origin {
-		return &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.origin),
-			Remedy: "set the origin and key of that log, or begin this one in another directory"}
+	if l.state.Origin != l.key.name {
+		return &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.key.name), Remedy: remedyOrigin}
 	}
-	if head := l.store.Head(); l.state.Store != "" && l.state.Store != head.Store {
+	if head := l.store.Head(); l.state.Store != head.Store {
 		return &DamagedError{File: path, Problem: fmt.Sprintf("follows the store %s, this is the store %s", l.state.Store, head.Store),
-			Remedy: "put the log and the store together that belong together, or begin a log with an origin of its own in another directory"}
+			Remedy: "put the log and the store together that belong together, or " + remedyAnew}
 	}
 	return nil
 }
 
 // checkTree compares the tree with every checkpoint that is known to have been
-// signed.
-func (l *Log) checkTree(known []Checkpoint, regrow bool) error {
-	for _, c := range known {
-		if c.N >= l.last.N {
-			l.last = c
-		}
-	}
-	for _, c := range known {
-		if c.N > l.state.Size {
-			if !regrow {
-				return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed", l.state.Size, c.N),
-					Remedy: remedyRestore + "; if there is none, open the log with Regrow: it grows the tree again from the store and signs nothing before the tree contains that checkpoint"}
-			}
-			l.log.Warn("the tree is shorter than the last signed checkpoint and is grown again from the store; nothing is signed until then", "dir", l.dir, "leaves", l.state.Size, "signed", c.N)
-			continue
-		}
-		if err := l.contains(c); err != nil {
+// signed, and sees that all files have the newest.
+func (l *Log) checkTree(kept []keptCheckpoint) error {
+	if len(kept) == 0 { // just begun: the empty tree is signed, and nothing else
+		var err error
+		if kept, err = readCheckpoints(l.checkpoints, l.key.verifier()); err != nil {
 			return err
 		}
 	}
-	if l.last.N > l.state.Size {
+	newest := slices.MaxFunc(kept, func(a, b keptCheckpoint) int { return cmp.Compare(a.N, b.N) })
+	for _, c := range kept {
+		if c.N > l.state.Size {
+			continue
+		}
+		if err := l.contains(c.Checkpoint); err != nil {
+			return err
+		}
+	}
+	l.last = newest.Checkpoint
+	text := newest.text
+	if l.last.N <= l.state.Size {
+		if !newest.ours {
+			l.log.Warn("the last checkpoint was signed with another key and is signed again; clients need the new key", "dir", l.dir, "key", l.key.Public())
+			var err error
+			if text, err = l.last.sign(l.key); err != nil {
+				return err
+			}
+		}
+		l.signed = text
+		l.cursor = l.place()
+	} else {
+		l.log.Warn("the tree is shorter than the last signed checkpoint: an older copy was put back; it is grown again from the store, and nothing is signed until it contains that checkpoint",
+			"dir", l.dir, "leaves", l.state.Size, "signed", l.last.N)
+	}
+	same := func(c keptCheckpoint) bool { return bytes.Equal(c.text, text) }
+	if len(kept) == len(l.checkpoints) && !slices.ContainsFunc(kept, func(c keptCheckpoint) bool { return !same(c) }) {
 		return nil
 	}
-	signed, err := l.last.sign(l.signer) // what it says is on disk already
-	l.signed = signed
-	l.cursor = l.place()
-	return err
+	return l.keep(text)
 }
 
 // contains refuses a tree that a checkpoint is not a head of. The tree must be
@@ -291,19 +289,20 @@ func (l *Log) contains(c Checkpoint) error {
 		return err
 	}
 	if root != c.Hash {
-		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("with its first %d leaves it has the root %s, and %s was signed", c.N, root, c.Hash),
-			Remedy: remedyRestore + ", or begin a log with an origin of its own in another directory"}
+		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("with its first %d leaves the tree has the root %s, and %s was signed: an older copy was put back and written to, or %s* files are damaged", c.N, root, c.Hash, hashesPrefix),
+			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil
 }
 
-// place is the cursor that the state stands for. A log that has not yet signed
-// all of its tree has covered nothing new; Run says so when it has.
+// place is the cursor at which a log is opened. One that has not yet signed all
+// of its tree has covered nothing new; Run says so when it has.
 func (l *Log) place() store.Cursor {
-	if l.state.Seq == 0 || l.last.N < l.state.Size {
+	at, head := l.state.cursor(), l.store.Head()
+	if l.last.N != l.state.Size || at.Incarnation != head.Incarnation || at.Seq > head.Seq {
 		return store.Cursor{}
 	}
-	return store.Cursor{Store: l.state.Store, Incarnation: l.state.Incarnation, Seq: l.state.Seq}
+	return at
 }
 
 // cut removes what was written and never committed.
@@ -346,7 +345,7 @@ func (l *Log) closeFiles() error {
 	if l.leaves != nil {
 		errs = append(errs, l.leaves.close())
 	}
-	return errors.Join(append(errs, unlock(l.lock))...)
+	return errors.Join(append(errs, l.lock.Close())...)
 }
 
 // use lets files be read until release is called.
@@ -363,7 +362,10 @@ func (l *Log) use(ctx context.Context) (head Checkpoint, release func(), err err
 }
 
 // Origin is the name of the log.
-func (l *Log) Origin() string { return l.origin }
+func (l *Log) Origin() string { return l.key.name }
+
+// Key is the public key of the log, as clients are configured with it.
+func (l *Log) Key() string { return l.key.Public() }
 
 // Head returns the newest tree that was signed.
 func (l *Log) Head() tlog.Tree {
@@ -371,9 +373,6 @@ func (l *Log) Head() tlog.Tree {
 	defer l.mu.Unlock()
 	return l.last.Tree
 }
-
-// Size returns the number of leaves under the newest checkpoint.
-func (l *Log) Size() int64 { return l.Head().N }
 
 // Checkpoint returns the newest signed checkpoint, a signed note of C2SP
 // tlog-checkpoint. It is on disk: nothing that contradicts it will ever be

@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"iter"
@@ -158,7 +157,7 @@ func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
 // at least two parts. A leaf that is damaged ends the sequence with its error.
 func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		group := l.salter.hash(groupOf(key))
+		group := l.salter.place(groupOf(key))
 		_, at := l.chains.heads(0, group)
 		for at > 0 {
 			e, before, here, err := l.findAt(ctx, key, group, at-1)
@@ -265,11 +264,10 @@ func parseHashes(text string) ([]tlog.Hash, error) {
 	}
 	hashes := make([]tlog.Hash, len(lines))
 	for i, line := range lines {
-		b, err := base64.StdEncoding.Strict().DecodeString(line)
-		if err != nil || len(b) != tlog.HashSize || len(line) != base64.StdEncoding.EncodedLen(tlog.HashSize) {
-			return nil, fmt.Errorf("%q is not a hash of 32 bytes in base64", clip(line))
+		var err error
+		if hashes[i], err = parseHash(line); err != nil {
+			return nil, err
 		}
-		hashes[i] = tlog.Hash(b)
 	}
 	return hashes, nil
 }

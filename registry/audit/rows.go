@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -76,6 +77,7 @@ func decodeRow(b []byte) (row, bool) {
 // leaves is the two files that hold the leaves.
 type leaves struct {
 	rows, entries *os.File
+	mu            sync.RWMutex // held for writing while a leaf is erased
 }
 
 // openLeaves opens the files of a log of that many leaves and bytes.
@@ -119,9 +121,6 @@ func (l *leaves) content(index int64, r row) (key string, leaf []byte, err error
 		return "", nil, err
 	}
 	if crc32.Checksum(b, castagnoli) != r.sum {
-		if again, err := l.row(index); err == nil && again.flags != r.flags {
-			return l.content(index, again) // erased between the two reads
-		}
 		return "", nil, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, len(b), r.offset), Remedy: remedyRestore}
 	}
 	if r.flags&flagErased == 0 {
@@ -130,10 +129,11 @@ func (l *leaves) content(index int64, r row) (key string, leaf []byte, err error
 	return string(b[:r.keyLen]), leaf, nil
 }
 
-// erase removes the bytes of a leaf: the row says so first, so that a reader
-// never takes the zeros for damage, and so that a crash in between can be made
-// good by doing it again.
+// erase removes the bytes of a leaf. The row says so first, so that what breaks
+// off in between can be made good by doing it again.
 func (l *leaves) erase(index int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	r, err := l.row(index)
 	if err != nil {
 		return err
@@ -145,16 +145,19 @@ func (l *leaves) erase(index int64) error {
 		}
 		r.flags |= flagErased
 		r.sum = crc32.Checksum([]byte(key), castagnoli)
-		if err := appendAt(l.rows, r.encode(nil), index*rowBytes); err != nil {
+		if err := writeAt(l.rows, r.encode(nil), index*rowBytes); err != nil {
 			return err
 		}
+	}
+	if done, err := l.wiped(r); err != nil || done {
+		return err
 	}
 	return l.wipe(r)
 }
 
 // wipe overwrites the bytes of an erased leaf, in place.
 func (l *leaves) wipe(r row) error {
-	return appendAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
+	return writeAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
 }
 
 // wiped reports whether that was done.
@@ -194,31 +197,6 @@ func (c *chains) heads(keyHash, groupHash uint32) (key, group int64) {
 	return c.byKey[keyHash%places], c.byGroup[groupHash%places]
 }
 
-// newest returns the newest leaf of exactly that key, from the place at on, and
-// -1 when there is none.
-func (l *leaves) newest(key string, keyHash uint32, at int64) (int64, row, error) {
-	for at > 0 {
-		r, err := l.row(at - 1)
-		if err != nil {
-			return 0, row{}, err
-		}
-		if r.keyHash == keyHash {
-			name, _, err := l.content(at-1, r)
-			if err != nil {
-				return 0, row{}, err
-			}
-			if name == key {
-				return at - 1, r, nil
-			}
-		}
-		if r.prevKey >= at {
-			return 0, row{}, l.damagedRow(at - 1)
-		}
-		at = r.prevKey
-	}
-	return -1, row{}, nil
-}
-
 // below reports whether a key is asked for by another: it is that key, or lies
 // below it.
 func below(key, asked string) bool {
@@ -228,11 +206,14 @@ func below(key, asked string) bool {
 // scan reads the rows of a whole log: it fills the tables, checks that the
 // leaves lie one behind the other, and returns the rows of erased leaves whose
 // bytes are still there, because a crash came between.
-func (l *leaves) scan(c *chains, size, bytes int64) (unfinished []row, err error) {
+func (l *leaves) scan(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
 	const page = 4096
 	buffer := make([]byte, page*rowBytes)
 	end := int64(0)
 	for first := int64(0); first < size; first += page {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		b := buffer[:min(page, size-first)*rowBytes]
 		if err := readAt(l.rows, b, first*rowBytes); err != nil {
 			return nil, err
@@ -276,6 +257,8 @@ type Entry struct {
 
 // entry reads one leaf.
 func (l *leaves) entry(index int64, read hashSource) (Entry, row, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
 	r, err := l.row(index)
 	if err != nil {
 		return Entry{}, row{}, err

@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -17,10 +19,11 @@ type Report struct {
 
 // Verify checks a whole log from its files, without the program that serves it:
 // that the checkpoint is signed with the key, that every leaf has the hash that
-// the tree gives it, that every hash of the tree follows from the ones below it
-// up to the signed root, and that the tree contains each of the older
-// checkpoints of the same log, which must be signed too. The error names the
-// first file that is wrong.
+// the tree gives it, that a leaf without content is one that another leaf says
+// was erased, that every hash of the tree follows from the ones below it up to
+// the signed root, and that the tree contains each of the older checkpoints of
+// the same log, which must be signed too. The error names the first file that is
+// wrong.
 func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
 	signed, err := files(ctx, checkpointFile)
 	if err != nil {
@@ -34,7 +37,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 	if head.N > maxSize {
 		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
 	}
-	v := verification{ctx: ctx, files: files, size: head.N}
+	v := verification{ctx: ctx, files: files, size: head.N, gone: map[int64]bool{}}
 	if err := v.leaves(&r); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
@@ -65,9 +68,10 @@ type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files
 	size  int64
-	// last are the tiles at the right edge, by level, which roots are computed
-	// from.
 	roots [maxLevels][]byte // of the full tiles of each level
+	gone  map[int64]bool    // leaves without content, until a later one says why
+
+	erased int64
 }
 
 // leaves compares each leaf with its hash in level 0.
@@ -78,23 +82,50 @@ func (v *verification) leaves(r *Report) error {
 			return err
 		}
 		v.note(0, tile)
-		bundle, err := tileOf(v.ctx, v.files, entriesLevel, n, v.size)
-		if err != nil {
+		if err := v.bundle(n, tile); err != nil {
 			return err
 		}
-		width := len(tile) / tlog.HashSize
-		name := tileName(entriesLevel, n, width)
-		leaves, err := splitBundle(bundle, width)
-		if err != nil {
-			return &DamagedError{File: name, Problem: "is not a bundle of " + fmt.Sprint(width) + " leaves: " + err.Error()}
+	}
+	if len(v.gone) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(v.gone)))
+		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf says that it was erased: it was removed", first)}
+	}
+	r.Erased = v.erased
+	return nil
+}
+
+func (v *verification) bundleName(n int64) string {
+	return tileName(entriesLevel, n, int(min(tileWidth, v.size-n*tileWidth)))
+}
+
+// bundle compares the leaves of one bundle with the tile of their hashes.
+func (v *verification) bundle(n int64, tile []byte) error {
+	content, err := tileOf(v.ctx, v.files, entriesLevel, n, v.size)
+	if err != nil {
+		return err
+	}
+	name, width := v.bundleName(n), len(tile)/tlog.HashSize
+	leaves, err := splitBundle(content, width)
+	if err != nil {
+		return &DamagedError{File: name, Problem: fmt.Sprintf("is not a bundle of %d leaves: %v", width, err)}
+	}
+	for i, leaf := range leaves {
+		index := n*tileWidth + int64(i)
+		if leaf == nil {
+			v.gone[index] = true
+			continue
 		}
-		for i, leaf := range leaves {
-			if leaf == nil {
-				r.Erased++
-				continue
-			}
-			if tlog.RecordHash(leaf) != tlog.Hash(tile[i*tlog.HashSize:]) {
-				return &DamagedError{File: name, Problem: fmt.Sprintf("has another leaf %d than %s has the hash of", n*tileWidth+int64(i), tileName(0, n, width))}
+		if tlog.RecordHash(leaf) != tlog.Hash(tile[i*tlog.HashSize:]) {
+			return &DamagedError{File: name, Problem: fmt.Sprintf("has another leaf %d than %s has the hash of", index, tileName(0, n, width))}
+		}
+		erased, err := erasedBy(leaf)
+		if err != nil {
+			return fmt.Errorf("leaf %d: %w", index, err)
+		}
+		for _, e := range erased {
+			if v.gone[e] {
+				delete(v.gone, e)
+				v.erased++
 			}
 		}
 	}

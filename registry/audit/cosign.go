@@ -1,0 +1,111 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Cosign asks a witness for its cosignature of the newest checkpoint, with a
+// proof that the tree has grown from the one that the witness has cosigned
+// before (C2SP tlog-witness). The cosignature is then part of [Log.Checkpoint]
+// until the next one is signed. prefix is the witness's submission URL; the
+// client decides which addresses may be asked and how long an answer may take.
+//
+// A *ForkError says that the witness has cosigned what this log does not have:
+// an older copy of everything was put back.
+func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, witness note.Verifier) error {
+	head, signed, err := l.newestHead()
+	if err != nil {
+		return err
+	}
+	url := strings.TrimSuffix(prefix, "/") + "/add-checkpoint"
+	l.mu.Lock()
+	older := l.witnessed[witness.Name()]
+	l.mu.Unlock()
+	line, size, err := l.submit(ctx, client, url, min(older, head.N), head, signed)
+	if err == nil && line == nil { // it is not where we thought, and has said where it is
+		line, size, err = l.submit(ctx, client, url, size, head, signed)
+	}
+	if err == nil && line == nil {
+		err = fmt.Errorf("its last checkpoint has %d leaves, and changes while we ask", size)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the witness %s: %w", witness.Name(), err)
+	}
+	return l.cosigned(head, line, witness)
+}
+
+// submit sends one request. It returns the signature lines, or the size that the
+// witness stands at when that is another one than older.
+func (l *Log) submit(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte) (lines []byte, size int64, err error) {
+	if older > head.N {
+		return nil, 0, &ForkError{Dir: l.dir, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
+			Remedy: remedyRestore + ", or " + remedyAnew}
+	}
+	proof, err := l.ProveConsistency(ctx, older, head.N)
+	if err != nil {
+		return nil, 0, err
+	}
+	body := fmt.Appendf(nil, "old %d\n", older)
+	for _, h := range proof {
+		body = fmt.Appendf(body, "%s\n", h)
+	}
+	body = append(append(body, '\n'), signed...)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer answer.Body.Close()
+	text, err := readBounded(answer.Body, "the answer", maxCheckpoint)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return text, 0, nil
+	case http.StatusConflict:
+		size, err := parseNumber(strings.TrimSuffix(string(text), "\n"))
+		if err == nil && size == older {
+			err = &ForkError{Dir: l.dir, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
+				Remedy: remedyRestore + ", or " + remedyAnew}
+		}
+		return nil, size, err
+	}
+	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, clip(string(text)))
+}
+
+// cosigned adds a cosignature to the checkpoint that is handed out, if that is
+// still the newest.
+func (l *Log) cosigned(head Checkpoint, lines []byte, witness note.Verifier) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.witnessed == nil {
+		l.witnessed = map[string]int64{}
+	}
+	if l.last != head || l.signed == nil {
+		l.witnessed[witness.Name()] = head.N
+		return nil
+	}
+	_, n, err := openCheckpoint(append(bytes.Clone(l.signed), lines...), witness)
+	if err != nil {
+		return fmt.Errorf("the witness %s has answered with something else than its signature: %w", witness.Name(), err)
+	}
+	if len(n.Sigs) == 0 {
+		return fmt.Errorf("the witness %s has answered without a signature of its key", witness.Name())
+	}
+	l.witnessed[witness.Name()] = head.N
+	line := fmt.Appendf(nil, "\u2014 %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64)
+	if !bytes.Contains(l.signed, line) {
+		l.signed = append(bytes.Clone(l.signed), line...)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store/boltstore"
+)
+
+// flip changes one bit of a file.
+func flip(t testing.TB, path string, at int64) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[at] ^= 1
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // in place, as a disk does it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(content[at:at+1], at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamage opens a log after each sort of damage. Every error names the file
+// and says what to do, and nothing is changed by trying.
+func TestDamage(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 600)
+	h.shut()
+	backup := h.save("log", "copy", "key")
+	log := func(name string) string { return filepath.Join(h.dir, "log", name) }
+	at := func(name string, offset int64) func() { return func() { flip(t, log(name), offset) } }
+	cut := func(name string, size int64) func() {
+		return func() {
+			if err := os.Truncate(log(name), size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(path string) func() {
+		return func() {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put := func(path, content string) func() {
+		return func() {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tests := []struct {
+		name   string
+		damage func()
+		want   error
+		says   string
+	}{
+		{"state: a bit", at(stateFile, 30), ErrDamaged, "state is damaged: it does not match its checksum; nothing was changed: put back"},
+		{"state: empty", put(log(stateFile), ""), ErrDamaged, "state is damaged"},
+		{"state: lost", remove(log(stateFile)), ErrFork, "a checkpoint of 600 leaves was signed"},
+		{"state: of a newer program", put(log(stateFile), stateOf(`{"format":2}`)), ErrDamaged, "has format 2, this program knows format 1"},
+		{"checkpoint: a bit of the size", at(checkpointFile, int64(len(origin))+1), ErrDamaged, "checkpoint is damaged: the signature of registry.example/log does not hold"},
+		{"checkpoint: a bit of the root", at(checkpointFile, int64(len(origin))+10), ErrDamaged, "checkpoint is damaged"},
+		{"checkpoint: a bit of the signature", at(checkpointFile, 150), ErrDamaged, "checkpoint is damaged"},
+		{"checkpoint: empty", put(log(checkpointFile), ""), ErrDamaged, "checkpoint is damaged: it is not a signed checkpoint"},
+		{"checkpoint: both lost", func() { remove(log(checkpointFile))(); remove(filepath.Join(h.dir, "copy"))() }, ErrDamaged, "checkpoint is missing beside state"},
+		{"the copy: a bit", func() { flip(t, filepath.Join(h.dir, "copy"), 40) }, ErrDamaged, "copy is damaged"},
+		{"hashes: a bit in the last tile", at("hashes-0", 590*tlog.HashSize), ErrFork, "hashes-* files are damaged"},
+		{"hashes: a bit above", at("hashes-1", 3), ErrFork, "hashes-* files are damaged"},
+		{"hashes: cut", cut("hashes-0", 599*tlog.HashSize), ErrDamaged, "hashes-0 is cut: it has 19168 bytes and should have at least 19200"},
+		{"hashes: lost", remove(log("hashes-2")), ErrDamaged, "hashes-2 is missing"},
+		{"rows: a bit", at(rowsFile, 70), ErrDamaged, "rows is damaged: the row of leaf 1 does not match"},
+		{"rows: cut", cut(rowsFile, 64), ErrDamaged, "rows is cut"},
+		{"entries: cut", cut(entriesFile, 100), ErrDamaged, "entries is cut"},
+		{"key: of another log", func() {
+			remove(filepath.Join(h.dir, "key"))()
+			if _, err := OpenKey(filepath.Join(h.dir, "key"), "other.example/log"); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, "it is the key of other.example/log, not of registry.example/log"},
+	}
+	for _, test := range tests {
+		h.restore(backup, "log", "copy", "key")
+		test.damage()
+		before := fingerprint(t, h.dir)
+		err := h.openError()
+		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if after := fingerprint(t, h.dir); !slices.Equal(before, after) {
+			t.Errorf("%s: trying has changed %q", test.name, after)
+		}
+	}
+
+	h.restore(backup, "log", "copy", "key")
+	remove(log(checkpointFile))()
+	h.open(Options{}) // the copy is as good
+	h.check()
+	h.shut()
+
+	h.restore(backup, "log", "copy", "key")
+	at(entriesFile, 100)() // seen when it is read, and by Verify
+	h.open(Options{})
+	if _, err := h.log.Entry(t.Context(), 0); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "leaf 0, ") {
+		t.Errorf("a damaged leaf: %v", err)
+	}
+	if _, err := h.log.Prove(t.Context(), 0, 600); err != nil {
+		t.Errorf("its proof: %v", err)
+	}
+	h.shut()
+}
+
+func stateOf(text string) string { // with its checksum
+	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))
+}
+
+// openError opens the log and its key, and says why that fails.
+func (h *house) openError() error {
+	h.t.Helper()
+	key, err := OpenKey(filepath.Join(h.dir, "key"), origin)
+	if err != nil {
+		return err
+	}
+	err = h.tryOpen(Options{Key: key})
+	if err == nil {
+		h.run()
+		h.shut()
+	}
+	return err
+}
+
+// fingerprint lists the files of log and copy with their contents' hashes.
+func fingerprint(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "log", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, filepath.Join(dir, "copy")) {
+		content, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		list = append(list, filepath.Base(name)+" "+tlog.RecordHash(content).String())
+	}
+	return list
+}
+
+// TestDamagedRecord damages a record of the store before the log has read it: it
+// is left out, and not taken for a deletion.
+func TestDamagedRecord(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 3)
+	h.stop()
+	seq, err := h.store.Apply(t.Context(), event(1, 3), event(1, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.shut()
+	file := filepath.Join(h.dir, "store", boltstore.BoltFile)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := event(1, 3).Value
+	for at := 0; ; at++ {
+		next := bytes.Index(content[at:], value)
+		if next < 0 {
+			break
+		}
+		at += next
+		flip(t, file, int64(at)+5)
+	}
+	h.open(Options{})
+	if err := h.log.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.keys(); len(got) != 4 || got[3] != eventKey(1, 4) {
+		t.Errorf("the leaves are %q", got)
+	}
+	if !strings.Contains(h.lines.String(), "a damaged record is left out of the log") {
+		t.Errorf("the operator is told %s", h.lines)
+	}
+	h.check()
+	h.shut()
+}

@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// A Key is the Ed25519 key of a log or of a witness. Its name is the origin of
+// the log, or the name of the witness. One key serves one of the two.
+type Key struct {
+	name    string
+	private ed25519.PrivateKey
+	signer  note.Signer
+}
+
+// OpenKey reads the key in a file, which must be for that name. It makes one
+// when there is no such file; the directory must exist.
+func OpenKey(path, name string) (*Key, error) {
+	secret, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret, err = newKeyFile(path, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open key: %w", err)
+	}
+	k, err := ParseKey(strings.TrimSpace(string(secret)))
+	if err != nil {
+		return nil, fmt.Errorf("open key %s: %w", path, err)
+	}
+	if k.name != name {
+		return nil, fmt.Errorf("open key %s: it is the key of %s, not of %s: set that name again, or use another file", path, k.name, name)
+	}
+	return k, nil
+}
+
+func newKeyFile(path, name string) ([]byte, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	secret, _, err := note.GenerateKey(rand.Reader, name)
+	if err != nil {
+		return nil, err
+	}
+	content := []byte(secret + "\n")
+	return content, writeFile(path, content)
+}
+
+// ParseKey reads a secret key as golang.org/x/mod/sumdb/note writes it:
+// "PRIVATE+KEY+{name}+{hash}+{base64}".
+func ParseKey(secret string) (*Key, error) {
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		return nil, errors.New("it is not a secret key of the form PRIVATE+KEY+name+hash+base64")
+	}
+	if err := checkName(signer.Name()); err != nil {
+		return nil, err
+	}
+	parts := strings.SplitN(secret, "+", 5) // the signer has read them
+	seed, err := base64.StdEncoding.DecodeString(parts[4])
+	if err != nil {
+		return nil, err
+	}
+	return &Key{name: signer.Name(), private: ed25519.NewKeyFromSeed(seed[1:]), signer: signer}, nil
+}
+
+// Name is the origin of the log, or the name of the witness.
+func (k *Key) Name() string { return k.name }
+
+// Public is the key that clients of a log are configured with, in the form
+// "{name}+{hash}+{base64}" of signed notes. [NewVerifier] reads it.
+func (k *Key) Public() string {
+	public, _ := note.NewEd25519VerifierKey(k.name, k.public()) // the key has the right length
+	return public
+}
+
+func (k *Key) public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+
+func (k *Key) verifier() note.Verifier {
+	v, _ := note.NewVerifier(k.Public()) // just made
+	return v
+}
+
+// checkName refuses what cannot be the name of a key, nor therefore the origin of
+// a log (C2SP signed-note).
+func checkName(name string) error {
+	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
+		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", clip(name), maxName)
+	}
+	return nil
+}
+
+const maxName = 255

@@ -1,0 +1,303 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+const origin = "registry.example/log"
+
+// Tests that need a second process run this binary again, with what it should
+// do in the environment.
+const (
+	roleEnv = "AUDIT_TEST_ROLE"
+	dirEnv  = "AUDIT_TEST_DIR"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "write":
+		writeUntilKilled(os.Getenv(dirEnv))
+	}
+}
+
+// child prepares a process in one of the roles above.
+func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out)
+}
+
+func childFails(err error) {
+	fmt.Fprintln(os.Stderr, "child:", err)
+	os.Exit(3)
+}
+
+// A house is a store and the log that follows it, below one directory:
+//
+//	dir/store   the store
+//	dir/log     the log
+//	dir/key     its secret key
+//	dir/copy    the second copy of its checkpoint
+type house struct {
+	t     *testing.T
+	dir   string
+	store *boltstore.Store
+	log   *Log
+	lines *lines
+	wait  func() error // waits for Run and returns what it said
+	stop  func() error // ends Run before
+}
+
+// lines keeps what was logged.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func openStore(t testing.TB, dir string) *boltstore.Store {
+	t.Helper()
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func openKey(t testing.TB, dir string) *Key {
+	t.Helper()
+	k, err := OpenKey(filepath.Join(dir, "key"), origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// newHouse opens both and follows.
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, dir: t.TempDir()}
+	h.open(Options{})
+	return h
+}
+
+// tryOpen opens both; the options are those that differ from the usual.
+func (h *house) tryOpen(o Options) error {
+	h.t.Helper()
+	h.store = openStore(h.t, filepath.Join(h.dir, "store"))
+	h.lines = &lines{}
+	o.Dir, o.Store, o.Copy = filepath.Join(h.dir, "log"), h.store, filepath.Join(h.dir, "copy")
+	o.Log = slog.New(slog.NewTextHandler(h.lines, nil))
+	if o.Key == nil {
+		o.Key = openKey(h.t, h.dir)
+	}
+	var err error
+	h.log, err = Open(h.t.Context(), o)
+	if err != nil {
+		h.log = nil
+		if err := h.store.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return err
+}
+
+func (h *house) open(o Options) {
+	h.t.Helper()
+	if err := h.tryOpen(o); err != nil {
+		h.t.Fatal(err)
+	}
+	h.run()
+}
+
+func (h *house) run() {
+	ctx, cancel := context.WithCancel(h.t.Context())
+	ended := make(chan error, 1)
+	log := h.log
+	go func() { ended <- log.Run(ctx) }()
+	h.wait = sync.OnceValue(func() error { return <-ended })
+	wait := h.wait
+	h.stop = func() error {
+		cancel()
+		return wait()
+	}
+	stop := h.stop
+	h.t.Cleanup(func() { stop() })
+}
+
+// close ends all and returns what Run said.
+func (h *house) close() error {
+	h.t.Helper()
+	err := h.stop()
+	if err := errors.Join(h.log.Close(), h.store.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	return err
+}
+
+func (h *house) shut() {
+	h.t.Helper()
+	if err := h.close(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// apply writes and waits until the log has it.
+func (h *house) apply(writes ...store.Write) {
+	h.t.Helper()
+	seq, err := h.store.Apply(h.t.Context(), writes...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.log.WaitFor(h.t.Context(), seq); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// event is the n-th thing that happened to an agent.
+func event(agent, n int) store.Write {
+	return store.PutIf(eventKey(agent, n), fmt.Appendf(nil, `{"event":"updated","n":%d,"name":"agent %d"}`, n, agent), 0)
+}
+
+func eventKey(agent, n int) string { return fmt.Sprintf("agent/AIR-%04d/%06d", agent, n) }
+
+// events writes things that happened to an agent, from one number up to another.
+func (h *house) events(agent, from, to int) {
+	h.t.Helper()
+	var writes []store.Write
+	for n := from; n < to; n++ {
+		writes = append(writes, event(agent, n))
+	}
+	h.apply(writes...)
+}
+
+// check verifies the whole log from its own directory, against everything that
+// it ever signed, and returns the report.
+func (h *house) check(older ...[]byte) Report {
+	h.t.Helper()
+	r, err := Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+func (h *house) verifier() note.Verifier {
+	h.t.Helper()
+	v, err := NewVerifier(openKey(h.t, h.dir).Public())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return v
+}
+
+func (h *house) checkpoint() []byte {
+	h.t.Helper()
+	signed, err := h.log.Checkpoint()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return signed
+}
+
+// keys are the keys of all leaves, in order.
+func (h *house) keys() []string {
+	h.t.Helper()
+	var keys []string
+	for i := range h.log.Head().N {
+		e, err := h.log.Entry(h.t.Context(), i)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// save copies files and directories of the house, as a backup does.
+func (h *house) save(names ...string) (backup string) {
+	h.t.Helper()
+	backup = h.t.TempDir()
+	for _, name := range names {
+		copyTo(h.t, filepath.Join(h.dir, name), filepath.Join(backup, name))
+	}
+	return backup
+}
+
+// restore puts back what save has copied.
+func (h *house) restore(backup string, names ...string) {
+	h.t.Helper()
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(h.dir, name)); err != nil {
+			h.t.Fatal(err)
+		}
+		copyTo(h.t, filepath.Join(backup, name), filepath.Join(h.dir, name))
+	}
+}
+
+func copyTo(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rest, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rest), 0o700)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rest), content, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,358 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store"
+)
+
+// sizes are where trees and their tiles change shape.
+var sizes = []int64{1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 700}
+
+// TestProofs checks proofs with the two libraries that others would check them
+// with, and every root against one computed from the leaves alone.
+func TestProofs(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 700)
+	leaves, roots := h.leavesAndRoots()
+	for _, size := range sizes {
+		for index := int64(0); index < size; index += 1 + size/40 {
+			p, err := h.log.Prove(t.Context(), index, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Index != index || p.Size != size || p.Leaf != tlog.RecordHash(leaves[index]) {
+				t.Errorf("the proof of leaf %d in %d is for %+v", index, size, p)
+			}
+			if err := tlog.CheckRecord(p.Hashes, size, roots[size], index, p.Leaf); err != nil {
+				t.Errorf("tlog refuses the proof of leaf %d in %d: %v", index, size, err)
+			}
+			if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(index), uint64(size), rfc6962.DefaultHasher.HashLeaf(leaves[index]), plain(p.Hashes...), plain(roots[size])[0]); err != nil {
+				t.Errorf("merkle refuses the proof of leaf %d in %d: %v", index, size, err)
+			}
+		}
+		for _, newer := range sizes {
+			if newer < size {
+				continue
+			}
+			p, err := h.log.ProveConsistency(t.Context(), size, newer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tlog.CheckTree(p, newer, roots[newer], size, roots[size]); err != nil {
+				t.Errorf("tlog refuses the proof from %d to %d: %v", size, newer, err)
+			}
+			if err := proof.VerifyConsistency(rfc6962.DefaultHasher, uint64(size), uint64(newer), plain(p...), plain(roots[size])[0], plain(roots[newer])[0]); err != nil {
+				t.Errorf("merkle refuses the proof from %d to %d: %v", size, newer, err)
+			}
+		}
+	}
+	h.shut()
+}
+
+// plain returns hashes as the other library has them.
+func plain(hashes ...tlog.Hash) (out [][]byte) {
+	for _, h := range hashes {
+		out = append(out, h[:])
+	}
+	return out
+}
+
+// leavesAndRoots returns all leaves, and the root of each tree of the sizes as
+// the library for others computes it from the leaves alone.
+func (h *house) leavesAndRoots() (leaves [][]byte, roots map[int64]tlog.Hash) {
+	h.t.Helper()
+	var stored []tlog.Hash
+	read := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
+		for _, i := range indexes {
+			hashes = append(hashes, stored[i])
+		}
+		return hashes, nil
+	})
+	roots = map[int64]tlog.Hash{}
+	for i := range h.log.Head().N {
+		e, err := h.log.Entry(h.t.Context(), i)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		leaves = append(leaves, e.Leaf)
+		hashes, err := tlog.StoredHashes(i, e.Leaf, read)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		stored = append(stored, hashes...)
+		if roots[i+1], err = tlog.TreeHash(i+1, read); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return leaves, roots
+}
+
+func TestProofOutside(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 5)
+	for _, p := range [][2]int64{{-1, 3}, {3, 3}, {0, 0}, {0, 6}, {5, 5}, {0, -1}} {
+		if _, err := h.log.Prove(t.Context(), p[0], p[1]); !errors.Is(err, ErrRange) {
+			t.Errorf("leaf %d in %d: %v", p[0], p[1], err)
+		}
+	}
+	for _, p := range [][2]int64{{-1, 3}, {4, 3}, {0, 6}, {6, 6}} {
+		if _, err := h.log.ProveConsistency(t.Context(), p[0], p[1]); !errors.Is(err, ErrRange) {
+			t.Errorf("from %d to %d: %v", p[0], p[1], err)
+		}
+	}
+	for _, index := range []int64{-1, 5} {
+		if _, err := h.log.Entry(t.Context(), index); !errors.Is(err, ErrRange) {
+			t.Errorf("leaf %d: %v", index, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.log.Prove(ended, 0, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+	h.shut()
+}
+
+// TestProofText carries a proof away and checks it without the log.
+func TestProofText(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 300)
+	e, err := h.log.Entry(t.Context(), 77)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.log.Prove(t.Context(), 77, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := p.Text(h.checkpoint())
+	h.events(1, 300, 310) // an old proof holds when the log has grown
+	v := h.verifier()
+	if got, c, err := CheckProof(text, e.Leaf, v); err != nil || got.Index != 77 || c.N != 300 {
+		t.Errorf("%+v of %+v, error %v", got, c, err)
+	}
+	h.shut()
+
+	lines := strings.Split(string(text), "\n")
+	change := func(line int, to string) []byte {
+		changed := append([]string{}, lines...)
+		changed[line] = to
+		return []byte(strings.Join(changed, "\n"))
+	}
+	withExtra := []byte(strings.Replace(string(text), "\n", "\nextra QQ==\n", 1))
+	if _, _, err := CheckProof(withExtra, e.Leaf, v); err != nil {
+		t.Errorf("with extra data: %v", err)
+	}
+	other, err := NewVerifier(newKey(t, "other.example").Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := CheckProof(text, e.Leaf, other); err == nil || !strings.Contains(err.Error(), "is not signed with the key other.example") {
+		t.Errorf("with another key: %v", err)
+	}
+	tests := []struct {
+		name string
+		text []byte
+		leaf []byte
+		want string
+	}{
+		{"another leaf", text, append([]byte("x"), e.Leaf...), "does not lead from the leaf to the root"},
+		{"another index", change(1, "index 78"), e.Leaf, "does not lead"},
+		{"an index outside", change(1, "index 300"), e.Leaf, "the checkpoint has 300 leaves"},
+		{"an index with a zero", change(1, "index 077"), e.Leaf, "not a decimal number"},
+		{"no index", change(1, "index"), e.Leaf, "no line with the index"},
+		{"a hash changed", change(2, lines[3]), e.Leaf, "does not lead"},
+		{"a hash too many", change(2, lines[2]+"\n"+lines[2]), e.Leaf, "does not lead"},
+		{"no hash", change(2, "none"), e.Leaf, "not a hash of 32 bytes"},
+		{"the hash in another spelling", change(2, strings.TrimSuffix(lines[2], "=")), e.Leaf, "not a hash of 32 bytes"},
+		{"64 hashes", change(2, strings.Repeat(lines[2]+"\n", 63)+lines[2]), e.Leaf, "more than 63"},
+		{"another format", change(0, "c2sp.org/tlog-proof@v2"), e.Leaf, "first line"},
+		{"the size changed", bytes.Replace(text, []byte("\n300\n"), []byte("\n301\n"), 1), e.Leaf, "the signature of registry.example/log does not hold"},
+		{"no checkpoint", text[:bytes.Index(text, []byte("\n\n"))+2], e.Leaf, "not a signed checkpoint"},
+		{"nothing", nil, e.Leaf, "no empty line"},
+		{"a million bytes", bytes.Repeat([]byte("a"), 1<<20), e.Leaf, "1048576 bytes"},
+	}
+	for _, test := range tests {
+		if _, _, err := CheckProof(test.text, test.leaf, v); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+func newKey(t testing.TB, name string) *Key {
+	t.Helper()
+	k, err := OpenKey(filepath.Join(t.TempDir(), "key"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// tilesOf reads tiles for tlog's own client.
+type tilesOf struct {
+	t     *testing.T
+	files Files
+}
+
+func (r tilesOf) Height() int                     { return tileHeight }
+func (r tilesOf) SaveTiles([]tlog.Tile, [][]byte) {}
+func (r tilesOf) path(tile tlog.Tile) (string, error) {
+	return strings.Replace(tile.Path(), "tile/8/", "tile/", 1), nil
+}
+
+func (r tilesOf) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
+	for _, tile := range tiles {
+		name, err := r.path(tile)
+		if err != nil {
+			return nil, err
+		}
+		content, err := r.files(r.t.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, content)
+	}
+	return data, nil
+}
+
+// TestTiles lets the client of the Go checksum database read our tiles: it
+// fetches what it needs, checks it against the root, and proves from that.
+func TestTiles(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 700)
+	leaves, roots := h.leavesAndRoots()
+	exported := t.TempDir()
+	if err := h.log.Export(t.Context(), exported); err != nil {
+		t.Fatal(err)
+	}
+	for name, files := range map[string]Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log")), "export": FilesIn(exported)} {
+		reader := tlog.TileHashReader(tlog.Tree{N: 700, Hash: roots[700]}, tilesOf{t, files})
+		for index := int64(0); index < 700; index += 33 {
+			p, err := tlog.ProveRecord(700, index, reader)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := tlog.CheckRecord(p, 700, roots[700], index, tlog.RecordHash(leaves[index])); err != nil {
+				t.Errorf("%s: leaf %d: %v", name, index, err)
+			}
+		}
+	}
+	// Partial tiles of earlier sizes stay, as the layout demands.
+	for _, size := range sizes {
+		reader := tlog.TileHashReader(tlog.Tree{N: size, Hash: roots[size]}, tilesOf{t, h.log.File})
+		if _, err := tlog.ProveRecord(size, size-1, reader); err != nil {
+			t.Errorf("at size %d: %v", size, err)
+		}
+	}
+	for _, n := range []int64{0, 1, 2} {
+		name := tileName(entriesLevel, n, int(min(tileWidth, 700-n*tileWidth)))
+		bundle, err := h.log.File(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := splitBundle(bundle, int(min(tileWidth, 700-n*tileWidth)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, leaf := range got {
+			if !bytes.Equal(leaf, leaves[n*tileWidth+int64(i)]) {
+				t.Errorf("%s: leaf %d is %s", name, i, leaf)
+			}
+		}
+	}
+	h.shut()
+}
+
+func TestTileNames(t *testing.T) {
+	tests := []struct {
+		name  string
+		level int
+		n     int64
+		width int
+	}{
+		{"tile/0/000", 0, 0, 256},
+		{"tile/entries/x001/x234/067", entriesLevel, 1234067, 256},
+		{"tile/63/999.p/1", 63, 999, 1},
+		{"tile/entries/000.p/255", entriesLevel, 0, 255},
+	}
+	for _, test := range tests {
+		level, n, width, ok := parseTileName(test.name)
+		if !ok || level != test.level || n != test.n || width != test.width {
+			t.Errorf("%s is read as %d %d %d %v", test.name, level, n, width, ok)
+		}
+		if got := tileName(test.level, test.n, test.width); got != test.name {
+			t.Errorf("%s is written as %s", test.name, got)
+		}
+	}
+	for _, name := range strings.Split(`|tile|tile/|tile/0|tile/0/|tile/0/0|tile/0/00|tile/0/0000|tile/00/000|tile/64/000|tile/-1/000|tile/+1/000|tile/0/+00|tile/0/x000|tile/0/x000/000|tile/0/x001/x002|tile/0/000.p|tile/0/000.p/|tile/0/000.p/0|tile/0/000.p/00|tile/0/000.p/01|tile/0/000.p/256|tile/0/000.p/1.p/1|tile/0/000/|/tile/0/000|tile//000|tile/0//000|tile/0/000 |tile/0/../0/000|tile/data/000|tile/entries|tile/0/x999/x999/x999/x999/x999/x999/x999/999|tile/٠/000|tile/8/0/000`, "|") {
+		if level, n, width, ok := parseTileName(name); ok {
+			t.Errorf("%q is read as %d %d %d", name, level, n, width)
+		}
+	}
+	h := newHouse(t)
+	h.events(1, 0, 300)
+	for _, name := range []string{"", "state", "rows", "../key", "tile/0/001.p/45", "tile/0/002", "tile/1/000", "tile/1/000.p/2", "tile/2/000.p/1", "tile/63/000", "tile/entries/001.p/45", "checkpoint/", "/checkpoint", "LOCK"} {
+		for source, files := range map[string]Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log"))} {
+			if _, err := files(t.Context(), name); !errors.Is(err, ErrNoFile) {
+				t.Errorf("%s: %q: %v", source, name, err)
+			}
+		}
+	}
+	h.shut()
+}
+
+// TestProofOfDamage flips a bit in a file of hashes while the log is open: no
+// proof that leads nowhere is given, and the error names the tile.
+func TestProofOfDamage(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 600)
+	flip(t, filepath.Join(h.dir, "log", "hashes-0"), 300*tlog.HashSize)
+	var damage *DamagedError
+	_, err := h.log.Prove(t.Context(), 301, 600)
+	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "tile/0/001 does not have the root") {
+		t.Errorf("a proof over a damaged tile: %v", err)
+	}
+	if _, err := h.log.ProveConsistency(t.Context(), 300, 600); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a proof over a damaged tile: %v", err)
+	}
+	if _, err := h.log.Prove(t.Context(), 3, 600); err != nil {
+		t.Errorf("a proof that needs nothing damaged: %v", err)
+	}
+	if _, err := h.log.Entry(t.Context(), 300); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a leaf whose hash is damaged: %v", err)
+	}
+	h.shut()
+}
+
+// TestReadYourWrites proves what was just written, as an answer to a
+// registration does.
+func TestReadYourWrites(t *testing.T) {
+	h := newHouse(t)
+	for n := range 3 {
+		seq, err := h.store.Apply(t.Context(), event(1, n), store.Put("agent/AIR-0001", fmt.Append(nil, n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.log.WaitFor(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range h.log.Find(t.Context(), "agent/AIR-0001") {
+			if err != nil || e.Key != eventKey(1, n) {
+				t.Errorf("after write %d the newest leaf is %q, error %v", n, e.Key, err)
+			}
+			break
+		}
+	}
+	h.shut()
+}

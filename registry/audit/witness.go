@@ -1,0 +1,279 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// WitnessOptions of [OpenWitness].
+type WitnessOptions struct {
+	// Dir holds the newest checkpoint that was cosigned of each log, a file each.
+	// It is made when it is missing; its parent must exist. Never put back an
+	// older copy of it: the witness would cosign what it has contradicted.
+	Dir string
+	// Key is the witness's own, not that of a log.
+	Key *Key
+	// Logs are the keys of the logs whose checkpoints are cosigned; the name of a
+	// key is the origin of its log.
+	Logs []note.Verifier
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Log gets a line when a log has contradicted itself; nil is silence.
+	Log *slog.Logger
+}
+
+// A Witness co-signs the checkpoints of other logs, each only after it was shown
+// to contain the one before (C2SP tlog-witness). All methods may be called from
+// any goroutine.
+type Witness struct {
+	cosigner cosigner
+	log      *slog.Logger
+	lock     *os.File
+	logs     map[string]*witnessed // by origin
+}
+
+// witnessed is one log that a witness looks at.
+type witnessed struct {
+	verifier note.Verifier
+	path     string
+
+	mu     sync.Mutex // held while a checkpoint is compared and kept; guards following
+	tree   tlog.Tree  // size 0 when nothing was cosigned
+	signed []byte     // with the cosignature
+}
+
+// OpenWitness reads what was cosigned before. Close must be called. The error
+// matches [ErrHeld] when another process has the directory, and [ErrDamaged]
+// when a file there is not what the witness wrote.
+func OpenWitness(o WitnessOptions) (*Witness, error) {
+	if o.Key == nil {
+		return nil, errors.New("open witness: it needs a key")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Witness{cosigner: cosigner{o.Key, o.Now}, log: o.Log, logs: map[string]*witnessed{}}
+	err := makeDir(o.Dir)
+	if err == nil {
+		w.lock, err = lock(o.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open witness %s: %w", o.Dir, err)
+	}
+	for _, verifier := range o.Logs {
+		sum := sha256.Sum256([]byte(verifier.Name()))
+		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, hex.EncodeToString(sum[:16]))}
+		if err := w.read(l); err != nil {
+			return nil, errors.Join(fmt.Errorf("open witness %s: %w", o.Dir, err), w.Close())
+		}
+		w.logs[verifier.Name()] = l
+	}
+	return w, nil
+}
+
+// read reads what was cosigned of a log.
+func (w *Witness) read(l *witnessed) error {
+	signed, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	own, err := NewVerifier(w.cosigner.key.PublicWitness())
+	if err != nil {
+		return err
+	}
+	c, n, err := openCheckpoint(signed, own)
+	switch {
+	case err == nil && len(n.Sigs) == 0:
+		err = fmt.Errorf("it is not cosigned by %s", own.Name())
+	case err == nil && c.Origin != l.verifier.Name():
+		err = fmt.Errorf("it is of the log %q", clip(c.Origin))
+	}
+	if err != nil {
+		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
+			Remedy: "put back the newest copy of it, or use the key that it was cosigned with; if it is lost, begin a witness with another name and key"}
+	}
+	l.tree, l.signed = c.Tree, signed
+	return nil
+}
+
+// Close lets go of the directory.
+func (w *Witness) Close() error { return w.lock.Close() }
+
+// Checkpoint returns the newest checkpoint of a log that was cosigned, with its
+// signatures; nil when there is none, or no such log.
+func (w *Witness) Checkpoint(origin string) []byte {
+	l, known := w.logs[origin]
+	if !known {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.signed)
+}
+
+// A WitnessError is why a witness does not cosign.
+type WitnessError struct {
+	Status  int   // of the answer, as C2SP tlog-witness has it
+	Size    int64 // of the tree that was cosigned last; with http.StatusConflict
+	Problem string
+}
+
+func (e *WitnessError) Error() string { return e.Problem }
+
+func refusal(status int, format string, args ...any) error {
+	return &WitnessError{Status: status, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Add cosigns the checkpoint of a request and returns the line with the
+// cosignature. The request is the body of C2SP tlog-witness: "old" and a size, a
+// line; the hashes of the consistency proof from that size, a line each; an
+// empty line; and the signed checkpoint. Refusals are a *WitnessError. The
+// checkpoint is on disk before the cosignature is given away.
+func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
+	older, proof, signed, err := parseAdd(request)
+	if err != nil {
+		return nil, refusal(http.StatusBadRequest, "the request cannot be read: %v", err)
+	}
+	origin, _, _ := strings.Cut(string(signed), "\n")
+	l, known := w.logs[origin]
+	if !known {
+		return nil, refusal(http.StatusNotFound, "this witness does not know the log %q", clip(origin))
+	}
+	c, err := ParseCheckpoint(signed, l.verifier)
+	if err != nil {
+		return nil, refusal(http.StatusForbidden, "%v", err)
+	}
+	if older > c.N {
+		return nil, refusal(http.StatusBadRequest, "the old size %d is greater than the checkpoint's, %d", older, c.N)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.check(l, older, proof, c); err != nil {
+		return nil, err
+	}
+	return w.cosign(l, c, signed)
+}
+
+// check compares a checkpoint with the one that was cosigned before.
+func (w *Witness) check(l *witnessed, older int64, proof []tlog.Hash, c Checkpoint) error {
+	switch {
+	case older != l.tree.N:
+		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("the last checkpoint that was cosigned has size %d, not %d", l.tree.N, older)}
+	case older == 0 && len(proof) > 0:
+		return refusal(http.StatusUnprocessableEntity, "from size 0 a proof has no hashes")
+	case older == 0:
+		return nil
+	case older == c.N && c.Hash != l.tree.Hash:
+		w.log.Error("a log has signed two trees of one size", "log", c.Origin, "size", c.N, "cosigned", l.tree.Hash.String(), "other", c.Hash.String())
+		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("another tree of size %d was cosigned, with the root %s: the log contradicts itself", older, l.tree.Hash)}
+	}
+	if err := tlog.CheckTree(proof, c.N, c.Hash, older, l.tree.Hash); err != nil {
+		w.log.Error("a log could not show that its checkpoint contains the one before", "log", c.Origin, "old", older, "size", c.N, "root", c.Hash.String())
+		return refusal(http.StatusUnprocessableEntity, "the proof does not lead from the tree of %d leaves that was cosigned to that of %d: the proof is wrong, or the log contradicts itself", older, c.N)
+	}
+	return nil
+}
+
+// cosign signs a checkpoint, keeps it, and returns the signature's line.
+func (w *Witness) cosign(l *witnessed, c Checkpoint, signed []byte) ([]byte, error) {
+	text, _, _ := strings.Cut(string(signed), "\n\n")
+	alone, err := note.Sign(&note.Note{Text: text + "\n"}, w.cosigner)
+	if err != nil {
+		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
+	}
+	_, line, _ := bytes.Cut(alone, []byte("\n\n"))
+	n, err := note.Open(signed, note.VerifierList(l.verifier))
+	if err != nil {
+		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
+	}
+	n.UnverifiedSigs = nil // strangers' lines are not kept
+	kept, err := note.Sign(n)
+	if err != nil {
+		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
+	}
+	kept = append(kept, line...)
+	if err := writeFile(l.path, kept); err != nil {
+		return nil, fmt.Errorf("keep the checkpoint of %s: %w", c.Origin, err)
+	}
+	l.tree, l.signed = c.Tree, kept
+	return line, nil
+}
+
+// parseAdd reads the body of a request to a witness.
+func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, err error) {
+	if len(request) > maxAdd {
+		return 0, nil, nil, fmt.Errorf("it has more than %d bytes", maxAdd)
+	}
+	head, signed, found := bytes.Cut(request, []byte("\n\n"))
+	if !found {
+		return 0, nil, nil, errors.New("it has no empty line before the checkpoint")
+	}
+	first, rest, _ := strings.Cut(string(head), "\n")
+	number, found := strings.CutPrefix(first, "old ")
+	if !found {
+		return 0, nil, nil, errors.New(`its first line is not "old" and a size`)
+	}
+	if older, err = parseNumber(number); err != nil {
+		return 0, nil, nil, err
+	}
+	proof, err = parseHashes(rest)
+	return older, proof, signed, err
+}
+
+// maxAdd is the longest request to a witness.
+const maxAdd = maxCheckpoint + maxHashes*64
+
+// Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that
+// the caller strips.
+func (w *Witness) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /add-checkpoint", func(answer http.ResponseWriter, r *http.Request) {
+		request, err := readBounded(http.MaxBytesReader(answer, r.Body, maxAdd), "the request", maxAdd)
+		if err != nil {
+			writeProblem(answer, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it has at most %d bytes", maxAdd))
+			return
+		}
+		line, err := w.Add(r.Context(), request)
+		var refused *WitnessError
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusConflict:
+			answer.Header().Set("Content-Type", "text/x.tlog.size")
+			answer.WriteHeader(refused.Status)
+			fmt.Fprintf(answer, "%d\n", refused.Size)
+		case errors.As(err, &refused):
+			writeProblem(answer, refused.Status, refused.Problem)
+		case r.Context().Err() != nil:
+		case err != nil:
+			w.log.Error("a checkpoint could not be cosigned", "error", err)
+			writeProblem(answer, http.StatusInternalServerError, "the checkpoint could not be kept; the operator has been told")
+		default:
+			answer.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			answer.Write(line)
+		}
+	})
+	return mux
+}
