@@ -258,6 +258,9 @@ func unknown(in Input, guess Guess, syntax error) protocol.Finding {
 		if len(bytes.TrimSpace(in.Text)) == 0 {
 			return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
 		}
+		if isHTML(in.Text) {
+			return finding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
+		}
 		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
 		if guess.Format != "" {
 			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
@@ -266,6 +269,9 @@ func unknown(in Input, guess Guess, syntax error) protocol.Finding {
 	}
 	if len(bytes.TrimSpace(in.Text)) == 0 {
 		return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
+	}
+	if isHTML(in.Text) {
+		return finding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 	}
 	help := "an AI Discovery document has the member aiendpoint, an AGIS document or summary the field agis; if it is meant to be one, say which with --as ai, --as agis or --as agis-summary"
 	if e, ok := syntax.(*protocol.SyntaxError); ok {
@@ -276,6 +282,13 @@ func unknown(in Input, guess Guess, syntax error) protocol.Finding {
 	f := finding("DOC101", "nothing in this text tells which kind of document it is", help)
 	f.Line, f.Column = 1, 1
 	return f
+}
+
+// isHTML reports whether a text begins as a web page does.
+func isHTML(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	begin := bytes.ToLower(text[:min(len(text), len("<!doctype html"))])
+	return bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html"))
 }
 
 // hostOf returns the host of an address in lower case, "" when it has none.

@@ -100,7 +100,7 @@ func TestParseFields(t *testing.T) {
 	if wrong != nil || fmt.Sprint(fields) != fmt.Sprint(want) {
 		t.Errorf("got %v, %v", fields, wrong)
 	}
-	for _, answer := range []string{"a b", "Guests", "9a", "a, a", "a: money", "a; b", strings.Repeat("a", 65), ": integer"} {
+	for _, answer := range []string{"a b", "Guests", "9a", "a, a", "a: money", "phone number", "a; b", strings.Repeat("a", 65), ": integer"} {
 		if fields, wrong := parseFields(answer); wrong == nil {
 			t.Errorf("%q was read as %v", answer, fields)
 		}
@@ -328,5 +328,25 @@ func TestMissing(t *testing.T) {
 	}
 	if code, _, complaints := run(t, "", nil, "validate", ""); code != ExitUsage || !strings.Contains(complaints, "empty") {
 		t.Errorf("an empty argument: exit code %d, %s", code, complaints)
+	}
+}
+
+// What a person answers when asked for a verb, and how names of fields are
+// suggested.
+func TestAnswersOfPeople(t *testing.T) {
+	for answer, want := range map[string][2]string{
+		"book": {"book", ""}, "reserve a table": {"reserve", "table"}, "look at the menu": {"look", "menu"},
+		"Check exchange rate": {"Check", "exchange rate"}, "add to": {"add", "to"}, "": {"", ""},
+	} {
+		if verb, noun := splitVerb(answer); verb != want[0] || noun != want[1] {
+			t.Errorf("%q: %q, %q", answer, verb, noun)
+		}
+	}
+	for given, want := range map[string]string{
+		"phone number": "write phone_number", "Guests": "write guests", "guestCount": "write guestcount", "how many people come": "use lower-case", "2 people": "use lower-case", "…": "use lower-case",
+	} {
+		if got := nameAdvice(given); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s", given, got)
+		}
 	}
 }

@@ -140,6 +140,9 @@ func (v *beginning) make(ctx context.Context, kind document.Kind, host string) (
 	s := sheet{kind: kind, now: v.now(), name: v.name, host: host}
 	a := newAsker(v.World)
 	v.say("A few questions about your service. An empty line takes what stands in brackets.")
+	if kind == document.AI {
+		v.say("Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.")
+	}
 	if err := s.interview(ctx, a); err != nil {
 		return made{}, "", err
 	}
@@ -274,6 +277,17 @@ func (v *beginning) create(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// marks says which marks of a review are left in the files.
+func marks(m made) string {
+	switch text := string(m.files[0].text); {
+	case m.files[0].kind == document.AGIS && strings.Contains(text, "# REVIEW"):
+		return "; then take the comments with REVIEW out of " + m.files[0].name
+	case m.files[0].kind == document.AI && strings.Contains(text, `"review": [`):
+		return "; then take meta.review out of " + m.files[0].name
+	}
+	return ""
+}
+
 // nextSteps says what a person does with the files.
 func (v *beginning) nextSteps(m made, host string) error {
 	var b strings.Builder
@@ -288,7 +302,7 @@ func (v *beginning) nextSteps(m made, host string) error {
 		fmt.Fprintf(&b, "%3d. %s\n", step, fmt.Sprintf(text, args...))
 	}
 	if len(m.reviews) > 0 {
-		next("Read the places marked REVIEW above and correct what was guessed wrong.")
+		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", marks(m))
 	}
 	for _, f := range m.files {
 		next("Serve %s at https://%s%s, open to everybody, with\n       Content-Type: %s\n       Cache-Control: public, max-age=86400", f.name, host, f.path, f.media)

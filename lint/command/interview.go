@@ -3,7 +3,7 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +67,17 @@ func (s *sheet) askService(ctx context.Context, a *asker) error {
 
 // fill asks for one text of the sheet, judged at its place in the document.
 func (s *sheet) fill(ctx context.Context, a *asker, value *string, pointer string, q question) error {
+	return s.fillAt(ctx, a, value, []string{pointer}, q)
+}
+
+// fillAt is fill for a text that has a say in what other places mean.
+func (s *sheet) fillAt(ctx context.Context, a *asker, value *string, pointers []string, q question) error {
 	if *value != "" {
 		return nil
 	}
 	q.faults = func(answer string) []protocol.Finding {
 		*value = answer
-		return s.faults(pointer)
+		return s.faults(pointers...)
 	}
 	answer, err := a.ask(ctx, q)
 	*value = answer
@@ -88,13 +93,11 @@ func (s *sheet) askOperations(ctx context.Context, a *asker) error {
 		s.operations = append(s.operations, operation{})
 		o := &s.operations[i]
 		here := strconv.Itoa(i)
-		err := s.fill(ctx, a, &o.verb, s.at("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"), question{
-			text: again, example: "find, book, cancel, check", optional: i > 0,
-		})
+		more, err := s.askVerb(ctx, a, o, here, question{text: again, example: "find, book, cancel, check", optional: i > 0})
 		if err != nil {
 			return err
 		}
-		if o.verb == "" {
+		if !more {
 			s.operations = s.operations[:i]
 			return nil
 		}
@@ -103,6 +106,36 @@ func (s *sheet) askOperations(ctx context.Context, a *asker) error {
 		}
 	}
 	return nil
+}
+
+// askVerb asks for what an operation does; false says that there is none. Who
+// answers "reserve a table" has named the thing with it.
+func (s *sheet) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
+	q.faults = func(answer string) []protocol.Finding {
+		o.verb, o.noun = splitVerb(answer)
+		if o.noun == "" || s.kind == document.AI {
+			return s.faults(s.at("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"))
+		}
+		return s.faults("/endpoints/"+here+"/method", "/endpoints/"+here+"/path")
+	}
+	answer, err := a.ask(ctx, q)
+	return answer != "", err
+}
+
+// joints are the words between a verb and its thing.
+var joints = []string{"a", "an", "the", "at", "for", "in", "into", "of", "on", "to", "up", "your"}
+
+// splitVerb takes "look at the menu" apart: "look", "menu".
+func splitVerb(answer string) (verb, noun string) {
+	all := strings.Fields(answer)
+	if len(all) < 2 {
+		return answer, ""
+	}
+	rest := all[1:]
+	for len(rest) > 1 && slices.Contains(joints, strings.ToLower(rest[0])) {
+		rest = rest[1:]
+	}
+	return all[0], strings.Join(rest, " ")
 }
 
 func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here string) error {
@@ -114,7 +147,6 @@ func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here s
 	if err != nil {
 		return err
 	}
-	thing := strings.ToLower(o.verb + " " + o.noun)
 	err = s.fill(ctx, a, &o.intent, s.at(capability+"/description", endpoint+"/semantic/intent"), question{
 		text: "What happens then, in one sentence that begins with a verb?", example: "Books a table for a number of guests at a time",
 	})
@@ -122,14 +154,14 @@ func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here s
 		return err
 	}
 	err = s.askFields(ctx, a, &o.inputs, s.at(capability+"/params", endpoint+"/input"), question{
-		text:    fmt.Sprintf("What does the caller give to %s? List the inputs; a type may follow a colon, a question mark means optional. An empty line means nothing.", thing),
+		text:    "What does the caller give? List the inputs; a type may follow a colon, a question mark means optional. An empty line means nothing.",
 		example: "restaurant, guests: integer, date: date, note?: text", optional: true,
 	})
 	if err != nil {
 		return err
 	}
 	err = s.askFields(ctx, a, &o.outputs, s.at(capability+"/returns", endpoint+"/output"), question{
-		text: "What comes back? List the fields in the same way.", example: "reservation_id, status", optional: s.kind == document.AI,
+		text: "What comes back? List the fields in the same way." + s.at(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
 	})
 	if err != nil {
 		return err
@@ -203,8 +235,12 @@ func (s *sheet) askRest(ctx context.Context, a *asker) error {
 	if s.kind == document.AGIS {
 		return s.fill(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
 	}
-	err := s.fill(ctx, a, &s.authType, "/auth", question{
-		text: "How do callers show who they are: none, apikey, bearer or oauth2?", usual: "apikey",
+	at := []string{"/auth"}
+	for i := range s.operations { // what writes should not be open to everybody
+		at = append(at, "/capabilities/"+strconv.Itoa(i)+"/method")
+	}
+	err := s.fillAt(ctx, a, &s.authType, at, question{
+		text: "How do callers show who they are: none (everybody may call), apikey, bearer or oauth2?", usual: "apikey",
 	})
 	if err != nil || s.authType == "none" {
 		return err

@@ -54,6 +54,23 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 	return out, nil
 }
 
+// mostTried is the longest text that is tried on to see whether --fix could mend
+// something in it.
+const mostTried = 64 << 10
+
+// mendable is how many findings --fix would mend, for a person who may not know
+// of it.
+func (v *validation) mendable(in lint.Input, r lint.Result) int {
+	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > mostTried {
+		return 0
+	}
+	_, mended, err := mend.Fix(r.Kind, in.Text)
+	if err != nil {
+		return 0
+	}
+	return len(mended)
+}
+
 func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
 
 // propose shows a repair and writes it when it should be written.

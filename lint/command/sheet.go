@@ -46,7 +46,7 @@ type field struct {
 // that each stands for.
 var fieldTypes = []struct{ name, json, format string }{
 	{"string", "string", ""}, {"text", "string", ""}, {"integer", "integer", ""}, {"number", "number", ""},
-	{"boolean", "boolean", ""}, {"date", "string", "date"}, {"datetime", "string", "date-time"},
+	{"boolean", "boolean", ""}, {"date", "string", "date"}, {"time", "string", "time"}, {"datetime", "string", "date-time"},
 	{"email", "string", "email"}, {"uri", "string", "uri"}, {"uuid", "string", "uuid"},
 }
 
@@ -69,7 +69,7 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		}
 		switch {
 		case !fieldName.MatchString(f.name):
-			return nil, fault("%s is no name for a field: use lower-case letters, digits and underscores, a letter first, and a comma between two fields", protocol.Quote(f.name))
+			return nil, fault("%s is no name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
 		case seen[f.name]:
 			return nil, fault("%s is named twice", protocol.Quote(f.name))
 		case jsonType(f.typ) == "":
@@ -79,6 +79,16 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// nameAdvice says how to write the name of a field: the words that were given,
+// where they may be one.
+func nameAdvice(given string) string {
+	all := words(given)
+	if name := strings.Join(all, "_"); len(all) <= 3 && fieldName.MatchString(name) {
+		return "write " + name
+	}
+	return "use lower-case letters, digits and underscores, a letter first, and a comma between two fields; for example guests, date"
 }
 
 func jsonType(name string) string {

@@ -156,10 +156,10 @@ func (v *validation) write(inputs []lint.Input, results []lint.Result) error {
 	}
 	reports := make([]format.Report, len(results))
 	for i, r := range results {
-		reports[i] = format.Report{Result: r, Text: inputs[i].Text}
+		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Mends: v.mendable(inputs[i], r)}
 	}
 	o := format.Options{Colour: colour(v.Out), Width: width(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
-		Explain: v.Program + " validate --rule"}
+		Explain: v.Program + " validate --rule", Mend: v.Program + " validate --fix"}
 	if err := format.Write(v.Out, v.format, reports, o); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}

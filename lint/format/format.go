@@ -14,6 +14,9 @@ import (
 type Report struct {
 	lint.Result
 	Text []byte
+	// Mends is how many of the findings can be mended without knowing what was
+	// meant, as far as that was tried.
+	Mends int
 }
 
 // Options say how to write. The zero value is fine.
@@ -28,8 +31,9 @@ type Options struct {
 	// Strict is lint.Options.Strict of the run: warnings fail it too.
 	Strict bool
 	// Tool and Version name the program, for example "gazlint". Explain is the
-	// command that explains a rule, to which the code is added.
-	Tool, Version, Explain string
+	// command that explains a rule, to which the code is added, Mend the one that
+	// mends a file, to which its name is added.
+	Tool, Version, Explain, Mend string
 }
 
 // writers has one function for each format.

@@ -280,10 +280,33 @@ func (t textWriter) closing(reports []Report) {
 	if len(reports) > 1 {
 		fmt.Fprintf(t, "%s: %d passed, %d failed\n", plural(len(reports), "document"), len(reports)-failed, failed)
 	}
+	t.mendable(reports)
 	if worst != nil && t.Explain != "" {
 		fmt.Fprintf(t, "To read more about a rule: %s %s\n", t.Explain, worst.Code)
 	}
 }
+
+// mendable tells which files can be mended by the program.
+func (t textWriter) mendable(reports []Report) {
+	mends := 0
+	var names []string
+	for _, r := range reports {
+		if r.Mends > 0 {
+			mends += r.Mends
+			names = append(names, Visible(r.Input))
+		}
+	}
+	switch {
+	case t.Mend == "" || mends == 0:
+	case len(names) <= mostNames:
+		fmt.Fprintf(t, "%s can be mended without knowing what you meant: %s %s\n", plural(mends, "finding"), t.Mend, strings.Join(names, " "))
+	default:
+		fmt.Fprintf(t, "%s in %d files can be mended without knowing what you meant: %s FILE\n", plural(mends, "finding"), len(names), t.Mend)
+	}
+}
+
+// mostNames is how many names of files one line lists.
+const mostNames = 5
 
 // kindNames says the kinds of documents in words.
 var kindNames = map[document.Kind]string{

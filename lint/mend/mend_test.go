@@ -112,6 +112,10 @@ var cases = []struct {
 		"{\"agis\":\"1.0\",\"endpoints\":[{\"method\":\"BOOK\"}],\"vocabulary\":{\n  \"declared_verbs\": [\"BOOK\"],\n  \"domain\":\"x\"}}", []string{"AGIS701"}},
 	{"the map form", document.AGIS, agisStart + "endpoints:\n  BOOK /table: # one" + endpoint + agisEnd,
 		agisStart + "endpoints:\n  - method: BOOK # one\n    path: /table" + endpoint + agisEnd, []string{"AGIS117"}},
+	{"the map form, and what is wrong below it", document.AGIS, agisStart + "endpoints:\n  BOOK /table:" + strings.Replace(endpoint, "actor: agent", "actor: Agent", 1) +
+		"  find /table:" + strings.NewReplacer("[table_taken]", "[]", "Books", "Finds").Replace(endpoint) + agisEnd,
+		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: FIND\n    path: /table" + strings.NewReplacer("[table_taken]", "[]", "Books", "Finds").Replace(endpoint) +
+			strings.Replace(agisEnd, "[BOOK]", "[BOOK, FIND]", 1), []string{"AGIS117", "AGIS205", "AGIS504", "AGIS702"}},
 	{"state transitions", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table\n    semantic:\n      intent: Books a table\n      actor: agent\n      outcome: It is booked\n" +
 		"      state_transition:\n        table.status: [free] -> [taken]\n        \"seats\": \"[n] -> [n - 1]\"\n    input: {type: object}\n    output: {type: object}\n    errors: [table_taken]\n" + agisEnd,
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table\n    semantic:\n      intent: Books a table\n      actor: agent\n      outcome: It is booked\n" +
@@ -184,9 +188,11 @@ func check(t *testing.T, name string, kind document.Kind, text []byte) {
 	if !bytes.Equal(fixed, twice) || len(more) > 0 {
 		t.Errorf("%s: the mended text is mended again: %v\n%s", name, more, twice)
 	}
-	_, before, errBefore := findingsOf(kind, text)
+	findings, before, errBefore := findingsOf(kind, text)
+	// What stands in the map form of endpoints is judged only once it is a list.
+	hid := slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Code == "AGIS117" && f.Pointer == "/endpoints" })
 	_, after, errAfter := findingsOf(kind, fixed)
-	if (errBefore == nil && errAfter != nil) || errBefore == nil && after > before {
+	if (errBefore == nil && errAfter != nil) || errBefore == nil && after > before && !hid {
 		t.Errorf("%s: %d errors became %d (%v)\n%s", name, before, after, errAfter, fixed)
 	}
 	if len(mended) == 0 && !bytes.Equal(text, fixed) {

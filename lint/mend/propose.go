@@ -54,6 +54,13 @@ func propose(r *reading) []Mend {
 			}
 		}
 	}
+	if f, ok := r.hiding(); ok {
+		if n := r.at(f.Pointer); n != nil {
+			if mends := r.propose(nil, f, remedies[f.Code](r, n)); len(mends) > 0 {
+				return mends
+			}
+		}
+	}
 	for _, f := range r.findings {
 		if remedy := remedies[f.Code]; remedy != nil {
 			if n := r.at(f.Pointer); n != nil {

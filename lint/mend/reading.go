@@ -68,11 +68,26 @@ func (m *mender) read(text []byte) (*reading, error) {
 	return r, r.err
 }
 
+// hiding returns the finding that keeps a part of the document from being judged
+// at all: what is wrong in there is seen only once it is mended.
+func (r *reading) hiding() (protocol.Finding, bool) {
+	for _, f := range r.findings {
+		if f.Code == "AGIS117" && f.Pointer == "/endpoints" {
+			return f, true
+		}
+	}
+	return protocol.Finding{}, false
+}
+
 // better reports whether r may take the place of before.
 func (r *reading) better(before *reading) bool {
+	_, hid := before.hiding()
+	_, hides := r.hiding()
 	switch {
 	case before.err != nil:
 		return r.err == nil
+	case r.err == nil && hid && !hides:
+		return true
 	case r.err != nil, r.errors > before.errors, r.errors == before.errors && len(r.findings) >= len(before.findings):
 		return false
 	case before.meaning == nil:

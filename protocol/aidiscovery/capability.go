@@ -57,6 +57,23 @@ func isID(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && only(s, func(c byte) bool { return c >= 'a' && c <= 'z' || digit(c) || c == '_' })
 }
 
+// idFault says in words why a text is no id.
+func idFault(text string) string {
+	if text == "" {
+		return "is empty"
+	}
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_':
+		case r >= 'A' && r <= 'Z':
+			return "holds the upper-case letter " + protocol.Quote(string(r))
+		default:
+			return "holds the character " + protocol.Quote(string(r))
+		}
+	}
+	return "does not begin with a letter"
+}
+
 func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 	n := parent.Member("id")
 	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
@@ -69,7 +86,7 @@ func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 		return ""
 	}
 	if !isID(n.Text) {
-		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" does not match ^[a-z][a-z0-9_]*$", help)
+		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" "+idFault(n.Text), help)
 	}
 	if l := protocol.Length(n.Text); l > 64 {
 		c.Add("AI405", n, fmt.Sprintf("the id has %d characters, more than 64", l), help)

@@ -47,7 +47,11 @@ func (c *checker) authType(parent *protocol.Node) string {
 	case "none", "apikey", "bearer", "oauth2":
 		return n.Text
 	}
-	c.Add("AI502", n, "auth.type is not one of the four of the draft", help)
+	what := "auth.type is " + article(n.Kind) + ", not a string"
+	if n.Kind == protocol.String {
+		what = "the auth.type " + protocol.Quote(n.Text) + " is not one of the four of the draft"
+	}
+	c.Add("AI502", n, what, help)
 	return n.Str()
 }
 
@@ -180,7 +184,7 @@ func (c *checker) meta(root *protocol.Node) {
 	}
 	for _, m := range n.Items {
 		if c.strict && !known([]string{"last_updated", "changelog", "status"}, m.Key) {
-			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "allowed by the draft's text, forbidden by its JSON Schema")
+			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not")
 		}
 	}
 	c.doc.Meta = Meta{
@@ -197,7 +201,11 @@ func (c *checker) lastUpdated(parent *protocol.Node) string {
 	}
 	at, ok := moment(n.Str())
 	if !ok {
-		c.Add("AI801", n, "last_updated is not a date", "write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")
+		what := "last_updated is " + article(n.Kind) + ", not a string"
+		if n.Kind == protocol.String {
+			what = "last_updated " + protocol.Quote(n.Text) + " is not a date that exists"
+		}
+		c.Add("AI801", n, what, "write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")
 		return n.Str()
 	}
 	if !c.o.Now.IsZero() && at.After(c.o.Now.Add(24*time.Hour)) {

@@ -90,7 +90,7 @@ func (c *checker) unreadable(err error) {
 	case protocol.TooLarge:
 		c.AddSyntax("AI116", syntax, "split the service into smaller services, each with its own document")
 	default:
-		c.AddSyntax("AI203", syntax, "serve one JSON object and nothing else; a JSON checker shows the place")
+		c.AddSyntax("AI203", syntax, "serve one JSON object and nothing else")
 	}
 }
 

@@ -56,8 +56,12 @@ func (c *checker) text(parent *protocol.Node, name string, r textRule) string {
 		c.Add(r.kind, n, name+" is "+article(n.Kind)+", not a string", "put the text in quotes")
 		return ""
 	}
-	if l := protocol.Length(n.Text); l < 1 || l > r.max {
-		c.Add(r.length, n, fmt.Sprintf("%s has %d characters, not 1 to %d", name, l, r.max), "write a text of that length")
+	switch l := protocol.Length(n.Text); {
+	case l == 0:
+		c.Add(r.length, n, name+" is empty", fmt.Sprintf("write a text of 1 to %d characters", r.max))
+		return ""
+	case l > r.max:
+		c.Add(r.length, n, fmt.Sprintf("%s has %d characters, more than %d", name, l, r.max), fmt.Sprintf("shorten it to %d characters", r.max))
 		return n.Text
 	}
 	if strings.TrimSpace(n.Text) == "" {
