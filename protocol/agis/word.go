@@ -114,7 +114,7 @@ func verbFault(word string, use english.Use) methodError {
 		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + instead(english.Synonyms(word, 1))}
 	case use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= moreAdjective*max(use.VerbCount, 1):
 		return methodError{"AGIS306", "is a verb, but most will read it as the adjective, which describes a state", "use a verb that cannot be mistaken" + instead(english.Synonyms(word, 1))}
-	case use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly, use.VerbCount > 0 && use.NounCount >= farMoreNouns*use.VerbCount:
+	case use.Noun && use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly, use.VerbCount > 0 && use.NounCount >= farMoreNouns*use.VerbCount:
 		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + instead(english.Synonyms(word, 2))}
 	}
 	return methodError{}
