@@ -1,0 +1,269 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store"
+)
+
+// TestVerifySources verifies one log from its own directory, from a copy of that
+// while it is open, from an export, and over HTTP.
+func TestVerifySources(t *testing.T) {
+	h := newHouse(t)
+	var older [][]byte
+	for _, size := range []int{0, 1, 256, 600} {
+		h.events(1, int(h.log.Head().N), size)
+		older = append(older, h.checkpoint())
+	}
+	h.events(1, 600, 777)
+	server := httptest.NewServer(http.StripPrefix("/log", h.log.Handler()))
+	defer server.Close()
+	exported := filepath.Join(t.TempDir(), "export")
+	for range 2 {
+		if err := h.log.Export(t.Context(), exported); err != nil {
+			t.Fatal(err)
+		}
+		for name, files := range map[string]Files{
+			"directory": FilesIn(filepath.Join(h.dir, "log")),
+			"copy":      FilesIn(filepath.Join(h.save("log"), "log")),
+			"export":    FilesIn(exported),
+			"HTTP":      Remote(server.Client(), server.URL+"/log/"),
+			"log":       h.log.File,
+		} {
+			r, err := Verify(t.Context(), files, h.verifier(), older...)
+			if err != nil || r.Tree != h.log.Head() || r.Older != len(older) {
+				t.Errorf("%s: %+v, %v", name, r, err)
+			}
+		}
+		h.events(1, int(h.log.Head().N), int(h.log.Head().N)+300)
+	}
+	if _, err := Verify(t.Context(), FilesIn(exported), h.verifier(), h.checkpoint()); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "it has 1377 leaves, the log only 1077") {
+		t.Errorf("against a newer checkpoint: %v", err)
+	}
+	h.shut()
+	server.Close()
+	if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), h.verifier()); err == nil || !strings.Contains(err.Error(), "fetch checkpoint") {
+		t.Errorf("from a server that is gone: %v", err)
+	}
+}
+
+// TestVerifyTampered changes an exported log in each way that somebody with the
+// files might, and looks that the error names what was changed.
+func TestVerifyTampered(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 10)
+	first := h.checkpoint()
+	h.events(1, 10, 700)
+	h.apply(store.Delete(eventKey(1, 3)))
+	exported := filepath.Join(t.TempDir(), "export")
+	if err := h.log.Export(t.Context(), exported); err != nil {
+		t.Fatal(err)
+	}
+	h.shut()
+	v := h.verifier()
+	if r, err := Verify(t.Context(), FilesIn(exported), v, first); err != nil || r.Erased != 1 {
+		t.Fatalf("as exported: %+v, %v", r, err)
+	}
+	forged := newStranger(t, origin)
+
+	var dir string
+	edit := func(name string, change func([]byte) []byte) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, change(bytes.Clone(content)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bundle := func(name string, change func([][]byte) [][]byte) {
+		t.Helper()
+		width := tileWidth
+		if _, _, w, ok := parseTileName(name); ok {
+			width = w
+		}
+		edit(name, func(content []byte) []byte {
+			leaves, err := splitBundle(content, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out []byte
+			for _, leaf := range change(leaves) {
+				out = append(binary.BigEndian.AppendUint16(out, uint16(len(leaf))), leaf...)
+			}
+			return out
+		})
+	}
+	tests := []struct {
+		name   string
+		tamper func()
+		says   string
+	}{
+		{"a leaf changed", func() {
+			bundle("tile/entries/001", func(l [][]byte) [][]byte {
+				l[44] = bytes.Replace(l[44], []byte("agent 1"), []byte("agent 2"), 1)
+				return l
+			})
+		}, "tile/entries/001 has another leaf 300 than tile/0/001 has the hash of"},
+		{"a leaf removed", func() {
+			bundle("tile/entries/002.p/189", func(l [][]byte) [][]byte { return append(l[:5], l[6:]...) })
+		}, "tile/entries/002.p/189 is not a bundle of 189 leaves: it ends after 188"},
+		{"a leaf emptied, as if it were erased", func() {
+			bundle("tile/entries/001", func(l [][]byte) [][]byte { l[44] = nil; return l })
+		}, "tile/entries/001 has no content for leaf 300, and no leaf says that it was erased: it was removed"},
+		{"two leaves exchanged", func() {
+			bundle("tile/entries/000", func(l [][]byte) [][]byte { l[7], l[8] = l[8], l[7]; return l })
+		}, "tile/entries/000 has another leaf 7"},
+		{"a leaf added", func() {
+			bundle("tile/entries/000", func(l [][]byte) [][]byte { return append(l, []byte("{}")) })
+		}, "tile/entries/000 is not a bundle of 256 leaves: there are 4 bytes behind"},
+		{"a leaf and its hash changed", func() {
+			bundle("tile/entries/001", func(l [][]byte) [][]byte { l[44] = []byte("{}"); return l })
+			edit("tile/0/001", func(b []byte) []byte {
+				h := tlog.RecordHash([]byte("{}"))
+				copy(b[44*tlog.HashSize:], h[:])
+				return b
+			})
+		}, "tile/1/000.p/2 has another hash in place 1 than follows from tile/0/001"},
+		{"a leaf, its hash and the one above changed", func() {
+			bundle("tile/entries/001", func(l [][]byte) [][]byte { l[44] = []byte("{}"); return l })
+			var root tlog.Hash
+			edit("tile/0/001", func(b []byte) []byte {
+				h := tlog.RecordHash([]byte("{}"))
+				copy(b[44*tlog.HashSize:], h[:])
+				root = fold(b)
+				return b
+			})
+			edit("tile/1/000.p/2", func(b []byte) []byte { copy(b[tlog.HashSize:], root[:]); return b })
+		}, "the first 701 leaves have the root"},
+		{"a hash in the last tile", func() {
+			bundle("tile/entries/002.p/189", func(l [][]byte) [][]byte { l[100] = []byte("{}"); return l })
+			edit("tile/0/002.p/189", func(b []byte) []byte {
+				h := tlog.RecordHash([]byte("{}"))
+				copy(b[100*tlog.HashSize:], h[:])
+				return b
+			})
+		}, "the first 701 leaves have the root"},
+		{"a tile cut", func() { edit("tile/0/000", func(b []byte) []byte { return b[:8000] }) }, "tile/0/000 has 8000 bytes and should have 8192"},
+		{"a tile too long", func() { edit("tile/0/000", func(b []byte) []byte { return append(b, 0) }) }, "tile/0/000 is longer than the 8192 bytes"},
+		{"a tile lost", func() {
+			if err := os.Remove(filepath.Join(dir, "tile/0/001")); err != nil {
+				t.Fatal(err)
+			}
+		}, "no such file in the log: " + "DIR/tile/0/001"},
+		{"the size in the checkpoint", func() {
+			edit("checkpoint", func(b []byte) []byte { return bytes.Replace(b, []byte("\n701\n"), []byte("\n700\n"), 1) })
+		}, "the signature of registry.example/log does not hold"},
+		{"the checkpoint of a forger", func() {
+			edit("checkpoint", func([]byte) []byte { return forged.grow(701, "x") })
+		}, "is not signed with the key registry.example/log+"},
+		{"the checkpoint lost", func() {
+			if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
+				t.Fatal(err)
+			}
+		}, "no such file in the log: " + "DIR/checkpoint"},
+	}
+	for _, test := range tests {
+		dir = filepath.Join(t.TempDir(), "export")
+		copyTo(t, exported, dir)
+		test.tamper()
+		_, err := Verify(t.Context(), FilesIn(dir), v, first)
+		if want := strings.Replace(test.says, "DIR", dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+
+	// The operator himself rewrites history and signs it: whoever kept an older
+	// checkpoint sees it.
+	rewritten := newStranger(t, origin)
+	rewritten.key = openKey(t, h.dir)
+	if _, err := Verify(t.Context(), rewritten.files(700), v); err != nil {
+		t.Fatalf("without an older checkpoint: %v", err)
+	}
+	if _, err := Verify(t.Context(), rewritten.files(700), v, first); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "older checkpoint 1") {
+		t.Errorf("with an older checkpoint: %v", err)
+	}
+	if _, err := Verify(t.Context(), FilesIn(exported), v, []byte("noise")); err == nil || !strings.Contains(err.Error(), "verify older checkpoint 1: it is not a signed checkpoint") {
+		t.Errorf("with noise for an older checkpoint: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Verify(ended, FilesIn(exported), v); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// files are the files of a stranger's log, made by the tile code of tlog.
+func (s *stranger) files(size int64) Files {
+	checkpoint := s.grow(size, "leaf")
+	return func(_ context.Context, name string) ([]byte, error) {
+		if name == checkpointFile {
+			return checkpoint, nil
+		}
+		level, n, width, ok := parseTileName(name)
+		if !ok {
+			return nil, ErrNoFile
+		}
+		if level != entriesLevel {
+			return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, s)
+		}
+		var bundle []byte
+		for i := range int64(width) {
+			leaf := []byte("leaf " + strconv.FormatInt(n*tileWidth+i, 10))
+			bundle = append(binary.BigEndian.AppendUint16(bundle, uint16(len(leaf))), leaf...)
+		}
+		return bundle, nil
+	}
+}
+
+// TestVerifyOthers verifies logs of many sizes that other code has made.
+func TestVerifyOthers(t *testing.T) {
+	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
+		s := newStranger(t, "other.example/log")
+		if r, err := Verify(t.Context(), s.files(size), s.key.verifier()); err != nil || r.N != size {
+			t.Errorf("%d leaves: %+v, %v", size, r, err)
+		}
+	}
+}
+
+// TestRemoteAnswers meets servers that answer badly.
+func TestRemoteAnswers(t *testing.T) {
+	v := newKey(t, "other.example/log").verifier()
+	tests := []struct {
+		name   string
+		answer func(http.ResponseWriter, *http.Request)
+		want   string
+	}{
+		{"404", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, "no such file in the log: "},
+		{"500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "the answer is 500"},
+		{"a page", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello</html>")) }, "it is not a signed checkpoint"},
+		{"without end", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
+			}
+		}, "checkpoint is longer than the 65536 bytes"},
+	}
+	for _, test := range tests {
+		server := httptest.NewServer(http.HandlerFunc(test.answer))
+		if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), v); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		server.Close()
+	}
+}
