@@ -480,3 +480,73 @@ func terminalColumns(s string) int {
 	}
 	return n
 }
+
+// The form of a JUnit report as build servers check it: which element stands in
+// which, with which attributes, as in the XML Schema of Jenkins' xUnit plug-in
+// (junit-10.xsd). The attributes file and line of a case are those of pytest's
+// xunit1, which other servers read and Jenkins passes over.
+func TestJUnitShape(t *testing.T) {
+	type element struct {
+		children, required, optional []string
+	}
+	elements := map[string]element{
+		"testsuites": {[]string{"testsuite"}, nil, []string{"name", "time", "tests", "failures", "errors", "disabled"}},
+		"testsuite":  {[]string{"testcase", "system-out", "system-err"}, []string{"name", "tests"}, []string{"failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package"}},
+		"testcase":   {[]string{"skipped", "error", "failure", "system-out", "system-err"}, []string{"name"}, []string{"classname", "time", "status", "assertions", "file", "line"}},
+		"failure":    {nil, nil, []string{"type", "message"}},
+		"system-out": {},
+	}
+	in := element{children: []string{"testsuites"}}
+	var stack []element
+	d := xml.NewDecoder(strings.NewReader(write(t, "junit", append(reports(t), fixed(t)...), options)))
+	seen := map[string]bool{}
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			name := token.Name.Local
+			if !slices.Contains(in.children, name) {
+				t.Fatalf("<%s> stands where only %v may", name, in.children)
+			}
+			seen[name] = true
+			stack, in = append(stack, in), elements[name]
+			var attributes []string
+			for _, a := range token.Attr {
+				attributes = append(attributes, a.Name.Local)
+				if !slices.Contains(in.required, a.Name.Local) && !slices.Contains(in.optional, a.Name.Local) {
+					t.Errorf("<%s> has the attribute %s", name, a.Name.Local)
+				}
+			}
+			for _, want := range in.required {
+				if !slices.Contains(attributes, want) {
+					t.Errorf("<%s> has no attribute %s", name, want)
+				}
+			}
+		case xml.EndElement:
+			in, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		}
+	}
+	if len(seen) != len(elements) {
+		t.Errorf("only %v were seen", seen)
+	}
+}
+
+// A link that a stranger wrote is none in a viewer of SARIF, and a file says
+// where it is.
+func TestSARIFText(t *testing.T) {
+	report := format.Report{Result: lint.Result{Input: "/srv/my site/ai.json", Findings: []protocol.Finding{
+		{Code: "AI220", Message: `the draft does not define "[here](https://evil.test)" here`}, {Code: "AI424", Message: "name the fields, for example notes[] {id}"},
+	}}}
+	out := write(t, "sarif", []format.Report{report}, options)
+	for _, want := range []string{`\\[here\\](https://evil.test)`, `notes[] {id}`, `"uri": "file:///srv/my%20site/ai.json"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in\n%s", want, out)
+		}
+	}
+}

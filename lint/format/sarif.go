@@ -122,10 +122,19 @@ func writeSARIF(w *bytes.Buffer, reports []Report, o Options) error {
 			if f.Pointer != "" {
 				location.Logical = []sarifLogical{{f.Pointer, "member"}}
 			}
-			run.Results = append(run.Results, sarifResult{f.Code, at, sarifLevelOf(f.Severity), sarifText{messageText(f)}, []sarifLocation{location}})
+			run.Results = append(run.Results, sarifResult{f.Code, at, sarifLevelOf(f.Severity), sarifText{noLinks(messageText(f))}, []sarifLocation{location}})
 		}
 	}
 	return encode(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}, "  ")
+}
+
+// noLinks keeps what a stranger wrote from being a link: viewers make one of
+// [text](address), unless the brackets are escaped (SARIF §3.11.6).
+func noLinks(text string) string {
+	if !strings.Contains(text, "](") {
+		return text
+	}
+	return strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
 }
 
 // messageText is what is wrong and how to mend it, as one text.
@@ -208,7 +217,8 @@ func (s *source) region(f protocol.Finding) *sarifRegion {
 	return region
 }
 
-// uri writes an input as a URI reference: an address as it is, a file relative.
+// uri writes an input as a URI reference: an address as it is, a file relative
+// unless its path is absolute.
 func uri(input string) string {
 	if remote(input) {
 		if u, err := url.Parse(input); err == nil {
@@ -216,6 +226,9 @@ func uri(input string) string {
 		}
 	}
 	path := filepath.ToSlash(input)
+	if filepath.IsAbs(input) {
+		return (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(path, "/")}).String()
+	}
 	for strings.HasPrefix(path, "./") {
 		path = path[2:]
 	}

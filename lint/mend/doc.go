@@ -7,8 +7,8 @@
 // [protocol.Edit] to the text, so comments, order and layout stay as they were.
 //
 // A mend is kept only if the document reads better with it: it has fewer errors,
-// or as many and fewer findings. In a document without errors it must
-// also leave the meaning alone: service, operations, data classes and links, as
+// or as many and fewer findings, or a part of it is judged at last that could not
+// be before. In a document without errors it must also leave the meaning alone: service, operations, data classes and links, as
 // [gazetteer/document.Read] reads them, are the same before and after, but for
 // the letter case of verbs. What Fix returns it would not change again.
 package mend
