@@ -35,7 +35,11 @@ var genericErrors = map[string]bool{
 func (c *checker) errors(n *protocol.Node) {
 	const help = "write a list of names, or of mappings with name and description"
 	if n.Kind != protocol.Array || len(n.Items) == 0 {
-		c.Add("AGIS806", n, "errors is "+article(n.Kind)+", not a list with at least one name", help)
+		message := "errors is " + article(n.Kind) + ", not a list"
+		if n.Kind == protocol.Array {
+			message = "errors lists nothing"
+		}
+		c.Add("AGIS806", n, message, help)
 		return
 	}
 	seen := map[string]bool{}

@@ -1,6 +1,10 @@
 package agis
 
-import "gazetteer/protocol"
+import (
+	"strings"
+
+	"gazetteer/protocol"
+)
 
 // speaks reports a text that speaks to a model instead of describing something,
 // or hides characters from the reader (§13). The rule names intent and outcome;
@@ -10,12 +14,22 @@ func (c *checker) speaks(n *protocol.Node, what string) {
 	if !ok {
 		return
 	}
-	c.Add("AGIS519", n, what+" holds "+found+", which speaks to a model or deceives the eye instead of describing something", "describe the service only, in characters that can be seen")
+	c.Add("AGIS519", n, what+" holds "+found+deceit(found), deceitHelp)
 	if c.told == nil {
 		c.told = map[*protocol.Node]bool{}
 	}
 	c.told[n] = true
 }
+
+// deceit says what is wrong with what [protocol.Instruction] found.
+func deceit(found string) string {
+	if strings.HasPrefix(found, "the words") {
+		return ", which speak to a model instead of describing something"
+	}
+	return ", which people do not see and models do"
+}
+
+const deceitHelp = "describe the service only, in characters that can be seen"
 
 // texts looks through what stands below n for such texts that no other rule has
 // looked at: every name and value for hidden characters, and descriptions for
@@ -24,7 +38,7 @@ func (c *checker) texts(n *protocol.Node) {
 	for _, m := range n.Items {
 		if !ascii(m.Key) {
 			if found, ok := protocol.Instruction(m.Key); ok {
-				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found, "write the name in characters that can be seen")
+				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found+deceit(found), deceitHelp)
 			}
 		}
 		if m.Kind == protocol.String && (m.Key == "description" || !ascii(m.Text)) && !c.told[m] {

@@ -138,7 +138,10 @@ func tokens(method string) []string {
 // separate says how to write words that stand in one identifier as a method
 // and a path.
 func separate(words []string) string {
-	if len(words) < 2 || len(words) > 5 {
+	if len(words) == 1 && methodFault(strings.ToUpper(words[0])).code == "" {
+		return "write " + strings.ToUpper(words[0])
+	}
+	if len(words) < 2 || len(words) > 5 || !english.Lookup(words[0]).Verb && verbOf(words[0]) == "" {
 		return oneVerb
 	}
 	verb := strings.ToUpper(words[0])

@@ -105,7 +105,7 @@ func article(k protocol.Kind) string {
 	case protocol.Object:
 		return "a mapping"
 	case protocol.Bool:
-		return "true or false"
+		return "the value true or false"
 	default:
 		return "a " + k.String()
 	}
@@ -161,7 +161,7 @@ func (c *checker) fields(n *protocol.Node, names ...string) {
 			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
 			continue
 		}
-		c.AddKey("AGIS122", m, "the draft names no field "+protocol.Quote(m.Key)+" here", "readers ignore it")
+		c.AddKey("AGIS122", m, "the draft names no field "+protocol.Quote(m.Key)+" here", "readers pass over it; take it out, or check the spelling")
 	}
 }
 

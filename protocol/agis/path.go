@@ -1,6 +1,7 @@
 package agis
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ var parameter = regexp.MustCompile(`\{[^{}/]*\}`)
 // parameterSegment is the only form of a parameter (§5(d)).
 var parameterSegment = regexp.MustCompile(`\A\{([A-Za-z_][A-Za-z0-9_\-]*)\}\z`)
 
+// parameterName finds what is meant as the name of a parameter.
+var parameterName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{0,40}`)
+
 // maxSegments is how many segments of a path are judged.
 const maxSegments = 100
 
@@ -52,11 +56,11 @@ const maxSegments = 100
 func (c *checker) path(n *protocol.Node, method string) {
 	path := n.Text
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		c.Add("AGIS403", n, "the path holds a query or a fragment", "put inputs into the input schema")
+		c.Add("AGIS403", n, "the path holds a query or a fragment", "end the path before it and put the inputs into the input schema")
 		path = path[:i]
 	}
 	if !strings.HasPrefix(path, "/") {
-		c.Add("AGIS402", n, "the path "+protocol.Quote(path)+" does not begin with /", "write "+protocol.Quote("/"+strings.ToLower(path)))
+		c.Add("AGIS402", n, "the path "+protocol.Quote(path)+" does not begin with /", "write "+protocol.Quote("/"+strings.ToLower(strings.TrimLeft(path, "./ "))))
 	}
 	segments := strings.SplitN(strings.TrimPrefix(path, "/"), "/", maxSegments+1)
 	segments = segments[:min(len(segments), maxSegments)]
@@ -81,7 +85,7 @@ func (c *checker) path(n *protocol.Node, method string) {
 			report("AGIS410", "the path has an empty segment or ends in /", "remove the extra /")
 		case isParameter(s):
 			if !parameterSegment.MatchString(s) {
-				report("AGIS407", "the parameter "+protocol.Quote(s)+" is not in the form {name}", "write a segment of its own, for example {id}")
+				report("AGIS407", "the parameter "+protocol.Quote(s)+" is not in the form {name}", "write a segment of its own in braces, for example {"+cmp.Or(parameterName.FindString(s), "id")+"}")
 			}
 		default:
 			nounSegment(s, method, report)
@@ -197,7 +201,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 func split(s string) []string {
 	var b strings.Builder
 	small := false
-	for _, r := range s {
+	for _, r := range strings.ReplaceAll(s, "%20", " ") {
 		if small && unicode.IsUpper(r) {
 			b.WriteByte(' ')
 		}

@@ -173,7 +173,7 @@ func (c *checker) keywords(n *protocol.Node) {
 			wrong = c.anchor(m.Text, n)
 		}
 		if wrong != "" {
-			c.Add("AGIS804", m, "in JSON Schema "+m.Key+" must be "+wrong, c.schemaHelp(m))
+			c.Add("AGIS804", m, "in JSON Schema "+m.Key+" must be "+wrong, schemaHelp(m, s))
 		}
 	}
 	c.schemas.scope = outer
@@ -190,14 +190,30 @@ var otherTypes = map[string]string{
 }
 
 // schemaHelp says how to mend the value of a keyword.
-func (c *checker) schemaHelp(m *protocol.Node) string {
+func schemaHelp(m *protocol.Node, s shape) string {
 	if t := otherTypes[strings.ToLower(m.Str())]; m.Key == "type" && t != "" {
 		return "write {type: " + t + "}"
 	}
 	if m.Key == "required" && m.Kind == protocol.Bool {
 		return "list the required names in the schema around this one: required: [name, …]"
 	}
-	return "mend the schema; a JSON Schema checker for 2020-12 shows more"
+	if m.Key == "items" && m.Kind == protocol.Array {
+		return "write prefixItems for a list with a schema for each place, or items: {…} for one schema for all"
+	}
+	if help := shapeHelp[s]; help != "" {
+		return help
+	}
+	return "write " + m.Key + " as JSON Schema 2020-12 has it, or leave it out"
+}
+
+// shapeHelp shows how values of keywords are written.
+var shapeHelp = map[shape]string{
+	schema: "write a schema, for example {type: string}", schemaOrArray: "write a schema, for example {type: string}",
+	schemaArray: "write a list of schemas, for example [{type: string}, {type: integer}]",
+	schemaMap:   "write names with their schemas, for example {size: {type: integer}}", patternMap: "write patterns with their schemas, for example {\"^x_\": {type: string}}",
+	typeNames: "write for example type: string, or type: [string, \"null\"]", stringArray: "write a list of names, for example [size, when]",
+	text: "put the text in quotes", pattern: patternHelp, number: "write a number without quotes", positive: "write a number above zero, without quotes",
+	count: "write a whole number such as 1, without quotes", flag: "write true or false, without quotes", list: "write the values as a list, for example [small, large]",
 }
 
 // ref checks that a reference resolves (AGIS805).
@@ -392,7 +408,7 @@ func (c *checker) subschema(n *protocol.Node) string {
 func (c *checker) subschemas(n *protocol.Node) string {
 	for _, item := range n.Items {
 		if wrong := c.subschema(item); wrong != "" {
-			help := "mend the schema; a JSON Schema checker for 2020-12 shows more"
+			help := shapeHelp[schema]
 			if t := otherTypes[strings.ToLower(item.Str())]; t != "" {
 				help = "write {type: " + t + "}"
 			} else if slices.Contains(schemaTypes, item.Str()) {

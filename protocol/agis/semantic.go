@@ -80,7 +80,7 @@ func (c *checker) actor(parent *protocol.Node) {
 	n := parent.Member("actor")
 	switch {
 	case n == nil || n.Kind == protocol.Null:
-		c.Add("AGIS503", place(n, parent), "actor is missing", "use agent, user or system")
+		c.Add("AGIS503", place(n, parent), "actor is missing", "add actor: agent, user or system, whoever initiates the action")
 	case !slices.Contains(actors, n.Str()):
 		c.Add("AGIS504", n, "actor is none of agent, user and system", "say who initiates the action: agent, user or system")
 	}
@@ -267,7 +267,7 @@ func (c *checker) recommended(place, block *protocol.Node) {
 	case c.level >= 2:
 		c.Add("AGIS520", place, strings.Join(absent, ", ")+": required at Level 2 and absent", "declare what is named here for this endpoint; state_transition is asked of endpoints that change something")
 	default:
-		c.Add("AGIS520", place, strings.Join(absent, ", ")+": recommended and absent", "Level 2 needs them")
+		c.Add("AGIS520", place, strings.Join(absent, ", ")+": recommended and absent", "declare what you can say of it: agents act on these, and Level 2 needs them")
 	}
 }
 

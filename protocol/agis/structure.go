@@ -70,7 +70,11 @@ func (c *checker) name(parent *protocol.Node, field, code, what string) string {
 		return ""
 	}
 	if n.Kind != protocol.String {
-		c.Add(code, n, field+" is "+article(n.Kind)+", not a string", "put the text in quotes")
+		help := "put the text in quotes"
+		if n.Kind == protocol.Array || n.Kind == protocol.Object {
+			help = "write one text: " + what
+		}
+		c.Add(code, n, field+" is "+article(n.Kind)+", not a string", help)
 	}
 	return n.Str()
 }
@@ -78,7 +82,7 @@ func (c *checker) name(parent *protocol.Node, field, code, what string) string {
 func (c *checker) agtp(root *protocol.Node) string {
 	address := c.name(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
 	if u, err := url.Parse(address); address != "" && (err != nil || !strings.EqualFold(u.Scheme, "agtp") || u.Hostname() == "") {
-		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write agtp://service.example.com")
+		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
 	}
 	return address
 }
@@ -93,9 +97,10 @@ func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
 		return nil
 	}
 	if n.Kind != protocol.Array {
-		message := "endpoints is " + article(n.Kind) + ", not a list"
+		message, help := "endpoints is "+article(n.Kind)+", not a list", help
 		if n.Kind == protocol.Object && strings.Contains(n.Items[0].Key, " /") {
 			message += `; "METHOD /path" as a key is the notation of the draft's examples only`
+			help = `write each as an entry that begins with "- method:" and "path:"; "gazetteer convert" does it for you`
 		}
 		c.Add("AGIS117", n, message, help)
 		return nil
@@ -197,7 +202,7 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 	case !sensitivities[sensitivity]:
 		c.Add("AGIS133", m, "sensitivity is none of the known values", "use informational, reversible or irreversible")
 	case sensitivity == "low" || sensitivity == "medium" || sensitivity == "high":
-		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "informational, reversible and irreversible are the values of the text")
+		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "both are accepted; informational, reversible and irreversible are the values of the text")
 	}
 	if (sensitivity == "high" || sensitivity == "irreversible") && !authorized {
 		c.Add("AGIS135", n, "the data class "+protocol.Quote(class)+" is sensitive, but does not require authorization", "add requires_authorization: true")

@@ -139,7 +139,7 @@ func (c *checker) summaryTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		for _, text := range []string{m.Key, m.Str()} {
 			if found, ok := protocol.Instruction(text); ok {
-				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+", which speaks to a model or deceives the eye", "describe the service only, in characters that can be seen")
+				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+deceit(found), deceitHelp)
 			}
 		}
 		c.summaryTexts(m)
