@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -34,6 +35,11 @@ type openAPI struct {
 	// leftOut says what was in the text and is in no operation.
 	leftOut []string
 	refs    map[string]*protocol.Node
+	// common holds optional parameters that nearly all operations have, by
+	// place and name: they concern the transport more than what is asked for.
+	common map[string]bool
+	// shared holds the operationIds that several operations have.
+	shared map[string]bool
 	// dangling counts references that lead nowhere or out of the document.
 	dangling map[string]bool
 }
@@ -75,6 +81,11 @@ func readOpenAPI(text []byte) (*openAPI, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read OpenAPI description: %w: %w", protocol.ErrUnreadable, err)
 	}
+	return newOpenAPI(root)
+}
+
+// newOpenAPI makes sense of the tree of a description.
+func newOpenAPI(root *protocol.Node) (*openAPI, error) {
 	version := root.Member("openapi")
 	if v := root.Member("swagger"); version == nil && v != nil {
 		version = v
@@ -390,7 +401,99 @@ func (a *openAPI) readPaths() error {
 		return fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrUnreadable, noOperations(a.root, paths))
 	}
 	a.dropCommonWord()
+	a.findCommon()
 	return nil
+}
+
+// findCommon notes what many operations have alike.
+func (a *openAPI) findCommon() {
+	const few = 20
+	a.common, a.shared = map[string]bool{}, map[string]bool{}
+	count, ids := map[string]int{}, map[string]int{}
+	for _, op := range a.operations {
+		if ids[op.id]++; op.id != "" && ids[op.id] > 1 {
+			a.shared[op.id] = true
+		}
+		for _, p := range op.parameters {
+			if !p.required && p.in != "path" {
+				count[p.in+" "+p.name]++
+			}
+		}
+	}
+	for key, n := range count {
+		if len(a.operations) >= few && n*10 >= len(a.operations)*9 {
+			a.common[key] = true
+		}
+	}
+}
+
+// remarks says what of a description is in no operation.
+func (a *openAPI) remarks() []string {
+	out := slices.Clone(a.leftOut)
+	if servers := a.root.Member("servers").Elements(); len(servers) > 1 {
+		out = append(out, fmt.Sprintf("the description names %d servers; the first is taken: %s", len(servers), protocol.Quote(serverURL(a.root.Member("servers")))))
+	} else if len(servers) == 1 && len(membersOf(servers[0].Member("variables"))) > 0 {
+		out = append(out, "the address of the server has variables; their defaults are taken: "+protocol.Quote(serverURL(a.root.Member("servers"))))
+	}
+	if len(a.dangling) > 0 {
+		refs := sortedKeys(a.dangling)
+		out = append(out, fmt.Sprintf("%d references lead nowhere in the description or out of it, and are not followed; put what they lead to into the description: %s",
+			len(refs), someOf(refs)))
+	}
+	return out
+}
+
+// byUse orders operations by what a caller misses least: those that are
+// deprecated last, then those that nobody described, then the ones deep in a
+// path, which are details of what stands above them.
+func (a *openAPI) byUse() []int {
+	order := make([]int, len(a.operations))
+	depth := make([]int, len(a.operations))
+	for i, op := range a.operations {
+		order[i] = i
+		for _, part := range pathParts(op.path) {
+			if !part.prefix {
+				depth[i]++
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		x, y := a.operations[i], a.operations[j]
+		return cmp.Or(boolInt(x.deprecated)-boolInt(y.deprecated), boolInt(x.summary == "")-boolInt(y.summary == ""), depth[i]-depth[j])
+	})
+	return order
+}
+
+// outline names many operations by what they are about: "/disks (12), /images (7)".
+func outline(operations []*operation) string {
+	count := map[string]int{}
+	var groups []string
+	for _, op := range operations {
+		group := "/"
+		for _, part := range pathParts(op.path) {
+			if !part.prefix && part.words != nil {
+				group += strings.Join(part.words, "-")
+				break
+			}
+		}
+		if len(op.tags) > 0 {
+			group = cutWords(oneLine(op.tags[0]), 40)
+		}
+		if count[group]++; count[group] == 1 {
+			groups = append(groups, group)
+		}
+	}
+	slices.SortStableFunc(groups, func(x, y string) int { return count[y] - count[x] })
+	const most = 10
+	more := ""
+	if len(groups) > most {
+		more = fmt.Sprintf(" and %d more kinds", len(groups)-most)
+		groups = groups[:most]
+	}
+	for i, g := range groups {
+		groups[i] = fmt.Sprintf("%s (%d)", g, count[g])
+	}
+	return strings.Join(groups, ", ") + more
 }
 
 // dropCommonWord takes the first word from the operationIds when nearly all

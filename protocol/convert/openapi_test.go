@@ -367,6 +367,46 @@ func TestContractOfOpenAPI2(t *testing.T) {
 	}
 }
 
+// Of too many operations those stay that callers miss most.
+func TestWhatIsKept(t *testing.T) {
+	var paths []string
+	for i := range 70 {
+		paths = append(paths, fmt.Sprintf(`"/a%[1]d/{x}/deep/{y}/deeper": {"get": {"summary": "Deep %[1]d"}}, "/b%[1]d": {"get": {"summary": "Flat %[1]d", "tags": ["flat"]}, "post": {}, "delete": {"deprecated": true, "summary": "Old"}}`, i))
+	}
+	text := fmt.Appendf(nil, `{"openapi": "3.0.0", "info": {"title": "Many", "version": "1"}, "paths": {%s}}`, strings.Join(paths, ","))
+	out, err := openAPIToAI(text, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := aidiscovery.Parse(out.Text, aidiscovery.Options{})
+	if err != nil || len(d.Capabilities) != maxCapabilities {
+		t.Fatalf("%d capabilities, error %v", len(d.Capabilities), err)
+	}
+	flat, deep := 0, 0
+	for _, c := range d.Capabilities {
+		flat += strings.Count(c.Description, "Flat")
+		deep += strings.Count(c.Description, "Deep")
+	}
+	if flat != 70 || deep != 30 {
+		t.Errorf("%d flat ones and %d deep ones are kept, want 70 and 30", flat, deep)
+	}
+	if want := "180 of 280 operations are left out"; !strings.HasPrefix(out.Reviews[0].Message, want) || !strings.Contains(out.Reviews[0].Message, "/b0 (2)") {
+		t.Errorf("review %q, want %q", out.Reviews[0].Message, want)
+	}
+}
+
+func TestParticiple(t *testing.T) {
+	for verb, want := range map[string]string{
+		"book": "booked", "create": "created", "apply": "applied", "deploy": "deployed", "plan": "planned", "submit": "submitted", "edit": "edited",
+		"send": "sent", "resend": "resent", "write": "written", "begin": "begun", "undo": "undone", "set": "set", "put": "put", "read": "read",
+		"untag": "untagged", "transfer": "transferred", "offer": "offered", "fix": "fixed", "buy": "bought", "login": "", "xyzzy": "",
+	} {
+		if got := participle(verb); got != want {
+			t.Errorf("%s: %q, want %q", verb, got, want)
+		}
+	}
+}
+
 func TestQuoteKeys(t *testing.T) {
 	for before, after := range map[string]string{
 		"200: a":                                    "'200': a",
@@ -531,7 +571,7 @@ func TestConversionsAreFound(t *testing.T) {
 
 func TestKeysThatLookLikeNumbers(t *testing.T) {
 	text := "a:\n  200: x\n  '201': y\n  text: |\n    404: not a key\n     500: neither\n  404 : z\n  list:\n    - 1.5: b\n    - true: c\nflow: {200: {x: 1}, 'a': 2}\nother: {300: a, 301: b}\nfold: >-\n\n  1: 2\n"
-	root, err := readYAMLKeys([]byte(strings.Replace(text, "{200: {x: 1}, 'a': 2}", "{200: {x: 1}}", 1)))
+	root, err := readYAMLKeys([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,12 +582,12 @@ func TestKeysThatLookLikeNumbers(t *testing.T) {
 	want := map[string]any{
 		"a": map[string]any{"200": "x", "201": "y", "404": "z", "text": "404: not a key\n 500: neither\n",
 			"list": []any{map[string]any{"1.5": "b"}, map[string]any{"true": "c"}}},
-		"flow": map[string]any{"200": map[string]any{"x": 1.}}, "other": map[string]any{"300": "a", "301": "b"}, "fold": "\n1: 2",
+		"flow": map[string]any{"200": map[string]any{"x": 1.}, "a": 2.}, "other": map[string]any{"300": "a", "301": "b"}, "fold": "\n1: 2",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
-	if _, err := readYAMLKeys([]byte(text)); err == nil {
-		t.Error("a key that is no string stands among quoted text and is accepted")
+	if _, err := readYAMLKeys([]byte("? [a]\n: b\n")); err == nil {
+		t.Error("a list is accepted as a key")
 	}
 }

@@ -21,9 +21,13 @@ func openAPIToAGIS(text []byte, o Options) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
+	return newAGISBuilder(a, o).build()
+}
+
+func newAGISBuilder(a *openAPI, o Options) *agisBuilder {
 	b := &agisBuilder{api: a, options: o, care: make([]care, len(a.operations))}
 	b.order()
-	return b.build()
+	return b
 }
 
 // care says how carefully an endpoint is to be written, because our own reader
@@ -51,6 +55,10 @@ type agisBuilder struct {
 	care    []care // by operation
 	chosen  []int  // operations in the order of preference
 	most    int    // how many of them are written
+	// reword, where it is set, gives the text of each review its last form, and
+	// foreword is a review in front of all others.
+	reword   func(string) string
+	foreword string
 
 	notes   *notes
 	schemas *schemaWriter
@@ -58,15 +66,9 @@ type agisBuilder struct {
 	written []int           // the operation of each endpoint
 }
 
-// order puts the operations into the order in which they are kept: deprecated
-// ones last, otherwise as in the description.
+// order puts the operations into the order in which they are kept.
 func (b *agisBuilder) order() {
-	for i := range b.api.operations {
-		b.chosen = append(b.chosen, i)
-	}
-	slices.SortStableFunc(b.chosen, func(x, y int) int {
-		return boolInt(b.api.operations[x].deprecated) - boolInt(b.api.operations[y].deprecated)
-	})
+	b.chosen = b.api.byUse()
 	b.most = min(len(b.chosen), maxEndpoints)
 }
 
@@ -85,7 +87,7 @@ func (b *agisBuilder) build() (Output, error) {
 		if len(b.written) == 0 {
 			return Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be said in AGIS")
 		}
-		reviews := b.notes.reviews(root)
+		reviews := b.reviews(root)
 		text, err := writeDocument(root, reviews, b.options.Format)
 		if err != nil {
 			return Output{}, fmt.Errorf("convert OpenAPI to AGIS: %w", err)
@@ -104,6 +106,21 @@ func (b *agisBuilder) build() (Output, error) {
 		return Output{Text: text, Reviews: reviews}, nil
 	}
 	return Output{}, fmt.Errorf("convert OpenAPI to AGIS: the description cannot be brought below %d bytes", protocol.DefaultLimits.Bytes)
+}
+
+// reviews places what was noted while the document was written.
+func (b *agisBuilder) reviews(root *protocol.Node) []Review {
+	var out []Review
+	if b.foreword != "" {
+		out = append(out, Review{Message: b.foreword})
+	}
+	for _, r := range b.notes.reviews(root) {
+		if b.reword != nil {
+			r.Message = b.reword(r.Message)
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 func firstError(findings []protocol.Finding, err error) string {
@@ -208,19 +225,22 @@ func (b *agisBuilder) everywhere(at *protocol.Node, message string) {
 
 // remarks notes what concerns the document as a whole.
 func (b *agisBuilder) remarks(without []string) {
-	for _, message := range b.api.leftOut {
+	for _, message := range b.api.remarks() {
 		b.notes.add(nil, message)
+	}
+	if names := membersOf(b.api.root.Member("components").Member("securitySchemes")); len(names) > 0 {
+		b.notes.add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
 	}
 	if len(without) > 0 {
 		b.notes.add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AGIS: %s", len(without), someOf(without)))
 	}
-	if out := b.chosen[b.most:]; len(out) > 0 {
-		var names []string
-		for _, i := range out {
-			names = append(names, strings.ToUpper(b.api.operations[i].method)+" "+b.api.operations[i].path)
+	if out := slices.Sorted(slices.Values(b.chosen[b.most:])); len(out) > 0 {
+		operations := make([]*operation, len(out))
+		for i, n := range out {
+			operations[i] = b.api.operations[n]
 		}
-		b.notes.add(nil, fmt.Sprintf("%d operations are left out to keep the document below %d endpoints and %d bytes, deprecated ones first: %s",
-			len(names), maxEndpoints, protocol.DefaultLimits.Bytes, someOf(names)))
+		b.notes.add(nil, fmt.Sprintf("%d of %d operations are left out to keep the document below %d endpoints and %d bytes: deprecated ones first, then those without a text, then those "+
+			"deepest in a path; describe them in a document of their own: %s", len(out), len(b.chosen), maxEndpoints, protocol.DefaultLimits.Bytes, outline(operations)))
 	}
 	switch b.detail {
 	case spare:
@@ -230,13 +250,12 @@ func (b *agisBuilder) remarks(without []string) {
 	case bare, brief:
 		b.notes.add(nil, "schemas are cut to the names and types of parameters to keep the document small")
 	}
-	if b.detail == brief {
-		b.notes.add(nil, "of every endpoint these are guessed: the outcome is a general sentence, capability, confidence_guidance and impact_tier "+
-			"follow from the verb, is_idempotent from the HTTP method, and the names of errors from the HTTP status")
+	if b.detail >= bare && len(b.api.common) > 0 {
+		b.notes.add(nil, "optional parameters that nearly all operations have are left out: "+someOf(sortedKeys(b.api.common)))
 	}
-	if len(b.api.dangling) > 0 {
-		refs := sortedKeys(b.api.dangling)
-		b.notes.add(nil, fmt.Sprintf("%d references lead nowhere in the description or out of it, and are not followed: %s", len(refs), someOf(refs)))
+	if b.detail == brief {
+		b.notes.add(nil, "of every endpoint these are guessed: the method (from operationId, path, summary or HTTP method), the path, the outcome (a general sentence), "+
+			"capability, confidence_guidance and impact_tier (from the verb), is_idempotent (from the HTTP method), and the names of errors (from the HTTP status)")
 	}
 }
 
@@ -349,9 +368,9 @@ func (b *agisBuilder) endpoint(op *operation, c care) *protocol.Node {
 
 	e := newObject()
 	method := put(e, "method", strNode(verb))
-	b.notes.add(method, why)
+	b.everywhere(method, why)
 	if n := put(e, "path", strNode(path.String())); pathChanged || path.String() != op.path {
-		b.notes.add(n, "from "+cutWords(oneLine(op.path), 100))
+		b.everywhere(n, "from "+cutWords(oneLine(op.path), 100))
 	}
 	b.semantic(e, op, verb, path.noun, many, c)
 	input := b.input(op, path, names, c)
@@ -426,7 +445,11 @@ func suggestion(op *operation, verb string, path nounPath) string {
 // fallbackNoun names what an operation acts on when its path does not.
 func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
 	words := identifierWords(op.action)
-	candidates := [][]string{leaveOutVerb(words, verb)}
+	var candidates [][]string
+	if !b.api.shared[op.id] {
+		candidates = append(candidates, leaveOutVerb(words, verb))
+	}
+	candidates = append(candidates, objectOf(op.summary))
 	if len(op.tags) > 0 {
 		candidates = append(candidates, leaveOutVerb(identifierWords(op.tags[0]), verb))
 	}
@@ -577,6 +600,9 @@ func (b *agisBuilder) input(op *operation, path nounPath, names map[string]strin
 		if name == "" || described[name] || p.in == "cookie" || p.in == "header" && headersOfTransport[strings.ToLower(p.name)] {
 			continue // a path parameter that the path does not have, or one of the transport
 		}
+		if b.detail >= bare && !p.required && b.api.common[p.in+" "+p.name] {
+			continue
+		}
 		described[name] = true
 		if name != p.name {
 			renamed = append(renamed, p.name+" is "+name)
@@ -600,7 +626,7 @@ func (b *agisBuilder) input(op *operation, path nounPath, names map[string]strin
 		put(input, "required", strList(required...))
 	}
 	if len(renamed) > 0 {
-		b.notes.add(input, "parameters are renamed to snake_case: "+cutWords(oneLine(strings.Join(renamed, ", ")), 120))
+		b.everywhere(input, "parameters are renamed to snake_case: "+cutWords(oneLine(strings.Join(renamed, ", ")), 120))
 	}
 	return input
 }
@@ -697,7 +723,7 @@ func (b *agisBuilder) output(e *protocol.Node, op *operation, c care) {
 	case schema == nil:
 		n := put(e, "output", object())
 		if status != "204" {
-			b.notes.add(n, "the description does not say what is answered")
+			b.everywhere(n, "the description does not say what is answered")
 		}
 	case c >= plainContract || b.detail >= bare:
 		n := b.schemas.outline(schema)

@@ -32,7 +32,7 @@ type aiBuilder struct {
 	api     *openAPI
 	options Options
 	chosen  []*operation
-	out     []string // names of the operations left out for their number
+	out     []*operation // left out for their number
 	care    map[*operation]care
 	terse   int            // from 0: how much is cut to stay below the size readers like
 	plainly bool           // the texts about the service are ours, not the description's
@@ -45,21 +45,17 @@ type aiBuilder struct {
 	ids     map[string]bool
 }
 
-// choose keeps the operations that a document has room for: those that are not
-// deprecated first, then in the order of the description.
+// choose keeps the operations that a document has room for, in the order of the
+// description.
 func (b *aiBuilder) choose() {
-	sorted := slices.Clone(b.api.operations)
-	slices.SortStableFunc(sorted, func(x, y *operation) int { return boolInt(x.deprecated) - boolInt(y.deprecated) })
-	keep := map[*operation]bool{}
-	for _, op := range sorted[:min(len(sorted), maxCapabilities)] {
-		keep[op] = true
+	order := b.api.byUse()
+	keep := slices.Sorted(slices.Values(order[:min(len(order), maxCapabilities)]))
+	out := slices.Sorted(slices.Values(order[len(keep):]))
+	for _, i := range keep {
+		b.chosen = append(b.chosen, b.api.operations[i])
 	}
-	for _, op := range b.api.operations {
-		if keep[op] {
-			b.chosen = append(b.chosen, op)
-		} else {
-			b.out = append(b.out, strings.ToUpper(op.method)+" "+op.path)
-		}
+	for _, i := range out {
+		b.out = append(b.out, b.api.operations[i])
 	}
 }
 
@@ -143,11 +139,12 @@ func (b *aiBuilder) document() *protocol.Node {
 		list.Items = append(list.Items, b.capability(op))
 	}
 	b.auth(root)
-	for _, message := range b.api.leftOut {
+	for _, message := range b.api.remarks() {
 		b.notes.add(nil, message)
 	}
 	if len(b.out) > 0 {
-		b.notes.add(nil, fmt.Sprintf("%d operations are left out, deprecated ones first: readers process %d capabilities: %s", len(b.out), maxCapabilities, someOf(b.out)))
+		b.notes.add(nil, fmt.Sprintf("%d of %d operations are left out, because readers process %d capabilities: deprecated ones first, then those without a text, then those deepest in a path: %s",
+			len(b.out), len(b.api.operations), maxCapabilities, outline(b.out)))
 	}
 	if len(without) > 0 {
 		b.notes.add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AI Discovery: %s", len(without), someOf(without)))
@@ -298,7 +295,9 @@ func (b *aiBuilder) capability(op *operation) *protocol.Node {
 func (b *aiBuilder) id(c *protocol.Node, op *operation) {
 	const most = 64
 	if name := snake(op.id, most); name != "" {
-		put(c, "id", strNode(unique(name, most, b.ids)))
+		if n := put(c, "id", strNode(unique(name, most, b.ids))); b.api.shared[op.id] {
+			b.notes.add(n, "several operations have the operationId "+protocol.Quote(cutWords(op.id, 60))+"; keep the id once it is published")
+		}
 		return
 	}
 	parts := pathParts(op.path)

@@ -116,6 +116,37 @@ func leaveOutVerb(words []string, verb string) []string {
 	return words
 }
 
+// objectOf returns the noun that a summary speaks of behind its verb: photo in
+// "Upload a photo of a dog". It is nil unless a determiner shows where it begins.
+func objectOf(summary string) []string {
+	if !mayBeEnglish(summary) {
+		return nil
+	}
+	words := strings.Fields(strings.ToLower(summary))
+	if len(words) < 3 || !determiners[words[1]] {
+		return nil
+	}
+	var out []string
+	const most = 3
+	for _, w := range words[2:] {
+		bare := strings.TrimRight(w, ".,;:")
+		if u := english.Lookup(singular(bare)); len(out) == most || !u.Noun && !u.Adjective || notANoun[bare] {
+			break
+		}
+		if out = append(out, asciiWords(identifierWords(bare))...); bare != w {
+			break
+		}
+	}
+	if len(out) == 0 || !english.Lookup(singular(out[len(out)-1])).Noun {
+		return nil
+	}
+	return out
+}
+
+// notANoun holds the words that end a noun phrase, though the dictionary knows
+// rare nouns of the same letters.
+var notANoun = wordSet("a an the of in on at by as or and to for from with within into via per that which is are be")
+
 // A nounPath is a path of AGIS §5 made from one of HTTP.
 type nounPath struct {
 	segments []string

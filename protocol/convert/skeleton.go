@@ -26,27 +26,21 @@ func aiToAGIS(text []byte, o Options) (Output, error) {
 		return Output{}, fmt.Errorf("make an AGIS document: the AI Discovery document has no capabilities")
 	}
 	s := skeleton{doc: doc}
-	out, err := openAPIToAGIS(protocol.WriteJSON(s.openAPI(o), ""), o)
+	a, err := newOpenAPI(s.openAPI(o))
 	if err != nil {
 		return Output{}, fmt.Errorf("make an AGIS document of the capabilities: %w", err)
 	}
-	const message = "a skeleton: verbs, paths, outcomes and errors are derived from ids, endpoints and HTTP methods; go through all of it"
-	for i, r := range out.Reviews {
-		out.Reviews[i].Message = ofCapability(r.Message)
-	}
-	out.Reviews = append([]Review{{Message: message}}, out.Reviews...)
-	if o.Format != "json" {
-		out.Text = append([]byte(reviewMark+message+"\n"), markLine.ReplaceAllFunc(out.Text, func(line []byte) []byte {
-			return []byte(ofCapability(string(line)))
-		})...)
+	b := newAGISBuilder(a, o)
+	b.reword = ofCapability
+	b.foreword = "a skeleton: verbs, paths, outcomes and errors are derived from ids, endpoints and HTTP methods; go through all of it"
+	out, err := b.build()
+	if err != nil {
+		return Output{}, fmt.Errorf("make an AGIS document of the capabilities: %w", err)
 	}
 	return out, nil
 }
 
-var (
-	markLine   = regexp.MustCompile(`(?m)^ *` + reviewMark + `.*$`)
-	pathNumber = regexp.MustCompile(`#[0-9]+$`)
-)
+var pathNumber = regexp.MustCompile(`#[0-9]+\z`)
 
 // ofCapability says in the words of AI Discovery what a review says in those of
 // OpenAPI.

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/english"
@@ -138,10 +141,12 @@ func identifierWords(s string) []string {
 	return out
 }
 
-// asciiWords keeps of words what the letters a to z and digits can say.
+// asciiWords keeps of words what the letters a to z and digits can say. Letters
+// with marks lose these: händler becomes handler.
 func asciiWords(words []string) []string {
 	var out []string
 	for _, w := range words {
+		w = norm.NFKD.String(strings.ReplaceAll(w, "ß", "ss"))
 		w = strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 				return r
@@ -195,6 +200,68 @@ func thirdPerson(verb string) string {
 		return verb + "s"
 	}
 }
+
+var pastEnding = regexp.MustCompile(`ne?\z`)
+
+// participles are those of irregular verbs.
+var participles = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for form := range english.Words() {
+		for _, verb := range english.Irregular(form) {
+			old := out[verb]
+			switch {
+			case strings.HasSuffix(form, "ing"):
+				if form == verb+verb[len(verb)-1:]+"ing" && old == "" {
+					out[verb] = verb // set, setting: unless a form of the past comes as well
+				}
+			// Of several forms (wrote, written; did, done; began, begun) the
+			// participle ends in n or ne, or has a u.
+			case strings.HasSuffix(form, "s"):
+			case old == "" || old == verb || pastEnding.MatchString(form) && !pastEnding.MatchString(old) ||
+				strings.Contains(form, "u") && !strings.Contains(old+verb, "u"):
+				out[verb] = form
+			}
+		}
+	}
+	for verb := range strings.FieldsSeq("read spread run bid come become quit") {
+		out[verb] = verb
+	}
+	return out
+})
+
+// participle returns "booked" for "book", "sent" for "send"; "" for a word that
+// English does not know as a verb.
+func participle(verb string) string {
+	if p := participles()[verb]; p != "" {
+		return p
+	}
+	for _, prefix := range []string{"re", "un", "over"} {
+		if rest, ok := strings.CutPrefix(verb, prefix); ok && english.Lookup(rest).Verb {
+			return prefix + participle(rest)
+		}
+	}
+	if !english.Lookup(verb).Verb {
+		return ""
+	}
+	last := len(verb) - 1
+	vowel := func(i int) bool { return i >= 0 && strings.IndexByte("aeiou", verb[i]) >= 0 }
+	short := last == 2 || last == 3 && !vowel(0)
+	switch {
+	case last < 1:
+		return ""
+	case verb[last] == 'e':
+		return verb + "d"
+	case verb[last] == 'y' && !vowel(last-1):
+		return verb[:last] + "ied"
+	case vowel(last-1) && !vowel(last-2) && !vowel(last) && strings.IndexByte("wxy", verb[last]) < 0 && (short || doubles.MatchString(verb)):
+		return verb + verb[last:] + "ed" // planned, submitted
+	default:
+		return verb + "ed"
+	}
+}
+
+// doubles matches verbs of several syllables that are stressed on the last.
+var doubles = regexp.MustCompile(`(?:[^io]mit|[bd]mit|[^f]fer|trol|pel|cur|quip)\z`)
 
 // baseOfThird returns "book" for "books" when that is how a verb is inflected,
 // else "".

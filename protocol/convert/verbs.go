@@ -408,12 +408,25 @@ func natureOf(verb string, noun []string, many, safe bool) nature {
 	case class == effect.Tell:
 		return nature{"notification", "irreversible", "0.9", "Those concerned have been told about the " + thing}
 	case class&effect.End != 0 && class&effect.Commit == 0:
-		return nature{"modification", "irreversible", "0.9", "The request to " + verb + " the " + thing + " has been carried out"}
+		return nature{"modification", "irreversible", "0.9", doneTo(verb, thing, many)}
 	case class&effect.Commit != 0:
-		return nature{"transaction", "reversible", "0.8", "The request to " + verb + " the " + thing + " has been carried out"}
+		return nature{"transaction", "reversible", "0.8", doneTo(verb, thing, many)}
 	default:
-		return nature{"modification", "reversible", "0.8", "The request to " + verb + " the " + thing + " has been carried out"}
+		return nature{"modification", "reversible", "0.8", doneTo(verb, thing, many)}
 	}
+}
+
+// doneTo says that a verb was carried out on a thing: "The order has been
+// cancelled".
+func doneTo(verb, thing string, many bool) string {
+	has := " has been "
+	if many {
+		has = " have been "
+	}
+	if done := participle(verb); done != "" && thing != noNoun {
+		return "The " + thing + has + done
+	}
+	return "The request to " + verb + " the " + thing + " has been carried out"
 }
 
 // semanticBlock builds the semantic declaration of an endpoint.

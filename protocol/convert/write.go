@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -11,8 +12,13 @@ import (
 // reviewMark begins each comment about something that was guessed.
 const reviewMark = "# REVIEW: "
 
-// maxMark is how long the text of one comment may be, in characters.
-const maxMark = 160
+const (
+	// maxMark is how long the text of one comment may be, in characters, and
+	// maxDocumentMark one about the document as a whole.
+	maxMark, maxDocumentMark = 160, 600
+	// markWidth is where a longer comment is wrapped.
+	markWidth = 120
+)
 
 // writeDocument writes a tree in the format asked for, "" meaning YAML. In YAML
 // each review becomes a comment on the line above what it is about; JSON has no
@@ -42,20 +48,42 @@ func markReviews(text []byte, reviews []Review) ([]byte, error) {
 	marks := map[int][]string{} // by line, from 1
 	for _, r := range reviews {
 		line := max(lines[r.Pointer], 1)
-		marks[line] = append(marks[line], r.Message)
+		most := maxMark
+		if r.Pointer == "" {
+			most = maxDocumentMark
+		}
+		marks[line] = append(marks[line], cutWords(oneLine(r.Message), most))
 	}
 	var out bytes.Buffer
 	for i, line := range bytes.SplitAfter(text, []byte("\n")) {
 		indent := line[:len(line)-len(bytes.TrimLeft(line, " "))]
 		for _, message := range marks[i+1] {
-			out.Write(indent)
-			out.WriteString(reviewMark)
-			out.WriteString(cutWords(oneLine(message), maxMark))
-			out.WriteByte('\n')
+			writeMark(&out, indent, message)
 		}
 		out.Write(line)
 	}
 	return out.Bytes(), nil
+}
+
+// writeMark writes one comment; what does not fit on its line goes on below it.
+func writeMark(out *bytes.Buffer, indent []byte, message string) {
+	out.Write(indent)
+	out.WriteString(reviewMark)
+	width := 0
+	for i, word := range strings.Split(message, " ") {
+		switch {
+		case i > 0 && width+len(word) > markWidth:
+			out.WriteByte('\n')
+			out.Write(indent)
+			out.WriteString("#   ")
+			width = 0
+		case i > 0:
+			out.WriteByte(' ')
+		}
+		out.WriteString(word)
+		width += len(word) + 1
+	}
+	out.WriteByte('\n')
 }
 
 // lineOf notes the line on which each member or element begins.
