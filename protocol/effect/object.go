@@ -35,7 +35,7 @@ func (c *comparison) classOf(p phrase) Class {
 		}
 	}
 	first, _, _ := strings.Cut(p.verb, " ")
-	if class&Tell != 0 && (callers.has(o.recipient) || o.question) {
+	if class&Tell != 0 && (callers.has(o.recipient) || o.question || o.answers(p.verb)) {
 		class |= Read
 	}
 	if creating.has(first) && derivable.has(o.head) {
@@ -84,6 +84,12 @@ func transfer(verb string, class Class, o object) Class {
 // a list, a price, a clause, or several things, which are handed over as data.
 func (o object) informs() bool {
 	return o.clause || information.has(o.head) || o.plural && !goods.has(o.head)
+}
+
+// answers reports whether to tell this is to answer: who tells a user a price
+// was asked for it.
+func (o object) answers(verb string) bool {
+	return (verb == "tell" || verb == "inform" || verb == "show") && subjects.has(o.recipient) && o.informs()
 }
 
 // unsure reports whether the object leaves open what the verb means.

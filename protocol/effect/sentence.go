@@ -532,7 +532,7 @@ func (s sentence) object(i int, two bool) object {
 	}
 	o := s.nounPhrase(i)
 	if two && o.head != "" && !s.gap(o.end) {
-		if next := s.at(o.end); openers.has(next) && next != "that" && next != "who" && next != "which" && next != "when" && next != "where" {
+		if next := s.at(o.end); openers.has(next) && next != "that" && (!relative(next) || callers.has(o.head)) {
 			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
 		} else if determiners.has(next) && next != "that" || pronouns.has(o.head) && next != "" && !prepositions.has(next) && !conjunctions.has(next) {
 			second := s.nounPhrase(o.end)
@@ -553,6 +553,12 @@ func (s sentence) object(i int, two bool) object {
 		j = max(j+1, s.nounPhrase(j+1).end)
 	}
 	return o
+}
+
+// relative reports whether a word that may begin a question may as well go on
+// about the noun before it: the owner who asked, the room where it is.
+func relative(word string) bool {
+	return word == "who" || word == "which" || word == "when" || word == "where"
 }
 
 // nounPhrase reads one noun phrase that begins at i.

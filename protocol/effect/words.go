@@ -113,7 +113,8 @@ var kinds = []struct {
 		developer developers administrator admin admins merchant partner driver employee employees host`},
 	{selves, `endpoint endpoints method methods operation operations call calls api service tool function action
 		request command resource capability this it that which`},
-	{callers, `agent caller client requester requestor you me assistant app application consumer`},
+	{callers, `agent caller client requester requestor you me assistant app application consumer agents callers clients
+		requesters requestors assistants apps applications consumers`},
 	{lets, `allow let enable permit help assist authorize authorise empower invite entitle`},
 	{tries, `attempt try seek want wish need aim intend serve begin start continue proceed go able used meant
 		intended designed called ready supposed possible responsible purpose goal way ability option possibility means
