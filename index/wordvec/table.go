@@ -49,18 +49,28 @@ func (t *Table) Word(w string) (v []int8, scale float32, ok bool) {
 // Sum adds the vectors of words, which are in lower case, to dst of length
 // [Table.Dim], each times its weight, and returns how many words were known.
 // When weights is nil, each counts once.
+//
+// A Korean word that is not in the table counts as those of its pairs of
+// syllables that are.
 func (t *Table) Sum(dst []float32, words []string, weights []float32) int {
 	known := 0
+	var few [8]uint32
 	for i, w := range words {
-		v, scale, ok := t.Word(w)
-		if !ok {
+		rows := few[:0]
+		if at, ok := t.words[w]; ok {
+			rows = append(rows, at)
+		} else if rows = t.pairs(rows, w); len(rows) == 0 {
 			continue
 		}
 		known++
+		weight := float32(1)
 		if weights != nil {
-			scale *= weights[i]
+			weight = weights[i]
 		}
-		add(dst, v, scale)
+		for _, at := range rows {
+			from := int(at) * t.dim
+			add(dst, t.rows[from:from+t.dim], weight*t.scales[at])
+		}
 	}
 	return known
 }
