@@ -178,7 +178,10 @@ func TestActionRuns(t *testing.T) {
 }
 
 // hook is a row of .pre-commit-hooks.yaml.
-type hook struct{ ID, Name, Description, Entry, Language, Files string }
+type hook struct {
+	ID, Name, Description, Entry, Language, Files string
+	RequireSerial                                 bool `yaml:"require_serial"`
+}
 
 func TestPreCommitHooks(t *testing.T) {
 	var hooks []hook
@@ -187,7 +190,7 @@ func TestPreCommitHooks(t *testing.T) {
 		t.Fatal("no hooks")
 	}
 	for _, h := range hooks {
-		if h.ID == "" || h.Name == "" || h.Description == "" || h.Language != "golang" {
+		if h.ID == "" || h.Name == "" || h.Description == "" || h.Language != "golang" || !h.RequireSerial {
 			t.Errorf("hook %+v", h)
 		}
 		// pre-commit adds the names of the files to the entry.

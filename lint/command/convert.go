@@ -141,7 +141,7 @@ func (v *conversion) write(text []byte) error {
 	if !strings.HasSuffix(string(text), "\n") {
 		text = append(text, '\n')
 	}
-	if v.out == "" {
+	if v.out == "" || v.out == "-" {
 		_, err := v.Out.Write(text)
 		return err
 	}
