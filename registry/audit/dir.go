@@ -23,7 +23,7 @@ const (
 	checkpointFile = "checkpoint"
 	rowsFile       = "rows"
 	entriesFile    = "entries"
-	hashesPrefix   = "hashes-" // and the level
+	hashesFile     = "hashes"
 
 	newSuffix = ".new" // a file before it gets its name
 )

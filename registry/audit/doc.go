@@ -34,7 +34,7 @@
 //	key          public key, for those who verify ([Log.Export] writes it too)
 //	checkpoint   the last signed checkpoint, on disk before anybody gets it
 //	state        origin, cursor, size, secret of the salts, with a checksum
-//	hashes-L     level L of the tree: 32 bytes for each 256^L leaves
+//	hashes       every hash of the tree, in the order of tlog.StoredHashIndex
 //	entries      key and leaf of each leaf, one behind the other
 //	rows         64 bytes a leaf: where it lies, and the leaf before of the same key
 //	LOCK         held by the process that has the log open

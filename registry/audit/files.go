@@ -42,6 +42,19 @@ func tileName(level int, n int64, width int) string {
 	return name
 }
 
+// The layout's tiles.
+const (
+	tileHeight = 8
+	tileWidth  = 1 << tileHeight
+	tileBytes  = tileWidth * tlog.HashSize
+)
+
+// maxSize is the number of leaves that a log can have, and that can be verified.
+const maxSize = 1 << 40
+
+// levelSize is the number of hashes in a level of tiles of a tree of that size.
+func levelSize(level int, size int64) int64 { return size >> (level * tileHeight) }
+
 // maxTileName is longer than the name of any tile.
 const maxTileName = 64
 
@@ -92,22 +105,22 @@ func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer release()
-	return readTile(name, head.N, l.levels, l.leaves)
+	return readTile(name, head.N, l.hashes, l.leaves)
 }
 
 // readTile reads a tile of a tree of that size. A partial tile may be asked for
 // after the tile has become wider: its first hashes are the same.
-func readTile(name string, size int64, hashes *levels, leaves *leaves) ([]byte, error) {
+func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, error) {
 	level, n, width, ok := parseTileName(name)
-	if !ok || level >= maxLevels || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
+	if !ok || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
 		return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
 	}
 	if level != entriesLevel {
-		return hashes.read(level, n*tileWidth, int64(width))
+		return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, hashes)
 	}
 	var bundle []byte
 	for i := range int64(width) {
-		e, _, err := leaves.entry(n*tileWidth+i, hashes.read)
+		e, _, err := leaves.entry(n*tileWidth+i, hashes)
 		if err != nil {
 			return nil, err
 		}
@@ -193,11 +206,11 @@ func tileOfLog(dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	size := min(head.N, s.Size)
-	hashes, err := openLevels(dir, os.O_RDONLY, size)
+	hashes, err := openHashes(dir, os.O_RDONLY, size)
 	if err != nil {
 		return nil, err
 	}
-	defer hashes.close()
+	defer hashes.file.Close()
 	leaves, err := openLeaves(dir, os.O_RDONLY, size, 0)
 	if err != nil {
 		return nil, err
@@ -241,37 +254,41 @@ func Remote(client *http.Client, prefix string) Files {
 	}
 }
 
-// hashesOf returns a source of the hashes of a tree of that size out of the
+// hashesOf returns a reader of the hashes of a tree of that size out of the
 // files. It does not check them; it remembers the tiles that it has read.
-func hashesOf(ctx context.Context, files Files, size int64) hashSource {
-	type place struct {
-		level int
-		n     int64
-	}
-	read := map[place][]byte{}
-	return func(level int, n, count int64) ([]byte, error) {
-		at := place{level, n / tileWidth}
-		tile, known := read[at]
-		if !known {
+func hashesOf(ctx context.Context, files Files, size int64) tlog.HashReader {
+	read := map[tlog.Tile][]byte{}
+	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		out := make([]tlog.Hash, len(indexes))
+		for i, index := range indexes {
+			tile := tlog.TileForIndex(tileHeight, index)
+			tile.W = tileWidthOf(tile.L, tile.N, size)
+			data, known := read[tile]
+			if !known {
+				var err error
+				if data, err = tileOf(ctx, files, tile.L, tile.N, size); err != nil {
+					return nil, err
+				}
+				read[tile] = data
+			}
 			var err error
-			if tile, err = tileOf(ctx, files, level, at.n, size); err != nil {
+			if out[i], err = tlog.HashFromTile(tile, data, index); err != nil {
 				return nil, err
 			}
-			read[at] = tile
 		}
-		from := n % tileWidth * tlog.HashSize
-		to := from + count*tlog.HashSize
-		if to > int64(len(tile)) {
-			return nil, fmt.Errorf("%w: %s is too short", ErrDamaged, tileName(level, at.n, tileWidth))
-		}
-		return tile[from:to], nil
-	}
+		return out, nil
+	})
+}
+
+// tileWidthOf is how many hashes or leaves a tile has in a tree of that size.
+func tileWidthOf(level int, n, size int64) int {
+	return int(min(tileWidth, levelSize(max(level, 0), size)-n*tileWidth))
 }
 
 // tileOf reads a tile as wide as it is in a tree of that size. When a partial
 // one is gone, because the log has grown, the full one begins with it.
 func tileOf(ctx context.Context, files Files, level int, n, size int64) ([]byte, error) {
-	width := int(min(tileWidth, levelSize(max(level, 0), size)-n*tileWidth))
+	width := tileWidthOf(level, n, size)
 	name := tileName(level, n, width)
 	content, err := files(ctx, name)
 	if errors.Is(err, ErrNoFile) && width < tileWidth {
@@ -317,10 +334,10 @@ func (l *Log) Export(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	for level := entriesLevel; level < maxLevels; level++ {
+	for level := entriesLevel; levelSize(max(level, 0), head.N) > 0; level++ {
 		hashes := levelSize(max(level, 0), head.N)
 		for n := int64(0); n*tileWidth < hashes; n++ {
-			name := tileName(level, n, int(min(tileWidth, hashes-n*tileWidth)))
+			name := tileName(level, n, tileWidthOf(level, n, head.N))
 			content, err := l.File(ctx, name)
 			if err != nil {
 				return fmt.Errorf("export %s: %w", name, err)

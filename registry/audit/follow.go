@@ -134,7 +134,7 @@ func (l *Log) checkStore(ctx context.Context) error {
 	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq
 	var deleted map[string]bool // since the cursor
 	for index := l.state.Size - 1; index >= l.state.Lost; index-- {
-		e, _, err := l.leaves.entry(index, l.levels.read)
+		e, _, err := l.leaves.entry(index, l.hashes)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ type pending struct {
 // apply appends a batch of the store's log. It returns whether the cursor is on
 // disk; if not, it is no further than a restart can make good.
 func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
-	b := &batch{growth: grow(l.edge), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
+	b := &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
 	for _, r := range records {
 		if err := l.damaged.take(r); err != nil {
 			if l.isLeaf(r.Key) {
@@ -306,8 +306,7 @@ func (l *Log) take(b *batch, r store.Record) error {
 	}
 	b.byKey[key%places], b.byGroup[group%places] = index+1, index+1
 	b.leaves = append(b.leaves, p)
-	b.add(0, p.hash)
-	return nil
+	return b.add(p.hash)
 }
 
 // leafOf returns the leaf of a record, nil when the log has it. For a record that
@@ -394,7 +393,7 @@ func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key stri
 	if err != nil || r.keyHash != place {
 		return keyed{}, "", r.prevKey, err
 	}
-	e, r, err := l.leaves.entry(index, l.levels.read)
+	e, r, err := l.leaves.entry(index, l.hashes)
 	return keyed{index, r.flags, e.Hash}, e.Key, r.prevKey, err
 }
 
@@ -425,7 +424,7 @@ func (l *Log) commit(b *batch, next state) error {
 		l.chains.add(l.state.Size+int64(i), r)
 	}
 	l.chains.mu.Unlock()
-	l.state, l.edge = next, b.edge
+	l.state = next
 	return nil
 }
 
@@ -445,7 +444,7 @@ func (l *Log) write(b *batch, next state) error {
 		if err := writeAt(l.leaves.rows, b.rows, l.state.Size*rowBytes); err != nil {
 			return err
 		}
-		if err := l.levels.append(l.state.Size, b.added); err != nil {
+		if err := b.growth.write(); err != nil {
 			return err
 		}
 	}
@@ -469,7 +468,7 @@ func (l *Log) publish() error {
 	if err := l.contains(last); err != nil {
 		return err
 	}
-	root, err := tlog.TreeHash(l.state.Size, hashSource(l.levels.read))
+	root, err := tlog.TreeHash(l.state.Size, l.hashes)
 	if err != nil {
 		return err
 	}

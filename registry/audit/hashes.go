@@ -1,157 +1,125 @@
 package audit
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// The tree is kept as the tlog-tiles layout has it, each level of tiles in one
-// file: the n-th hash of level l stands for the leaves from n·256^l on and lies
-// at 32·n in the file of that level. Hashes between the levels are computed.
-const (
-	tileHeight = 8
-	tileWidth  = 1 << tileHeight
-	tileBytes  = tileWidth * tlog.HashSize
-	maxLevels  = 4
-	maxSize    = 1<<32 - 1 // leaves; more would take a fifth level
-)
+// The tree is kept with all its inner hashes, in one file, in the order of
+// tlog.StoredHashIndex: it only ever grows at its end, and a proof is a few
+// reads of 32 bytes. That takes 64 bytes a leaf; computing the hashes between
+// the tiles anew takes thirty times as long.
 
-// levelSize is the number of hashes in a level of a tree with size leaves.
-func levelSize(level int, size int64) int64 { return size >> (level * tileHeight) }
+// hashes is the file of them. It is a tlog.HashReader.
+type hashes struct{ file *os.File }
 
-// fold computes the root of 1, 2, 4 … 256 hashes.
-func fold(hashes []byte) tlog.Hash {
-	var level [tileWidth]tlog.Hash
-	n := len(hashes) / tlog.HashSize
-	for i := range n {
-		level[i] = tlog.Hash(hashes[i*tlog.HashSize:])
-	}
-	for ; n > 1; n /= 2 {
-		for i := range n / 2 {
-			level[i] = tlog.NodeHash(level[2*i], level[2*i+1])
-		}
-	}
-	return level[0]
-}
-
-// A hashSource reads count hashes of a level from the n-th on.
-type hashSource func(level int, n, count int64) ([]byte, error)
-
-// ReadHashes makes a source a tlog.HashReader.
-func (read hashSource) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	hashes := make([]tlog.Hash, len(indexes))
-	for i, index := range indexes {
-		height, n := tlog.SplitStoredHashIndex(index)
-		level, inside := height/tileHeight, height%tileHeight
-		data, err := read(level, n<<inside, 1<<inside)
-		if err != nil {
-			return nil, err
-		}
-		hashes[i] = fold(data)
-	}
-	return hashes, nil
-}
-
-// levels is the hash files of a tree.
-type levels [maxLevels]*os.File
-
-func hashesName(level int) string { return hashesPrefix + strconv.Itoa(level) }
-
-// openLevels opens the files of a tree of that size.
-func openLevels(dir string, flag int, size int64) (*levels, error) {
-	l := &levels{}
-	for level := range l {
-		var err error
-		if l[level], err = openPart(filepath.Join(dir, hashesName(level)), flag, levelSize(level, size)*tlog.HashSize); err != nil {
-			return nil, errors.Join(err, l.close())
-		}
-	}
-	return l, nil
-}
-
-func (l *levels) close() error {
-	var errs []error
-	for _, f := range l {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// read is a hashSource.
-func (l *levels) read(level int, n, count int64) ([]byte, error) {
-	if level >= maxLevels {
-		return nil, ErrRange
-	}
-	data := make([]byte, count*tlog.HashSize)
-	if err := readAt(l[level], data, n*tlog.HashSize); err != nil {
+// openHashes opens the file of a tree of that size.
+func openHashes(dir string, flag int, size int64) (*hashes, error) {
+	f, err := openPart(filepath.Join(dir, hashesFile), flag, hashesBytes(size))
+	if err != nil {
 		return nil, err
 	}
-	return data, nil
+	return &hashes{f}, nil
 }
 
-// An edge is the unfinished tiles at the right of a tree, by level.
-type edge [][]byte
+// hashesBytes is how long the file of a tree of that size is.
+func hashesBytes(size int64) int64 { return tlog.StoredHashCount(size) * tlog.HashSize }
 
-// readEdge reads the edge of a tree of that size.
-func readEdge(read hashSource, size int64) (edge, error) {
-	var e edge
-	for level := 0; level < maxLevels && levelSize(level, size) > 0; level++ {
-		n := levelSize(level, size)
-		data, err := read(level, n&^(tileWidth-1), n%tileWidth)
-		if err != nil {
+// ReadHashes reads hashes that lie close together at once.
+func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	const close = 4 * tileWidth
+	out := make([]tlog.Hash, len(indexes))
+	if len(indexes) > 1 {
+		first, last := slices.Min(indexes), slices.Max(indexes)
+		if last-first < close {
+			span := make([]byte, (last-first+1)*tlog.HashSize)
+			if err := readAt(h.file, span, first*tlog.HashSize); err != nil {
+				return nil, err
+			}
+			for i, index := range indexes {
+				out[i] = tlog.Hash(span[(index-first)*tlog.HashSize:])
+			}
+			return out, nil
+		}
+	}
+	for i, index := range indexes {
+		if err := readAt(h.file, out[i][:], index*tlog.HashSize); err != nil {
 			return nil, err
 		}
-		e = append(e, data)
 	}
-	return e, nil
+	return out, nil
 }
 
-// A growth is what a batch adds to a tree.
-type growth struct {
-	edge  edge
-	added [][]byte // by level
+// leaf returns the hash of one leaf.
+func (h *hashes) leaf(index int64) (hash tlog.Hash, err error) {
+	err = readAt(h.file, hash[:], tlog.StoredHashIndex(0, index)*tlog.HashSize)
+	return hash, err
 }
 
-// grow begins a batch on a tree with that edge, which stays as it is.
-func grow(e edge) *growth {
-	g := &growth{edge: make(edge, len(e)), added: make([][]byte, len(e))}
-	for level, data := range e {
-		g.edge[level] = append(make([]byte, 0, tileBytes), data...)
-	}
-	return g
-}
-
-// add appends a hash to a level, and the root of a tile that it completes to
-// the level above.
-func (g *growth) add(level int, h tlog.Hash) {
-	if level == len(g.edge) {
-		g.edge = append(g.edge, make([]byte, 0, tileBytes))
-		g.added = append(g.added, nil)
-	}
-	g.edge[level] = append(g.edge[level], h[:]...)
-	g.added[level] = append(g.added[level], h[:]...)
-	if len(g.edge[level]) == tileBytes {
-		root := fold(g.edge[level])
-		g.edge[level] = g.edge[level][:0]
-		g.add(level+1, root)
-	}
-}
-
-// append writes what a batch adds behind a tree of that size, and syncs it.
-func (l *levels) append(size int64, added [][]byte) error {
-	for level, data := range added {
-		if len(data) == 0 {
+// search looks for the first hash of a tree that does not follow from the two
+// below it.
+func (h *hashes) search(size int64) error {
+	for index := range tlog.StoredHashCount(size) {
+		level, n := tlog.SplitStoredHashIndex(index)
+		if level == 0 {
 			continue
 		}
-		if err := writeAt(l[level], data, levelSize(level, size)*tlog.HashSize); err != nil {
+		three, err := h.ReadHashes([]int64{tlog.StoredHashIndex(level-1, 2*n), index - 1, index})
+		if err != nil {
 			return err
 		}
+		if tlog.NodeHash(three[0], three[1]) != three[2] {
+			return &DamagedError{File: h.file.Name(), Remedy: remedyRestore,
+				Problem: fmt.Sprintf("is damaged: the hash at byte %d, of leaves %d to %d, does not follow from those below it", index*tlog.HashSize, n<<level, (n+1)<<level-1)}
+		}
 	}
-	return nil
+	return &DamagedError{File: h.file.Name(), Problem: "is damaged: it does not lead to the root of the checkpoint", Remedy: remedyRestore}
+}
+
+// A growth is the hashes that a batch adds to a tree. It is a tlog.HashReader of
+// the tree with them.
+type growth struct {
+	stored *hashes
+	count  int64 // of the hashes that are stored
+	size   int64 // leaves, with those added
+	added  []tlog.Hash
+}
+
+func newGrowth(stored *hashes, size int64) *growth {
+	return &growth{stored: stored, count: tlog.StoredHashCount(size), size: size}
+}
+
+func (g *growth) add(leaf tlog.Hash) error {
+	more, err := tlog.StoredHashesForRecordHash(g.size, leaf, g)
+	g.added = append(g.added, more...)
+	g.size++
+	return err
+}
+
+// ReadHashes reads what is stored, and what is added.
+func (g *growth) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		if index >= g.count {
+			out[i] = g.added[index-g.count]
+			continue
+		}
+		if err := readAt(g.stored.file, out[i][:], index*tlog.HashSize); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// write puts what is added behind what is stored, and syncs it.
+func (g *growth) write() error {
+	data := make([]byte, 0, len(g.added)*tlog.HashSize)
+	for _, h := range g.added {
+		data = append(data, h[:]...)
+	}
+	return writeAt(g.stored.file, data, g.count*tlog.HashSize)
 }

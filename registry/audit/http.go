@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -294,12 +293,6 @@ func (l *Log) indexParameter(r *http.Request) (int64, error) {
 	if err != nil {
 		return 0, &badQuery{"index", "an index of a leaf or a key of a record is required"}
 	}
-	return l.newestBelow(r.Context(), key)
-}
-
-func (l *Log) newestBelow(ctx context.Context, key string) (int64, error) {
-	for e, err := range l.Find(ctx, key) {
-		return e.Index, err
-	}
-	return 0, ErrNoFile
+	e, err := l.Newest(r.Context(), key)
+	return e.Index, err
 }

@@ -59,13 +59,12 @@ type Log struct {
 	retry       time.Duration // the first pause when the disk is full
 
 	lock   *os.File
-	levels *levels
+	hashes *hashes
 	leaves *leaves
 	chains *chains
 	inUse  sync.RWMutex // held for reading while the files are used, for writing to close them
 
 	state   state // owned by Run
-	edge    edge  // owned by Run
 	broken  error // owned by Run: why nothing may be written any more
 	damaged damagedRecords
 
@@ -137,7 +136,7 @@ func (l *Log) open(ctx context.Context) error {
 		return err
 	}
 	l.salter = l.state.Salt
-	if l.levels, err = openLevels(l.dir, os.O_RDWR, l.state.Size); err != nil {
+	if l.hashes, err = openHashes(l.dir, os.O_RDWR, l.state.Size); err != nil {
 		return err
 	}
 	if l.leaves, err = openLeaves(l.dir, os.O_RDWR, l.state.Size, l.state.Bytes); err != nil {
@@ -145,9 +144,6 @@ func (l *Log) open(ctx context.Context) error {
 	}
 	unfinished, err := l.leaves.scan(ctx, l.chains, l.state.Size, l.state.Bytes)
 	if err != nil {
-		return err
-	}
-	if l.edge, err = readEdge(l.levels.read, l.state.Size); err != nil {
 		return err
 	}
 	if err := l.checkTree(kept); err != nil {
@@ -202,11 +198,7 @@ func (l *Log) begin() (state, error) {
 	if err := l.keep(signed); err != nil {
 		return s, err
 	}
-	names := []string{rowsFile, entriesFile}
-	for level := range maxLevels {
-		names = append(names, hashesName(level))
-	}
-	for _, name := range names {
+	for _, name := range []string{rowsFile, entriesFile, hashesFile} {
 		f, err := openPrivate(filepath.Join(l.dir, name), os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return s, err
@@ -284,12 +276,12 @@ func (l *Log) checkTree(kept []keptCheckpoint) error {
 // contains refuses a tree that a checkpoint is not a head of. The tree must be
 // as long.
 func (l *Log) contains(c Checkpoint) error {
-	root, err := tlog.TreeHash(c.N, hashSource(l.levels.read))
+	root, err := tlog.TreeHash(c.N, l.hashes)
 	if err != nil {
 		return err
 	}
 	if root != c.Hash {
-		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("with its first %d leaves the tree has the root %s, and %s was signed: an older copy was put back and written to, or %s* files are damaged", c.N, root, c.Hash, hashesPrefix),
+		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("with its first %d leaves the tree has the root %s, and %s was signed: an older copy was put back and written to, or the file %s is damaged", c.N, root, c.Hash, hashesFile),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil
@@ -307,12 +299,7 @@ func (l *Log) place() store.Cursor {
 
 // cut removes what was written and never committed.
 func (l *Log) cut() error {
-	for level, f := range l.levels {
-		if err := f.Truncate(levelSize(level, l.state.Size) * tlog.HashSize); err != nil {
-			return err
-		}
-	}
-	return errors.Join(l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
+	return errors.Join(l.hashes.file.Truncate(hashesBytes(l.state.Size)), l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
 }
 
 // Close releases the files. Run must have returned. Later calls return
@@ -339,8 +326,8 @@ func (l *Log) Close() error {
 
 func (l *Log) closeFiles() error {
 	var errs []error
-	if l.levels != nil {
-		errs = append(errs, l.levels.close())
+	if l.hashes != nil {
+		errs = append(errs, l.hashes.file.Close())
 	}
 	if l.leaves != nil {
 		errs = append(errs, l.leaves.close())

@@ -78,13 +78,18 @@ type house struct {
 
 // lines keeps what was logged.
 type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
+	mu    sync.Mutex
+	text  strings.Builder
+	wrote chan struct{} // closed with the next line; nil when nobody waits
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.wrote != nil {
+		close(l.wrote)
+		l.wrote = nil
+	}
 	return l.text.Write(p)
 }
 
@@ -92,6 +97,28 @@ func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+// until waits for a text.
+func (l *lines) until(t *testing.T, text string) {
+	t.Helper()
+	for {
+		l.mu.Lock()
+		said := strings.Contains(l.text.String(), text)
+		if l.wrote == nil {
+			l.wrote = make(chan struct{})
+		}
+		wrote := l.wrote
+		l.mu.Unlock()
+		if said {
+			return
+		}
+		select {
+		case <-wrote:
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
 }
 
 func openStore(t testing.TB, dir string) *boltstore.Store {

@@ -36,14 +36,12 @@ func (l *Log) prove(head Checkpoint, index, size int64) (Proof, error) {
 	if index < 0 || index >= size || size > head.N {
 		return Proof{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
 	}
-	read := hashSource(l.levels.read)
 	p := Proof{Index: index, Size: size}
-	leaf, err := read(0, index, 1)
-	if err != nil {
+	var err error
+	if p.Leaf, err = l.hashes.leaf(index); err != nil {
 		return Proof{}, err
 	}
-	p.Leaf = tlog.Hash(leaf)
-	if p.Hashes, err = tlog.ProveRecord(size, index, read); err != nil {
+	if p.Hashes, err = tlog.ProveRecord(size, index, l.hashes); err != nil {
 		return Proof{}, err
 	}
 	root, err := l.root(head, size)
@@ -62,7 +60,7 @@ func (l *Log) root(head Checkpoint, size int64) (tlog.Hash, error) {
 	if size == head.N {
 		return head.Hash, nil
 	}
-	return tlog.TreeHash(size, hashSource(l.levels.read))
+	return tlog.TreeHash(size, l.hashes)
 }
 
 // ProveConsistency proves that the tree of size new has all that the tree of
@@ -80,7 +78,7 @@ func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.Tr
 	if older == 0 || older == newer {
 		return tlog.TreeProof{}, nil
 	}
-	p, err := tlog.ProveTree(newer, older, hashSource(l.levels.read))
+	p, err := tlog.ProveTree(newer, older, l.hashes)
 	if err != nil {
 		return nil, err
 	}
@@ -107,34 +105,12 @@ func (l *Log) locate(head Checkpoint) error {
 	if found != nil {
 		return found
 	}
-	found = l.search(head)
+	found = l.hashes.search(head.N)
 	l.mu.Lock()
 	l.damage = found
 	l.mu.Unlock()
 	l.log.Error("a proof could not be given, because the log is damaged", "dir", l.dir, "error", found)
 	return found
-}
-
-// search compares each full tile with the hash that stands for it in the level
-// above.
-func (l *Log) search(head Checkpoint) error {
-	for level := 0; level+1 < maxLevels; level++ {
-		for n := range levelSize(level+1, head.N) {
-			tile, err := l.levels.read(level, n*tileWidth, tileWidth)
-			if err != nil {
-				return err
-			}
-			above, err := l.levels.read(level+1, n, 1)
-			if err != nil {
-				return err
-			}
-			if root := fold(tile); root != tlog.Hash(above) {
-				return &DamagedError{File: l.levels[level].Name(), Remedy: remedyRestore,
-					Problem: fmt.Sprintf("is damaged: %s does not have the root that %s says in place %d", tileName(level, n, tileWidth), l.levels[level+1].Name(), n)}
-			}
-		}
-	}
-	return &DamagedError{File: l.dir, Problem: fmt.Sprintf("is damaged: the last tiles of the %s files do not lead to the root of the checkpoint", hashesPrefix), Remedy: remedyRestore}
 }
 
 // Entry returns one leaf.
@@ -147,7 +123,7 @@ func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
 	if index < 0 || index >= head.N {
 		return Entry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
 	}
-	e, _, err := l.leaves.entry(index, l.levels.read)
+	e, _, err := l.leaves.entry(index, l.hashes)
 	return e, err
 }
 
@@ -159,8 +135,38 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		group := l.salter.place(groupOf(key))
 		_, at := l.chains.heads(0, group)
+		step := func(r row) (here bool, before int64) { return r.groupHash == group, r.prevGroup }
+		for e, err := range l.chain(ctx, at, step) {
+			if (err != nil || below(e.Key, key)) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Newest returns the newest leaf of a record, or if there is none, the newest of
+// the records below its key. The error matches [ErrRange] when there is neither.
+func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
+	place := l.salter.place(key)
+	at, _ := l.chains.heads(place, 0)
+	step := func(r row) (here bool, before int64) { return r.keyHash == place, r.prevKey }
+	for e, err := range l.chain(ctx, at, step) {
+		if err != nil || e.Key == key {
+			return e, err
+		}
+	}
+	for e, err := range l.Find(ctx, key) {
+		return e, err
+	}
+	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, clip(key))
+}
+
+// chain yields the leaves of one place, from that number plus one back; step
+// tells whether a row is one of them, and where the chain goes on.
+func (l *Log) chain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		for at > 0 {
-			e, before, here, err := l.findAt(ctx, key, group, at-1)
+			e, here, before, err := l.link(ctx, at-1, step)
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -173,19 +179,22 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	}
 }
 
-// findAt reads one leaf of a chain of groups, and where the chain goes on.
-func (l *Log) findAt(ctx context.Context, key string, group uint32, index int64) (e Entry, before int64, here bool, err error) {
+// link reads one leaf of a chain, if it is under the newest checkpoint.
+func (l *Log) link(ctx context.Context, index int64, step func(row) (bool, int64)) (e Entry, here bool, before int64, err error) {
 	head, release, err := l.use(ctx)
 	if err != nil {
-		return Entry{}, 0, false, err
+		return Entry{}, false, 0, err
 	}
 	defer release()
 	r, err := l.leaves.row(index)
-	if err != nil || r.groupHash != group || index >= head.N {
-		return Entry{}, r.prevGroup, false, err
+	if err != nil {
+		return Entry{}, false, 0, err
 	}
-	e, r, err = l.leaves.entry(index, l.levels.read)
-	return e, r.prevGroup, err == nil && below(e.Key, key), err
+	if here, before = step(r); !here || index >= head.N {
+		return Entry{}, false, before, nil
+	}
+	e, _, err = l.leaves.entry(index, l.hashes)
+	return e, err == nil, before, err
 }
 
 const proofHeader = "c2sp.org/tlog-proof@v1"

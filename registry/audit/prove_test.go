@@ -317,13 +317,13 @@ func TestTileNames(t *testing.T) {
 func TestProofOfDamage(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 600)
-	flip(t, filepath.Join(h.dir, "log", "hashes-0"), 300*tlog.HashSize)
+	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 300)*tlog.HashSize)
 	var damage *DamagedError
 	_, err := h.log.Prove(t.Context(), 301, 600)
-	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "tile/0/001 does not have the root") {
+	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "of leaves 300 to 301, does not follow from those below it") {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
-	if _, err := h.log.ProveConsistency(t.Context(), 300, 600); !errors.Is(err, ErrDamaged) {
+	if _, err := h.log.ProveConsistency(t.Context(), 301, 600); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
 	if _, err := h.log.Prove(t.Context(), 3, 600); err != nil {

@@ -256,7 +256,7 @@ type Entry struct {
 }
 
 // entry reads one leaf.
-func (l *leaves) entry(index int64, read hashSource) (Entry, row, error) {
+func (l *leaves) entry(index int64, hashes *hashes) (Entry, row, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	r, err := l.row(index)
@@ -267,13 +267,13 @@ func (l *leaves) entry(index int64, read hashSource) (Entry, row, error) {
 	if err != nil {
 		return Entry{}, row{}, err
 	}
-	hash, err := read(0, index, 1)
+	hash, err := hashes.leaf(index)
 	if err != nil {
 		return Entry{}, row{}, err
 	}
-	e := Entry{Index: index, Key: key, Hash: tlog.Hash(hash), Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
+	e := Entry{Index: index, Key: key, Hash: hash, Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
 	if leaf != nil && tlog.RecordHash(leaf) != e.Hash {
-		return Entry{}, row{}, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesName(0), index), Remedy: remedyRestore}
+		return Entry{}, row{}, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
 	}
 	return e, r, nil
 }

@@ -68,8 +68,8 @@ type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files
 	size  int64
-	roots [maxLevels][]byte // of the full tiles of each level
-	gone  map[int64]bool    // leaves without content, until a later one says why
+	roots []tlog.Hash    // of the full tiles of the level before
+	gone  map[int64]bool // leaves without content, until a later one says why
 
 	erased int64
 }
@@ -81,7 +81,9 @@ func (v *verification) leaves(r *Report) error {
 		if err != nil {
 			return err
 		}
-		v.note(0, tile)
+		if err := v.note(0, n, tile); err != nil {
+			return err
+		}
 		if err := v.bundle(n, tile); err != nil {
 			return err
 		}
@@ -95,7 +97,7 @@ func (v *verification) leaves(r *Report) error {
 }
 
 func (v *verification) bundleName(n int64) string {
-	return tileName(entriesLevel, n, int(min(tileWidth, v.size-n*tileWidth)))
+	return tileName(entriesLevel, n, tileWidthOf(entriesLevel, n, v.size))
 }
 
 // bundle compares the leaves of one bundle with the tile of their hashes.
@@ -133,29 +135,43 @@ func (v *verification) bundle(n int64, tile []byte) error {
 }
 
 // note keeps the root of a full tile for the comparison with the level above.
-func (v *verification) note(level int, tile []byte) {
-	if len(tile) == tileBytes {
-		root := fold(tile)
-		v.roots[level] = append(v.roots[level], root[:]...)
+func (v *verification) note(level int, n int64, tile []byte) error {
+	if len(tile) < tileBytes {
+		return nil
 	}
+	t := tlog.Tile{H: tileHeight, L: level, N: n, W: tileWidth}
+	below := level*tileHeight + tileHeight - 1
+	left, err := tlog.HashFromTile(t, tile, tlog.StoredHashIndex(below, 2*n))
+	if err != nil {
+		return err
+	}
+	right, err := tlog.HashFromTile(t, tile, tlog.StoredHashIndex(below, 2*n+1))
+	if err != nil {
+		return err
+	}
+	v.roots = append(v.roots, tlog.NodeHash(left, right))
+	return nil
 }
 
 // hashes compares each hash of the levels above 0 with the tile below it.
 func (v *verification) hashes() error {
-	for level := 1; level < maxLevels; level++ {
+	for level := 1; levelSize(level, v.size) > 0; level++ {
+		below := v.roots
+		v.roots = nil
 		for n := int64(0); n*tileWidth < levelSize(level, v.size); n++ {
 			tile, err := tileOf(v.ctx, v.files, level, n, v.size)
 			if err != nil {
 				return err
 			}
-			v.note(level, tile)
-			below := v.roots[level-1][n*tileBytes:]
-			for i := 0; i < len(tile); i += tlog.HashSize {
-				if tlog.Hash(tile[i:]) != tlog.Hash(below[i:]) {
-					place := n*tileWidth + int64(i)/tlog.HashSize
+			for i := range int64(len(tile) / tlog.HashSize) {
+				place := n*tileWidth + i
+				if tlog.Hash(tile[i*tlog.HashSize:]) != below[place] {
 					return &DamagedError{File: tileName(level, n, len(tile)/tlog.HashSize),
 						Problem: fmt.Sprintf("has another hash in place %d than follows from %s", place, tileName(level-1, place, tileWidth))}
 				}
+			}
+			if err := v.note(level, n, tile); err != nil {
+				return err
 			}
 		}
 	}

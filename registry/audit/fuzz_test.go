@@ -1,0 +1,231 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store"
+)
+
+// FuzzTileName looks that a name that is read is the only one of its tile.
+func FuzzTileName(f *testing.F) {
+	for _, name := range []string{"tile/0/000", "tile/entries/x001/234.p/7", "tile/63/999.p/255", "tile/0/000.p/256", "tile/0/x000/000", "checkpoint", "tile//", "tile/0/x999/x999/x999/x999/x999/999"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		level, n, width, ok := parseTileName(name)
+		if !ok {
+			return
+		}
+		if level < entriesLevel || level > 63 || n < 0 || width < 1 || width > tileWidth {
+			t.Fatalf("%q is read as %d %d %d", name, level, n, width)
+		}
+		if again := tileName(level, n, width); again != name {
+			t.Fatalf("%q is written as %q", name, again)
+		}
+		if level != entriesLevel { // tlog reads the same, with the height in its path
+			tile, err := tlog.ParseTilePath(strings.Replace(name, "tile/", "tile/8/", 1))
+			if err != nil || tile.L != level || tile.N != n || tile.W != width {
+				t.Fatalf("tlog reads %q as %+v, %v", name, tile, err)
+			}
+		}
+	})
+}
+
+// FuzzCheckpoint looks that a text that is read is the one that is written, but
+// for extension lines.
+func FuzzCheckpoint(f *testing.F) {
+	key := newKey(f, origin)
+	signed, err := (Checkpoint{origin, emptyTree()}).sign(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(signed)
+	f.Add(bytes.Replace(signed, []byte("\n\n"), []byte("\nextension\n\n"), 1))
+	f.Add([]byte("a\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n\u2014 a AAAAAAAA\n"))
+	f.Add([]byte("a\n01\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, n, err := openCheckpoint(text, key.verifier())
+		if err != nil {
+			return
+		}
+		if c.N < 0 || !strings.HasPrefix(n.Text, c.Text()) {
+			t.Fatalf("%q is read as %q", n.Text, c.Text())
+		}
+		if _, err := ParseCheckpoint(text, key.verifier()); err == nil && len(n.Sigs) == 0 {
+			t.Fatal("a checkpoint without our signature is taken")
+		}
+	})
+}
+
+func FuzzProof(f *testing.F) {
+	s := newSignedTree(f, origin)
+	checkpoint := s.sign(f, 5)
+	p, err := tlog.ProveRecord(5, 3, s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(Proof{Index: 3, Hashes: p}.Text(checkpoint), []byte("leaf 3"))
+	f.Add([]byte("c2sp.org/tlog-proof@v1\nextra AA==\nindex 0\n\n"), []byte(""))
+	f.Add([]byte("c2sp.org/tlog-proof@v1\nindex 0\n\n\n"), []byte("x"))
+	f.Fuzz(func(t *testing.T, text, leaf []byte) {
+		p, c, err := CheckProof(text, leaf, s.key.verifier())
+		if err == nil && (c.N != 5 || tlog.CheckRecord(p.Hashes, 5, c.Hash, p.Index, tlog.RecordHash(leaf)) != nil) {
+			t.Fatalf("a proof of %q for %+v is taken", leaf, c)
+		}
+		if p, checkpoint, err := parseProof(text); err == nil {
+			again, _, err := parseProof(p.Text(checkpoint))
+			if err != nil || again.Index != p.Index || len(again.Hashes) != len(p.Hashes) {
+				t.Fatalf("%q is written as %q: %v", text, p.Text(checkpoint), err)
+			}
+		}
+	})
+}
+
+// A signedTree is a small tree for the fuzz targets.
+type signedTree struct {
+	key    *Key
+	hashes []tlog.Hash
+}
+
+func newSignedTree(f *testing.F, name string) *signedTree {
+	s := &signedTree{key: newKey(f, name)}
+	for n := range int64(5) {
+		hashes, err := tlog.StoredHashes(n, []byte{'l', 'e', 'a', 'f', ' ', '0' + byte(n)}, s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		s.hashes = append(s.hashes, hashes...)
+	}
+	return s
+}
+
+func (s *signedTree) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
+	for _, i := range indexes {
+		hashes = append(hashes, s.hashes[i])
+	}
+	return hashes, nil
+}
+
+func (s *signedTree) sign(f *testing.F, size int64) []byte {
+	root, err := tlog.TreeHash(size, s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).sign(s.key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return signed
+}
+
+// FuzzWitness looks that a witness cosigns nothing but what its log has signed.
+func FuzzWitness(f *testing.F) {
+	s := newSignedTree(f, origin)
+	genuine := [][]byte{s.sign(f, 2), s.sign(f, 5)}
+	for _, checkpoint := range genuine {
+		f.Add(append([]byte("old 0\n\n"), checkpoint...))
+		f.Add(append([]byte("old 0\n"+s.hashes[0].String()+"\n\n"), checkpoint...))
+	}
+	f.Add([]byte("old 1\n\n"))
+	key := newKey(f, "witness.example/w1")
+	f.Fuzz(func(t *testing.T, request []byte) {
+		w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.key)
+		line, err := w.Add(t.Context(), request)
+		if (line == nil) == (err == nil) {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if err != nil {
+			if e, ok := err.(*WitnessError); !ok || e.Status < 400 || e.Status > http.StatusUnprocessableEntity {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		c, err := ParseCheckpoint(w.Checkpoint(origin), s.key.verifier())
+		if err != nil || c.N != 2 && c.N != 5 {
+			t.Fatalf("it has cosigned %q: %v", w.Checkpoint(origin), err)
+		}
+	})
+}
+
+func FuzzBundle(f *testing.F) {
+	f.Add([]byte("\x00\x01a\x00\x00"), 2)
+	f.Add([]byte("\xff\xff"), 1)
+	f.Add([]byte{}, 0)
+	f.Fuzz(func(t *testing.T, bundle []byte, width int) {
+		if width < 0 || width > tileWidth {
+			return
+		}
+		leaves, err := splitBundle(bundle, width)
+		if err != nil {
+			return
+		}
+		n := 0
+		for _, leaf := range leaves {
+			n += 2 + len(leaf)
+		}
+		if len(leaves) != width || n != len(bundle) {
+			t.Fatalf("%d leaves of %d bytes from %d", len(leaves), n, len(bundle))
+		}
+	})
+}
+
+func FuzzVerifier(f *testing.F) {
+	k := newKey(f, origin)
+	f.Add(k.Public())
+	f.Add(k.PublicWitness())
+	f.Add("a+00000000+BAAA")
+	f.Fuzz(func(t *testing.T, public string) {
+		v, err := NewVerifier(public)
+		if err != nil {
+			return
+		}
+		if v.Name() == "" || strings.ContainsAny(v.Name(), "+ \n") || !strings.HasPrefix(public, v.Name()+"+") {
+			t.Fatalf("%q is the key of %q", public, v.Name())
+		}
+	})
+}
+
+// FuzzLeaf looks that each value becomes a leaf that fits, that says all of it,
+// and that is the same the next time.
+func FuzzLeaf(f *testing.F) {
+	for _, value := range []string{`{"b":1,"a":[null,1e5,"\u2028"]}`, `"\ud800"`, "\xff", `{"a":1,"a":2}`, strings.Repeat("[", 100), `18446744073709551616`} {
+		f.Add("agent/AIR-1/1", []byte(value))
+	}
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		if key = strings.ToValidUTF8(key, ""); len(key) > 512 {
+			return // no key of a store
+		}
+		leaf := salter("secret").leaf(store.Record{Key: key, Value: value})
+		if len(leaf) > maxLeaf || !bytes.Equal(leaf, salter("secret").leaf(store.Record{Key: key, Value: value})) {
+			t.Fatalf("%q", leaf)
+		}
+		var says struct {
+			Key    string
+			Record json.RawMessage
+			Base64 []byte
+			SHA256 string
+		}
+		if err := json.Unmarshal(leaf, &says); err != nil || says.Key != key {
+			t.Fatalf("%q: %v", leaf, err)
+		}
+		if says.Record == nil && says.SHA256 == "" && !bytes.Equal(says.Base64, value) {
+			t.Fatalf("%q loses %q", leaf, value)
+		}
+		if erased, err := erasedBy(leaf); erased != nil || err != nil {
+			t.Fatalf("%q is taken for a deletion: %v, %v", leaf, erased, err)
+		}
+		if says.Record != nil {
+			again := salter("secret").leaf(store.Record{Key: key, Value: says.Record})
+			if !bytes.Equal(again, leaf) {
+				t.Fatalf("%q is canonical and becomes %q", leaf, again)
+			}
+		}
+	})
+}
