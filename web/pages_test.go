@@ -35,6 +35,10 @@ var samplePages = []struct {
 	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
 	{"/validate", 200},
 	{"/validate?url=api.example.com", 200},
+	{"/submit", 200},
+	{"/submit?host=api.example.com", 200},
+	{"/bot", 200},
+	{"/status", 200},
 	{"/rules", 200},
 	{"/rules/AI303", 200},
 	{"/rules/wk104", 200},
@@ -107,7 +111,8 @@ func TestHostileTextIsInert(t *testing.T) {
 				}
 			}
 			ours := slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path) ||
-				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate")
+				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
+				strings.HasPrefix(p.path, "/submit") || p.path == "/bot" || p.path == "/status"
 			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,18 @@ func (s sample) Rule(code string) (api.RuleView, error) {
 		return api.RuleView{}, s.err
 	}
 	return new(api.Answers).Rule(code)
+}
+
+func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.Submitted, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	var out []api.Submitted
+	for i, host := range hosts {
+		state := []string{"waiting", "visited", "refused"}[i%3]
+		out = append(out, api.Submitted{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
+	}
+	return out, nil
 }
 
 func (s sample) Validate(ctx context.Context, in api.Submission) ([]api.Judgement, error) {

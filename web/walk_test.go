@@ -115,6 +115,17 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.open("/rules")
 	tab.sees("table", "AGIS302")
 	tab.judge("rules")
+	tab.open("/submit")
+	tab.send("#hosts", "new.example.com\n10.0.0.1")
+	tab.sees(".cards", "waits for its first visit")
+	tab.sees(".cards", "Not taken")
+	tab.judge("submitted")
+	tab.open("/bot")
+	tab.sees("main", "User-agent: Gazetteer")
+	tab.judge("bot")
+	tab.open("/status")
+	tab.sees("main", "Hosts known")
+	tab.judge("status")
 	for name, path := range map[string]string{
 		"problem-rule": "/rules/AI9999", "problem-query": "/?q=book+verb%3A", "problem-host": "/services/unknown.test", "problem-page": "/no/such/page",
 		"problem-agent": "/agents/AIR-0000-0000-0000",
@@ -229,10 +240,17 @@ func openHouse(t *testing.T) *house {
 	must(t, err)
 	judge, err := api.NewJudge(api.JudgeOptions{})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Judge: judge}
+	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
+	must(t, err)
+	door, err := api.NewDoor(api.DoorOptions{Add: crawl.Add})
+	must(t, err)
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Judge: judge, Door: door, Crawler: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
-	pages := web.New(answers, web.Options{})
+	pages := web.New(answers, web.Options{Standing: routes.Standing, Bot: web.Bot{
+		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
+		HostInterval: time.Second, DomainInterval: 2 * time.Second,
+	}})
 	pages.Mount(routes.Engine())
 	routes.SetNotFound(pages.NotFound)
 	server := httptest.NewServer(routes.Handler())

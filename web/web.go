@@ -19,6 +19,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -48,6 +49,8 @@ type Answers interface {
 	Rule(code string) (api.RuleView, error)
 	// Validate judges a text, or what an address leads to.
 	Validate(ctx context.Context, s api.Submission) ([]api.Judgement, error)
+	// Submit takes names of hosts into the frontier.
+	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submitted, error)
 }
 
 var _ Answers = (*api.Answers)(nil)
@@ -59,6 +62,10 @@ type Options struct {
 	Log *slog.Logger
 	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
 	Now func() time.Time
+	// Bot says who crawls.
+	Bot Bot
+	// Standing says how the server stands: [api.API.Standing]. Nil knows nothing.
+	Standing func() api.Standing
 }
 
 // Pages are the pages. Any number of requests may use them at once.
@@ -69,6 +76,8 @@ type Pages struct {
 	assets    assets
 	templates map[string]*template.Template
 	figures   figures
+	owner     Bot
+	stand     func() api.Standing
 }
 
 //go:embed templates
@@ -76,7 +85,7 @@ var templateFiles embed.FS
 
 // New prepares the pages over a.
 func New(a Answers, o Options) *Pages {
-	p := &Pages{answers: a, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}}
+	p := &Pages{answers: a, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -90,8 +99,7 @@ func New(a Answers, o Options) *Pages {
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
 // /, /services, /verbs, /agents, /rules and /static and what lies below, and
-// /validate; they meet no
-// path of the API.
+// /validate, /submit, /bot and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":               p.page(p.search),
@@ -101,6 +109,9 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/verbs/:verb":    p.page(p.verb),
 		"/agents":         p.page(p.agents),
 		"/validate":       p.page(p.validateForm),
+		"/submit":         p.page(p.submitForm),
+		"/bot":            p.page(p.bot),
+		"/status":         p.page(p.status),
 		"/rules":          p.page(p.rules),
 		"/rules/:code":    p.page(p.rule),
 		"/agents/:id":     p.page(p.agent),
@@ -110,6 +121,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 		e.HEAD(path, h)
 	}
 	e.POST("/validate", p.page(p.validate))
+	e.POST("/submit", p.page(p.submit))
 }
 
 // NotFound answers with the page for an address where nothing is. It is for
@@ -193,7 +205,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "submit", "bot", "status", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

@@ -33,6 +33,8 @@ type CrawlerConfig struct {
 	Enabled        bool     `toml:"enabled"`
 	Seeds          []string `toml:"seeds"`
 	Workers        int      `toml:"workers"`
+	Contact        string   `toml:"contact"`
+	Addresses      []string `toml:"addresses"`
 	UserAgent      string   `toml:"user_agent"`
 	HostInterval   Duration `toml:"host_interval"`
 	DomainInterval Duration `toml:"domain_interval"`
@@ -55,6 +57,9 @@ type APIConfig struct {
 	FetchesPerHour             int      `toml:"fetches_per_hour"`
 	FetchesPerHostHour         int      `toml:"fetches_per_host_hour"`
 	FetchesGlobalPerHour       int      `toml:"fetches_global_per_hour"`
+	SubmissionsPerHour         int      `toml:"submissions_per_hour"`
+	SubmissionsPerDomainHour   int      `toml:"submissions_per_domain_hour"`
+	SubmissionsGlobalPerHour   int      `toml:"submissions_global_per_hour"`
 }
 
 // Duration is a time.Duration written as "10s" or "1h30m".
@@ -85,6 +90,7 @@ func defaultConfig() Config {
 			Seeds:          []string{},
 			Workers:        64,
 			UserAgent:      "Gazetteer/0.1",
+			Addresses:      []string{},
 			HostInterval:   Duration(time.Second),
 			DomainInterval: Duration(2 * time.Second),
 			Rate:           200,
@@ -99,6 +105,9 @@ func defaultConfig() Config {
 			FetchesPerHour:             30,
 			FetchesPerHostHour:         12,
 			FetchesGlobalPerHour:       600,
+			SubmissionsPerHour:         60,
+			SubmissionsPerDomainHour:   20,
+			SubmissionsGlobalPerHour:   5000,
 		},
 	}
 }
@@ -196,6 +205,8 @@ func (c *Config) check() error {
 		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
 	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostHour == 0 || c.API.FetchesGlobalPerHour == 0:
 		return usagef("api.fetches_per_hour, api.fetches_per_host_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
+		return usagef("api.submissions_per_hour, api.submissions_per_domain_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 	}
 	o := crawler.Options{
 		Store: h.store, Log: h.log, Roots: e.roots, Guard: guard,
-		Workers: c.Workers, UserAgent: c.UserAgent, Rate: c.Rate,
+		Workers: c.Workers, UserAgent: userAgent(h.config), Rate: c.Rate,
 		HostInterval: time.Duration(c.HostInterval), DomainInterval: time.Duration(c.DomainInterval),
 		Timeout: time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),
 		Observe: observe,
@@ -107,13 +107,34 @@ func newFetcher(c Config, e edge, session time.Duration) (*fetch.Client, error) 
 		return nil, err
 	}
 	o := fetch.Options{
-		Guard: guard, Roots: e.roots, UserAgent: c.Crawler.UserAgent,
+		Guard: guard, Roots: e.roots, UserAgent: userAgent(c),
 		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session,
 	}
 	if e.dial != nil {
 		o.Dial = e.dial(guard.DialContext)
 	}
 	return fetch.New(o)
+}
+
+// newDoor returns what takes names of hosts from strangers, nobody's where
+// nothing is crawled.
+func newDoor(h *house) (*api.Door, error) {
+	o := api.DoorOptions{
+		PerClient: h.config.API.SubmissionsPerHour, PerDomain: h.config.API.SubmissionsPerDomainHour, All: h.config.API.SubmissionsGlobalPerHour,
+	}
+	if h.config.Crawler.Enabled {
+		o.Add = h.crawler.Add
+	}
+	return api.NewDoor(o)
+}
+
+// userAgent is what requests are sent under: with the page that explains who
+// crawls, unless it names an address of its own.
+func userAgent(c Config) string {
+	if c.PublicURL == "" || strings.Contains(c.Crawler.UserAgent, "http") || strings.Contains(c.Crawler.UserAgent, "@") {
+		return c.Crawler.UserAgent
+	}
+	return c.Crawler.UserAgent + " (+" + strings.TrimSuffix(c.PublicURL, "/") + "/bot)"
 }
 
 // openAPI puts the API and the pages on one handler.
@@ -126,7 +147,11 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the checking of documents: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler, Judge: judge}
+	door, err := newDoor(h)
+	if err != nil {
+		return fmt.Errorf("set up submissions: %w", err)
+	}
+	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler, Judge: judge, Door: door}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
@@ -135,7 +160,10 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	pages := web.New(answers, web.Options{Log: h.log})
+	pages := web.New(answers, web.Options{Log: h.log, Standing: h.api.Standing, Bot: web.Bot{
+		UserAgent: userAgent(h.config), Contact: h.config.Crawler.Contact, Addresses: h.config.Crawler.Addresses,
+		HostInterval: time.Duration(h.config.Crawler.HostInterval), DomainInterval: time.Duration(h.config.Crawler.DomainInterval),
+	}})
 	pages.Mount(h.api.Engine())
 	h.api.SetNotFound(pages.NotFound)
 	return nil

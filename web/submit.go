@@ -1,0 +1,102 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+
+	"github.com/gin-gonic/gin"
+)
+
+// submitView is the form that takes names of hosts, and what became of them.
+type submitView struct {
+	Hosts         string // as sent
+	Trouble, Help string
+	Results       []submittedView
+}
+
+type submittedView struct {
+	Host    string
+	Taken   bool // it has a page
+	What    string
+	Due     moment
+	Detail  string
+	Refused bool
+}
+
+// maxHostForm is the size of the form, maxHostLines how many names it may hold.
+const (
+	maxHostForm  = 64 << 10
+	maxHostLines = 100
+)
+
+func (p *Pages) submitForm(c *gin.Context) (view, error) {
+	return submitPage(http.StatusOK, submitView{Hosts: c.Query("host")}), nil
+}
+
+func submitPage(status int, v submitView) view {
+	return view{name: "submit", title: "Name a host", status: status, body: v}
+}
+
+// submit hands the names of the form in.
+func (p *Pages) submit(c *gin.Context) (view, error) {
+	r := c.Request
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return view{}, &badRequest{"the form was sent by another site", "Use the form on this page."}
+	}
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxHostForm)
+	if err := r.ParseForm(); err != nil {
+		return view{}, &badRequest{"the form cannot be read", "Send it again from this page, with fewer names."}
+	}
+	v := submitView{Hosts: strings.ReplaceAll(r.PostFormValue("hosts"), "\r\n", "\n")}
+	names := strings.FieldsFunc(v.Hosts, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
+	switch {
+	case len(names) == 0:
+		v.Trouble, v.Help = "There is no name of a host.", "Give at least one, such as api.example.com."
+		return submitPage(http.StatusBadRequest, v), nil
+	case len(names) > maxHostLines:
+		v.Trouble, v.Help = fmt.Sprintf("There are %d names; at most %d are taken at once.", len(names), maxHostLines), "Send them in parts."
+		return submitPage(http.StatusBadRequest, v), nil
+	}
+	list, err := p.answers.Submit(r.Context(), names, clientOf(c))
+	if err != nil {
+		return p.notTaken(c, v, err)
+	}
+	for _, s := range list {
+		v.Results = append(v.Results, p.submitted(s))
+	}
+	return submitPage(http.StatusOK, v), nil
+}
+
+// notTaken shows the form again with the reason, where the reader can do
+// something about it.
+func (p *Pages) notTaken(c *gin.Context, v submitView, err error) (view, error) {
+	if over, ok := errors.AsType[*api.QuotaError](err); ok {
+		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
+		v.Trouble, v.Help = sentence(over.Message), "Come back later."
+		return submitPage(http.StatusTooManyRequests, v), nil
+	}
+	if errors.Is(err, api.ErrNoCrawl) {
+		v.Trouble, v.Help = "This server does not crawl.", "It shows what was found before."
+		return submitPage(http.StatusServiceUnavailable, v), nil
+	}
+	return view{}, err
+}
+
+func (p *Pages) submitted(s api.Submitted) submittedView {
+	v := submittedView{Host: s.Host, Due: p.moment(s.Due)}
+	switch s.State {
+	case "waiting":
+		v.Taken, v.What = true, "It waits for its first visit."
+	case "visited":
+		v.Taken, v.What = true, "It is known and was visited."
+	default:
+		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", sentence(s.Help)
+	}
+	return v
+}
