@@ -24,14 +24,14 @@ type Conversion struct {
 // Conversions lists every conversion, in the order in which a program may list
 // them for a person.
 var Conversions = []Conversion{
-	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", openAPIToAGIS},
-	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", openAPIToAI},
-	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", agisToMCP},
-	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", mcpToAGIS},
-	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", notationToAGIS},
-	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", mapToArray},
-	{"ai", "agis", "an AI Discovery document to the skeleton of an AGIS document, to be gone through", aiToAGIS},
-	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", paramsToDraft},
+	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", reading("openapi", openAPIToAGIS)},
+	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", reading("openapi", openAPIToAI)},
+	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", reading("agis", agisToMCP)},
+	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", reading("mcp", mcpToAGIS)},
+	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", reading("notation", notationToAGIS)},
+	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", reading("agis-map", mapToArray)},
+	{"ai", "agis", "an AI Discovery document to the skeleton of an AGIS document, to be gone through", reading("ai", aiToAGIS)},
+	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", reading("ai", paramsToDraft)},
 }
 
 // Find returns the conversion between two formats. The error names the formats

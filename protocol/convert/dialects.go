@@ -20,6 +20,9 @@ func paramsToDraft(text []byte, _ Options) (Output, error) {
 	if err != nil {
 		return Output{}, fmt.Errorf("read AI Discovery document: %w: %w", protocol.ErrUnreadable, err)
 	}
+	if root.Member("aiendpoint") == nil && root.Member("capabilities") == nil {
+		return Output{}, fmt.Errorf("read AI Discovery document: %w: %s", protocol.ErrOtherFormat, whatItIs(root, "aiendpoint"))
+	}
 	var out Output
 	var edits []protocol.Edit
 	for _, d := range paramTexts(root) {

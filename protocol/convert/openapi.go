@@ -233,58 +233,6 @@ func quoteLine(out *bytes.Buffer, line []byte, quote byte) byte {
 	return quote
 }
 
-// otherFormats are what people hand in when OpenAPI is asked for, each with the
-// members that make it recognisable.
-var otherFormats = []struct {
-	members []string
-	message string
-}{
-	{[]string{"openapi"}, "this is an OpenAPI description; convert it from openapi"},
-	{[]string{"swagger"}, "this is an OpenAPI 2 description (Swagger); convert it from openapi"},
-	{[]string{"asyncapi"}, "this is AsyncAPI, which describes messages, not HTTP operations"},
-	{[]string{"aiendpoint"}, "this is an AI Discovery document"},
-	{[]string{"agis", "endpoints"}, "this is an AGIS document"},
-	{[]string{"agis"}, "this is a summary of an AGIS service"},
-	{[]string{"openrpc"}, "this is OpenRPC, which describes JSON-RPC methods"},
-	{[]string{"tools"}, "this is a list of MCP tools; convert it from mcp"},
-	{[]string{"info", "item"}, "this is a Postman collection; export it as OpenAPI 3 first"},
-	{[]string{"__schema"}, "this is the introspection of a GraphQL schema"},
-	{[]string{"swaggerVersion"}, "this is Swagger 1, which has one file for each resource; convert it to OpenAPI 3 first"},
-	{[]string{"$schema"}, "this is a JSON Schema or a document that names one"},
-}
-
-// whatItIs names what was found in place of a text with the member wanted.
-func whatItIs(root *protocol.Node, wanted string) string {
-	if !isKind(root, protocol.Object) {
-		return "the text is " + kindPhrase(root) + ", not an object with the member " + wanted
-	}
-	for _, f := range otherFormats {
-		if f.members[0] != wanted && !slices.ContainsFunc(f.members, func(name string) bool { return root.Member(name) == nil }) {
-			return f.message
-		}
-	}
-	var names []string
-	for _, m := range root.Items[:min(len(root.Items), 5)] {
-		names = append(names, protocol.Quote(m.Key))
-	}
-	if names == nil {
-		return "the object is empty; it ought to have the member " + wanted
-	}
-	return "the object has the members " + strings.Join(names, ", ") + ", but not " + wanted
-}
-
-// kindPhrase names a kind with its article.
-func kindPhrase(n *protocol.Node) string {
-	switch {
-	case n == nil, n.Kind == protocol.Null:
-		return "null"
-	case n.Kind == protocol.Array, n.Kind == protocol.Object:
-		return "an " + n.Kind.String()
-	default:
-		return "a " + n.Kind.String()
-	}
-}
-
 // maxChain is how many references in a row are followed before they count as a
 // circle.
 const maxChain = 8

@@ -395,6 +395,27 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
+// What the critic of real documents found: nouns and intents that no person would
+// write.
+func TestWordsOfEndpoints(t *testing.T) {
+	for _, c := range []struct{ method, path, id, summary, want string }{
+		{"get", "/{format}/DepthCharts", "", "Depth charts", "LIST /format/{format}/depth-charts: Lists depth charts: Depth charts"},
+		{"get", "/v1/{name}", "net.projects.spokes.get", "Gets details about a spoke", "RETRIEVE /spokes/{name}: Retrieves details about a spoke"},
+		{"delete", "/v1/{name}", "net.projects.spokes.delete", "Deletes a spoke", "REMOVE /spokes/{name}: Deletes a spoke"},
+		{"get", "/country", "", "getLatestCountryData", "RETRIEVE /country: Retrieves latest country data"},
+		{"post", "/hsm", "createHsm", "This is documentation for the old service", "CREATE /hsm: Creates an hsm"},
+		{"post", "/upload", "", "Upload a photo", "UPLOAD /photo: Uploads a photo"},
+		{"post", "/rpc/balance", "getBalance", "", "RETRIEVE /rpc/balance: Retrieves a balance"},
+		{"get", "/gamevariants", "", "Halo game variants", "RETRIEVE /gamevariants: Retrieves gamevariants: Halo game variants"},
+	} {
+		text := fmt.Sprintf(`{"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {%q: {%q: {"operationId": %q, "summary": %q}}}}`, c.path, c.method, c.id, c.summary)
+		e := parseAGIS(t, must(openAPIToAGIS([]byte(text), Options{})).Text).Endpoints[0]
+		if got := e.Method + " " + e.Path + ": " + e.Semantic.Intent; got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
 func TestParticiple(t *testing.T) {
 	for verb, want := range map[string]string{
 		"book": "booked", "create": "created", "apply": "applied", "deploy": "deployed", "plan": "planned", "submit": "submitted", "edit": "edited",

@@ -250,8 +250,10 @@ func (b *agisBuilder) remarks(without []string) {
 	case bare, brief:
 		b.notes.add(nil, "schemas are cut to the names and types of parameters to keep the document small")
 	}
-	if b.detail >= bare && len(b.api.common) > 0 {
-		b.notes.add(nil, "optional parameters that nearly all operations have are left out: "+someOf(sortedKeys(b.api.common)))
+	if names := slices.DeleteFunc(sortedKeys(b.api.common), func(key string) bool {
+		return b.detail < bare && !strings.HasPrefix(key, "header ")
+	}); len(names) > 0 {
+		b.notes.add(nil, "optional parameters that nearly all operations have are left out: "+someOf(names))
 	}
 	if b.detail == brief {
 		b.notes.add(nil, "of every endpoint these are guessed: the method (from operationId, path, summary or HTTP method), the path, the outcome (a general sentence), "+
@@ -310,14 +312,20 @@ func (b *agisBuilder) address(root *protocol.Node, name string) {
 
 // namespaceOf makes a namespace of a name: a short lower-case token (AGIS706).
 func namespaceOf(name string) string {
-	words := asciiWords(identifierWords(name))
-	for len(words) > 1 && (words[len(words)-1] == "api" || words[len(words)-1] == "apis" || words[len(words)-1] == "service") {
-		words = words[:len(words)-1]
-	}
+	words := withoutAPI(asciiWords(identifierWords(name)))
 	if ns := joinWords(words, "-", 40); ns != "" {
 		return ns
 	}
 	return "service"
+}
+
+// withoutAPI takes the words off the end of a name that only say what kind of
+// thing it names.
+func withoutAPI(words []string) []string {
+	for len(words) > 1 && slices.Contains([]string{"api", "apis", "service", "services", "controller", "endpoints"}, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return words
 }
 
 // about writes description and version.
@@ -343,7 +351,7 @@ func (b *agisBuilder) vocabulary(n *protocol.Node, verbs map[string]bool, name s
 			tags = append(tags, t[0])
 		}
 	}
-	domain := strings.Join(identifierWords(honest(plain(mostFrequent(tags)))), " ")
+	domain := strings.Join(withoutAPI(identifierWords(honest(plain(mostFrequent(tags))))), " ")
 	why := "the most frequent tag of the operations; name the field of business"
 	if domain == "" {
 		domain, why = strings.ReplaceAll(namespaceOf(name), "-", " "), "from the name of the service; name the field of business"
@@ -444,25 +452,21 @@ func suggestion(op *operation, verb string, path nounPath) string {
 
 // fallbackNoun names what an operation acts on when its path does not.
 func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
-	words := identifierWords(op.action)
 	var candidates [][]string
+	parts := pathParts(op.path)
+	ofParameter := parameterNoun(parts)
+	named := slices.ContainsFunc(parts, func(p pathPart) bool { return p.words != nil && !p.prefix })
+	if named && len(ofParameter) > 0 { // the id names what stands further behind in the path
+		candidates = append(candidates, ofParameter)
+	}
 	if !b.api.shared[op.id] {
-		candidates = append(candidates, leaveOutVerb(words, verb))
+		candidates = append(candidates, nounOfID(op.action, verb))
 	}
 	candidates = append(candidates, objectOf(op.summary))
 	if len(op.tags) > 0 {
 		candidates = append(candidates, leaveOutVerb(identifierWords(op.tags[0]), verb))
 	}
-	for _, part := range pathParts(op.path) {
-		if part.parameter != "" {
-			words := identifierWords(part.parameter)
-			if len(words) > 1 && words[len(words)-1] == "id" {
-				words = words[:len(words)-1]
-			}
-			candidates = append(candidates, words)
-			break
-		}
-	}
+	candidates = append(candidates, ofParameter)
 	for _, words := range candidates {
 		words = asciiWords(words)
 		if len(words) > 0 && acceptable(verb, "/"+strings.Join(words[:min(len(words), 4)], "-")) {
@@ -600,7 +604,7 @@ func (b *agisBuilder) input(op *operation, path nounPath, names map[string]strin
 		if name == "" || described[name] || p.in == "cookie" || p.in == "header" && headersOfTransport[strings.ToLower(p.name)] {
 			continue // a path parameter that the path does not have, or one of the transport
 		}
-		if b.detail >= bare && !p.required && b.api.common[p.in+" "+p.name] {
+		if !p.required && b.api.common[p.in+" "+p.name] && (p.in == "header" || b.detail >= bare) {
 			continue
 		}
 		described[name] = true

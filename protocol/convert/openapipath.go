@@ -127,11 +127,14 @@ func objectOf(summary string) []string {
 		return nil
 	}
 	var out []string
-	const most = 3
+	const most = 4
 	for _, w := range words[2:] {
 		bare := strings.TrimRight(w, ".,;:")
-		if u := english.Lookup(singular(bare)); len(out) == most || !u.Noun && !u.Adjective || notANoun[bare] {
+		if u := english.Lookup(singular(bare)); !u.Noun && !u.Adjective || notANoun[bare] {
 			break
+		}
+		if len(out) == most {
+			return nil
 		}
 		if out = append(out, asciiWords(identifierWords(bare))...); bare != w {
 			break
@@ -146,6 +149,43 @@ func objectOf(summary string) []string {
 // notANoun holds the words that end a noun phrase, though the dictionary knows
 // rare nouns of the same letters.
 var notANoun = wordSet("a an the of in on at by as or and to for from with within into via per that which is are be")
+
+// parameterNoun returns what the first parameter of a path identifies: account
+// for {account_id}; nil when its name does not tell.
+func parameterNoun(parts []pathPart) []string {
+	for _, part := range parts {
+		if part.parameter == "" {
+			continue
+		}
+		words := identifierWords(part.parameter)
+		for len(words) > 0 && identifying[words[len(words)-1]] {
+			words = words[:len(words)-1]
+		}
+		return words
+	}
+	return nil
+}
+
+// identifying words say of a parameter that it tells things of one kind apart.
+var identifying = wordSet("id ids name names key keys code slug uuid guid parent number no identifier resource")
+
+// nounOfID returns the noun in the name of an operation: what stands in front of
+// the verb where dots part it (projects.spokes.get: spokes), else what is left
+// without the verbs at its ends.
+func nounOfID(id, verb string) []string {
+	if parts := strings.Split(id, "."); len(parts) > 2 {
+		id = parts[len(parts)-2] + "." + parts[len(parts)-1]
+	}
+	words := leaveOutVerb(identifierWords(id), verb)
+	for len(words) > 1 {
+		last := words[len(words)-1]
+		if httpWords[last] == nil && !strings.EqualFold(last, verb) && last != "list" && !pureVerb(last) {
+			break
+		}
+		words = words[:len(words)-1]
+	}
+	return words
+}
 
 // A nounPath is a path of AGIS §5 made from one of HTTP.
 type nounPath struct {

@@ -292,7 +292,10 @@ var soundsLikeYou = regexp.MustCompile(`\A(?:u(?:ni|s|r[il]|t[ei])|eu|one)`)
 
 // withArticle returns "a pet", "an order".
 func withArticle(noun string) string {
-	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) && !soundsLikeYou.MatchString(noun) {
+	first, _, _ := strings.Cut(noun, " ")
+	spelled := !strings.ContainsAny(first, "aeiouy") // hsm is spoken letter by letter
+	if noun != "" && (strings.ContainsRune("aeiou", rune(noun[0])) && !soundsLikeYou.MatchString(noun) ||
+		spelled && strings.ContainsRune("fhlmnrsx", rune(noun[0]))) {
 		return "an " + noun
 	}
 	return "a " + noun

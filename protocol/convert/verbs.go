@@ -40,6 +40,10 @@ var readings = wordSet("read fetch show view display")
 // that something is brought back, so it is put more plainly.
 var reporting = wordSet("get gets return returns give gives")
 
+// aside begins sentences that are about something else than what is done: "This
+// is documentation for the old version", "Please use the new one".
+var aside = wordSet("this these there it we you please note deprecated warning important see")
+
 // vagueAction holds the words of actions that are no verb on their own.
 var vagueAction = wordSet("batch bulk")
 
@@ -322,11 +326,14 @@ func defaultVerb(httpMethod string, many bool) string {
 func intentOf(verb, summary, generic string) (intent string, guessed bool) {
 	const most = 240
 	summary = cutWords(honest(firstSentence(summary)), most)
-	if summary == "" {
-		return generic, true
+	if words := identifierWords(summary); len(words) > 2 && !strings.ContainsRune(summary, ' ') && mayBeEnglish(summary) {
+		summary = strings.Join(words, " ") // getLatestCountryData
 	}
 	word, rest := firstWord(summary)
 	lower := strings.ToLower(word)
+	if summary == "" || aside[lower] {
+		return generic, true
+	}
 	base := ""
 	switch {
 	case !mayBeEnglish(summary):
@@ -342,7 +349,7 @@ func intentOf(verb, summary, generic string) (intent string, guessed bool) {
 	case methodVerb(lower) && (clearVerb(lower) || english.Lookup(lower).VerbCount > english.Lookup(lower).NounCount):
 		base = lower
 	default:
-		if third := baseOfThird(lower); third != "" && (strings.EqualFold(third, verb) || clearVerb(third) || hollow[third]) {
+		if third := baseOfThird(lower); third != "" && (strings.EqualFold(third, verb) || third == "delete" || clearVerb(third) || hollow[third]) {
 			return capital(summary), false
 		}
 	}
@@ -375,7 +382,17 @@ func nounPhrase(noun []string, many bool) string {
 	if plural(*last) && english.Lookup(singular(*last)).Noun {
 		*last = singular(*last)
 	}
+	if unknownPlural(*last) {
+		return strings.Join(words, " ")
+	}
 	return withArticle(strings.Join(words, " "))
+}
+
+// unknownPlural reports whether a word looks like the plural of one that the
+// dictionary does not know (gamevariants).
+func unknownPlural(word string) bool {
+	return strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is") &&
+		len(word) > 3 && !english.Lookup(word).Known()
 }
 
 // A nature is what is derived of an endpoint from its verb (AGIS §6.2).
@@ -420,7 +437,7 @@ func natureOf(verb string, noun []string, many, safe bool) nature {
 // cancelled".
 func doneTo(verb, thing string, many bool) string {
 	has := " has been "
-	if many {
+	if many || unknownPlural(thing[strings.LastIndexByte(thing, ' ')+1:]) {
 		has = " have been "
 	}
 	if done := participle(verb); done != "" && thing != noNoun {
