@@ -249,7 +249,7 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	if err != nil {
 		return nil, err
 	}
-	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, in.Secret, update)
+	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, registry.BySecret(in.Secret), update)
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}

@@ -1,6 +1,20 @@
 package registry
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"gazetteer/protocol/did"
+)
+
+// What an agent's record says of its standing.
+const (
+	Active      = "active"
+	Deactivated = "deactivated" // by its owner, for good
+	Suspended   = "suspended"   // by the operator, until restored
+	Deleted     = "deleted"     // by the operator; the reference's word
+	Erased      = "erased"      // the content is gone, only the AIR ID is kept
+)
 
 // An Agent is who is registered, as it is stored. Its DID document is computed
 // from it, never stored; what is served over HTTP is a [RecordView]. All texts
@@ -10,9 +24,21 @@ type Agent struct {
 	Name        string `json:"name"`
 	Handle      string `json:"handle,omitempty"`
 	Description string `json:"description,omitempty"`
-	// PublicKey is the raw 32-byte Ed25519 key; JSON writes it as base64. It is
-	// empty when the agent was registered with only a DID of its creator.
+	// PublicKey is the raw 32-byte Ed25519 key in use; JSON writes it as base64.
+	// It is empty when the agent was registered with only a DID of its creator.
 	PublicKey []byte `json:"public_key"`
+	// KeySince is when PublicKey came into use; zero means Created.
+	KeySince time.Time `json:"key_since,omitzero"`
+	// KeyProof is how the agent showed that it holds the private half of
+	// PublicKey, one of the Proof constants; "" while that is only claimed.
+	KeyProof string `json:"key_proof,omitempty"`
+	// Retired are the keys that were in use before, oldest first.
+	Retired []RetiredKey `json:"retired,omitempty"`
+	// Commitment is what the recovery key must match, see [Commit]; "" for none.
+	Commitment string `json:"commitment,omitempty"`
+	// Recovery is one under way, nil for none.
+	Recovery *PendingRecovery `json:"recovery,omitempty"`
+
 	// CreatorDID is a DID the owner claims to control, or the agent's own.
 	CreatorDID             string            `json:"creator_did"`
 	CreatorName            string            `json:"creator_name,omitempty"`
@@ -23,11 +49,91 @@ type Agent struct {
 	CodeRepository         string            `json:"code_repository,omitempty"`
 	DocumentationURL       string            `json:"documentation_url,omitempty"`
 	ServiceEndpoints       []ServiceEndpoint `json:"service_endpoints,omitempty"`
-	// SecretHash is the SHA-256 of the once-shown secret.
-	SecretHash []byte    `json:"secret_hash"`
-	Status     string    `json:"status"` // "active"
-	Created    time.Time `json:"created"`
-	Updated    time.Time `json:"updated"`
+
+	// Domains are those whose control was shown, or is to be.
+	Domains []Domain `json:"domains,omitempty"`
+	// Observed is what was seen outside of what the agent says, by signal.
+	Observed map[string]Observation `json:"observed,omitempty"`
+	// NextCheck is when Domains and Observed are to be looked at again; zero for
+	// never.
+	NextCheck time.Time `json:"next_check,omitzero"`
+
+	// Attested are the numbers of all attestations about the agent, Issued those
+	// of its own about others, in order; revoked ones are among them.
+	Attested []int `json:"attested,omitempty"`
+	Issued   []int `json:"issued,omitempty"`
+	// Standing sums up the active attestations about the agent as the reference
+	// does.
+	Standing Standing `json:"standing,omitzero"`
+
+	// SecretHash is the SHA-256 of the once-shown secret; empty when the agent
+	// has switched it off.
+	SecretHash []byte `json:"secret_hash,omitempty"`
+	// Nonces are those of signed writes that could still be replayed.
+	Nonces []usedNonce `json:"nonces,omitempty"`
+
+	Status string `json:"status"`
+	// Reason is why the operator suspended or deleted it.
+	Reason  string    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// Entries is how many records of its history there are.
+	Entries int `json:"entries,omitempty"`
+	// LastHash is the hash of the newest one, as the reference chains them.
+	LastHash string `json:"last_hash,omitempty"`
+}
+
+// A RetiredKey was in use from From until Until.
+type RetiredKey struct {
+	PublicKey []byte    `json:"public_key"`
+	From      time.Time `json:"from"`
+	Until     time.Time `json:"until"`
+	Proof     string    `json:"proof,omitempty"`
+	// By says what took its place: "rotation" or "recovery".
+	By string `json:"by"`
+}
+
+// A Standing is the reference's sum of attestations.
+type Standing struct {
+	Weight float64 `json:"weight,omitempty"` // of the active ones
+	Count  int     `json:"count,omitempty"`  // of active ones
+	Roots  int     `json:"roots,omitempty"`  // distinct registrable domains of their attesters
+}
+
+// public returns the agent without what is nobody else's business.
+func (a Agent) public() Agent {
+	a.SecretHash, a.Nonces = nil, nil
+	return a
+}
+
+// clone returns a copy whose slices and maps can be changed.
+func (a Agent) clone() Agent {
+	a.Retired = slices.Clone(a.Retired)
+	a.Domains = slices.Clone(a.Domains)
+	a.Attested, a.Issued = slices.Clone(a.Attested), slices.Clone(a.Issued)
+	a.Nonces = slices.Clone(a.Nonces)
+	observed := make(map[string]Observation, len(a.Observed))
+	for signal, o := range a.Observed {
+		observed[signal] = o
+	}
+	a.Observed = observed
+	return a
+}
+
+// keySince is when the current key came into use.
+func (a Agent) keySince() time.Time {
+	if a.KeySince.IsZero() {
+		return a.Created
+	}
+	return a.KeySince
+}
+
+// multikey is the current key as text, "" without one.
+func (a Agent) multikey() string {
+	if len(a.PublicKey) == 0 {
+		return ""
+	}
+	return did.FormatMultikey(a.PublicKey)
 }
 
 // A ServiceEndpoint is one entry of a DID document's service list (A2A §3.4).

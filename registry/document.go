@@ -1,12 +1,18 @@
 package registry
 
-import "gazetteer/protocol/did"
+import (
+	"strconv"
+
+	"gazetteer/protocol/did"
+)
 
 // DID returns the DID of an agent of this registry.
 func (r *Registry) DID(airID string) string { return did.AgentDID(r.host, airID).String() }
 
 // DIDDocument computes the DID document of an agent (A2A draft-1 §3.3): its key
-// as #key-1, then the registry's own service, then the agent's in their order.
+// as #key-1, then the keys that it has retired, which may neither authenticate
+// nor assert any more, then the registry's own service, then the agent's in their
+// order. [Agent.Resolvable] says whether it is to be published.
 // An agent without a public key has no DID document to publish; the one
 // returned for it holds no verification method, and a route answers [ErrNoKey].
 func (r *Registry) DIDDocument(a Agent) did.Document {
@@ -26,6 +32,10 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 		key := id + did.KeyFragment
 		d.VerificationMethod = []did.VerificationMethod{{ID: key, Type: did.TypeEd25519, Controller: id,
 			PublicKeyMultibase: did.FormatMultikey(a.PublicKey)}}
+		for i, k := range a.Retired {
+			d.VerificationMethod = append(d.VerificationMethod, did.VerificationMethod{ID: id + did.RetiredFragment + strconv.Itoa(i+1),
+				Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), Revoked: stamp(k.Until)})
+		}
 		d.Authentication = []string{key}
 		d.AssertionMethod = []string{key}
 	}

@@ -188,8 +188,9 @@ func checkEndpointID(at, self, id string, taken map[string]bool) (string, error)
 	if err != nil || fragment == "" || !isURIText(escaped) || strings.Contains(escaped, "#") {
 		return refuse("text", " has no valid fragment", "after '#' use letters, digits, '-', '_' and '.'")
 	}
-	if "#"+strings.ToLower(fragment) == trustScoreFragment || strings.HasPrefix(strings.ToLower(fragment), "key-") {
-		return refuse("reserved", " is an id of the registry's own entries", "choose a fragment other than trust-score and key-…")
+	if "#"+strings.ToLower(fragment) == trustScoreFragment || strings.HasPrefix(strings.ToLower(fragment), "key-") ||
+		strings.HasPrefix("#"+strings.ToLower(fragment), did.RetiredFragment) {
+		return refuse("reserved", " is an id of the registry's own entries", "choose a fragment other than trust-score, key-… and retired-…")
 	}
 	if taken[fragment] {
 		return refuse("duplicate", " is used twice in the list", "give each service its own id, or leave the ids out")

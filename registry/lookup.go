@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"time"
 
 	"gazetteer/protocol/did"
 	"gazetteer/store"
@@ -14,9 +16,17 @@ import (
 // MaxList is the most agents that one [Registry.List] returns.
 const MaxList = 100
 
-// Agent returns the agent with that AIR ID and the sequence of its record. The
-// error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
+// Agent returns the agent with that AIR ID and the sequence of its record. A
+// recovery that is due counts, also before it is written. The error is an
+// [*Error] for a text that is no AIR ID, and [ErrNoAgent].
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
+	agent, seq, err := r.stored(ctx, airID)
+	agent.recover(r.moment())
+	return agent, seq, err
+}
+
+// stored returns an agent as its record has it.
+func (r *Registry) stored(ctx context.Context, airID string) (Agent, uint64, error) {
 	if err := did.CheckAirID(airID); err != nil {
 		return Agent{}, 0, fieldError("air_id", "", err)
 	}
@@ -47,14 +57,14 @@ func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, er
 	if err != nil {
 		return Agent{}, 0, fieldError("username", "Invalid username: ", err)
 	}
-	record, err := r.store.Get(ctx, store.HandleKey(handle))
-	if errors.Is(err, store.ErrNotFound) {
+	h, _, err := r.holder(ctx, handle)
+	if err != nil {
+		return Agent{}, 0, err
+	}
+	if h.airID == "" || !h.until.IsZero() {
 		return Agent{}, 0, fmt.Errorf("handle %s: %w", handle, ErrNoAgent)
 	}
-	if err != nil {
-		return Agent{}, 0, fmt.Errorf("look up handle %s: %w", handle, err)
-	}
-	agent, seq, err := r.Agent(ctx, string(record.Value))
+	agent, seq, err := r.Agent(ctx, h.airID)
 	if err == nil && agent.Handle != handle {
 		// It was given back between the two reads.
 		return Agent{}, 0, fmt.Errorf("handle %s: %w", handle, ErrNoAgent)
@@ -99,32 +109,84 @@ func (r *Registry) airIDOf(text string) (string, error) {
 	return airID, nil
 }
 
-// List returns at most limit agents whose AIR ID is greater than after, in
-// order of AIR ID; "" begins at the first. A limit outside 1 to [MaxList] means
-// MaxList.
-func (r *Registry) List(ctx context.Context, after string, limit int) ([]Agent, error) {
+// A Filter says which agents a list shall hold.
+type Filter struct {
+	// Require names signals that must be proved or observed, see [ParseRequire].
+	Require []string
+	// All also lists agents that are not active.
+	All bool
+}
+
+func (f Filter) takes(a Agent, now time.Time) bool {
+	return (f.All || a.Status == Active) && a.Meets(f.Require, now)
+}
+
+// maxScan bounds how many agents one [Registry.List] looks at, so that a filter
+// which few agents pass costs no more than another.
+const maxScan = 10000
+
+// List returns at most limit agents that the filter takes and whose AIR ID is
+// greater than after, in order of AIR ID; "" begins at the first. A limit outside
+// 1 to [MaxList] means MaxList. Next is where the coming list goes on, "" at the
+// end: a list may be short, or empty, and not be the last.
+func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) (agents []Agent, next string, err error) {
 	if limit < 1 || limit > MaxList {
 		limit = MaxList
 	}
-	if after != "" {
-		after = store.AgentKey(after)
-	}
-	var agents []Agent
-	for record, err := range r.store.List(ctx, store.AgentPrefix, after) {
-		if store.Damaged(record, err) {
-			continue // looking it up by its id says so
-		}
+	scanned := 0
+	now := r.moment()
+	for agent, err := range r.each(ctx, after) {
 		if err != nil {
-			return nil, fmt.Errorf("list agents: %w", err)
+			return nil, "", err
 		}
-		agent, err := decode(record)
-		if err != nil {
-			return nil, err
+		if len(agents) == limit || scanned == maxScan {
+			return agents, next, nil
 		}
-		agents = append(agents, agent)
-		if len(agents) == limit {
-			break
+		scanned++
+		next = agent.AirID
+		if agent.recover(now); f.takes(agent, now) {
+			agents = append(agents, agent)
 		}
 	}
-	return agents, nil
+	return agents, "", nil
+}
+
+// skipEntries is how many records of an agent's history are read over before
+// the list is begun again behind them.
+const skipEntries = 64
+
+// each yields the agents as their records have them, in order of AIR ID behind
+// after. What is damaged is left out; looking it up by its id says so.
+func (r *Registry) each(ctx context.Context, after string) iter.Seq2[Agent, error] {
+	return func(yield func(Agent, error) bool) {
+		for more := true; more; {
+			from, entries := "", 0
+			if after != "" {
+				from = store.EntriesOf(after) + "~" // behind the entries of after
+			}
+			more = false
+			for record, err := range r.store.List(ctx, store.AgentPrefix, from) {
+				if store.Damaged(record, err) {
+					continue
+				}
+				if err != nil {
+					yield(Agent{}, fmt.Errorf("list agents: %w", err))
+					return
+				}
+				if strings.Contains(record.Key[len(store.AgentPrefix):], "/") {
+					if entries++; entries > skipEntries {
+						more = true
+						break
+					}
+					continue
+				}
+				entries = 0
+				agent, err := decode(record)
+				if !yield(agent, err) || err != nil {
+					return
+				}
+				after = strings.TrimPrefix(record.Key, store.AgentPrefix)
+			}
+		}
+	}
 }

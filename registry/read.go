@@ -3,8 +3,13 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/did"
 )
 
 // bodyLimits bounds the body of a write. The longest valid one, an update with
@@ -43,7 +48,102 @@ func ReadRegistration(body []byte) (Registration, error) {
 	if list := m.endpoints("service_endpoints"); list != nil {
 		reg.ServiceEndpoints = *list
 	}
+	if off := m.boolean("no_secret"); off != nil {
+		reg.NoSecret = *off
+	}
+	if text := m.text("recovery_commitment"); text != nil {
+		reg.Commitment = *text
+	}
+	if n := m.member("proof", protocol.Object, "Field 'proof' must be an object with challenge and signature"); n != nil {
+		reg.Proof = &Proof{Challenge: n.Member("challenge").Str(), Signature: n.Member("signature").Str()}
+		if reg.Proof.canonical, err = canonicalWithout(body, "proof"); err != nil {
+			return Registration{}, err
+		}
+	}
 	return reg, m.err
+}
+
+// canonicalWithout returns a JSON object in its canonical form (RFC 8785),
+// without one of its members.
+func canonicalWithout(body []byte, member string) ([]byte, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
+	}
+	delete(members, member)
+	text, err := json.Marshal(members)
+	if err != nil {
+		return nil, fmt.Errorf("write a registration: %w", err)
+	}
+	value := jsontext.Value(text)
+	if err := value.Canonicalize(); err != nil {
+		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
+	}
+	return value, nil
+}
+
+// ReadRotation reads the body of a rotation: public_key (the new key),
+// current_key, both as multikeys or base64url, agent (its DID), created, nonce,
+// recovery_commitment, old_signature and new_signature. Values are judged by
+// [Registry.Rotate]. The error is an [*Error].
+func ReadRotation(body []byte) (Rotation, error) {
+	var x Rotation
+	var created string
+	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
+		"recovery_commitment": &x.Commitment, "old_signature": &x.OldSignature, "new_signature": &x.NewSignature})
+	if err == nil {
+		x.Created, err = readSecond(created)
+	}
+	x.From, x.To = asMultikey(x.From), asMultikey(x.To)
+	return x, err
+}
+
+// ReadRecovery reads the body of a recovery: agent, current_key, public_key
+// (left out to withdraw), recovery_key, next_commitment, created, nonce,
+// recovery_signature and new_signature. Values are judged by [Registry.Recover].
+// The error is an [*Error].
+func ReadRecovery(body []byte) (Recovery, error) {
+	var x Recovery
+	var created string
+	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
+		"created": &created, "nonce": &x.Nonce, "recovery_signature": &x.RecoverySignature, "new_signature": &x.NewSignature})
+	if err == nil {
+		x.Created, err = readSecond(created)
+	}
+	x.From, x.To, x.Key = asMultikey(x.From), asMultikey(x.To), asMultikey(x.Key)
+	return x, err
+}
+
+// readTexts reads an object whose members are texts.
+func readTexts(body []byte, to map[string]*string) error {
+	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
+	if err != nil {
+		return err
+	}
+	for field, text := range to {
+		if given := m.text(field); given != nil {
+			*text = *given
+		}
+	}
+	return m.err
+}
+
+// readSecond reads a time of a statement.
+func readSecond(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || second(t) != text {
+		return time.Time{}, &Error{Field: "created", Code: "value", Message: "Field 'created' must be a time in UTC and whole seconds", Help: "write it as 2026-01-31T12:00:00Z"}
+	}
+	return t, nil
+}
+
+// asMultikey turns a key in base64url into a multikey. Anything else stays as it
+// is and is refused where it is judged.
+func asMultikey(text string) string {
+	if key, err := did.ParsePublicKey(text); err == nil {
+		return did.FormatMultikey(key)
+	}
+	return text
 }
 
 // ReadUpdate reads the body of an update, as strictly as [ReadRegistration]
@@ -64,6 +164,10 @@ func ReadUpdate(body []byte) (Update, error) {
 		DocumentationURL:       m.text("documentation_url"),
 		ServiceEndpoints:       m.endpoints("service_endpoints"),
 	}
+	if off := m.boolean("no_secret"); off != nil {
+		u.NoSecret = *off
+	}
+	u.Commitment = m.text("recovery_commitment")
 	if n := m.object.Member("username"); n != nil && n.Kind == protocol.Null {
 		u.Username = new(string)
 	} else {

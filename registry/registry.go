@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,10 +11,12 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/store"
 )
 
@@ -32,9 +33,28 @@ type Options struct {
 	// AllowLoopback admits service endpoints on this machine, http among them:
 	// for demonstrations and tests.
 	AllowLoopback bool
-	Log           *slog.Logger     // nil: silent
-	Now           func() time.Time // nil: time.Now
-	Rand          io.Reader        // nil: crypto/rand; read by several goroutines at once
+	// Authorities are the hosts (with a port where one is written) that signed
+	// requests may have been sent to, beside DIDHost and the host of BaseURL.
+	Authorities []string
+	// RequireProof refuses registrations that do not prove possession of their
+	// key. Clients of the public reference never do.
+	RequireProof bool
+	// RecoveryDelay is how long a recovery waits before it comes into force; 72 h
+	// when 0.
+	RecoveryDelay time.Duration
+	// Resolver finds the documents of DIDs on other hosts; without one they are
+	// never looked at, and nothing is proved by them.
+	Resolver Resolver
+	// Web asks other hosts over HTTPS, DNS asks for TXT records; without them
+	// nothing is proved by a domain, and nothing observed.
+	Web Web
+	DNS DNS
+	// Recheck is how often what was proved or observed is looked at again; 24 h
+	// when 0.
+	Recheck time.Duration
+	Log     *slog.Logger     // nil: silent
+	Now     func() time.Time // nil: time.Now
+	Rand    io.Reader        // nil: crypto/rand; read by several goroutines at once
 }
 
 // A Registry keeps agents in a store. Its methods may be called from any
@@ -43,10 +63,20 @@ type Registry struct {
 	store         store.Store
 	host          did.Web // host and port of the DIDs given out
 	baseURL       string  // without a slash at the end
+	authorities   []string
 	allowLoopback bool
+	requireProof  bool
+	recoveryDelay time.Duration
+	recheck       time.Duration
+	resolver      Resolver
+	web           Web
+	dns           DNS
 	log           *slog.Logger
 	now           func() time.Time
 	rand          io.Reader
+	challenges    *challenges
+	numbers       numbers // of attestations
+	quiet         quiet
 }
 
 // New returns a registry. It fails when DIDHost or BaseURL is not what it must
@@ -66,8 +96,20 @@ func New(o Options) (*Registry, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("base URL %q: want an absolute http or https URL without query and fragment", o.BaseURL)
 	}
-	r := &Registry{store: o.Store, host: host, baseURL: strings.TrimRight(o.BaseURL, "/"),
-		allowLoopback: o.AllowLoopback, log: o.Log, now: o.Now, rand: o.Rand}
+	r := &Registry{store: o.Store, host: host, baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
+		requireProof: o.RequireProof, recoveryDelay: o.RecoveryDelay, recheck: o.Recheck,
+		challenges: newChallenges(), resolver: o.Resolver, web: o.Web, dns: o.DNS, log: o.Log, now: o.Now, rand: o.Rand}
+	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
+		if a := httpsig.NormalAuthority(authority, base.Scheme); !slices.Contains(r.authorities, a) {
+			r.authorities = append(r.authorities, a)
+		}
+	}
+	if r.recoveryDelay == 0 {
+		r.recoveryDelay = defaultRecoveryDelay
+	}
+	if r.recheck == 0 {
+		r.recheck = defaultRecheck
+	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -97,6 +139,16 @@ type Registration struct {
 	CodeRepository         string
 	DocumentationURL       string
 	ServiceEndpoints       []ServiceEndpoint
+	// Commitment is that to a recovery key, see [Commit]; "" for none.
+	Commitment string
+	// NoSecret asks for no secret: every write of the agent will be signed. The
+	// key must be proved then.
+	NoSecret bool
+	// Proof answers a challenge; nil without one.
+	Proof *Proof
+	// Request is the whole request, whose signature may take the place of Proof;
+	// nil when there is none to be looked at.
+	Request *httpsig.Message
 }
 
 // mintAttempts bounds the search for a free AIR ID. With 60 random bits a
@@ -104,10 +156,38 @@ type Registration struct {
 const mintAttempts = 8
 
 // Register stores a new agent and returns it with its secret, which is shown
-// this once: only its SHA-256 is kept. The error is an [*Error] when the
-// registration is at fault, and the store's otherwise. When Register returns
-// without an error the agent is on disk.
+// this once: only its SHA-256 is kept. It is "" when none was asked for. The
+// error is an [*Error] when a value of the registration is at fault, a
+// [*Refusal] when its proof is or the key is another agent's, and the store's
+// otherwise. When Register returns without an error the agent is on disk.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, string, error) {
+	// Judged first, so that a mistake does not cost the challenge.
+	if _, err := r.newAgent(mistakesOnly, reg); err != nil {
+		return Agent{}, "", err
+	}
+	key, _ := did.ParsePublicKey(strings.TrimSpace(reg.PublicKey)) // checked by newAgent
+	authority, giveBack, err := r.proveRegistration(ctx, reg, key)
+	if err != nil {
+		return Agent{}, "", err
+	}
+	if reg.NoSecret && authority == nil {
+		return Agent{}, "", &Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
+	}
+	agent, secret, err := r.register(ctx, reg, authority)
+	if err != nil {
+		giveBack()
+		return Agent{}, "", err
+	}
+	r.log.Info("agent registered", "air_id", agent.AirID, "endpoints", len(agent.ServiceEndpoints), "proof", agent.KeyProof)
+	return agent, secret, nil
+}
+
+// mistakesOnly stands for the AIR ID of an agent that is only judged.
+const mistakesOnly = "AIR-0000-0000-0000"
+
+// register stores an agent whose proof was judged; authority is nil without one.
+func (r *Registry) register(ctx context.Context, reg Registration, authority *Authority) (Agent, string, error) {
+	var creator map[string]Observation
 	for range mintAttempts {
 		airID, err := did.MintAirID(r.rand)
 		if err != nil {
@@ -117,32 +197,69 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 		if err != nil {
 			return Agent{}, "", err
 		}
-		secret, err := r.newSecret()
+		if creator == nil {
+			creator = r.observeCreator(ctx, agent)
+		}
+		agent.Observed = creator
+		secret := ""
+		if !reg.NoSecret {
+			if secret, err = r.newSecret(); err != nil {
+				return Agent{}, "", err
+			}
+			agent.SecretHash = hashSecret(secret)
+		}
+		writes, err := r.firstWrites(ctx, &agent, reg, authority)
 		if err != nil {
 			return Agent{}, "", err
 		}
-		agent.SecretHash = hashSecret(secret)
-		value, err := json.Marshal(agent)
-		if err != nil {
-			return Agent{}, "", fmt.Errorf("write agent %s: %w", airID, err)
-		}
-		_, err = r.store.Apply(ctx, store.PutIf(store.AgentKey(airID), value, 0))
+		_, err = r.store.Apply(ctx, writes...)
 		if errors.Is(err, store.ErrConflict) {
-			continue // the ID is given out already; it is never given out twice
+			continue // the ID or the key was given out meanwhile; an ID never is twice
 		}
 		if err != nil {
 			return Agent{}, "", fmt.Errorf("register agent: %w", err)
 		}
-		r.log.Info("agent registered", "air_id", airID, "endpoints", len(agent.ServiceEndpoints))
 		return agent, secret, nil
 	}
 	return Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", mintAttempts)
 }
 
+// firstWrites returns the writes of a new agent: its record, the first entry of
+// its history, and its key when it is proved.
+func (r *Registry) firstWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+	var writes []store.Write
+	if authority != nil {
+		agent.KeyProof = authority.By
+		w, err := r.takeKey(ctx, authority.Key, agent.AirID)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, w)
+		if authority.By == ProofSignature {
+			// The signature must not be taken for that of an update.
+			if all, err := httpsig.Read(*reg.Request); err == nil {
+				for _, s := range all {
+					agent.Nonces = append(agent.Nonces, usedNonce{Hash: nonceHash(s.Nonce), Until: s.Created.Add(maxSignatureAge).Unix() + 1})
+				}
+			}
+		}
+	}
+	entry, err := agent.record(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
+	if err != nil {
+		return nil, err
+	}
+	agent.schedule(r)
+	value, err := json.Marshal(agent)
+	if err != nil {
+		return nil, fmt.Errorf("write agent %s: %w", agent.AirID, err)
+	}
+	return append(writes, entry, store.PutIf(store.AgentKey(agent.AirID), value, 0)), nil
+}
+
 // newAgent checks a registration and makes the agent of it.
 func (r *Registry) newAgent(airID string, reg Registration) (Agent, error) {
 	now := r.moment()
-	a := Agent{AirID: airID, Status: "active", Created: now, Updated: now, OpenSource: reg.OpenSource}
+	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now, OpenSource: reg.OpenSource}
 	var err error
 	if a.Name, err = checkName(reg.Name); err != nil {
 		return Agent{}, err
@@ -159,7 +276,11 @@ func (r *Registry) newAgent(airID string, reg Registration) (Agent, error) {
 	if a.CreatorType, err = checkCreatorType(reg.CreatorType); err != nil {
 		return Agent{}, err
 	}
-	_, err = r.change(&a, Update{
+	if err := checkCommitment("recovery_commitment", reg.Commitment); err != nil {
+		return Agent{}, err
+	}
+	a.Commitment = reg.Commitment
+	_, err = r.apply(&a, Update{
 		Description: &reg.Description, Capabilities: &reg.Capabilities, SecurityCertifications: &reg.SecurityCertifications,
 		CodeRepository: &reg.CodeRepository, DocumentationURL: &reg.DocumentationURL, ServiceEndpoints: &reg.ServiceEndpoints,
 	})
@@ -195,56 +316,51 @@ type Update struct {
 	// Username claims a handle and gives back the one held before; "" only gives
 	// back.
 	Username *string
+	// Commitment is that to a recovery key, for an agent that has none yet.
+	Commitment *string
+	// NoSecret switches the secret off for good: every later write is signed. It
+	// must come in a signed request.
+	NoSecret bool
 }
 
 // Update changes an agent and returns it with the names of the members that
-// were updated. It answers, in this order, [ErrNoAgent]; [ErrNoSecret] or
-// [ErrWrongSecret]; an [*Error] for a bad value; [ErrNothingToUpdate]; and
-// [ErrHandleTaken]. An update that meets another one of the same agent is
-// worked out again on the newer record, so neither is lost.
-func (r *Registry) Update(ctx context.Context, airID, secret string, u Update) (Agent, []string, error) {
-	for {
-		old, seq, err := r.Agent(ctx, airID)
+// were updated. It answers, in this order, [ErrNoAgent]; [ErrNoSecret],
+// [ErrWrongSecret] or a [*Refusal] of the signature; one for an agent that may
+// no longer act; an [*Error] for a bad value; [ErrNothingToUpdate]; and
+// [ErrHandleTaken]. An update that meets another one of the same agent is worked
+// out again on the newer record, so neither is lost.
+func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
+	var fields []string
+	agent, err := r.alter(ctx, airID, func(c *change) error {
+		authority, err := c.owner(ctx, who)
 		if err != nil {
-			return Agent{}, nil, err
+			return err
 		}
-		if err := authorize(old, secret); err != nil {
-			return Agent{}, nil, err
+		if fields, err = r.apply(&c.agent, u); err != nil {
+			return err
 		}
-		agent := old
-		fields, err := r.change(&agent, u)
-		if err != nil {
-			return Agent{}, nil, err
+		if u.NoSecret {
+			if authority.By != ProofSignature {
+				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that no agent is left that nobody can change"}
+			}
+			c.agent.SecretHash = nil
+			fields = append(fields, "no_secret")
 		}
 		if len(fields) == 0 {
-			return Agent{}, nil, ErrNothingToUpdate
+			return ErrNothingToUpdate
 		}
-		agent.Updated = r.moment()
-		err = r.replace(ctx, old, seq, agent)
-		if errors.Is(err, store.ErrConflict) {
-			continue // somebody else made progress; ctx bounds the attempts
-		}
-		if err != nil {
-			return Agent{}, nil, err
-		}
-		r.log.Info("agent updated", "air_id", airID, "fields", strings.Join(fields, ","))
-		return agent, fields, nil
+		return c.record(Entry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
+	})
+	if err != nil {
+		return Agent{}, nil, err
 	}
+	r.log.Info("agent updated", "air_id", airID, "fields", strings.Join(fields, ","))
+	return agent, fields, nil
 }
 
-func authorize(a Agent, secret string) error {
-	if secret == "" {
-		return ErrNoSecret
-	}
-	if subtle.ConstantTimeCompare(hashSecret(secret), a.SecretHash) != 1 {
-		return ErrWrongSecret
-	}
-	return nil
-}
-
-// change applies an update to an agent and returns the names of the members
-// that it set. On an error the agent is in no defined state.
-func (r *Registry) change(a *Agent, u Update) (fields []string, err error) {
+// apply sets what an update names and returns the names of the members that it
+// set. On an error the agent is in no defined state.
+func (r *Registry) apply(a *Agent, u Update) (fields []string, err error) {
 	text := func(field string, from, to *string, check func(field, text string) (string, error)) {
 		if from == nil || err != nil {
 			return
@@ -279,42 +395,16 @@ func (r *Registry) change(a *Agent, u Update) (fields []string, err error) {
 			fields = append(fields, "username")
 		}
 	}
+	if u.Commitment != nil && err == nil {
+		switch err = checkCommitment("recovery_commitment", *u.Commitment); {
+		case err != nil:
+		case a.Commitment != "" && a.Commitment != *u.Commitment:
+			err = &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
+				Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
+		case a.Commitment != *u.Commitment:
+			a.Commitment = *u.Commitment
+			fields = append(fields, "recovery_commitment")
+		}
+	}
 	return fields, err
-}
-
-// replace writes the changed agent in place of the old one, and its handle with
-// it, if nobody wrote either meanwhile. The error may be store.ErrConflict.
-func (r *Registry) replace(ctx context.Context, old Agent, seq uint64, agent Agent) error {
-	value, err := json.Marshal(agent)
-	if err != nil {
-		return fmt.Errorf("write agent %s: %w", agent.AirID, err)
-	}
-	writes := []store.Write{store.PutIf(store.AgentKey(agent.AirID), value, seq)}
-	if agent.Handle != old.Handle {
-		if old.Handle != "" {
-			// The record above still names the handle, so nobody else has it.
-			writes = append(writes, store.Delete(store.HandleKey(old.Handle)))
-		}
-		if agent.Handle != "" {
-			if err := r.handleFree(ctx, agent.Handle); err != nil {
-				return err
-			}
-			writes = append(writes, store.PutIf(store.HandleKey(agent.Handle), []byte(agent.AirID), 0))
-		}
-	}
-	if _, err := r.store.Apply(ctx, writes...); err != nil {
-		return fmt.Errorf("update agent %s: %w", agent.AirID, err)
-	}
-	return nil
-}
-
-func (r *Registry) handleFree(ctx context.Context, handle string) error {
-	_, err := r.store.Get(ctx, store.HandleKey(handle))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look up handle %s: %w", handle, err)
-	}
-	return &HandleTakenError{Handle: handle}
 }

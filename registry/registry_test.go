@@ -107,7 +107,7 @@ func TestARegisteredAgentCanBeFoundByEveryName(t *testing.T) {
 		t.Errorf("DID %s, creator %s, want %s", r.DID(agent.AirID), agent.CreatorDID, self)
 	}
 	handle := "Weather_Bot"
-	agent, fields, err := r.Update(t.Context(), agent.AirID, secret, registry.Update{Username: &handle})
+	agent, fields, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
 	if err != nil || !slices.Equal(fields, []string{"username"}) || agent.Handle != "weather_bot" {
 		t.Fatalf("claim: %v, %v, %q", err, fields, agent.Handle)
 	}
@@ -182,7 +182,7 @@ func TestOnlyTheHashOfTheSecretIsKept(t *testing.T) {
 	r := open(t, registry.Options{Store: s, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	agent, secret := register(t, r, someone(1))
 	description := "new"
-	if _, _, err := r.Update(t.Context(), agent.AirID, secret, registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &description}); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.Get(t.Context(), store.AgentKey(agent.AirID))
@@ -219,14 +219,14 @@ func TestWhoMayUpdate(t *testing.T) {
 		"nobody":               {"AIR-0000-0000-0000", secret, registry.ErrNoAgent},
 		"nobody and no secret": {"AIR-0000-0000-0000", "", registry.ErrNoAgent},
 	} {
-		if _, _, err := r.Update(t.Context(), test.airID, test.secret, u); !errors.Is(err, test.want) {
+		if _, _, err := r.Update(t.Context(), test.airID, registry.BySecret(test.secret), u); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 	if got, _, err := r.Agent(t.Context(), agent.AirID); err != nil || got.Description != "" {
 		t.Errorf("the agent is %+v, %v", got, err)
 	}
-	if _, _, err := r.Update(t.Context(), agent.AirID, secret, registry.Update{}); !errors.Is(err, registry.ErrNothingToUpdate) {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{}); !errors.Is(err, registry.ErrNothingToUpdate) {
 		t.Errorf("an update of nothing: %v", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
 	agent, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Description: "old", Capabilities: []string{"a"},
 		OpenSource: true, CodeRepository: "https://code.test/x"})
 	description, link, open := " new ", "", false
-	got, fields, err := r.Update(t.Context(), agent.AirID, secret, registry.Update{Description: &description, CodeRepository: &link, OpenSource: &open,
+	got, fields, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &description, CodeRepository: &link, OpenSource: &open,
 		SecurityCertifications: &[]string{"ISO"}, DocumentationURL: new("https://docs.test/"), Capabilities: &[]string{}})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
 		}
 	}
 	bad := "javascript:alert(1)"
-	if _, _, err := r.Update(t.Context(), agent.AirID, secret, registry.Update{Description: &bad, DocumentationURL: &bad}); refused(t, err).Field != "documentation_url" {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &bad, DocumentationURL: &bad}); refused(t, err).Field != "documentation_url" {
 		t.Error(err)
 	}
 	if after, _, _ := r.Agent(t.Context(), agent.AirID); after.Description != "new" {
@@ -274,7 +274,7 @@ func TestConcurrentUpdatesOfOneAgentAreAllKept(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, u := range updates {
 		wait.Go(func() {
-			if _, _, err := r.Update(t.Context(), agent.AirID, secret, u); err != nil {
+			if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), u); err != nil {
 				t.Error(err)
 			}
 		})
@@ -304,7 +304,7 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range agents {
 			wait.Go(func() {
-				_, _, err := r.Update(t.Context(), agents[i].AirID, secrets[i], registry.Update{Username: &handle})
+				_, _, err := r.Update(t.Context(), agents[i].AirID, registry.BySecret(secrets[i]), registry.Update{Username: &handle})
 				if err != nil && !errors.Is(err, registry.ErrHandleTaken) {
 					t.Errorf("%s: %v", handle, err)
 				}
@@ -327,6 +327,9 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.Contains(string(record.Value), " until ") {
+			continue // given back
+		}
 		a, _, err := r.Agent(t.Context(), string(record.Value))
 		if err != nil || store.HandleKey(a.Handle) != record.Key || held[a.AirID] {
 			t.Errorf("%s is held by %s, whose handle is %q (%v)", record.Key, record.Value, a.Handle, err)
@@ -339,11 +342,12 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 }
 
 func TestTheLifeOfAHandle(t *testing.T) {
-	r := open(t, registry.Options{})
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := open(t, registry.Options{Now: func() time.Time { return now }})
 	alice, secretA := register(t, r, someone(1))
 	bob, secretB := register(t, r, someone(2))
 	update := func(a registry.Agent, secret, handle string) ([]string, error) {
-		_, fields, err := r.Update(t.Context(), a.AirID, secret, registry.Update{Username: &handle})
+		_, fields, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
 		return fields, err
 	}
 	if _, err := update(alice, secretA, "first"); err != nil {
@@ -360,10 +364,28 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := update(bob, secretB, "first"); err != nil {
-		t.Errorf("a handle that was given back: %v", err)
+	// A handle that was given back waits 30 days for anybody but its last holder.
+	if _, err := update(bob, secretB, "first"); !errors.As(err, &taken) || !taken.Free.Equal(now.Add(30*24*time.Hour)) {
+		t.Errorf("a handle that was given back a moment ago: %v", err)
 	}
-	if _, err := update(alice, secretA, "first"); !errors.Is(err, registry.ErrHandleTaken) {
+	if v, err := r.CheckUsername(t.Context(), "First"); err != nil || v != (registry.UsernameView{Username: "first", Valid: true, Reason: "cooldown"}) {
+		t.Errorf("check: %+v, %v", v, err)
+	}
+	if _, err := update(alice, secretA, "first"); err != nil {
+		t.Errorf("its last holder claims it again: %v", err)
+	}
+	if _, err := update(alice, secretA, "second"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(30*24*time.Hour - time.Second)
+	if _, err := update(bob, secretB, "first"); !errors.Is(err, registry.ErrHandleTaken) {
+		t.Errorf("after 29 days: %v", err)
+	}
+	now = now.Add(time.Second)
+	if _, err := update(bob, secretB, "first"); err != nil {
+		t.Errorf("after 30 days: %v", err)
+	}
+	if _, err := update(alice, secretA, "first"); !errors.As(err, &taken) || !taken.Free.IsZero() {
 		t.Errorf("claiming it again: %v", err)
 	}
 	if a, _, err := r.ByHandle(t.Context(), "second"); err != nil || a.AirID != alice.AirID {
@@ -425,7 +447,7 @@ func TestListGoesThroughAllAgentsInOrder(t *testing.T) {
 	slices.Sort(want)
 	var got []string
 	for after := ""; ; {
-		page, err := r.List(t.Context(), after, 3)
+		page, _, err := r.List(t.Context(), registry.Filter{}, after, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +463,7 @@ func TestListGoesThroughAllAgentsInOrder(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for _, limit := range []int{-1, 0, 1 << 40} {
-		if page, err := r.List(t.Context(), "", limit); err != nil || len(page) != 7 {
+		if page, _, err := r.List(t.Context(), registry.Filter{}, "", limit); err != nil || len(page) != 7 {
 			t.Errorf("limit %d: %d agents, %v", limit, len(page), err)
 		}
 	}
@@ -456,7 +478,7 @@ func TestARecordThatIsNoAgentIsAnErrorNotAnAgent(t *testing.T) {
 	if _, _, err := r.Agent(t.Context(), "AIR-0000-0000-0000"); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("Agent: %v", err)
 	}
-	if _, err := r.List(t.Context(), "", 10); !errors.Is(err, store.ErrCorrupt) {
+	if _, _, err := r.List(t.Context(), registry.Filter{}, "", 10); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("List: %v", err)
 	}
 }
@@ -484,7 +506,7 @@ func TestTrustScoreOfTheReference(t *testing.T) {
 		CodeRepository: "c", DocumentationURL: "d", SecurityCertifications: []string{"1", "2", "3", "4"}}
 	for name, test := range map[string]struct {
 		agent  registry.Agent
-		weight int
+		weight float64
 		total  int
 		grade  string
 		peer   int
@@ -497,7 +519,8 @@ func TestTrustScoreOfTheReference(t *testing.T) {
 		"attested beyond measure":  {full, 1 << 40, 645, "BBB", 1000},
 		"open source alone is 450": {registry.Agent{CreatorDID: "did:x:y", OpenSource: true}, 0, 405, "B", 300},
 	} {
-		got := registry.TrustScore(test.agent, test.weight)
+		test.agent.Standing.Weight = test.weight
+		got := registry.TrustScore(test.agent)
 		if got.Total != test.total || got.Grade != test.grade || got.Components.PeerAttestations != test.peer {
 			t.Errorf("%s: %+v, want %d %s", name, got, test.total, test.grade)
 		}

@@ -153,11 +153,11 @@ func (p *player) answer(method, path, secret string, body []byte) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		agent, fields, err := r.Update(ctx, id, secret, u)
+		agent, fields, err := r.Update(ctx, id, registry.BySecret(secret), u)
 		return registry.NewUpdateView(agent, fields), err
 	case path == "?limit=3":
 		rows := []registry.RowView{}
-		agents, err := r.List(ctx, "", 3)
+		agents, _, err := r.List(ctx, registry.Filter{}, "", 3)
 		for _, a := range agents {
 			rows = append(rows, registry.NewRowView(a))
 		}

@@ -20,9 +20,9 @@ type Components struct {
 	PeerAttestations int `json:"peer_attestations"`
 }
 
-// TrustScore computes the score of an agent by the reference's formula. Weight
-// is the sum of the weights of its active attestations, 0 while it has none.
-func TrustScore(a Agent, weight int) Score {
+// TrustScore computes the score of an agent by the reference's formula.
+func TrustScore(a Agent) Score {
+	weight := a.Standing.rounded()
 	c := Components{
 		Provenance:       min(600, 300+100*count(a.CreatorDID != "", a.CreatorName != "", a.CreatorType == "organization")),
 		Behavioral:       500,
@@ -58,9 +58,24 @@ func grade(total int) string {
 	return "C"
 }
 
-// evidenceLabel is the reference's word for what a score rests on. Its words
-// for attested agents need attestations, which no agent has yet.
-func evidenceLabel(c Components) string {
+// rounded is the weight as the reference's formula takes it.
+func (s Standing) rounded() int { return int(math.Floor(s.Weight + 0.5)) }
+
+// verified is the reference's word for an agent with attestations of a certain
+// weight from three registrable domains.
+func (s Standing) verified() bool { return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots }
+
+// trust is the whole score.
+func (a Agent) trust() int { return TrustScore(a).Total }
+
+// evidenceLabel is the reference's word for what a score rests on.
+func evidenceLabel(s Standing, c Components) string {
+	switch {
+	case s.verified():
+		return "Verified"
+	case s.Count > 0:
+		return "Attested"
+	}
 	if c.Provenance > 300 || c.Transparency > 300 || c.Security > 300 {
 		return "Self-declared"
 	}

@@ -27,21 +27,22 @@ type RegistrationView struct {
 	// DIDWBAResolved stands only beside an external did:wba: whether it was
 	// seen to resolve.
 	DIDWBAResolved  *bool  `json:"did_wba_resolved,omitempty"`
-	AgentSecret     string `json:"agent_secret"`
-	AgentSecretNote string `json:"agent_secret_note"`
+	AgentSecret     string `json:"agent_secret,omitempty"`
+	AgentSecretNote string `json:"agent_secret_note,omitempty"`
 	Message         string `json:"message"`
 }
 
 // RegistrationView returns the answer to the registration of a.
 func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
-	score := TrustScore(a, 0)
+	score := TrustScore(a)
 	v := RegistrationView{
 		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: r.minted(a),
 		Status: a.Status, VerificationLevel: verificationLevel, TrustScore: score.Total, TrustGrade: score.Grade,
-		Created: stamp(a.Created), AgentSecret: secret,
-		AgentSecretNote: "Store agent_secret securely. It is required to update this agent's record (PUT /agents/" + a.AirID +
-			") via the X-Agent-Secret header. It is shown this once and cannot be recovered.",
-		Message: "Agent registered successfully.",
+		Created: stamp(a.Created), Message: "Agent registered successfully.",
+	}
+	if secret != "" {
+		v.AgentSecret, v.AgentSecretNote = secret, "Store agent_secret securely. It is required to update this agent's record (PUT /agents/"+a.AirID+
+			") via the X-Agent-Secret header. It is shown this once and cannot be recovered."
 	}
 	if len(a.PublicKey) > 0 {
 		v.PublicKey = did.FormatPublicKey(a.PublicKey)
@@ -68,8 +69,8 @@ type RecordView struct {
 	VerificationLevel  string             `json:"verification_level"`
 	VerificationStatus VerificationStatus `json:"verification_status"`
 	// DIDWBAResolved is null when the creator's DID is not a did:wba. The DID of
-	// an agent's own resolves here from the moment of its registration; an
-	// external one has never been looked at: false, and no time of a check.
+	// an agent's own resolves here from the moment of its registration; of an
+	// external one the document must list the agent's key.
 	DIDWBAResolved      *bool        `json:"did_wba_resolved"`
 	DIDWBALastCheckedAt *string      `json:"did_wba_last_checked_at"`
 	IsDemo              bool         `json:"is_demo"`
@@ -122,19 +123,21 @@ type EvidenceView struct {
 
 // RecordView returns the public record of a.
 func (r *Registry) RecordView(a Agent) RecordView {
-	score := TrustScore(a, 0)
+	score := TrustScore(a)
 	v := RecordView{
 		Context: "https://agentidentityregistry.org/v1", Type: "AgentIdentity",
 		AirID: a.AirID, Name: a.Name, Description: a.Description,
-		Creator:            CreatorView{DID: a.CreatorDID, Name: a.CreatorName, Type: a.CreatorType},
-		Capabilities:       notNil(a.Capabilities),
-		Security:           SecurityView{Certifications: notNil(a.SecurityCertifications)},
-		Transparency:       TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
-		VerificationLevel:  verificationLevel,
-		VerificationStatus: VerificationStatus{ScoreRequired: 300, DistinctWhoisRootsRequired: 3},
-		DIDWBAResolved:     r.resolved(a),
-		Status:             a.Status, Created: stamp(a.Created), Updated: stamp(a.Updated),
-		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidence(score),
+		Creator:           CreatorView{DID: a.CreatorDID, Name: a.CreatorName, Type: a.CreatorType},
+		Capabilities:      notNil(a.Capabilities),
+		Security:          SecurityView{Certifications: notNil(a.SecurityCertifications)},
+		Transparency:      TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
+		VerificationLevel: verificationLevel,
+		Verified:          a.Standing.verified(),
+		VerificationStatus: VerificationStatus{Verified: a.Standing.verified(), Score: a.Standing.rounded(), ScoreRequired: verifiedWeight,
+			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: verifiedRoots},
+		DIDWBAResolved: r.resolved(a),
+		Status:         a.Status, Created: stamp(a.Created), Updated: stamp(a.Updated),
+		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidence(a, score),
 	}
 	if a.Handle != "" {
 		v.Username = &a.Handle
@@ -143,8 +146,8 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		key := did.FormatPublicKey(a.PublicKey)
 		v.Creator.PublicKey = &key
 	}
-	if r.minted(a) {
-		checked := stamp(a.Created)
+	if at := r.resolvedAt(a); !at.IsZero() {
+		checked := stamp(at)
 		v.DIDWBALastCheckedAt = &checked
 	}
 	return v
@@ -162,7 +165,7 @@ type UpdateView struct {
 
 // NewUpdateView returns the answer to an update that set fields.
 func NewUpdateView(a Agent, fields []string) UpdateView {
-	score := TrustScore(a, 0)
+	score := TrustScore(a)
 	return UpdateView{AirID: a.AirID, UpdatedFields: len(fields), TrustScore: score.Total, TrustGrade: score.Grade,
 		Updated: stamp(a.Updated), Message: "Agent updated successfully."}
 }
@@ -182,7 +185,7 @@ type RowView struct {
 
 // NewRowView returns the row of a in a list.
 func NewRowView(a Agent) RowView {
-	score := TrustScore(a, 0)
+	score := TrustScore(a)
 	return RowView{AirID: a.AirID, Name: a.Name, Description: a.Description, VerificationLevel: verificationLevel,
 		TrustScore: score.Total, TrustGrade: score.Grade, Created: stamp(a.Created)}
 }
@@ -200,9 +203,9 @@ type TrustScoreView struct {
 // TrustScoreView returns the score of a. It changes only with the record, so
 // the time is that of the record.
 func (r *Registry) TrustScoreView(a Agent) TrustScoreView {
-	score := TrustScore(a, 0)
+	score := TrustScore(a)
 	return TrustScoreView{AirID: a.AirID, TotalScore: score.Total, Grade: score.Grade, Components: score.Components,
-		CalculatedAt: stamp(a.Updated), Evidence: r.evidence(score)}
+		CalculatedAt: stamp(a.Updated), Evidence: r.evidence(a, score)}
 }
 
 // ErrorView is an error as the reference words it.
@@ -211,6 +214,10 @@ type ErrorView struct {
 	AirID    string `json:"air_id,omitempty"`
 	Username string `json:"username,omitempty"`
 	Hint     string `json:"hint,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+
+	AttestationID int    `json:"attestation_id,omitempty"`
+	RevokedAt     string `json:"revoked_at,omitempty"`
 }
 
 // NewErrorView returns the reference's words for an error of the registry, and
@@ -218,7 +225,14 @@ type ErrorView struct {
 func NewErrorView(err error, airID string) (ErrorView, bool) {
 	var field *Error
 	var taken *HandleTakenError
+	var refusal *Refusal
 	switch {
+	case errors.As(err, &refusal) && refusal.View != nil:
+		return *refusal.View, true
+	case errors.As(err, &refusal):
+		return ErrorView{Error: refusal.Message, Hint: refusal.Help}, true
+	case errors.As(err, &taken) && !taken.Free.IsZero():
+		return ErrorView{Error: "Username is in a cooldown period and not yet claimable", Username: taken.Handle}, true
 	case errors.As(err, &taken):
 		return ErrorView{Error: "Username already taken", Username: taken.Handle}, true
 	case errors.As(err, &field):
@@ -242,23 +256,31 @@ func NewErrorView(err error, airID string) (ErrorView, bool) {
 // verificationLevel is the only level there is before a registry checks papers.
 const verificationLevel = "self-verified"
 
-func (r *Registry) evidence(s Score) EvidenceView {
-	return EvidenceView{Label: evidenceLabel(s.Components), DefinitionVersion: "2026-06-09",
+func (r *Registry) evidence(a Agent, s Score) EvidenceView {
+	return EvidenceView{Label: evidenceLabel(a.Standing, s.Components), DefinitionVersion: "2026-06-09",
 		Basis:       "Computed from what the agent says of itself; not an endorsement or certification.",
 		CriteriaURL: r.baseURL + "/openapi.json"}
 }
 
 func (r *Registry) minted(a Agent) bool { return a.CreatorDID == r.DID(a.AirID) }
 
-// resolved says whether the creator's did:wba is known to resolve; nil when it
-// is none.
+// resolved says whether the creator's did:wba is known to resolve and to list
+// the agent's key; nil when it is none.
 func (r *Registry) resolved(a Agent) *bool {
 	web, err := did.ParseWeb(a.CreatorDID)
 	if err != nil || web.Method != "wba" {
 		return nil
 	}
-	minted := r.minted(a)
-	return &minted
+	resolved := r.minted(a) || a.Observed[SignalDID].Holds
+	return &resolved
+}
+
+// resolvedAt is when that was seen last; zero for never.
+func (r *Registry) resolvedAt(a Agent) time.Time {
+	if r.minted(a) {
+		return a.Created
+	}
+	return a.Observed[SignalDID].At
 }
 
 // stamp writes a time as the reference does.

@@ -17,7 +17,10 @@
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
 //	agent/{air id}                   registry.Agent (JSON)
-//	handle/{handle}                  AIR ID that holds the handle (text)
+//	agent/{air id}/{n}               registry.Entry: what happened to the agent, n from 00000001 (JSON), never overwritten
+//	handle/{handle}                  AIR ID that holds the handle, or held it until a time (text)
+//	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
+//	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
 //
 // {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex,
 // {time} UTC as 20060102T150405.000Z.

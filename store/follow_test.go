@@ -210,6 +210,9 @@ func TestKeys(t *testing.T) {
 		{store.BlobKey("sha256:00"), "blob/sha256:00", []string{"blob", "sha256:00"}},
 		{store.AgentKey("AIR-1"), "agent/AIR-1", []string{"agent", "AIR-1"}},
 		{store.HandleKey("a.b"), "handle/a.b", []string{"handle", "a.b"}},
+		{store.EntryKey("AIR-1", 12), "agent/AIR-1/00000012", []string{"agent", "AIR-1", "00000012"}},
+		{store.KeyKey("z6Mk"), "key/z6Mk", []string{"key", "z6Mk"}},
+		{store.AttestationKey(7), "attestation/0000000007", []string{"attestation", "0000000007"}},
 	} {
 		if c.key != c.want || !slices.Equal(store.SplitKey(c.key), c.parts) {
 			t.Errorf("key %q of parts %q, want %q of %q", c.key, store.SplitKey(c.key), c.want, c.parts)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ const (
 	BlobPrefix     = "blob/"
 	AgentPrefix    = "agent/"
 	HandlePrefix   = "handle/"
+	KeyPrefix      = "key/"
+	// AttestationPrefix is that of all attestations, in the order of their numbers.
+	AttestationPrefix = "attestation/"
 )
 
 // ReverseHost turns "www.example.com" into "com.example.www" and back.
@@ -48,6 +52,18 @@ func BlobKey(digest string) string { return BlobPrefix + digest }
 
 // AgentKey is the key of an agent.
 func AgentKey(airID string) string { return AgentPrefix + airID }
+
+// EntriesOf is the prefix of what happened to an agent, oldest first.
+func EntriesOf(airID string) string { return AgentKey(airID) + "/" }
+
+// EntryKey is the key of the n-th thing that happened to an agent, from 1.
+func EntryKey(airID string, n int) string { return fmt.Sprintf("%s%08d", EntriesOf(airID), n) }
+
+// KeyKey is the key of an agent's proved public key, written as a multikey.
+func KeyKey(multikey string) string { return KeyPrefix + multikey }
+
+// AttestationKey is the key of the n-th attestation, from 1.
+func AttestationKey(n int) string { return fmt.Sprintf("%s%010d", AttestationPrefix, n) }
 
 // HandleKey is the key of a handle's holder.
 func HandleKey(handle string) string { return HandlePrefix + handle }

@@ -112,7 +112,7 @@ type trustPart struct {
 }
 
 func trustOf(a registry.Agent) trustView {
-	s := registry.TrustScore(a, 0)
+	s := registry.TrustScore(a)
 	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
 		{"Provenance", s.Components.Provenance},
 		{"Behaviour", s.Components.Behavioral},

@@ -258,3 +258,17 @@ func (s Signature) fresh(p Policy) error {
 	}
 	return nil
 }
+
+// Base returns the signature base over m and the bytes of the signature, which
+// together show to anybody later who signed what. The base is "" when it holds
+// the value of a header that carries a secret.
+func (s Signature) Base(m Message) (text string, signature []byte, err error) {
+	text, shown, err := base(m, s.list)
+	if err != nil {
+		return "", nil, err
+	}
+	if text != shown {
+		text = ""
+	}
+	return text, s.value, nil
+}

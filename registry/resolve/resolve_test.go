@@ -142,7 +142,9 @@ func TestWhatDoesNotResolve(t *testing.T) {
 	}{
 		{"absent", asked, serve(404, "application/json", nil), resolve.ErrAbsent, "404"},
 		{"deactivated", asked, serve(410, "application/json", nil), resolve.ErrDeactivated, "410"},
-		{"a redirect", asked, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.test/doc", 302) }, resolve.ErrUnusable, "https://evil.test/doc"},
+		{"a redirect", asked, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.test/doc", http.StatusFound)
+		}, resolve.ErrUnusable, "https://evil.test/doc"},
 		{"another's document", asked, serve(200, "application/json", document("did:wba:other.test:agents:"+airID)), resolve.ErrUnusable, "did:wba:other.test"},
 		{"the document of did:web for did:wba", asked, serve(200, "application/json", document(strings.Replace(asked, "wba", "web", 1))), resolve.ErrUnusable, "did:web"},
 		{"ten megabytes", asked, serve(200, "application/json", bytes.Repeat([]byte(" "), 10<<20)), resolve.ErrUnusable, "larger than"},

@@ -1,0 +1,287 @@
+package registry
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/store"
+)
+
+const (
+	// hostPause is the least time between two looks that bother the hosts of one
+	// registrable domain: a thousand agents that name it must not become a
+	// thousand requests.
+	hostPause = time.Minute
+	// attendPause is the least time between two visits to one agent.
+	attendPause = time.Minute
+	// attendants is how many agents are looked at side by side.
+	attendants = 8
+)
+
+// Attend looks again at whatever of an agent is due: the domains it has proved,
+// what can be observed of it, a recovery whose delay is over. [Registry.Run]
+// calls it on time. It bothers no host twice within a minute; what had to be left
+// out stays due.
+func (r *Registry) Attend(ctx context.Context, airID string) error {
+	agent, _, err := r.stored(ctx, airID)
+	if err != nil || agent.Status != Active {
+		return err
+	}
+	now := r.moment()
+	type look struct {
+		method string
+		looks  []Look
+	}
+	domains, observed := map[string]look{}, map[string]Observation{}
+	for _, d := range agent.Domains {
+		if d.Withdrawn.IsZero() && !d.due(r.recheck).After(now) && r.quiet.take(registrable(d.Name), now) {
+			looks, method := r.lookAtDomain(ctx, agent, d.Name)
+			domains[d.Name] = look{method, looks}
+		}
+	}
+	for _, signal := range agent.observes(r) {
+		o, seen := agent.Observed[signal]
+		if seen && o.At.Add(r.recheck).After(now) {
+			continue
+		}
+		if host := agent.bothers(signal); host == "" || r.quiet.take(host, now) {
+			observed[signal] = r.observe(ctx, agent, signal)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil // what came back says nothing
+	}
+	if len(domains) == 0 && len(observed) == 0 && (agent.Recovery == nil || now.Before(agent.Recovery.Due)) {
+		return nil
+	}
+	_, err = r.alter(ctx, airID, func(c *change) error {
+		for name, l := range domains {
+			if err := c.domainSeen(name, agent.multikey(), l.method, l.looks); err != nil {
+				return err
+			}
+		}
+		for signal, o := range observed {
+			if err := c.seen(signal, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look at agent %s: %w", airID, err)
+	}
+	return nil
+}
+
+// bothers returns the registrable domain that is asked for a signal, "" for
+// none.
+func (a Agent) bothers(signal string) string {
+	switch signal {
+	case SignalDID:
+		return hostOf(a.CreatorDID)
+	case SignalInbox:
+		return hostOf(a.inbox())
+	case SignalRepository:
+		return hostOf(a.CodeRepository)
+	}
+	return ""
+}
+
+// quiet remembers which domains were bothered within the last minute.
+type quiet struct {
+	mu    sync.Mutex // guards following
+	until map[string]time.Time
+}
+
+// take reports whether a domain may be bothered now, and if so keeps others from
+// it for a while.
+func (q *quiet) take(domain string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.until == nil {
+		q.until = map[string]time.Time{}
+	}
+	if now.Before(q.until[domain]) {
+		return false
+	}
+	if len(q.until) > 10000 {
+		for d, until := range q.until {
+			if !now.Before(until) {
+				delete(q.until, d)
+			}
+		}
+	}
+	q.until[domain] = now.Add(hostPause)
+	return true
+}
+
+// A visit is when an agent is to be attended.
+type visit struct {
+	at    time.Time
+	airID string
+}
+
+// visits is a heap of them, the next one first.
+type visits []visit
+
+func (v visits) Len() int           { return len(v) }
+func (v visits) Less(i, j int) bool { return v[i].at.Before(v[j].at) }
+func (v visits) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
+func (v *visits) Push(x any)        { *v = append(*v, x.(visit)) }
+func (v *visits) Pop() any {
+	last := (*v)[len(*v)-1]
+	*v = (*v)[:len(*v)-1]
+	return last
+}
+
+// A diary knows which agent is to be attended when.
+type diary struct {
+	mu    sync.Mutex           // guards following
+	at    map[string]time.Time // the one visit of an agent that counts
+	queue visits               // may hold visits that no longer do
+	moved chan struct{}        // holds one while the first visit may have changed
+}
+
+// note sets the visit of an agent; the zero time strikes it.
+func (d *diary) note(airID string, at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.IsZero() {
+		delete(d.at, airID)
+		return
+	}
+	if old, ok := d.at[airID]; ok && old.Equal(at) {
+		return
+	}
+	d.at[airID] = at
+	heap.Push(&d.queue, visit{at, airID})
+	select {
+	case d.moved <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the visit that is due, or says how long it is until the next one.
+func (d *diary) next(now time.Time) (airID string, wait time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.queue) > 0 {
+		first := d.queue[0]
+		if at, ok := d.at[first.airID]; !ok || !at.Equal(first.at) {
+			heap.Pop(&d.queue)
+			continue
+		}
+		if wait := first.at.Sub(now); wait > 0 {
+			return "", wait
+		}
+		heap.Pop(&d.queue)
+		delete(d.at, first.airID)
+		return first.airID, 0
+	}
+	return "", time.Hour
+}
+
+// Run looks after the agents until ctx ends, and then returns nil: what was
+// proved or observed of each is looked at again when it is due, and recoveries
+// come into force. It returns an error only when the store fails.
+func (r *Registry) Run(ctx context.Context) error {
+	d := &diary{at: map[string]time.Time{}, moved: make(chan struct{}, 1)}
+	head := r.store.Head()
+	for agent, err := range r.each(ctx, "") {
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		d.note(agent.AirID, agent.NextCheck)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.follow(ctx, head, d) })
+	g.Go(func() error { return r.attendAll(ctx, d) })
+	return endOf(ctx, g.Wait())
+}
+
+// endOf returns nil for what is said because ctx ended.
+func endOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
+}
+
+// follow keeps the diary up to date with the store.
+func (r *Registry) follow(ctx context.Context, after store.Cursor, d *diary) error {
+	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
+	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, _ store.Cursor) error {
+		for _, record := range batch {
+			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
+			if !ok || strings.Contains(airID, "/") || record.Deleted {
+				continue
+			}
+			agent, err := decode(record)
+			if err != nil {
+				continue // not ours to say
+			}
+			d.note(airID, agent.NextCheck)
+		}
+		return nil
+	})
+}
+
+// attendAll attends the agents as they become due.
+func (r *Registry) attendAll(ctx context.Context, d *diary) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(attendants)
+	lately := map[string]time.Time{} // owned by this loop: when agents were attended
+	for ctx.Err() == nil {
+		now := r.now()
+		airID, wait := d.next(now)
+		if airID == "" {
+			pause(ctx, wait, d.moved)
+			continue
+		}
+		if again := lately[airID].Add(attendPause); now.Before(again) {
+			d.note(airID, again)
+			continue
+		}
+		if len(lately) > 10000 {
+			for old, at := range lately {
+				if now.After(at.Add(attendPause)) {
+					delete(lately, old)
+				}
+			}
+		}
+		lately[airID] = now
+		g.Go(func() error {
+			if err := r.Attend(ctx, airID); err != nil && !errors.Is(err, ErrNoAgent) {
+				if !slices.ContainsFunc([]error{store.ErrFull, store.ErrCorrupt}, func(e error) bool { return errors.Is(err, e) }) {
+					return endOf(ctx, err)
+				}
+				r.log.Warn("an agent could not be looked at", "air_id", airID, "error", err)
+			}
+			// What had to be left out is still due.
+			if agent, _, err := r.stored(ctx, airID); err == nil {
+				d.note(airID, agent.NextCheck)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// pause waits for d, for a signal, or for the end of ctx.
+func pause(ctx context.Context, d time.Duration, moved <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-moved:
+	case <-ctx.Done():
+	}
+}

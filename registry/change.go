@@ -1,0 +1,222 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/store"
+)
+
+// A change is a record of an agent that is being worked out anew. Everything it
+// brings along goes into one write of the store, on condition that nobody wrote
+// any of it meanwhile; else it is worked out again on what is there then.
+type change struct {
+	r      *Registry
+	now    time.Time
+	old    Agent
+	seq    uint64 // of old
+	agent  Agent
+	writes []store.Write // beside the agent's own record
+	// others are agents that change along, by AIR ID.
+	others map[string]*change
+}
+
+// alter works out a change with f and writes it. f may be called several times.
+// It records at least one entry, or returns an error.
+func (r *Registry) alter(ctx context.Context, airID string, f func(c *change) error) (Agent, error) {
+	for {
+		c, err := r.begin(ctx, airID)
+		if err != nil {
+			return Agent{}, err
+		}
+		if err := f(c); err != nil {
+			return Agent{}, err
+		}
+		err = c.commit(ctx)
+		if errors.Is(err, store.ErrConflict) {
+			if ctx.Err() != nil {
+				return Agent{}, ctx.Err()
+			}
+			continue // somebody else made progress
+		}
+		return c.agent, err
+	}
+}
+
+// begin reads an agent. A recovery that is due comes into force with the change.
+func (r *Registry) begin(ctx context.Context, airID string) (*change, error) {
+	old, seq, err := r.stored(ctx, airID)
+	if err != nil {
+		return nil, err
+	}
+	c := &change{r: r, now: r.moment(), old: old, seq: seq, agent: old.clone(), others: map[string]*change{}}
+	if c.agent.recover(c.now) {
+		if err := c.record(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// other returns the change of another agent that is written together with c.
+func (c *change) other(ctx context.Context, airID string) (*change, error) {
+	if airID == c.agent.AirID {
+		return c, nil
+	}
+	if o := c.others[airID]; o != nil {
+		return o, nil
+	}
+	o, err := c.r.begin(ctx, airID)
+	if err != nil {
+		return nil, err
+	}
+	c.others[airID] = o
+	return o, nil
+}
+
+// record adds an entry to the history, with the agent as it is now.
+func (c *change) record(e Entry) error {
+	e.At = c.now
+	c.agent.Updated = c.now
+	w, err := c.agent.record(e)
+	if err != nil {
+		return err
+	}
+	c.writes = append(c.writes, w)
+	return nil
+}
+
+// write adds a write beside the agent's own record.
+func (c *change) write(w store.Write) { c.writes = append(c.writes, w) }
+
+// owner shows that the owner sent the request, and that the agent may still act.
+func (c *change) owner(ctx context.Context, who Credentials) (*Authority, error) {
+	// Whether it is the owner comes first: a stranger learns nothing else.
+	a, err := c.r.authorize(&c.agent, who, c.now)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.agent.Usable(); err != nil {
+		return nil, err
+	}
+	if a.By == ProofSignature && c.agent.KeyProof == "" {
+		if err := c.proveKey(ctx, ProofSignature); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// proveKey marks the current key as proved and the agent as its holder.
+func (c *change) proveKey(ctx context.Context, how string) error {
+	w, err := c.r.takeKey(ctx, c.agent.multikey(), c.agent.AirID)
+	if err != nil {
+		return err
+	}
+	c.agent.KeyProof = how
+	c.write(w)
+	return nil
+}
+
+// takeKey returns the write that makes an agent the holder of a key.
+func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.Write, error) {
+	record, err := r.store.Get(ctx, store.KeyKey(multikey))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return store.PutIf(store.KeyKey(multikey), []byte(airID), 0), nil
+	case err != nil:
+		return store.Write{}, fmt.Errorf("look up key %s: %w", multikey, err)
+	case string(record.Value) == airID:
+		return store.Write{}, &Refusal{Kind: ErrState, Code: "key-used", Message: "this agent has used the key before",
+			Help: "a key that was retired does not come back: make a new one"}
+	}
+	return store.Write{}, &Refusal{Kind: ErrState, Code: "key-taken", Message: "the key belongs to another agent of this registry",
+		Help: "give every agent a key of its own"}
+}
+
+// commit writes the change. The error is store.ErrConflict when it must be
+// worked out again.
+func (c *change) commit(ctx context.Context) error {
+	writes, err := c.all(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, o := range c.others {
+		if writes, err = o.all(ctx, writes); err != nil {
+			return err
+		}
+	}
+	if _, err := c.r.store.Apply(ctx, writes...); err != nil {
+		return fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
+	}
+	return nil
+}
+
+// all appends the writes of one agent.
+func (c *change) all(ctx context.Context, writes []store.Write) ([]store.Write, error) {
+	c.agent.schedule(c.r)
+	value, err := json.Marshal(c.agent)
+	if err != nil {
+		return nil, fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
+	}
+	writes = append(writes, store.PutIf(store.AgentKey(c.agent.AirID), value, c.seq))
+	writes = append(writes, c.writes...)
+	if c.agent.Handle != c.old.Handle {
+		handles, err := c.r.moveHandle(ctx, c.agent.AirID, c.old.Handle, c.agent.Handle, c.now)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, handles...)
+	}
+	return writes, nil
+}
+
+// Usable reports whether the agent may act and be reached. The error is a
+// [*Refusal]: with [ErrGone] for one that is deactivated, deleted or erased, and
+// with [ErrForbidden] for one that is suspended.
+func (a Agent) Usable() error {
+	switch a.Status {
+	case Active:
+		return nil
+	case Suspended:
+		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry: " + a.Reason}
+	}
+	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: "this cannot be undone; its keys and history stay to be read"}
+}
+
+// Resolvable reports whether the agent has a DID document to publish: beside
+// what [Agent.Usable] says, [ErrNoKey].
+func (a Agent) Resolvable() error {
+	if err := a.Usable(); err != nil {
+		return err
+	}
+	if len(a.PublicKey) == 0 {
+		return ErrNoKey
+	}
+	return nil
+}
+
+// Local answers for the DIDs of this registry's own agents, as
+// [gazetteer/registry/resolve.Options] asks for it; false stands for a DID of
+// another host.
+func (r *Registry) Local(ctx context.Context, w did.Web) (did.Document, bool, error) {
+	if !w.SameHost(r.host) {
+		return did.Document{}, false, nil
+	}
+	airID, ok := w.AirID()
+	if !ok {
+		return did.Document{}, true, fmt.Errorf("%s: %w", w, ErrNoAgent)
+	}
+	a, _, err := r.Agent(ctx, airID)
+	if err == nil {
+		err = a.Resolvable()
+	}
+	if err != nil {
+		return did.Document{}, true, err
+	}
+	return r.DIDDocument(a), true, nil
+}

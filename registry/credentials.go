@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+)
+
+// How it was shown that the owner of an agent wanted something.
+const (
+	ProofSignature = "signature" // an HTTP Message Signature (RFC 9421)
+	ProofChallenge = "challenge" // a statement with the registry's challenge, signed
+	ProofStatement = "statement" // a statement of rotation or recovery, signed
+	ProofSecret    = "secret"    // the once-shown secret: shows nothing to others
+)
+
+// The window of a signed request. A nonce is kept for as long as its signature
+// would be taken.
+const (
+	maxSignatureAge   = 5 * time.Minute
+	maxSignatureAhead = 30 * time.Second
+	// maxNonces is how many writes of one agent are taken within that time.
+	maxNonces = 300
+)
+
+// Credentials are what a request carries to show that an agent sent it: a
+// signature, or the once-shown secret while the agent has not switched it off.
+// Where both are there, the signature counts.
+type Credentials struct {
+	Secret string // of the header X-Agent-Secret, "" without one
+	// Request is the whole request, for its signature; nil when it has none to
+	// be looked at.
+	Request *httpsig.Message
+}
+
+// BySecret returns the credentials of a request with the secret alone.
+func BySecret(secret string) Credentials { return Credentials{Secret: secret} }
+
+// signed reports whether there is a signature to be judged.
+func (c Credentials) signed() bool {
+	return c.Request != nil && (c.Request.Header.Get("Signature-Input") != "" || c.Request.Header.Get("Signature") != "")
+}
+
+// A usedNonce is one that a signed write had. Names are short, for there may be
+// some hundred of them in a record.
+type usedNonce struct {
+	Hash  string `json:"h"` // of the nonce, 12 bytes as base64url
+	Until int64  `json:"u"` // Unix seconds, when its signature is too old anyway
+}
+
+func nonceHash(nonce string) string {
+	sum := sha256.Sum256([]byte(nonce))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// spend takes a nonce for good. Those that are over are dropped.
+func (a *Agent) spend(nonce string, now, created time.Time) error {
+	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool { return n.Until < now.Unix() })
+	hash := nonceHash(nonce)
+	if slices.ContainsFunc(a.Nonces, func(n usedNonce) bool { return n.Hash == hash }) {
+		return &Refusal{Kind: ErrUnauthorized, Code: "nonce-used", Message: "the nonce was used before",
+			Help: "sign every write with a nonce of its own; a write that was answered must not be sent again"}
+	}
+	if len(a.Nonces) >= maxNonces {
+		return &Refusal{Kind: ErrTooMany, Code: "too-many-writes", Message: "this agent has made too many signed writes in five minutes",
+			Help: "wait a minute", Wait: time.Minute}
+	}
+	a.Nonces = append(a.Nonces, usedNonce{Hash: hash, Until: created.Add(maxSignatureAge).Unix() + 1})
+	return nil
+}
+
+// authorize shows that the owner of a sent the request, and keeps the nonce of
+// a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
+// [*Refusal].
+func (r *Registry) authorize(a *Agent, who Credentials, now time.Time) (*Authority, error) {
+	if who.signed() {
+		return r.authorizeSigned(a, *who.Request, now)
+	}
+	if who.Secret == "" {
+		return nil, ErrNoSecret
+	}
+	if len(a.SecretHash) == 0 {
+		return nil, &Refusal{Kind: ErrWrongSecret, Code: "secret-off", Message: "This agent has switched its secret off",
+			Help: "sign the request with the agent's key (RFC 9421)"}
+	}
+	if subtle.ConstantTimeCompare(hashSecret(who.Secret), a.SecretHash) != 1 {
+		return nil, ErrWrongSecret
+	}
+	return &Authority{By: ProofSecret}, nil
+}
+
+func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (*Authority, error) {
+	s, err := r.verify(*a, m, now, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.spend(s.Nonce, now, s.Created); err != nil {
+		return nil, err
+	}
+	base, signature, err := s.Base(m)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	out := &Authority{By: ProofSignature, Key: a.multikey()}
+	if base != "" {
+		out.Signed, out.Signatures = base, map[string]string{out.Key: did.FormatSignature(signature)}
+	}
+	return out, nil
+}
+
+// VerifyRead reports whether an agent signed a request that reads, such as
+// fetching its own mail. Only a fresh created is asked for, no nonce: what reads
+// changes nothing when it is repeated, and a poll costs no write. The error is
+// [ErrNoKey] or a [*Refusal].
+func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
+	if err := a.Usable(); err != nil {
+		return err
+	}
+	_, err := r.verify(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()})
+	return err
+}
+
+// verify returns the signature of a request that was made with the agent's
+// current key for this registry.
+func (r *Registry) verify(a Agent, m httpsig.Message, now time.Time, p httpsig.Policy) (httpsig.Signature, error) {
+	if len(a.PublicKey) == 0 {
+		return httpsig.Signature{}, ErrNoKey
+	}
+	s, err := r.signatureOf(m, r.keyIDs(a))
+	if err != nil {
+		return httpsig.Signature{}, err
+	}
+	p.Now, p.MaxAge, p.MaxAhead = now, maxSignatureAge, maxSignatureAhead
+	if err := s.Verify(m, a.PublicKey, p); err != nil {
+		return httpsig.Signature{}, refusalOf(err)
+	}
+	return s, nil
+}
+
+// keyIDs are the names under which an agent's current key may sign.
+func (r *Registry) keyIDs(a Agent) []string {
+	id := r.DID(a.AirID)
+	return []string{id + did.KeyFragment, id, a.multikey(), a.AirID}
+}
+
+// signatureOf picks the signature whose keyid is one of names, and refuses a
+// request that was sent to another host: a signature that somebody was given
+// elsewhere could otherwise be carried here under a false Host.
+func (r *Registry) signatureOf(m httpsig.Message, names []string) (httpsig.Signature, error) {
+	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
+		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
+			Expected: strings.Join(r.authorities, " or "), Got: clipped(authority), Help: "send it to the host in the registry's own URLs"}
+	}
+	all, err := httpsig.Read(m)
+	if err != nil {
+		return httpsig.Signature{}, refusalOf(err)
+	}
+	var given []string
+	for _, s := range all {
+		if slices.Contains(names, s.KeyID) {
+			return s, nil
+		}
+		given = append(given, s.KeyID)
+	}
+	return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-keyid", Message: "the keyid of the signature is not this agent's current key",
+		Expected: strings.Join(names, " or "), Got: clipped(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
+}
+
+// refusalOf turns an error of package httpsig into a refusal.
+func refusalOf(err error) error {
+	e, ok := errors.AsType[*httpsig.Error](err)
+	if !ok {
+		return err
+	}
+	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
+}
+
+// clipped shortens a stranger's text before it is quoted.
+func clipped(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,326 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry/resolve"
+)
+
+const (
+	// DomainLabel stands before a domain in the name of its TXT record.
+	DomainLabel = "_gazetteer"
+	// DomainFile is the path of the file that takes the place of a TXT record.
+	DomainFile = "/.well-known/gazetteer-agents"
+
+	maxDomains     = 5        // of one agent
+	maxDomainFile  = 64 << 10 // bytes
+	maxShown       = 10       // values that a look shows
+	maxValue       = 300      // bytes of one that it shows
+	mostFailures   = 3        // in a row, before a proof is withdrawn
+	defaultRecheck = 24 * time.Hour
+)
+
+// A Domain is one whose control an agent shows: its owner published the agent's
+// DID and key there, and the agent asked for it. It is looked at again and again.
+type Domain struct {
+	Name string `json:"name"`
+	// Method is how it was proved last, "dns" or "https"; "" before.
+	Method string `json:"method,omitempty"`
+	// Key is the multikey that was found there.
+	Key   string    `json:"key,omitempty"`
+	Asked time.Time `json:"asked"`
+	// Since is when it was proved first; zero before.
+	Since   time.Time `json:"since,omitzero"`
+	Checked time.Time `json:"checked,omitzero"`
+	// Failures are those in a row; with the third the proof is withdrawn.
+	Failures  int       `json:"failures,omitempty"`
+	Withdrawn time.Time `json:"withdrawn,omitzero"`
+	// Looks are the last check, step by step.
+	Looks []Look `json:"looks,omitempty"`
+}
+
+// proved reports whether the domain counts.
+func (d Domain) proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero() }
+
+// A Look is one thing that was asked to prove a domain. All but Asked may quote
+// the answer of a stranger.
+type Look struct {
+	Asked    string   `json:"asked"`           // "TXT _gazetteer.example.com"
+	Where    string   `json:"where,omitempty"` // the server or address that answered
+	Got      []string `json:"got,omitempty"`   // at most ten values, each cut at 300 bytes
+	More     int      `json:"more,omitempty"`  // how many values are not shown
+	Expected string   `json:"expected"`
+	Found    bool     `json:"found"`
+	Problem  string   `json:"problem,omitempty"` // why it is not what is expected
+}
+
+// String tells the look in one line.
+func (l Look) String() string {
+	text := l.Asked
+	if l.Where != "" {
+		text += " at " + l.Where
+	}
+	if l.Found {
+		return text + ": found"
+	}
+	text += ": " + l.Problem
+	if len(l.Got) > 0 {
+		text += ": got " + strconv.Quote(strings.Join(l.Got, " | "))
+		if l.More > 0 {
+			text += fmt.Sprintf(" and %d more", l.More)
+		}
+	}
+	return text
+}
+
+// DomainRecord is what the owner of a domain publishes for an agent: as one
+// value of a TXT record at _gazetteer before the domain or at the domain itself,
+// or as one line of the file [DomainFile] over HTTPS. Other values and lines may
+// stand beside it.
+func (r *Registry) DomainRecord(a Agent) string {
+	return recordFor(r.DID(a.AirID), a.multikey())
+}
+
+func recordFor(id, multikey string) string { return "gazetteer-agent=" + id + "; key=" + multikey }
+
+// reads what a published value says: the DID and the key, "" for another value.
+func parseRecord(value string) (id, multikey string) {
+	for _, part := range strings.FieldsFunc(value, func(c rune) bool { return c == ';' || c == ' ' || c == '\t' }) {
+		if text, ok := strings.CutPrefix(part, "gazetteer-agent="); ok {
+			id = text
+		}
+		if text, ok := strings.CutPrefix(part, "key="); ok {
+			multikey = text
+		}
+	}
+	return id, multikey
+}
+
+// checkDomain folds a domain to be proved.
+func checkDomain(text string) (string, error) {
+	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text)), ".")
+	refuse := func(message, help string) (string, error) {
+		return "", &Error{Field: "domain", Code: "value", Message: "Invalid domain: " + message, Help: help}
+	}
+	if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
+		return refuse(e.Message, e.Help)
+	}
+	if err := checkPublicHost(name); err != nil {
+		return refuse(err.Error(), "use a name that others can resolve")
+	}
+	if _, err := publicsuffix.EffectiveTLDPlusOne(name); err != nil {
+		return refuse(name+" is a suffix under which others register", "prove the domain that is your own")
+	}
+	return name, nil
+}
+
+// ProveDomain notes that an agent claims a domain and looks at once whether its
+// owner says so too. The domain is returned as it is noted, with what was asked
+// and what came back; [Domain.Since] is zero while it is not proved, and it is
+// looked at again within the hour. The error is as that of [Registry.Update];
+// that nothing was found is none.
+func (r *Registry) ProveDomain(ctx context.Context, airID, domain string, who Credentials) (Domain, Agent, error) {
+	name, err := checkDomain(domain)
+	if err != nil {
+		return Domain{}, Agent{}, err
+	}
+	agent, err := r.alter(ctx, airID, func(c *change) error {
+		authority, err := c.owner(ctx, who)
+		if err != nil {
+			return err
+		}
+		if len(c.agent.PublicKey) == 0 {
+			return ErrNoKey
+		}
+		i := slices.IndexFunc(c.agent.Domains, func(d Domain) bool { return d.Name == name })
+		switch {
+		case i >= 0 && c.agent.Domains[i].Withdrawn.IsZero():
+			// Asked again: only the look below is new.
+			return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		case i >= 0:
+			c.agent.Domains[i] = Domain{Name: name, Asked: c.now}
+		case len(c.agent.Domains) >= maxDomains:
+			return &Refusal{Kind: ErrState, Code: "domains-many", Message: fmt.Sprintf("the agent has %d domains already", maxDomains), Help: "give one up first"}
+		default:
+			c.agent.Domains = append(c.agent.Domains, Domain{Name: name, Asked: c.now})
+		}
+		return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+	})
+	if err != nil {
+		return Domain{}, Agent{}, err
+	}
+	looks, method := r.lookAtDomain(ctx, agent, name)
+	if ctx.Err() != nil {
+		return Domain{}, Agent{}, ctx.Err()
+	}
+	agent, err = r.alter(ctx, airID, func(c *change) error { return c.domainSeen(name, agent.multikey(), method, looks) })
+	if err != nil {
+		return Domain{}, Agent{}, err
+	}
+	i := slices.IndexFunc(agent.Domains, func(d Domain) bool { return d.Name == name })
+	if i < 0 { // given up meanwhile
+		return Domain{}, agent, nil
+	}
+	r.log.Info("domain looked at", "air_id", airID, "domain", name, "proved", agent.Domains[i].proved())
+	return agent.Domains[i], agent, nil
+}
+
+// GiveUpDomain takes a domain from an agent.
+func (r *Registry) GiveUpDomain(ctx context.Context, airID, domain string, who Credentials) (Agent, error) {
+	return r.alter(ctx, airID, func(c *change) error {
+		authority, err := c.owner(ctx, who)
+		if err != nil {
+			return err
+		}
+		before := len(c.agent.Domains)
+		c.agent.Domains = slices.DeleteFunc(c.agent.Domains, func(d Domain) bool { return strings.EqualFold(d.Name, strings.TrimSpace(domain)) })
+		if len(c.agent.Domains) == before {
+			return &Refusal{Kind: ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain"}
+		}
+		return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+	})
+}
+
+// domainSeen notes what a look at a domain brought, done when the agent had that
+// key. An entry is made when it is proved or withdrawn by it.
+func (c *change) domainSeen(name, multikey, method string, looks []Look) error {
+	i := slices.IndexFunc(c.agent.Domains, func(d Domain) bool { return d.Name == name })
+	if i < 0 || c.agent.Status != Active || !c.agent.Domains[i].Withdrawn.IsZero() {
+		return nil
+	}
+	d := &c.agent.Domains[i]
+	d.Checked, d.Looks = c.now, looks
+	if method == "" {
+		if d.Failures++; d.Failures < mostFailures {
+			return nil
+		}
+		d.Withdrawn = c.now
+		return c.record(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
+	}
+	changed := d.Since.IsZero() || d.Key != multikey || d.Method != method
+	d.Failures, d.Method, d.Key = 0, method, multikey
+	if d.Since.IsZero() {
+		d.Since = c.now
+	}
+	if !changed {
+		return nil
+	}
+	return c.record(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
+}
+
+// lookAtDomain asks whether the owner of a domain names the agent: TXT at both
+// names, then the file. Method is "" when nobody says so.
+func (r *Registry) lookAtDomain(ctx context.Context, a Agent, name string) (looks []Look, method string) {
+	want := r.DomainRecord(a)
+	if r.dns != nil {
+		for _, at := range []string{DomainLabel + "." + name, name} {
+			l := r.lookAtTXT(ctx, at, want)
+			if looks = append(looks, l); l.Found {
+				return looks, "dns"
+			}
+		}
+	}
+	if r.web != nil {
+		l := r.lookAtFile(ctx, name, want)
+		if looks = append(looks, l); l.Found {
+			return looks, "https"
+		}
+	}
+	if len(looks) == 0 {
+		looks = []Look{{Asked: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
+	}
+	return looks, ""
+}
+
+func (r *Registry) lookAtTXT(ctx context.Context, name, want string) Look {
+	l := Look{Asked: "TXT " + name, Expected: want}
+	values, server, err := r.dns.TXT(ctx, name)
+	l.Where = server
+	if err != nil {
+		l.Problem = "the name server did not answer as it should: " + clipped(err.Error())
+		return l
+	}
+	l.judge(values, "the name has no TXT record")
+	return l
+}
+
+func (r *Registry) lookAtFile(ctx context.Context, name, want string) Look {
+	address := "https://" + name + DomainFile
+	l := Look{Asked: "GET " + address, Expected: want}
+	page, err := r.web.Get(ctx, address, "text/plain", maxDomainFile)
+	l.Where = page.Remote
+	switch {
+	case err != nil:
+		l.Problem = "there was no whole answer: " + clipped(err.Error())
+		return l
+	case page.Location != "":
+		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipped(page.Location))
+		return l
+	case page.Status != http.StatusOK:
+		l.Problem = fmt.Sprintf("it answered %d", page.Status)
+		return l
+	}
+	lines := strings.FieldsFunc(strings.ToValidUTF8(string(page.Body), "\uFFFD"), func(c rune) bool { return c == '\n' || c == '\r' })
+	l.judge(lines, "the file is empty")
+	return l
+}
+
+// judge compares what is published with what is expected.
+func (l *Look) judge(values []string, none string) {
+	id, multikey := parseRecord(l.Expected)
+	l.Problem = "no value names the agent"
+	if len(values) == 0 {
+		l.Problem = none
+	}
+	var about []string // values that say something of agents are shown first
+	var others []string
+	for _, v := range values {
+		gotID, gotKey := parseRecord(v)
+		switch {
+		case gotID == id && gotKey == multikey:
+			l.Found, l.Problem, l.Got, l.More = true, "", []string{clipValue(v)}, len(values)-1
+			return
+		case gotID == id:
+			l.Problem = "the agent is named with another key; after a rotation the new one must be published"
+			about = append([]string{v}, about...)
+		case gotID != "":
+			about = append(about, v)
+		default:
+			others = append(others, v)
+		}
+	}
+	shown := append(about, others...)
+	l.More = max(0, len(shown)-maxShown)
+	for _, v := range shown[:len(shown)-l.More] {
+		l.Got = append(l.Got, clipValue(v))
+	}
+}
+
+func clipValue(v string) string {
+	v = strings.ToValidUTF8(v, "\uFFFD")
+	if len(v) > maxValue {
+		v = strings.ToValidUTF8(v[:maxValue], "") + "…"
+	}
+	return v
+}
+
+// Web asks other hosts over HTTPS; [resolve.HTTPS] does.
+type Web interface {
+	Get(ctx context.Context, address, accept string, limit int) (resolve.Page, error)
+	Post(ctx context.Context, address, body string, limit int) (resolve.Page, error)
+}
+
+// Resolver finds DID documents; [resolve.Resolver] does.
+type Resolver interface {
+	Resolve(ctx context.Context, did string) (resolve.Result, error)
+}

@@ -1,0 +1,190 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gazetteer/store"
+)
+
+// Deactivate ends an agent for good, at its owner's wish: its DID document
+// answers 410, it can neither act nor be reached, its handle is free after the
+// cooldown, and its attestations count no more. Its keys and history stay, so that
+// what it signed can still be judged.
+func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials) (Agent, error) {
+	return r.alter(ctx, airID, func(c *change) error {
+		authority, err := c.owner(ctx, who)
+		if err != nil {
+			return err
+		}
+		if err := c.agent.unfrozen(); err != nil {
+			return err
+		}
+		return c.end(ctx, Deactivated, Entry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
+	})
+}
+
+// Delete ends an agent as the operator: the reference's soft deletion.
+func (r *Registry) Delete(ctx context.Context, airID, reason string) (Agent, error) {
+	return r.alter(ctx, airID, func(c *change) error {
+		if c.agent.Status != Active && c.agent.Status != Suspended {
+			return fmt.Errorf("%s: %w", airID, ErrNoAgent) // the reference's answer
+		}
+		c.agent.Reason = reason
+		return c.end(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
+	})
+}
+
+// Suspend takes an agent out of service until [Registry.Restore], as the
+// operator: it keeps its handle, its key and what is proved of it.
+func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, error) {
+	return r.alter(ctx, airID, func(c *change) error {
+		if err := c.agent.Usable(); err != nil {
+			return err
+		}
+		c.agent.Status, c.agent.Reason = Suspended, reason
+		return c.record(Entry{Event: EventSuspended, Actor: ActorAdmin})
+	})
+}
+
+// Restore puts a suspended agent back into service, as the operator.
+func (r *Registry) Restore(ctx context.Context, airID string) (Agent, error) {
+	return r.alter(ctx, airID, func(c *change) error {
+		if c.agent.Status != Suspended {
+			return &Refusal{Kind: ErrState, Code: "not-suspended", Message: "the agent is " + c.agent.Status, Help: "only a suspended agent can be restored"}
+		}
+		c.agent.Status, c.agent.Reason = Active, ""
+		return c.record(Entry{Event: EventRestored, Actor: ActorAdmin})
+	})
+}
+
+// end takes an agent out of service for good.
+func (c *change) end(ctx context.Context, status string, e Entry) error {
+	c.agent.Status, c.agent.Handle, c.agent.Recovery = status, "", nil
+	if err := c.takeBackIssued(ctx, e.Actor, e.Authority); err != nil {
+		return err
+	}
+	return c.record(e)
+}
+
+// takeBackIssued revokes what the agent has attested: who is gone vouches for
+// nobody.
+func (c *change) takeBackIssued(ctx context.Context, actor string, authority *Authority) error {
+	for _, n := range c.agent.Issued {
+		a, seq, err := c.r.attestation(ctx, n)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !a.Revoked.IsZero() {
+			continue
+		}
+		subject, err := c.other(ctx, a.Subject)
+		if err != nil {
+			return err
+		}
+		if err := subject.revokeNow(ctx, &a, seq, actor, authority); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Erase removes what an agent is and was, at its owner's wish: its record shrinks
+// to the AIR ID and the word erased, its history and the texts of its attestations
+// go from the store, and their content from the transparency log, whose hashes
+// stay. The AIR ID and the key are never given to anybody else. It cannot be
+// undone.
+func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
+	return r.erase(ctx, airID, func(c *change) (string, error) {
+		// A deactivated agent may be erased too.
+		if _, err := c.r.authorize(&c.agent, who, c.now); err != nil {
+			return "", err
+		}
+		if c.agent.Status == Suspended {
+			return "", c.agent.Usable()
+		}
+		return ActorOwner, c.agent.unfrozen()
+	})
+}
+
+// EraseByOperator is [Registry.Erase] at the wish of the operator, for an owner
+// who has lost every key, or by order of a court.
+func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, error) {
+	return r.erase(ctx, airID, func(*change) (string, error) { return ActorAdmin, nil })
+}
+
+func (r *Registry) erase(ctx context.Context, airID string, may func(c *change) (actor string, err error)) (Agent, error) {
+	agent, err := r.alter(ctx, airID, func(c *change) error {
+		actor, err := may(c)
+		if err != nil {
+			return err
+		}
+		if c.agent.Status == Erased {
+			return &Refusal{Kind: ErrGone, Code: Erased, Message: "Agent is erased"}
+		}
+		if err := c.takeBackIssued(ctx, actor, nil); err != nil {
+			return err
+		}
+		return c.erase(ctx, actor)
+	})
+	if err == nil {
+		r.log.Info("agent erased", "air_id", airID)
+	}
+	return agent, err
+}
+
+func (c *change) erase(ctx context.Context, actor string) error {
+	for n := 1; n <= c.old.Entries; n++ {
+		c.write(store.Delete(store.EntryKey(c.agent.AirID, n)))
+	}
+	for _, n := range append(append([]int(nil), c.agent.Attested...), c.agent.Issued...) {
+		if err := c.blank(ctx, n); err != nil {
+			return err
+		}
+	}
+	a := &c.agent
+	*a = Agent{AirID: a.AirID, Status: Erased, Created: a.Created.Truncate(24 * time.Hour), Updated: c.now, Entries: a.Entries, LastHash: a.LastHash}
+	return c.record(Entry{Event: EventErased, Actor: actor})
+}
+
+// blank takes the content out of an attestation and leaves its number, so that
+// it is not given out again.
+func (c *change) blank(ctx context.Context, n int) error {
+	old, _, err := c.r.attestation(ctx, n)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	blank := Attestation{N: n, Subject: old.Subject, Attester: old.Attester, Type: old.Type, Why: Erased, Created: old.Created, Revoked: old.Revoked}
+	if blank.Revoked.IsZero() {
+		blank.Revoked = c.now
+	}
+	value, err := json.Marshal(blank)
+	if err != nil {
+		return fmt.Errorf("write an attestation: %w", err)
+	}
+	c.put(store.Put(store.AttestationKey(n), value))
+	return nil
+}
+
+// put adds a write in the place of one that the change has for the same key.
+func (c *change) put(w store.Write) {
+	for _, o := range c.others {
+		for i := range o.writes {
+			if o.writes[i].Key == w.Key {
+				w.Expect = o.writes[i].Expect
+				o.writes[i] = w
+				return
+			}
+		}
+	}
+	c.write(w)
+}

@@ -1,0 +1,152 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/store"
+)
+
+// What happens to an agent.
+const (
+	EventRegistered  = "registered"
+	EventUpdated     = "updated"
+	EventRotated     = "rotated"           // another key, signed by both
+	EventRecovery    = "recovery-asked"    // by the recovery key; not in force yet
+	EventRecovered   = "recovered"         // another key, after the delay
+	EventWithdrawn   = "recovery-withdraw" // by the recovery key, before it came into force
+	EventDomain      = "domain-changed"    // proved, withdrawn or given up
+	EventObserved    = "observed"          // something outside was seen to have changed
+	EventAttested    = "attested"
+	EventRevoked     = "attestation-revoked"
+	EventDeactivated = "deactivated"
+	EventSuspended   = "suspended"
+	EventRestored    = "restored"
+	EventDeleted     = "deleted"
+	EventErased      = "erased"
+)
+
+// Who made something happen, in the reference's words.
+const (
+	ActorRegistrant = "registrant"
+	ActorOwner      = "owner"
+	ActorAdmin      = "admin"
+	ActorSystem     = "system"
+)
+
+// An Entry is one thing that happened to an agent, with the whole public record
+// as it was afterwards. Entries are never overwritten and go with the change
+// itself into one write of the store; the transparency log makes a leaf of each.
+type Entry struct {
+	N     int    `json:"n"` // from 1
+	AirID string `json:"air_id"`
+	Event string `json:"event"`
+	Actor string `json:"actor"`
+	// Fields are the members that changed, for an update.
+	Fields []string  `json:"changed_fields,omitempty"`
+	At     time.Time `json:"at"`
+	// Authority says what showed that the owner wanted it; nil for the operator's
+	// and the system's doing.
+	Authority *Authority `json:"authority,omitempty"`
+	// Attestation is the one that was made or revoked.
+	Attestation *Attestation `json:"attestation,omitempty"`
+	// Agent is the public record after it; nil once it was erased.
+	Agent *Agent `json:"agent,omitempty"`
+	// PrevHash and Hash chain the entries of one agent with the reference's
+	// formula; the first PrevHash is "GENESIS".
+	PrevHash string `json:"prev_hash"`
+	Hash     string `json:"entry_hash"`
+}
+
+// An Authority is what a change rests on. Whoever has it can check by themselves
+// that the holder of Key wanted the change.
+type Authority struct {
+	By string `json:"by"` // one of the Proof constants
+	// Key is the multikey that signed, "" for the secret.
+	Key string `json:"key,omitempty"`
+	// Signed is the text that was signed, Signatures are by multikey; both are
+	// empty for the secret.
+	Signed     string            `json:"signed,omitempty"`
+	Signatures map[string]string `json:"signatures,omitempty"`
+}
+
+// genesis stands before the first entry of an agent.
+const genesis = "GENESIS"
+
+// hashOf is the reference's: over names of fields, not over their content. The
+// content is proved by the transparency log.
+func (e Entry) hashOf() string {
+	fields := ""
+	if len(e.Fields) > 0 {
+		sorted := slices.Sorted(slices.Values(e.Fields))
+		text, err := json.Marshal(sorted) // names of our own: ASCII letters and "_"
+		if err != nil {
+			panic(err)
+		}
+		fields = string(text)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{e.AirID, e.Event, fields, e.Actor, stamp(e.At), e.PrevHash}, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// record adds an entry to the agent and returns the write of it. It must be
+// called last, since the entry holds the agent as it is then.
+func (a *Agent) record(e Entry) (store.Write, error) {
+	a.Entries++
+	e.N, e.AirID = a.Entries, a.AirID
+	e.PrevHash = a.LastHash
+	if e.PrevHash == "" {
+		e.PrevHash = genesis
+	}
+	e.Hash = e.hashOf()
+	a.LastHash = e.Hash
+	if e.Event != EventErased {
+		public := a.public()
+		e.Agent = &public
+	}
+	value, err := json.Marshal(e)
+	if err != nil {
+		return store.Write{}, fmt.Errorf("write the history of %s: %w", a.AirID, err)
+	}
+	return store.PutIf(store.EntryKey(a.AirID, e.N), value, 0), nil
+}
+
+// MaxHistory is the most entries that one [Registry.History] returns.
+const MaxHistory = 100
+
+// History returns at most limit entries of an agent behind the first offset,
+// oldest first, and how many there are. A limit outside 1 to [MaxHistory] means
+// 50. The error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
+// Entries that were erased are left out.
+func (r *Registry) History(ctx context.Context, airID string, limit, offset int) ([]Entry, int, error) {
+	if limit < 1 || limit > MaxHistory {
+		limit = 50
+	}
+	agent, _, err := r.Agent(ctx, airID)
+	if err != nil {
+		return nil, 0, err
+	}
+	out := []Entry{}
+	for n := max(offset, 0) + 1; n <= agent.Entries && len(out) < limit; n++ {
+		record, err := r.store.Get(ctx, store.EntryKey(airID, n))
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the history of %s: %w", airID, err)
+		}
+		var e Entry
+		if err := json.Unmarshal(record.Value, &e); err != nil {
+			return nil, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		out = append(out, e)
+	}
+	return out, agent.Entries, nil
+}

@@ -1,0 +1,227 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The signals that evidence is made of, and that a caller can require.
+const (
+	SignalKey          = "key"          // the agent holds its key
+	SignalAge          = "age"          // the key is in use for 30 days or more
+	SignalDomain       = "domain"       // the owner of a domain names the agent
+	SignalDID          = "did"          // the creator's DID document lists the key
+	SignalInbox        = "inbox"        // the inbox answers
+	SignalAGIS         = "agis"         // what the domain publishes for agents names the DID
+	SignalRepository   = "repository"   // the code repository names the agent
+	SignalAttestations = "attestations" // owners of other domains attest it
+	SignalClaims       = "claims"       // what the agent says of itself; cannot be required
+)
+
+// How much a signal is worth.
+const (
+	Claimed  = "claimed"  // the agent says so
+	Proved   = "proved"   // it was shown to the registry, and anybody can check it
+	Observed = "observed" // the registry saw it when it looked
+)
+
+// required are the signals that a caller can ask for.
+var required = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
+
+const (
+	// oldEnough is the age of a key that counts.
+	oldEnough = 30 * 24 * time.Hour
+	// maxObserved is how long an observation counts that was not repeated.
+	maxObserved = 7 * 24 * time.Hour
+)
+
+// A Signal is one piece of evidence about an agent. What, Detail and Source may
+// quote strangers: escape them on output.
+type Signal struct {
+	Signal string `json:"signal"`
+	Grade  string `json:"grade"` // Claimed, Proved or Observed
+	Holds  bool   `json:"holds"`
+	What   string `json:"what"` // the very thing: the domain, the URL, the number
+	Detail string `json:"detail,omitempty"`
+	// Source is where it can be checked: a URL, a path of this registry's API, or
+	// a DNS name.
+	Source string    `json:"source,omitempty"`
+	Date   time.Time `json:"date,omitzero"` // when it was shown or seen last
+	Cost   string    `json:"cost"`          // what it takes to fake it
+}
+
+// Evidence returns what there is to judge an agent by, the strongest first in
+// each sort. Claims are listed as such. The error is that of the store.
+func (r *Registry) Evidence(ctx context.Context, a Agent) ([]Signal, error) {
+	now := r.moment()
+	out := a.keySignals(now)
+	for _, d := range a.Domains {
+		out = append(out, d.signal())
+	}
+	for _, o := range []struct{ signal, what, cost string }{
+		{SignalDID, a.CreatorDID, "control of the web server of that domain"},
+		{SignalInbox, a.inbox(), "a web server that answers: a few dollars a month; it shows that mail arrives, not at whom"},
+		{SignalAGIS, "documents of the proved domains", "control of the web server of that domain"},
+		{SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows who keeps it, not that the agent runs this code"},
+	} {
+		if s, ok := a.observed(o.signal, o.what, now); ok {
+			s.Cost = o.cost
+			out = append(out, s)
+		}
+	}
+	attested, err := r.attestedBy(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, attested)
+	return append(out, a.claims()...), nil
+}
+
+func (a Agent) keySignals(now time.Time) []Signal {
+	if len(a.PublicKey) == 0 {
+		return []Signal{{Signal: SignalKey, Grade: Claimed, What: a.CreatorDID, Detail: "no key on file", Cost: "nothing: a text field"}}
+	}
+	history := "/api/v1/agents/" + a.AirID + "/history"
+	key := Signal{Signal: SignalKey, Grade: Claimed, What: a.multikey(), Detail: "nobody has shown to hold the private half", Date: a.keySince(), Cost: "nothing: a text field"}
+	if a.KeyProof != "" {
+		key = Signal{Signal: SignalKey, Grade: Proved, Holds: true, What: a.multikey(), Detail: "by " + a.KeyProof, Source: history, Date: a.keySince(),
+			Cost: "making a key costs nothing; having this one takes its private half"}
+	}
+	age := now.Sub(a.keySince())
+	return []Signal{key, {Signal: SignalAge, Grade: Observed, Holds: age >= oldEnough, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
+		Date: a.keySince(), Cost: "waiting: it cannot be hurried"}}
+}
+
+func (d Domain) signal() Signal {
+	s := Signal{Signal: SignalDomain, Grade: Claimed, What: d.Name, Date: d.Checked, Cost: "nothing: a text field"}
+	if len(d.Looks) > 0 {
+		last := d.Looks[len(d.Looks)-1]
+		s.Source, s.Detail = last.Asked, last.String()
+	}
+	switch {
+	case d.proved():
+		s.Grade, s.Holds = Proved, true
+		s.Cost = "registering a domain, some ten dollars a year, or control of its name servers or web server"
+	case !d.Withdrawn.IsZero():
+		s.Detail = "withdrawn on " + second(d.Withdrawn) + ": " + s.Detail
+	}
+	return s
+}
+
+// observed returns the signal of an observation, or of the claim that nobody
+// has looked at; false when the agent says nothing of the sort.
+func (a Agent) observed(signal, what string, now time.Time) (Signal, bool) {
+	o, seen := a.Observed[signal]
+	if !seen {
+		if what == "" || signal == SignalDID || signal == SignalAGIS {
+			return Signal{}, false
+		}
+		return Signal{Signal: signal, Grade: Claimed, What: what, Detail: "not looked at yet"}, true
+	}
+	s := Signal{Signal: signal, Grade: Observed, Holds: o.Holds && now.Sub(o.At) < maxObserved, What: what, Detail: o.Detail, Source: o.Source, Date: o.At}
+	if !s.Holds {
+		s.Grade = Claimed
+	}
+	return s, true
+}
+
+// attestedBy counts the registrable domains of the attesters. Whoever the agent
+// attests in turn, itself or through others, is not counted: rings cost nothing.
+func (r *Registry) attestedBy(ctx context.Context, a Agent) (Signal, error) {
+	s := Signal{Signal: SignalAttestations, Grade: Proved, Source: "/api/v1/agents/" + a.AirID + "/attestations",
+		Cost: "one registrable domain for each, and 30 days of waiting"}
+	about, err := r.attestations(ctx, a.Attested)
+	if err != nil {
+		return s, err
+	}
+	roots, rings := map[string]bool{}, 0
+	for _, t := range about {
+		if !t.Revoked.IsZero() {
+			continue
+		}
+		ring := t.Weight == 0
+		if !ring {
+			if ring, err = r.reaches(ctx, a, t.Attester); err != nil {
+				return s, err
+			}
+		}
+		if ring {
+			rings++
+			continue
+		}
+		if roots[t.Root] = true; t.Created.After(s.Date) {
+			s.Date = t.Created
+		}
+	}
+	s.Holds, s.What = len(roots) > 0, fmt.Sprintf("%d domains", len(roots))
+	if rings > 0 {
+		s.Detail = fmt.Sprintf("%d more are not counted: the agent attests them in turn, itself or through others", rings)
+	}
+	return s, nil
+}
+
+// claims lists what anybody can write into their record.
+func (a Agent) claims() []Signal {
+	var out []Signal
+	claim := func(field, what string) {
+		if what != "" {
+			out = append(out, Signal{Signal: SignalClaims, Grade: Claimed, What: field + ": " + what, Date: a.Updated, Cost: "nothing: a text field"})
+		}
+	}
+	claim("name", a.Name)
+	claim("creator_name", a.CreatorName)
+	if a.CreatorType == "organization" {
+		claim("creator_type", a.CreatorType)
+	}
+	claim("security_certifications", strings.Join(a.SecurityCertifications, ", "))
+	if a.OpenSource {
+		claim("open_source", "true")
+	}
+	claim("documentation_url", a.DocumentationURL)
+	return out
+}
+
+// ParseRequire reads the evidence that a caller asks for: names of signals with
+// commas between, "domain,inbox". The error is an [*Error].
+func ParseRequire(text string) ([]string, error) {
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" && strings.TrimSpace(text) == "" {
+			return nil, nil
+		}
+		if !slices.Contains(required, name) {
+			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", clipped(name)),
+				Help: "write one or more of " + strings.Join(required, ", ") + ", with commas between"}
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// Meets reports whether all the required signals hold of an agent, proved or
+// observed. It reads only the record: for attestations, that at least one counts
+// by the reference's sum.
+func (a Agent) Meets(require []string, now time.Time) bool {
+	return !slices.ContainsFunc(require, func(name string) bool { return !a.meets(name, now) })
+}
+
+func (a Agent) meets(name string, now time.Time) bool {
+	switch name {
+	case SignalKey:
+		return a.KeyProof != ""
+	case SignalAge:
+		return len(a.PublicKey) > 0 && now.Sub(a.keySince()) >= oldEnough
+	case SignalDomain:
+		return slices.ContainsFunc(a.Domains, Domain.proved)
+	case SignalAttestations:
+		return a.Standing.Roots > 0
+	}
+	o := a.Observed[name]
+	return o.Holds && now.Sub(o.At) < maxObserved
+}

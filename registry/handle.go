@@ -1,0 +1,119 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/store"
+)
+
+// handleCooldown is how long a handle that was given back is kept from others,
+// so that nobody receives what is meant for the one before.
+const handleCooldown = 30 * 24 * time.Hour
+
+// A holder is what the store has under a handle: the AIR ID, and behind
+// " until " the time when the handle was given back.
+type holder struct {
+	airID string
+	until time.Time // zero while the handle is held
+}
+
+func (h holder) String() string {
+	if h.until.IsZero() {
+		return h.airID
+	}
+	return h.airID + " until " + h.until.UTC().Format(time.RFC3339)
+}
+
+// holder reads who has a handle; with sequence 0 nobody ever had it.
+func (r *Registry) holder(ctx context.Context, handle string) (holder, uint64, error) {
+	record, err := r.store.Get(ctx, store.HandleKey(handle))
+	if errors.Is(err, store.ErrNotFound) {
+		return holder{}, 0, nil
+	}
+	if err != nil {
+		return holder{}, 0, fmt.Errorf("look up handle %s: %w", handle, err)
+	}
+	airID, until, released := strings.Cut(string(record.Value), " until ")
+	h := holder{airID: airID}
+	if released {
+		if h.until, err = time.Parse(time.RFC3339, until); err != nil {
+			return holder{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+	}
+	return h, record.Seq, nil
+}
+
+// moveHandle returns the writes that give one handle back and claim another; ""
+// is none. The error is a [*HandleTakenError] when it cannot be had.
+func (r *Registry) moveHandle(ctx context.Context, airID, from, to string, now time.Time) ([]store.Write, error) {
+	var writes []store.Write
+	if from != "" {
+		// The agent's record still names the handle, so nobody else has it.
+		writes = append(writes, store.Put(store.HandleKey(from), []byte(holder{airID, now}.String())))
+	}
+	if to == "" {
+		return writes, nil
+	}
+	h, seq, err := r.holder(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.free(to, airID, now); err != nil {
+		return nil, err
+	}
+	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
+}
+
+// free reports whether an agent may claim the handle: nobody has it, and if it
+// was given back lately then by this very agent.
+func (h holder) free(handle, airID string, now time.Time) error {
+	switch {
+	case h.airID == "":
+		return nil
+	case h.until.IsZero():
+		return &HandleTakenError{Handle: handle}
+	case h.airID == airID || !now.Before(h.until.Add(handleCooldown)):
+		return nil
+	}
+	return &HandleTakenError{Handle: handle, Free: h.until.Add(handleCooldown)}
+}
+
+// UsernameView answers whether a handle can be had, in the reference's shape.
+type UsernameView struct {
+	Username  string `json:"username"`
+	Valid     bool   `json:"valid"`
+	Available bool   `json:"available"`
+	Reason    string `json:"reason,omitempty"` // "available", "taken" or "cooldown"
+	Error     string `json:"error,omitempty"`  // why it is not valid
+}
+
+// CheckUsername reports whether a handle can be claimed by somebody who never
+// had it.
+func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView, error) {
+	handle, err := did.ClaimHandle(text)
+	if e, ok := errors.AsType[*did.Error](err); ok {
+		return UsernameView{Username: clipped(text), Error: e.Message}, nil
+	}
+	if err != nil {
+		return UsernameView{}, err
+	}
+	h, _, err := r.holder(ctx, handle)
+	if err != nil {
+		return UsernameView{}, err
+	}
+	v := UsernameView{Username: handle, Valid: true, Reason: "available"}
+	switch taken, _ := errors.AsType[*HandleTakenError](h.free(handle, "", r.moment())); {
+	case taken == nil:
+		v.Available = true
+	case taken.Free.IsZero():
+		v.Reason = "taken"
+	default:
+		v.Reason = "cooldown"
+	}
+	return v, nil
+}

@@ -1,0 +1,287 @@
+package registry
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gazetteer/protocol/did"
+)
+
+// defaultRecoveryDelay is how long a recovery waits before it comes into force,
+// so that an owner whose recovery key was stolen sees it and can ask the
+// operator.
+const defaultRecoveryDelay = 72 * time.Hour
+
+// A PendingRecovery comes into force at Due.
+type PendingRecovery struct {
+	To    []byte    `json:"to"`   // the new key
+	Next  string    `json:"next"` // the next commitment, "" for none
+	Asked time.Time `json:"asked"`
+	Due   time.Time `json:"due"`
+}
+
+// Rotate puts a new key in the place of the current one. The error is an
+// [*Error] for a value that cannot be, [ErrNoAgent], or a [*Refusal]: with
+// [ErrUnauthorized] for signatures that do not hold, and with [ErrState] when
+// the statement is not from the current key or the new one cannot be had. Of any
+// number of rotations from one key, one succeeds.
+func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent, error) {
+	if err := checkNonce(x.Nonce); err != nil {
+		return Agent{}, err
+	}
+	if err := checkCommitment("recovery_commitment", x.Commitment); err != nil {
+		return Agent{}, err
+	}
+	agent, err := r.alter(ctx, airID, func(c *change) error { return c.rotate(ctx, x) })
+	if err == nil {
+		r.log.Info("key rotated", "air_id", airID)
+	}
+	return agent, err
+}
+
+func (c *change) rotate(ctx context.Context, x Rotation) error {
+	if err := c.names(x.Agent, x.From, "rotation"); err != nil {
+		return err
+	}
+	if err := checkFresh(x.Created, c.now); err != nil {
+		return err
+	}
+	if err := checkSigned("old_signature", x.From, x.Statement(), x.OldSignature); err != nil {
+		return err
+	}
+	if err := c.agent.Usable(); err != nil {
+		return err
+	}
+	if err := c.agent.unfrozen(); err != nil {
+		return err
+	}
+	if x.Commitment != "" && c.agent.Commitment != "" && x.Commitment != c.agent.Commitment {
+		return &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
+			Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
+	}
+	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
+		return err
+	}
+	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
+		return err
+	}
+	next, err := did.ParseMultikey(x.To)
+	if err != nil {
+		return fieldError("public_key", "Invalid public_key: ", err)
+	}
+	if err := c.takeNext(ctx, x.From, x.To); err != nil {
+		return err
+	}
+	if c.agent.KeyProof == "" { // it signed this
+		if err := c.proveKey(ctx, ProofStatement); err != nil {
+			return err
+		}
+	}
+	c.agent.replaceKey(next, c.now, "rotation")
+	if x.Commitment != "" {
+		c.agent.Commitment = x.Commitment
+	}
+	return c.record(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
+		Authority: &Authority{By: ProofStatement, Key: x.From, Signed: string(x.Statement()),
+			Signatures: map[string]string{x.From: x.OldSignature, x.To: x.NewSignature}}})
+}
+
+// names reports whether a statement is about this agent and its current key.
+func (c *change) names(agent, from, what string) error {
+	if want := c.r.DID(c.agent.AirID); agent != want {
+		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: clipped(agent)}
+	}
+	current := c.agent.multikey()
+	if current == "" {
+		return ErrNoKey
+	}
+	if from == current {
+		return nil
+	}
+	for i, k := range c.agent.Retired {
+		if did.FormatMultikey(k.PublicKey) == from {
+			return &Refusal{Kind: ErrState, Code: "key-retired", Message: fmt.Sprintf("the key that the %s is from was retired on %s (%s%d)", what, second(k.Until), did.RetiredFragment, i+1),
+				Expected: current, Got: from, Help: "only the current key can be replaced"}
+		}
+	}
+	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: clipped(from)}
+}
+
+// takeNext makes the agent the holder of the key to come.
+func (c *change) takeNext(ctx context.Context, from, to string) error {
+	if from == to {
+		return &Refusal{Kind: ErrState, Code: "key-same", Message: "the new key is the one in use", Help: "make a new key"}
+	}
+	w, err := c.r.takeKey(ctx, to, c.agent.AirID)
+	if err != nil {
+		return err
+	}
+	c.write(w)
+	return nil
+}
+
+// replaceKey retires the current key.
+func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
+	a.Retired = append(a.Retired, RetiredKey{PublicKey: a.PublicKey, From: a.keySince(), Until: at, Proof: a.KeyProof, By: by})
+	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
+}
+
+// unfrozen refuses what a thief of the key in use must not do while a recovery
+// is under way.
+func (a Agent) unfrozen() error {
+	if a.Recovery == nil {
+		return nil
+	}
+	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + second(a.Recovery.Due),
+		Help: "until then the key stays; whoever holds the recovery key can withdraw the recovery"}
+}
+
+// Recover asks for a new key by the recovery key, or calls that off. It comes
+// into force after the delay of the registry; until then the key in use signs as
+// before, but cannot be rotated, and the agent not be deactivated. The error is
+// as that of [Registry.Rotate].
+func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
+	if err := checkNonce(x.Nonce); err != nil {
+		return Agent{}, err
+	}
+	if err := checkCommitment("next_commitment", x.Next); err != nil {
+		return Agent{}, err
+	}
+	agent, err := r.alter(ctx, airID, func(c *change) error { return c.askRecovery(ctx, x) })
+	if err == nil {
+		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
+	}
+	return agent, err
+}
+
+func (c *change) askRecovery(ctx context.Context, x Recovery) error {
+	if err := c.names(x.Agent, x.From, "recovery"); err != nil {
+		return err
+	}
+	if err := checkFresh(x.Created, c.now); err != nil {
+		return err
+	}
+	key, err := did.ParseMultikey(x.Key)
+	if err != nil {
+		return fieldError("recovery_key", "Invalid recovery_key: ", err)
+	}
+	switch c.agent.Commitment {
+	case Commit(key):
+	case "":
+		return &Refusal{Kind: ErrForbidden, Code: "recovery-none", Message: "the agent has not committed to a recovery key", Help: "ask the operator of the registry"}
+	default:
+		return &Refusal{Kind: ErrUnauthorized, Code: "recovery-key", Message: "this is not the recovery key that the agent committed to",
+			Expected: c.agent.Commitment, Got: Commit(key)}
+	}
+	if err := checkSigned("recovery_signature", x.Key, x.Statement(), x.RecoverySignature); err != nil {
+		return err
+	}
+	if err := c.agent.Usable(); err != nil {
+		return err
+	}
+	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
+		return err
+	}
+	authority := &Authority{By: ProofStatement, Key: x.Key, Signed: string(x.Statement()), Signatures: map[string]string{x.Key: x.RecoverySignature}}
+	if x.To == "" {
+		return c.withdrawRecovery(authority)
+	}
+	if c.agent.Recovery != nil {
+		return &Refusal{Kind: ErrState, Code: "recovery-pending", Message: "a recovery is under way already", Help: "withdraw it first"}
+	}
+	next, err := did.ParseMultikey(x.To)
+	if err != nil {
+		return fieldError("public_key", "Invalid public_key: ", err)
+	}
+	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
+		return err
+	}
+	if x.To == x.Key || x.Next == Commit(key) || x.Next == Commit(next) {
+		return &Refusal{Kind: ErrForbidden, Code: "recovery-reused", Message: "a recovery key is used once, and is no key for signing", Help: "make three keys: one to sign with, one to recover with next, and leave this one"}
+	}
+	if err := c.takeNext(ctx, x.From, x.To); err != nil {
+		return err
+	}
+	authority.Signatures[x.To] = x.NewSignature
+	c.agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.now, Due: c.now.Add(c.r.recoveryDelay)}
+	return c.record(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+}
+
+func (c *change) withdrawRecovery(authority *Authority) error {
+	if c.agent.Recovery == nil {
+		return &Refusal{Kind: ErrState, Code: "recovery-none-pending", Message: "no recovery is under way"}
+	}
+	c.agent.Recovery = nil
+	return c.record(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+}
+
+// recover brings a recovery into force that is due, and reports whether there
+// was one.
+func (a *Agent) recover(now time.Time) bool {
+	p := a.Recovery
+	if p == nil || now.Before(p.Due) || a.Status != Active {
+		return false
+	}
+	a.replaceKey(p.To, p.Due, "recovery")
+	a.Commitment, a.Recovery = p.Next, nil
+	return true
+}
+
+// A Key is one that an agent uses or used.
+type Key struct {
+	ID        string // fragment and number: "#key-1" is the current one
+	PublicKey ed25519.PublicKey
+	From      time.Time
+	Until     time.Time // zero for the current one
+	Proof     string    // how possession was shown, "" when it is only claimed
+	By        string    // what retired it, "" for the current one
+}
+
+// Keys returns the current key first, then the retired ones, oldest first.
+func (a Agent) Keys() []Key {
+	var out []Key
+	if len(a.PublicKey) > 0 {
+		out = append(out, Key{ID: did.KeyFragment, PublicKey: a.PublicKey, From: a.keySince(), Proof: a.KeyProof})
+	}
+	for i, k := range a.Retired {
+		out = append(out, Key{ID: did.RetiredFragment + strconv.Itoa(i+1), PublicKey: k.PublicKey, From: k.From, Until: k.Until, Proof: k.Proof, By: k.By})
+	}
+	return out
+}
+
+// KeyAt returns the key that was in use at a time: from the moment that it took
+// its place, until just before the next one did. It is false for a time before
+// the agent was registered.
+func (a Agent) KeyAt(t time.Time) (Key, bool) {
+	for _, k := range a.Keys() {
+		if !t.Before(k.From) && (k.Until.IsZero() || t.Before(k.Until)) {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+// VerifyAt reports whether the agent signed a message with the key that was in
+// use at that time, which is when the message was received and not what it says
+// of itself: a key that was stolen after it was retired signs nothing for the
+// past. The error is a [*Refusal] that says which key was in use.
+func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
+	k, ok := a.KeyAt(t)
+	if !ok {
+		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: second(t), Expected: "a time from " + second(a.Created) + " on"}
+	}
+	if len(signature) == ed25519.SignatureSize && ed25519.Verify(k.PublicKey, message, signature) {
+		return nil
+	}
+	e := &Refusal{Kind: ErrUnauthorized, Code: "signature-invalid", Message: "the signature does not verify under the key of that time",
+		Expected: did.FormatMultikey(k.PublicKey) + " (" + k.ID + ")"}
+	for _, other := range a.Keys() {
+		if other.ID != k.ID && len(signature) == ed25519.SignatureSize && ed25519.Verify(other.PublicKey, message, signature) {
+			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + second(other.From)
+		}
+	}
+	return e
+}

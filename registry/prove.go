@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/store"
+)
+
+// challengeTime is how long a challenge can be answered.
+const challengeTime = 5 * time.Minute
+
+// A Proof answers a challenge: it shows that whoever registers holds the private
+// half of the key, and it is bound to all that the registration says, so that it
+// can be carried to no other.
+type Proof struct {
+	Challenge string
+	// Signature is "z…" by the key to be registered, over what
+	// [RegistrationStatement] returns.
+	Signature string
+
+	canonical []byte // the registration without the proof
+}
+
+// A Challenge can be answered once, until it expires.
+type Challenge struct {
+	Challenge string    `json:"challenge"`
+	Expires   time.Time `json:"expires"`
+	// Statement is what to sign, with {key} and {registration} in the places of
+	// the multikey and the digest.
+	Statement string `json:"statement"`
+}
+
+// challenges gives out challenges and takes each once. They carry their own time
+// and a code of the registry, so that those that nobody answers cost nothing;
+// the secret of the code is made anew with the registry, so that a restart ends
+// all that were given out, answered or not.
+type challenges struct {
+	secret [32]byte
+
+	mu   sync.Mutex           // guards following
+	used map[string]time.Time // answered, until they expire
+}
+
+func newChallenges() *challenges {
+	c := &challenges{used: map[string]time.Time{}}
+	rand.Read(c.secret[:]) // never fails
+	return c
+}
+
+func (c *challenges) code(head []byte) []byte {
+	mac := hmac.New(sha256.New, c.secret[:])
+	mac.Write(head)
+	return mac.Sum(nil)[:16]
+}
+
+// issue returns a challenge: the time it expires, 16 random bytes, the code.
+func (c *challenges) issue(random io.Reader, expires time.Time) (string, error) {
+	var head [24]byte
+	binary.BigEndian.PutUint64(head[:], uint64(expires.Unix()))
+	if _, err := io.ReadFull(random, head[8:]); err != nil {
+		return "", fmt.Errorf("make a challenge: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(head[:], c.code(head[:])...)), nil
+}
+
+// check reports whether a challenge was given out and can still be answered.
+func (c *challenges) check(text string, now time.Time) (expires time.Time, err error) {
+	refuse := func(code, message, got string) (time.Time, error) {
+		return time.Time{}, &Refusal{Kind: ErrUnauthorized, Code: code, Message: message, Got: got, Help: "ask for a new challenge; each can be answered once, within five minutes"}
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != 40 || !hmac.Equal(b[24:], c.code(b[:24])) {
+		return refuse("challenge-unknown", "the challenge is not one of this registry, or older than its last start", "")
+	}
+	expires = time.Unix(int64(binary.BigEndian.Uint64(b)), 0)
+	if !now.Before(expires) {
+		return refuse("challenge-expired", "the challenge has expired", second(expires))
+	}
+	return expires, nil
+}
+
+// take takes a challenge for good, or says that somebody has answered it.
+func (c *challenges) take(text string, expires, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for old, until := range c.used {
+		if !now.Before(until) {
+			delete(c.used, old)
+		}
+	}
+	if _, used := c.used[text]; used {
+		return &Refusal{Kind: ErrUnauthorized, Code: "challenge-used", Message: "the challenge was answered before", Help: "ask for a new challenge; each can be answered once"}
+	}
+	c.used[text] = expires
+	return nil
+}
+
+// giveBack makes a challenge free again whose registration did not come about.
+func (c *challenges) giveBack(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.used, text)
+}
+
+// Challenge returns a challenge for a registration.
+func (r *Registry) Challenge() (Challenge, error) {
+	expires := r.now().Add(challengeTime).UTC().Truncate(time.Second)
+	text, err := r.challenges.issue(r.rand, expires)
+	if err != nil {
+		return Challenge{}, err
+	}
+	return Challenge{Challenge: text, Expires: expires, Statement: string(statement("registration",
+		[2]string{"registry", r.host.Authority()}, [2]string{"challenge", text}, [2]string{"key", "{key}"}, [2]string{"registration", "{registration}"}))}, nil
+}
+
+// proveRegistration judges how a registration shows possession of its key. It
+// returns what it rests on, nil when the key is only claimed, and a function to
+// be called when the registration did not come about.
+func (r *Registry) proveRegistration(ctx context.Context, reg Registration, key ed25519.PublicKey) (*Authority, func(), error) {
+	nothing := func() {}
+	who := Credentials{Request: reg.Request}
+	switch {
+	case len(key) == 0:
+		return nil, nothing, nil
+	case who.signed():
+		a, err := r.proveBySignature(*reg.Request, key)
+		return a, nothing, err
+	case reg.Proof != nil:
+		return r.proveByChallenge(*reg.Proof, key)
+	case r.requireProof:
+		return nil, nothing, &Refusal{Kind: ErrUnauthorized, Code: "proof-missing", Message: "nothing shows that you hold the private half of public_key",
+			Help: "sign the request with it (RFC 9421), or answer a challenge in the member proof"}
+	}
+	// Whoever only claims a key must not claim one that somebody holds.
+	_, err := r.store.Get(ctx, store.KeyKey(did.FormatMultikey(key)))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nothing, nil
+	}
+	if err != nil {
+		return nil, nothing, fmt.Errorf("look up a key: %w", err)
+	}
+	return nil, nothing, &Refusal{Kind: ErrState, Code: "key-taken", Message: "the key belongs to another agent of this registry, which has proved it", Help: "register with a key of your own"}
+}
+
+func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*Authority, error) {
+	multikey := did.FormatMultikey(key)
+	s, err := r.signatureOf(m, []string{multikey, "did:key:" + multikey, "did:key:" + multikey + "#" + multikey, did.FormatPublicKey(key)})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: maxSignatureAhead})
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	base, signature, err := s.Base(m)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	a := &Authority{By: ProofSignature, Key: multikey}
+	if base != "" {
+		a.Signed, a.Signatures = base, map[string]string{multikey: did.FormatSignature(signature)}
+	}
+	return a, nil
+}
+
+func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority, func(), error) {
+	nothing := func() {}
+	now := r.now()
+	expires, err := r.challenges.check(p.Challenge, now)
+	if err != nil {
+		return nil, nothing, err
+	}
+	multikey := did.FormatMultikey(key)
+	text := registrationStatement(r.host.Authority(), p.Challenge, multikey, p.canonical)
+	if err := checkSigned("proof.signature", multikey, text, p.Signature); err != nil {
+		return nil, nothing, err
+	}
+	if err := r.challenges.take(p.Challenge, expires, now); err != nil {
+		return nil, nothing, err
+	}
+	return &Authority{By: ProofChallenge, Key: multikey, Signed: string(text), Signatures: map[string]string{multikey: p.Signature}},
+		func() { r.challenges.giveBack(p.Challenge) }, nil
+}

@@ -1,0 +1,185 @@
+package registry
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+)
+
+// A statement is the text that keys sign: what it is and which version on the
+// first line, then one "name: value" a line, in a fixed order. A person can read
+// it, any language can build it, and one sort cannot be taken for another.
+func statement(kind string, lines ...[2]string) []byte {
+	var b strings.Builder
+	b.WriteString("gazetteer " + kind + " 1\n")
+	for _, l := range lines {
+		b.WriteString(l[0] + ": " + l[1] + "\n")
+	}
+	return []byte(b.String())
+}
+
+// Commit returns what an agent publishes of its recovery key in advance:
+// "sha-256:" and base64url of the digest of the 32 bytes. The key itself stays
+// unseen until it is needed.
+func Commit(recovery ed25519.PublicKey) string {
+	sum := sha256.Sum256(recovery)
+	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// checkCommitment checks what [Commit] writes; "" is none.
+func checkCommitment(field, text string) error {
+	digest, ok := strings.CutPrefix(text, "sha-256:")
+	b, err := base64.RawURLEncoding.Strict().DecodeString(digest)
+	if text == "" || ok && err == nil && len(b) == sha256.Size && !strings.ContainsAny(digest, "\r\n") {
+		return nil
+	}
+	return &Error{Field: field, Code: "value", Message: fmt.Sprintf("Field '%s' is no commitment to a recovery key", field),
+		Help: "write sha-256: and base64url of the SHA-256 of the 32 bytes of the recovery key"}
+}
+
+// A Rotation puts a new key in the place of an agent's current one. Both keys
+// sign its [Rotation.Statement]: the old one shows that the owner wants it, the
+// new one that the owner holds it. It is kept in the agent's history, so that
+// anybody can follow the chain of keys without trusting the registry.
+type Rotation struct {
+	Agent   string    // its DID
+	From    string    // the current key, as a multikey
+	To      string    // the new one
+	Created time.Time // whole seconds
+	Nonce   string
+	// Commitment is that to a recovery key, for an agent that has none yet.
+	Commitment string
+
+	OldSignature string // by From, over Statement, as "z…"
+	NewSignature string // by To
+}
+
+// Statement returns the text that both keys sign.
+func (x Rotation) Statement() []byte {
+	return statement("rotation",
+		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", x.To},
+		[2]string{"created", second(x.Created)}, [2]string{"nonce", x.Nonce}, [2]string{"recovery", orNone(x.Commitment)})
+}
+
+// NewRotation returns a rotation of the agent with that DID, created now and
+// signed by both keys. Commitment is "" when none is to be added.
+func NewRotation(agent string, old, next ed25519.PrivateKey, commitment string, now time.Time) Rotation {
+	x := Rotation{Agent: agent, From: multikeyOf(old), To: multikeyOf(next), Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce(), Commitment: commitment}
+	x.OldSignature = did.FormatSignature(ed25519.Sign(old, x.Statement()))
+	x.NewSignature = did.FormatSignature(ed25519.Sign(next, x.Statement()))
+	return x
+}
+
+// A Recovery puts a new key in the place of one that is lost or stolen. The
+// recovery key signs it, to which the agent committed before, and the new key.
+// With Withdraw it calls off the recovery that is under way.
+type Recovery struct {
+	Agent   string // its DID
+	From    string // the current key, as a multikey
+	To      string // the new one; "" to withdraw
+	Key     string // the recovery key itself, now shown
+	Next    string // the commitment to the next recovery key; "" for none
+	Created time.Time
+	Nonce   string
+
+	RecoverySignature string // by Key, over Statement
+	NewSignature      string // by To; "" to withdraw
+}
+
+// Statement returns the text that the keys sign.
+func (x Recovery) Statement() []byte {
+	return statement("recovery",
+		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", orNone(x.To)}, [2]string{"recovery key", x.Key},
+		[2]string{"next recovery", orNone(x.Next)}, [2]string{"created", second(x.Created)}, [2]string{"nonce", x.Nonce})
+}
+
+// NewRecovery returns a recovery of the agent with that DID, whose current key
+// is from, created now and signed. A nil next key withdraws the recovery under
+// way.
+func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitment string, now time.Time) Recovery {
+	x := Recovery{Agent: agent, From: from, Key: multikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
+	if next != nil {
+		x.To = multikeyOf(next)
+	}
+	x.RecoverySignature = did.FormatSignature(ed25519.Sign(recovery, x.Statement()))
+	if next != nil {
+		x.NewSignature = did.FormatSignature(ed25519.Sign(next, x.Statement()))
+	}
+	return x
+}
+
+// RegistrationStatement returns the text that proves possession of a key for a
+// registration by challenge. Host is the DID host of the registry, body the JSON
+// of the registration; a member "proof" in it is not part of what is signed.
+func RegistrationStatement(host, challenge, multikey string, body []byte) ([]byte, error) {
+	if _, err := ReadRegistration(body); err != nil {
+		return nil, err
+	}
+	canonical, err := canonicalWithout(body, "proof")
+	if err != nil {
+		return nil, err
+	}
+	return registrationStatement(host, challenge, multikey, canonical), nil
+}
+
+func registrationStatement(host, challenge, multikey string, canonical []byte) []byte {
+	sum := sha256.Sum256(canonical)
+	return statement("registration",
+		[2]string{"registry", host}, [2]string{"challenge", challenge}, [2]string{"key", multikey},
+		[2]string{"registration", "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])})
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// second writes a time as statements have it.
+func second(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func multikeyOf(key ed25519.PrivateKey) string {
+	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
+}
+
+// checkSigned reports whether a key, given as a multikey, signed a text. Field
+// is the member that holds the signature.
+func checkSigned(field, multikey string, text []byte, signature string) error {
+	key, err := did.ParseMultikey(multikey)
+	if err != nil {
+		return fieldError(field, "Invalid key: ", err)
+	}
+	b, err := did.ParseSignature(signature)
+	if err != nil {
+		return fieldError(field, "Invalid "+field+": ", err)
+	}
+	if !ed25519.Verify(key, text, b) {
+		return &Refusal{Kind: ErrUnauthorized, Code: "statement-signature", Message: fmt.Sprintf("the signature %s does not verify under %s", field, multikey),
+			Help: "sign exactly the shown text, with its last line end, by the key that it names", Base: string(text)}
+	}
+	return nil
+}
+
+// checkFresh holds the time of a statement against the clock.
+func checkFresh(created, now time.Time) error {
+	if age := now.Sub(created); age <= maxSignatureAge && age >= -maxSignatureAhead {
+		return nil
+	}
+	return &Refusal{Kind: ErrUnauthorized, Code: "statement-created", Message: "the statement is not of this time", Got: second(created),
+		Expected: second(now.Add(-maxSignatureAge)) + " to " + second(now.Add(maxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
+}
+
+// checkNonce wants enough of a nonce that nobody has it by chance.
+func checkNonce(nonce string) error {
+	if len(nonce) >= 8 && len(nonce) <= 128 && isURIText(nonce) {
+		return nil
+	}
+	return &Error{Field: "nonce", Code: "value", Message: "Field 'nonce' must be 8 to 128 characters of ASCII", Help: "use at least 64 random bits"}
+}
