@@ -28,7 +28,9 @@ func readAGIS(d *Document, in Input) error {
 	}
 	if doc.DataManifest != nil {
 		for _, c := range doc.DataManifest.Available {
-			d.DataClasses = append(d.DataClasses, DataClass{Name: c.Class, Description: c.Description, Sensitivity: c.Sensitivity})
+			d.DataClasses = append(d.DataClasses, DataClass{
+				Name: c.Class, Description: c.Description, Sensitivity: c.Sensitivity, RequiresAuthorization: c.RequiresAuthorization,
+			})
 		}
 	}
 	d.agisLinks(doc.Links)
@@ -132,12 +134,14 @@ func (r *agisReader) returns(e agis.Endpoint) string {
 var pathParameter = regexp.MustCompile(`\{([^{}/]+)\}`)
 
 func (r *agisReader) parameters(e agis.Endpoint) []Parameter {
-	inPath := map[string]bool{}
-	for _, m := range pathParameter.FindAllStringSubmatch(e.Path, -1) {
+	inPath, declared := map[string]bool{}, map[string]bool{}
+	named := pathParameter.FindAllStringSubmatch(e.Path, agis.MaxParameters)
+	for _, m := range named {
 		inPath[m[1]] = true
 	}
 	var out []Parameter
 	for _, p := range r.doc.Parameters(e) {
+		declared[p.Name] = true
 		q := Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
 			Description: describe(p.Description, p.Hints),
@@ -149,6 +153,12 @@ func (r *agisReader) parameters(e agis.Endpoint) []Parameter {
 			break
 		}
 		out = append(out, q)
+	}
+	for _, m := range named {
+		if name := m[1]; !declared[name] && r.spend(len(name)) { // a path cannot be filled in without it
+			declared[name] = true
+			out = append(out, Parameter{Name: name, Required: true, In: "path"})
+		}
 	}
 	return out
 }

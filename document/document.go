@@ -31,10 +31,14 @@ const (
 	AGIS Kind = "agis"
 )
 
-// Effect is what performing an operation does to the world (AGIS impact_tier).
+// Effect is what performing an operation does to the world, as its document
+// declares it: impact_tier of AGIS (§6.2). It is never guessed from a verb or an
+// HTTP method.
 type Effect string
 
-// The effects. Unknown is what an undeclared effect is.
+// The effects. Unknown is what an undeclared effect is: that of every operation
+// of AI Discovery and of a summary, which have no member for it, and of an
+// endpoint whose impact_tier is missing or none of the three.
 const (
 	EffectUnknown Effect = "unknown"
 	Informational Effect = "informational"
@@ -73,14 +77,20 @@ type Document struct {
 	// ChangedAt is when a fetch first returned these bytes.
 	ChangedAt time.Time `json:"changed_at"`
 
-	Service     Service            `json:"service"`
-	Operations  []Operation        `json:"operations,omitempty"`
-	DataClasses []DataClass        `json:"data_classes,omitempty"`
-	Links       []Link             `json:"links,omitempty"`
-	Findings    []protocol.Finding `json:"findings,omitempty"`
+	Service    Service     `json:"service"`
+	Operations []Operation `json:"operations,omitempty"`
+	// DataClasses are those of the data_manifest of an AGIS document (§8.3), or
+	// the names that a summary lists as data_classes (§11.1). They belong to the
+	// service: neither draft says which operation answers with which.
+	DataClasses []DataClass `json:"data_classes,omitempty"`
+	Links       []Link      `json:"links,omitempty"`
+	// Findings are what the reader of the format found, in the order of the
+	// text; those about a transport or another document are added by whoever
+	// fetched it.
+	Findings []protocol.Finding `json:"findings,omitempty"`
 	// Level is the conformance level reached: 0 when a finding is an error,
 	// 1 else, and 2 for an AGIS document that declares all that Level 2 asks
-	// (AGIS §3.3, Table 4).
+	// (AGIS §3.3, Table 4). AI Discovery and summaries have no Level 2.
 	Level int `json:"level"`
 }
 
@@ -116,18 +126,24 @@ type Operation struct {
 	Verb        string `json:"verb"`
 	VerbDerived bool   `json:"verb_derived,omitempty"`
 	// Path is the noun path of AGIS, for example "/reservation"; "" elsewhere.
-	Path       string `json:"path,omitempty"`
-	Intent     string `json:"intent,omitempty"`
-	Outcome    string `json:"outcome,omitempty"`
+	Path string `json:"path,omitempty"`
+	// Intent is AGIS semantic.intent, or the description of a capability.
+	Intent  string `json:"intent,omitempty"`
+	Outcome string `json:"outcome,omitempty"` // AGIS semantic.outcome
+	// Returns is AI Discovery returns; for AGIS the names of the properties of
+	// output, or its description when it has none.
 	Returns    string `json:"returns,omitempty"`
-	Actor      string `json:"actor,omitempty"`
-	Capability string `json:"capability,omitempty"` // AGIS capability class
+	Actor      string `json:"actor,omitempty"`      // AGIS semantic.actor
+	Capability string `json:"capability,omitempty"` // AGIS semantic.capability, a class
 	Effect     Effect `json:"effect"`
 	// Idempotent says whether doing it twice does no more than doing it once
-	// (AGIS is_idempotent); nil when the document does not say.
-	Idempotent *bool       `json:"idempotent,omitempty"`
+	// (AGIS is_idempotent, §6.2); nil when the document does not say, as AI
+	// Discovery and summaries cannot.
+	Idempotent *bool `json:"idempotent,omitempty"`
+	// Parameters are the properties of input (AGIS), or params (AI Discovery),
+	// and those that only the path names.
 	Parameters []Parameter `json:"parameters,omitempty"`
-	Errors     []string    `json:"errors,omitempty"`
+	Errors     []string    `json:"errors,omitempty"` // names of AGIS errors
 	Call       Call        `json:"call"`
 	// Pointer leads back to the operation in the raw bytes.
 	Pointer string `json:"pointer"`
@@ -159,7 +175,10 @@ type Call struct {
 type DataClass struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
+	// Sensitivity is a word like those of [Effect] (§8.3), or "high", as written.
 	Sensitivity string `json:"sensitivity,omitempty"`
+	// RequiresAuthorization says that callers need a permission for it (§8.3).
+	RequiresAuthorization bool `json:"requires_authorization,omitempty"`
 }
 
 // Relations of links.

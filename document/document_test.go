@@ -150,7 +150,7 @@ func TestReadAGIS(t *testing.T) {
 		t.Errorf("effect %q", d.Operations[0].Effect)
 	}
 	wantData := []document.DataClass{
-		{Name: "transaction-history", Description: "Full transaction ledger for authorized accounts", Sensitivity: "high"},
+		{Name: "transaction-history", Description: "Full transaction ledger for authorized accounts", Sensitivity: "high", RequiresAuthorization: true},
 		{Name: "exchange-rates", Description: "Real-time and historical currency exchange rates", Sensitivity: "informational"},
 	}
 	if !reflect.DeepEqual(d.DataClasses, wantData) {
