@@ -8,9 +8,11 @@ import (
 )
 
 // meanings is pass 6 (§6.3): does each intent say what its method says? It also
-// asks whether the impact an endpoint declares is one its verb can have.
+// asks whether the impact an endpoint declares is one its verb can have. Only
+// endpoints that are indexed are asked: more than that stand in no document
+// whose endpoints are whole, and reading sentences is dear.
 func (c *checker) meanings(endpoints []*protocol.Node) {
-	for i, endpoint := range endpoints {
+	for i, endpoint := range endpoints[:min(len(endpoints), MaxEndpoints)] {
 		e := c.doc.Endpoints[i]
 		if c.refused[endpoint] {
 			continue // there is no verb yet that an intent could say

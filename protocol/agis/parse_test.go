@@ -158,14 +158,14 @@ func TestFlowYAMLThatLooksLikeJSON(t *testing.T) {
 	}
 }
 
-func TestHelpForTheNotationOfTheDraft(t *testing.T) {
-	for file, word := range map[string]string{
-		"invalid/illustrative-notation.yaml":     "illustrative notation",
-		"invalid/state-transition-unquoted.yaml": "in quotes",
+func TestNotationOfTheDraft(t *testing.T) {
+	for file, words := range map[string][2]string{
+		"invalid/illustrative-notation.yaml":     {"illustrative notation", "gazetteer convert"},
+		"invalid/state-transition-unquoted.yaml": {"state transition", "in quotes"},
 	} {
 		_, findings, _ := agis.Parse(read(t, file), agis.Options{})
-		if len(findings) != 1 || !strings.Contains(findings[0].Help, word) {
-			t.Errorf("%s: %+v, want help with %q", file, findings, word)
+		if len(findings) != 1 || !strings.Contains(findings[0].Message, words[0]) || !strings.Contains(findings[0].Help, words[1]) {
+			t.Errorf("%s: %+v, want %q", file, findings, words)
 		}
 	}
 }

@@ -30,10 +30,7 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 		if e.Method == "" {
 			continue
 		}
-		key := strings.ToUpper(e.Method) + " " + n.Text
-		if strings.Contains(n.Text, "{") {
-			key = strings.ToUpper(e.Method) + " " + parameter.ReplaceAllString(n.Text, "{}")
-		}
+		key := strings.ToUpper(e.Method) + " " + nameless(n.Text)
 		if seen[key] {
 			c.Add("AGIS411", n, "another endpoint has the same method and path", "merge the two, or give one of them another path")
 		}
@@ -41,7 +38,25 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 	}
 }
 
-var parameter = regexp.MustCompile(`\{[^{}/]*\}`)
+// nameless returns a path with the names of its parameters taken out.
+func nameless(path string) string {
+	if !strings.Contains(path, "{") {
+		return path
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(path, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		b.WriteByte('{')
+		if end := strings.IndexAny(rest, "{}/"); end > 0 && rest[end] == '}' {
+			rest = rest[end:]
+		}
+		path = rest
+	}
+}
 
 // parameterSegment is the only form of a parameter (§5(d)).
 var parameterSegment = regexp.MustCompile(`\A\{([A-Za-z_][A-Za-z0-9_\-]*)\}\z`)

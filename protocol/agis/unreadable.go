@@ -37,7 +37,7 @@ func (c *checker) unreadable(text []byte, err error) {
 	case protocol.NotUTF8:
 		c.AddSyntax("AGIS101", syntax, "save the document as text in UTF-8 and publish that")
 	default:
-		c.AddSyntax("AGIS101", syntax, syntaxHelp(text, syntax.Message))
+		c.invalid(text, syntax)
 	}
 }
 
@@ -78,15 +78,25 @@ var (
 	surrogate    = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 )
 
-// syntaxHelp says how to mend a text that is neither YAML nor JSON. Two habits
-// come from the draft's own examples; the rest goes by the message of the reader.
-func syntaxHelp(text []byte, message string) string {
+// invalid reports a text that is neither YAML nor JSON. Two habits come from the
+// draft's own examples; the rest goes by the message of the reader.
+func (c *checker) invalid(text []byte, syntax *protocol.SyntaxError) {
+	named := *syntax
 	switch {
 	case illustrative.Match(text):
-		return `this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON; "gazetteer convert" makes YAML of it and marks each type that it had to guess`
+		named.Message = "this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON"
+		c.AddSyntax("AGIS101", &named, `"gazetteer convert" makes YAML of it and marks each type that it had to guess`)
 	case transition.Match(text):
-		return `put the values of state_transition in quotes: "[current] -> [current - amount]"`
-	case strings.Contains(message, "not JSON"), strings.Contains(message, "JSON value"):
+		named.Message = "a state transition that begins with a bracket is no text in YAML"
+		c.AddSyntax("AGIS101", &named, `put the values of state_transition in quotes: "[current] -> [current - amount]"`)
+	default:
+		c.AddSyntax("AGIS101", syntax, syntaxHelp(syntax.Message))
+	}
+}
+
+// syntaxHelp says how to mend what a reader complains of.
+func syntaxHelp(message string) string {
+	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
 		return "mend the JSON at this place; there may be nothing before or behind the one object"
 	}
 	for _, m := range mistakes {
