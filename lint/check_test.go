@@ -2,6 +2,8 @@ package lint_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
 )
 
 const minimalAI = `{"aiendpoint":"1.0","service":{"name":"Notes","description":"Keeps short notes for people"},` +
@@ -330,5 +333,52 @@ func FuzzCheck(f *testing.F) {
 		if len(hidden.Findings) != 0 || hidden.Failed() {
 			t.Errorf("the baseline does not know %+v", hidden.Findings)
 		}
+		if r.Valid {
+			sameRewritten(t, r, in.Text)
+		}
 	})
+}
+
+// sameRewritten fails unless a document that was accepted is accepted again when
+// it is written anew from what was read, JSON as JSON and YAML as YAML.
+func sameRewritten(t *testing.T, r lint.Result, text []byte) {
+	t.Helper()
+	root, yaml, err := lint.Tree(text)
+	if err != nil {
+		t.Fatalf("accepted, and no tree: %v", err)
+	}
+	again := protocol.WriteJSON(root, "")
+	if yaml {
+		again = agis.WriteYAML(root)
+	}
+	if len(again) > 262144 {
+		return // longer than any document may be
+	}
+	got := lint.Check(lint.Input{Name: r.Input, Text: again, Kind: r.Kind}, lint.Options{})
+	if !got.Valid || got.Level != r.Level || got.Operations != r.Operations {
+		t.Errorf("written anew it is another document: valid %t, level %d, %d operations, %+v\n%s", got.Valid, got.Level, got.Operations, got.Findings, again)
+	}
+}
+
+func TestRewritten(t *testing.T) {
+	accepted := map[document.Kind]int{}
+	for _, pattern := range []string{"../protocol/aidiscovery/testdata/valid/*", "../protocol/agis/testdata/valid/*", "../protocol/agis/testdata/wellknown/*"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := lint.Check(lint.Input{Name: file, Text: text}, lint.Options{}); r.Valid {
+				accepted[r.Kind]++
+				sameRewritten(t, r, text)
+			}
+		}
+	}
+	if accepted[document.AI] < 30 || accepted[document.AGIS] < 25 || accepted[document.AGISSummary] < 2 {
+		t.Errorf("only %v were accepted", accepted)
+	}
 }
