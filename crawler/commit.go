@@ -87,7 +87,7 @@ func (v *visit) weight() (bytes, links int) {
 // record, or a record cannot be written at all, they are written one by one, so
 // that only the visit concerned is affected.
 func (c *Crawler) commit(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
-	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil })
+	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() })
 	if len(visits) == 0 {
 		return nil
 	}

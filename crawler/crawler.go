@@ -35,18 +35,39 @@ type Options struct {
 	Roots *x509.CertPool
 	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
 	// when empty. A Guard must allow them too.
-	Ports     []uint16
-	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
-	Workers   int    // visits at once; 64
+	Ports []uint16
+	// Resolver finds the addresses that politeness counts by where Dial takes the
+	// place of the Guard; without one it does not count by address then.
+	Resolver fetch.Resolver
+	// VerifyWholeChains is that of [fetch.Options].
+	VerifyWholeChains bool
+	UserAgent         string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
+	// Workers is how many visits there are at once; 2,048. One that waits for a
+	// silent host costs some 40 kB and no time.
+	Workers int
+	// Dir is where the frontier keeps what it need not make again after a
+	// restart, and the journal of visits under way. Without one a restart reads
+	// every host's record, and forgets which host it was killed by.
+	Dir string
 
-	HostInterval   time.Duration // between visits to one host; 1 s
-	DomainInterval time.Duration // between visits to hosts of one registrable domain; 2 s
-	Rate           float64       // visits begun a second, to all hosts together; 200
-	MaxCrawlDelay  time.Duration // longest Crawl-delay honoured; 10 s
+	// Politeness: the starts of two visits to one host, registrable domain or
+	// address are an interval apart, and so many visits go on at once.
+	HostInterval    time.Duration // 1 s
+	HostAtOnce      int           // 1
+	DomainInterval  time.Duration // 2 s
+	DomainAtOnce    int           // 1
+	AddressInterval time.Duration // 100 ms; of an IPv4 address or an IPv6 /64
+	AddressAtOnce   int           // 8
+	// Networks are exceptions for addresses: those of a large CDN, for instance.
+	// The first that holds an address counts.
+	Networks      []NetworkLimit
+	Rate          float64       // visits begun a second, to all hosts together; 200
+	MaxCrawlDelay time.Duration // longest Crawl-delay honoured; 10 s
 
 	Timeout        time.Duration // one request, connecting and body included; 10 s
 	ConnectTimeout time.Duration // resolving and connecting; 4 s
 	TLSTimeout     time.Duration // the TLS handshake; 5 s
+	IdleTimeout    time.Duration // within an answer, from one byte to the next; 5 s
 	SessionTimeout time.Duration // one visit, waits for politeness included; 2 min
 	// Grace is how long running visits may go on after Run's context ended;
 	// 10 s. What is not finished by then is dropped, and its host stays due.
@@ -72,8 +93,9 @@ type Crawler struct {
 	transport     *fetch.Transport
 	politeness    *politeness
 	robots        *robotsCache
+	journal       *journal
 	workers       int
-	interval      time.Duration
+	dir           string
 	maxCrawlDelay time.Duration
 	sessionTime   time.Duration
 	grace         time.Duration
@@ -84,10 +106,12 @@ type Crawler struct {
 
 	mu      sync.Mutex // guards following
 	running bool
+	adding  int // calls between writing hosts and putting them into pending
 	pending []request
 	ended   chan struct{} // closed when the present or next Run ends
 	status  Status
 	rate    rateMeter
+	metrics Metrics
 }
 
 // A request asks the frontier to know a host and, with reply, to say what comes
@@ -122,17 +146,18 @@ func New(o Options) (*Crawler, error) {
 	}
 	o.complete()
 	transport, err := fetch.NewTransport(fetch.Options{
-		Guard: o.Guard, Dial: o.Dial, Roots: o.Roots, Ports: o.Ports, UserAgent: o.UserAgent,
-		Timeout: o.Timeout, ConnectTimeout: o.ConnectTimeout, TLSTimeout: o.TLSTimeout, Now: o.Now,
+		Guard: o.Guard, Dial: o.Dial, Resolver: o.Resolver, Roots: o.Roots, Ports: o.Ports, UserAgent: o.UserAgent,
+		Timeout: o.Timeout, ConnectTimeout: o.ConnectTimeout, TLSTimeout: o.TLSTimeout, IdleTimeout: o.IdleTimeout,
+		VerifyWholeChains: o.VerifyWholeChains, Now: o.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("crawler: %w", err)
 	}
 	return &Crawler{
 		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, collector: newCollector(transport),
-		interval: o.DomainInterval, maxCrawlDelay: o.MaxCrawlDelay,
+		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
-		politeness: newPoliteness(o.HostInterval, o.DomainInterval, o.Rate),
+		politeness: newPoliteness(o),
 		robots:     &robotsCache{verdicts: map[string]*fetch.Verdict{}},
 		poke:       make(chan struct{}, 1),
 		ended:      make(chan struct{}),
@@ -148,6 +173,7 @@ func (o *Options) complete() {
 	}
 	orDuration(&o.HostInterval, time.Second)
 	orDuration(&o.DomainInterval, 2*time.Second)
+	orDuration(&o.AddressInterval, defaultAddressInterval)
 	orDuration(&o.MaxCrawlDelay, 10*time.Second)
 	orDuration(&o.SessionTimeout, 2*time.Minute)
 	orDuration(&o.Grace, 10*time.Second)
@@ -155,7 +181,7 @@ func (o *Options) complete() {
 		o.Rate = 200
 	}
 	if o.Workers <= 0 {
-		o.Workers = 64
+		o.Workers = 2048
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -176,45 +202,46 @@ func (c *Crawler) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.stop()
-	// Hosts added from here on are in pending, those before in the store.
-	f, err := c.rebuild(ctx)
-	if err != nil {
+	o := &owner{c: c, replies: map[string][]chan<- Result{}}
+	if err := o.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("rebuild the frontier: %w", err)
+		return fmt.Errorf("open the frontier: %w", err)
 	}
 	// Visits outlive ctx by the grace.
 	working, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	group, working := errgroup.WithContext(working)
-	jobs, visits, done := make(chan *entry), make(chan *visit), make(chan []*visit)
-	var workers sync.WaitGroup
-	workers.Add(c.workers)
-	for range c.workers {
-		group.Go(func() error {
-			defer workers.Done()
-			return c.work(working, jobs, visits)
-		})
-	}
-	group.Go(func() error {
-		workers.Wait()
-		close(visits)
-		return nil
-	})
+	// Sessions that are over wait here for the next batch, and no more of them.
+	visits, done := make(chan *visit, batchVisits), make(chan []*visit)
 	group.Go(func() error {
 		return c.commitAll(context.WithoutCancel(ctx), ctx.Done(), visits, done)
 	})
 	group.Go(func() error {
-		o := &owner{c: c, frontier: f, replies: map[string][]chan<- Result{}}
-		o.hand(ctx, working, jobs, done)
-		close(jobs)
+		room := make(chan struct{}, c.workers)
+		var sessions sync.WaitGroup
+		o.hand(ctx, working, done, room, func(e *entry) {
+			sessions.Add(1)
+			group.Go(func() error {
+				defer func() {
+					sessions.Done()
+					<-room
+				}()
+				return c.work(working, e, visits)
+			})
+		})
 		timer := time.AfterFunc(c.grace, abort)
 		defer timer.Stop()
+		group.Go(func() error {
+			sessions.Wait()
+			close(visits)
+			return nil
+		})
 		for batch := range done {
 			o.committed(batch)
 		}
-		return nil
+		return o.close()
 	})
 	return group.Wait()
 }
@@ -238,46 +265,21 @@ func (c *Crawler) stop() {
 	c.ended = make(chan struct{})
 }
 
-// rebuild makes the frontier from the records of the store.
-func (c *Crawler) rebuild(ctx context.Context) (*frontier, error) {
-	f := newFrontier(c.interval)
-	for r, err := range c.store.List(ctx, store.HostPrefix, "") {
-		if store.Damaged(r, err) {
-			c.log.Error("the record of a host is damaged; it is not visited", "key", r.Key, "error", err)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		var h struct {
-			Name string    `json:"name"`
-			Due  time.Time `json:"due"`
-		}
-		if err := json.Unmarshal(r.Value, &h); err != nil || store.HostKey(h.Name) != r.Key {
-			c.log.Error("the record of a host cannot be read; it is not visited", "key", r.Key, "error", err)
-			continue
-		}
-		f.add(h.Name, h.Due)
+// work holds a session with a host. What comes of it goes to be committed; of a
+// session that was cut short nothing does, and the host stays due.
+func (c *Crawler) work(ctx context.Context, e *entry, visits chan<- *visit) error {
+	v, err := c.session(ctx, e)
+	switch {
+	case isFatal(err):
+		return err
+	case err != nil:
+		v = &visit{entry: e, err: err}
+	case v == nil:
+		return nil
 	}
-	return f, nil
-}
-
-// work holds sessions with the hosts it is given.
-func (c *Crawler) work(ctx context.Context, jobs <-chan *entry, visits chan<- *visit) error {
-	for e := range jobs {
-		v, err := c.session(ctx, e)
-		switch {
-		case isFatal(err):
-			return err
-		case err != nil:
-			v = &visit{entry: e, err: err}
-		case v == nil:
-			continue // cut short: the host stays due
-		}
-		select {
-		case visits <- v:
-		case <-ctx.Done():
-		}
+	select {
+	case visits <- v:
+	case <-ctx.Done():
 	}
 	return nil
 }
@@ -287,28 +289,32 @@ type owner struct {
 	c        *Crawler
 	frontier *frontier
 	replies  map[string][]chan<- Result // who waits for which host
+	snapshot snapshots
 }
 
-// hand gives hosts to workers as they become due, until ctx or working ends.
-func (o *owner) hand(ctx, working context.Context, jobs chan<- *entry, done <-chan []*visit) {
+// hand begins sessions with hosts as they become due and there is room, until ctx
+// or working ends.
+func (o *owner) hand(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*entry)) {
 	c, f := o.c, o.frontier
 	var next *entry
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		o.takePending()
+		o.keep()
 		if next == nil {
 			next, _ = f.next(c.now())
 		}
 		o.publish()
-		var offer chan<- *entry
+		var free chan<- struct{}
 		if next != nil {
-			offer = jobs
+			free = room
 		} else if at, ok := f.wakeAt(); ok {
 			timer.Reset(max(at.Sub(c.now()), 0))
 		}
 		select {
-		case offer <- next:
+		case free <- struct{}{}:
+			begin(next)
 			next = nil
 		case batch := <-done:
 			o.committed(batch)
@@ -331,10 +337,10 @@ func (o *owner) takePending() {
 	o.c.mu.Unlock()
 	now := o.c.now()
 	for _, r := range pending {
-		e := o.frontier.add(r.host, r.due)
+		o.frontier.add(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
-		case e.isDue(now):
+		case o.frontier.isDue(r.host, now):
 			o.replies[r.host] = append(o.replies[r.host], r.reply)
 		default:
 			r.reply <- Result{Host: r.host, NotDue: true}
@@ -347,6 +353,13 @@ func (o *owner) committed(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
 	for _, v := range batch {
+		if !v.later.IsZero() {
+			f.later(v.entry, now, v.later)
+			c.mu.Lock()
+			c.metrics.Waits++
+			c.mu.Unlock()
+			continue
+		}
 		if v.err != nil {
 			c.log.Error("a host could not be visited", "host", v.entry.name, "error", v.err)
 			v.result = Result{Host: v.entry.name, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
@@ -354,10 +367,11 @@ func (o *owner) committed(batch []*visit) {
 		}
 		f.done(v.entry, now, v.host.Due)
 		for _, name := range v.result.New {
-			f.add(name, now)
+			f.add(name, now, now)
 		}
 		o.report(v)
 	}
+	c.journal.end(batch)
 	o.publish()
 }
 
@@ -371,6 +385,7 @@ func (o *owner) report(v *visit) {
 		c.status.Errors++
 	}
 	c.rate.count(time.Now())
+	c.metrics.count(v)
 	c.mu.Unlock()
 	if v.err == nil {
 		c.log.Info("visit", "host", r.Host, "outcome", r.Outcome(), "documents", r.Documents, "took", r.Took)
@@ -387,7 +402,8 @@ func (o *owner) publish() {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
 	s := &o.c.status
-	s.Known, s.Waiting, s.Due, s.InFlight = len(f.hosts), len(f.later), f.dueNow(), f.inFlight
+	s.Known, s.Waiting, s.Due, s.InFlight = f.known, f.waiting(), f.dueHosts, f.inFlight
+	o.c.metrics.QueueAge = f.age(o.c.now())
 }
 
 // Status returns what the crawler is doing at this moment.
@@ -432,6 +448,8 @@ func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 
 // addSeeds writes checked names and tells the frontier.
 func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
+	c.writing(1)
+	defer c.writing(-1)
 	for {
 		requests, err := c.writeSeeds(ctx, names)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
@@ -443,6 +461,13 @@ func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
 		c.tell(requests, false)
 		return nil
 	}
+}
+
+// writing counts who writes hosts that the frontier has not been told of yet.
+func (c *Crawler) writing(more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.adding += more
 }
 
 func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,8 @@ func newWorldOf(t *testing.T, o fakenet.Options) *world {
 	w := &world{t: t, net: n, dir: t.TempDir()}
 	w.opts = crawler.Options{
 		Dial: n.Dial(nil), Roots: n.Roots(), Grace: time.Second,
-		HostInterval: -1, DomainInterval: -1, Rate: -1, Workers: 16,
+		HostInterval: -1, DomainInterval: -1, AddressInterval: -1, Rate: -1, Workers: 16,
+		Dir: filepath.Join(w.dir, "crawler"),
 	}
 	t.Cleanup(func() {
 		w.halt()

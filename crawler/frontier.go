@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"container/heap"
+	"math"
 	"time"
 
 	"gazetteer/fetch"
@@ -9,90 +10,187 @@ import (
 
 // frontier orders the known hosts by when they are due. It holds names and
 // times only; the state of a host is its record in the store, from which the
-// frontier is rebuilt. It is owned by the goroutine of Run.
+// frontier can be rebuilt (snapshot.go spares that). It is owned by the
+// goroutine of Run.
 //
-//	later ──due──▶ ready ──▶ next: in flight ──done──▶ later
-//	                 │  ▲
-//	                 ▼  │ the domain's turn
-//	               parked
+//	far ──minute──▶ near ──second──▶ ready ──▶ next: flying ──done──▶ far or near
+//	                                  │  ▲
+//	                                  ▼  │ the domain's turn
+//	                                 parked
 //
-// Hosts of one registrable domain are handed out one at a time, an interval
-// apart: the others are parked with their domain, so that a domain with ten
-// thousand of them holds up nobody.
+// Only the minute that begins is ever looked through, so what is not due costs
+// nothing. Hosts of one registrable domain are handed out an interval apart: the
+// others are parked with their domain, so that a domain with ten thousand of
+// them holds up nobody.
 type frontier struct {
 	interval time.Duration // between sessions with one registrable domain
+	atOnce   int           // sessions with one registrable domain
 
-	hosts   map[string]*entry
-	later   entryHeap // not due yet, the earliest first
-	ready   []*entry  // due, in the order they became so; from head on
-	head    int
-	domains map[string]*domain
+	hosts    *hostTable
+	known    int                 // hosts that are not gone
+	calendar map[uint32][]uint32 // far hosts by the minute they are due in
+	minutes  minuteHeap          // those of the calendar
+	near     secondHeap          // near and booked hosts
+	queue    []uint32            // ready hosts; from head on
+	head     int
+	domains  map[string]*domain
+	turns    turnHeap // of domains with parked hosts
 
-	parked, inFlight int
-	sweepAt          int // domains known when idle ones are dropped next
+	dueHosts, inFlight int
+	sweepAt            int // domains known when idle ones are dropped next
 }
 
-// An entry is one host.
+// An entry is one host that was handed out.
 type entry struct {
-	name  string
-	when  time.Time // when it is due, or its domain's turn
-	state entryState
-	late  bool // it is due, and when is its domain's turn
+	name   string
+	number uint32
+	booked bool // the turn of its address was taken in advance
 }
-
-type entryState uint8
-
-const (
-	waiting entryState = iota // in later
-	due                       // in ready or parked
-	flying                    // handed out
-)
-
-// isDue reports that the host is being visited or will be without its next time
-// passing first.
-func (e *entry) isDue(now time.Time) bool { return e.state != waiting || e.late || !e.when.After(now) }
 
 // A domain is a registrable domain with a host in flight, parked, or visited
 // less than an interval ago.
 type domain struct {
-	busy   bool
-	next   time.Time // no session before
-	parked []*entry
+	running int
+	next    time.Time // no session before
+	parked  []uint32
+	waits   bool // it is in turns
 }
 
-func newFrontier(interval time.Duration) *frontier {
+// newFrontier returns one with room for so many hosts, before it grows.
+func newFrontier(interval time.Duration, atOnce, hosts int) *frontier {
 	return &frontier{
-		interval: interval, hosts: map[string]*entry{}, domains: map[string]*domain{}, sweepAt: leastSweep,
+		interval: interval, atOnce: max(atOnce, 1), hosts: newHostTable(hosts),
+		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: leastSweep,
 	}
+}
+
+// horizon is how far ahead hosts are kept by the second.
+const horizon = 90 * time.Second
+
+// secondOf returns the second from which a time is over: nobody is visited early
+// for the sake of a round number.
+func secondOf(t time.Time) uint32 {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return uint32(min(max(s, 0), math.MaxUint32))
 }
 
 // add makes a host known. A known host keeps its time: nothing is asked twice
 // before it may be.
-func (f *frontier) add(name string, when time.Time) *entry {
-	if e, known := f.hosts[name]; known {
-		return e
+func (f *frontier) add(name string, now, when time.Time) {
+	n := f.hosts.number(name)
+	if *f.hosts.place.at(n) != gone {
+		return
 	}
-	e := &entry{name: name, when: when}
-	f.hosts[name] = e
-	heap.Push(&f.later, e)
-	return e
+	f.known++
+	f.schedule(n, now, when)
+}
+
+// set gives a host another time, unless it is being visited, and makes it known.
+func (f *frontier) set(name string, now, when time.Time) {
+	if n, known := f.hosts.find(name); known && *f.hosts.place.at(n) != gone {
+		if p := f.hosts.place.at(n); *p != flying {
+			f.leave(p)
+			f.schedule(n, now, when)
+		}
+		return
+	}
+	f.add(name, now, when)
+}
+
+// remove forgets a host. One that is being visited is gone when it is done.
+func (f *frontier) remove(name string) {
+	n, known := f.hosts.find(name)
+	if !known || *f.hosts.place.at(n) == gone {
+		return
+	}
+	p := f.hosts.place.at(n)
+	f.known--
+	f.leave(p)
+	*p = gone
+}
+
+// leave counts a host out of where it waits. Its number stays there and is
+// passed over.
+func (f *frontier) leave(p *place) {
+	if *p == ready || *p == parked || *p == called {
+		f.dueHosts--
+	}
+}
+
+// schedule puts a host where its time says.
+func (f *frontier) schedule(n uint32, now, when time.Time) {
+	p := f.hosts.place.at(n)
+	if !when.After(now) {
+		*f.hosts.due.at(n) = uint32(max(when.Unix(), 0))
+		f.enqueue(n)
+		return
+	}
+	second := secondOf(when)
+	*f.hosts.due.at(n) = second
+	if when.Sub(now) < horizon {
+		*p = near
+		heap.Push(&f.near, secondOfHost(second, n))
+		return
+	}
+	*p = far
+	minute := second / 60
+	if f.calendar[minute] == nil {
+		heap.Push(&f.minutes, minute)
+	}
+	f.calendar[minute] = append(f.calendar[minute], n)
+}
+
+func (f *frontier) enqueue(n uint32) { f.enqueueAs(n, ready) }
+
+func (f *frontier) enqueueAs(n uint32, as place) {
+	*f.hosts.place.at(n) = as
+	f.dueHosts++
+	f.queue = append(f.queue, n)
+}
+
+// isDue reports that a host is being visited or will be without its next time
+// passing first.
+func (f *frontier) isDue(name string, now time.Time) bool {
+	n, known := f.hosts.find(name)
+	if !known {
+		return false
+	}
+	switch *f.hosts.place.at(n) {
+	case gone:
+		return false
+	case ready, parked, flying, booked, called:
+		return true
+	}
+	return int64(*f.hosts.due.at(n)) <= now.Unix()
 }
 
 // next takes the next host that may be visited now, and false when there is
-// none. done must follow.
+// none. done or later must follow.
 func (f *frontier) next(now time.Time) (*entry, bool) {
 	f.ripen(now)
-	for f.head < len(f.ready) {
-		e := f.ready[f.head]
-		f.ready[f.head] = nil
+	for f.head < len(f.queue) {
+		n := f.queue[f.head]
 		f.head++
+		p := f.hosts.place.at(n)
+		if *p != ready && *p != called {
+			continue // gone, or queued a second time
+		}
+		e := &entry{name: f.hosts.name(n), number: n, booked: *p == called}
 		d := f.domain(e.name, now)
-		if d.busy || d.next.After(now) {
-			f.park(d, e)
+		if d.running >= f.atOnce || d.next.After(now) {
+			*p = parked
+			d.parked = append(d.parked, n)
+			f.wait(d)
 			continue
 		}
-		d.busy = true
-		e.state = flying
+		f.dueHosts--
+		*p = flying
+		d.running++
+		d.next = now.Add(f.interval)
+		f.wait(d)
 		f.inFlight++
 		f.compact()
 		return e, true
@@ -103,17 +201,64 @@ func (f *frontier) next(now time.Time) (*entry, bool) {
 
 // ripen moves what has become due.
 func (f *frontier) ripen(now time.Time) {
-	for len(f.later) > 0 && !f.later[0].when.After(now) {
-		e := heap.Pop(&f.later).(*entry)
-		e.state = due
-		f.ready = append(f.ready, e)
+	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
+	for len(f.minutes) > 0 && f.minutes[0] <= soon {
+		minute := heap.Pop(&f.minutes).(uint32)
+		for _, n := range f.calendar[minute] {
+			if p := f.hosts.place.at(n); *p == far && *f.hosts.due.at(n)/60 == minute {
+				*p = near
+				heap.Push(&f.near, secondOfHost(*f.hosts.due.at(n), n))
+			}
+		}
+		delete(f.calendar, minute)
+	}
+	for len(f.near) > 0 && f.near[0].second() <= now.Unix() {
+		s := heap.Pop(&f.near).(hostSecond)
+		n := s.host()
+		switch p := f.hosts.place.at(n); {
+		case *p == near && int64(*f.hosts.due.at(n)) == s.second():
+			f.enqueue(n)
+		case *p == booked && int64(*f.hosts.due.at(n)) == s.second():
+			f.enqueueAs(n, called)
+		}
+	}
+	for len(f.turns) > 0 && !f.turns[0].at.After(now) {
+		d := heap.Pop(&f.turns).(turn).domain
+		d.waits = false
+		if d.next.After(now) { // it was put off meanwhile
+			f.wait(d)
+			continue
+		}
+		f.release(d)
 	}
 }
 
-// compact gives back the part of ready that was taken.
+// release puts the next parked host of a domain back into the queue.
+func (f *frontier) release(d *domain) {
+	for len(d.parked) > 0 && d.running < f.atOnce {
+		n := d.parked[0]
+		d.parked = d.parked[1:]
+		if p := f.hosts.place.at(n); *p == parked {
+			*p = ready
+			f.queue = append(f.queue, n)
+			return
+		}
+	}
+}
+
+// wait makes sure that a domain with parked hosts and room for a session gets its
+// turn.
+func (f *frontier) wait(d *domain) {
+	if d.running < f.atOnce && len(d.parked) > 0 && !d.waits {
+		d.waits = true
+		heap.Push(&f.turns, turn{d.next, d})
+	}
+}
+
+// compact gives back the part of the queue that was taken.
 func (f *frontier) compact() {
-	if f.head > 64 && f.head*2 > len(f.ready) {
-		f.ready = append([]*entry(nil), f.ready[f.head:]...)
+	if f.head > 64 && f.head*2 > len(f.queue) {
+		f.queue = append([]uint32(nil), f.queue[f.head:]...)
 		f.head = 0
 	}
 }
@@ -135,69 +280,129 @@ func (f *frontier) sweep(now time.Time) {
 		return
 	}
 	for name, d := range f.domains {
-		if !d.busy && len(d.parked) == 0 && !d.next.After(now) {
+		if d.running == 0 && len(d.parked) == 0 && !d.waits && !d.next.After(now) {
 			delete(f.domains, name)
 		}
 	}
 	f.sweepAt = max(leastSweep, 2*len(f.domains))
 }
 
-// park keeps a due host until its domain's turn. While the domain is busy, done
-// brings the first of them back; else its time does.
-func (f *frontier) park(d *domain, e *entry) {
-	if !d.busy && len(d.parked) == 0 {
-		f.wake(e, d.next, true)
-		return
-	}
-	d.parked = append(d.parked, e)
-	f.parked++
-}
-
-// wake puts a host where it becomes ready at that time.
-func (f *frontier) wake(e *entry, when time.Time, late bool) {
-	e.when, e.state, e.late = when, waiting, late
-	heap.Push(&f.later, e)
-}
-
 // done takes a host back whose session ended at now and that is due again at
 // when.
 func (f *frontier) done(e *entry, now, when time.Time) {
+	f.landed(e, now, now.Add(f.interval))
+	if p := f.hosts.place.at(e.number); *p == flying {
+		f.schedule(e.number, now, when)
+	}
+}
+
+// later takes a host back that was not asked for anything: the turn of its
+// address, which it has booked, comes at that time.
+func (f *frontier) later(e *entry, now, when time.Time) {
+	d := f.domain(e.name, now)
+	if d.running == 1 { // it has not had the domain's turn
+		d.next = now
+	}
+	f.landed(e, now, now)
+	if p := f.hosts.place.at(e.number); *p == flying {
+		*p, *f.hosts.due.at(e.number) = booked, secondOf(when)
+		heap.Push(&f.near, secondOfHost(secondOf(when), e.number))
+	}
+}
+
+func (f *frontier) landed(e *entry, now, next time.Time) {
 	f.inFlight--
 	d := f.domain(e.name, now)
-	d.busy, d.next = false, now.Add(f.interval)
-	f.wake(e, when, false)
-	if len(d.parked) == 0 {
-		return
+	d.running--
+	if next.After(d.next) {
+		d.next = next
 	}
-	first := d.parked[0]
-	d.parked = d.parked[1:]
-	f.parked--
-	f.wake(first, d.next, true)
+	f.wait(d)
+}
+
+// hold keeps a domain from being visited before that time.
+func (f *frontier) hold(host string, now, until time.Time) {
+	if d := f.domain(host, now); until.After(d.next) {
+		d.next = until
+	}
 }
 
 // wakeAt is when next may answer differently although nothing was added or
 // done, and false when never.
-func (f *frontier) wakeAt() (time.Time, bool) {
-	if len(f.later) == 0 {
-		return time.Time{}, false
+func (f *frontier) wakeAt() (at time.Time, ok bool) {
+	earlier := func(t time.Time) {
+		if !ok || t.Before(at) {
+			at, ok = t, true
+		}
 	}
-	return f.later[0].when, true
+	if len(f.minutes) > 0 {
+		earlier(time.Unix(int64(f.minutes[0])*60, 0).Add(-horizon / 2))
+	}
+	if len(f.near) > 0 {
+		earlier(time.Unix(f.near[0].second(), 0))
+	}
+	if len(f.turns) > 0 {
+		earlier(f.turns[0].at)
+	}
+	return at, ok
 }
 
-// dueNow counts the hosts that wait for a worker or for their domain's turn.
-func (f *frontier) dueNow() int { return len(f.ready) - f.head + f.parked }
+// waiting counts the hosts that are not due.
+func (f *frontier) waiting() int { return f.known - f.dueHosts - f.inFlight }
 
-// entryHeap implements heap.Interface.
-type entryHeap []*entry
+// age is how long the host that is next has been due, 0 when none is.
+func (f *frontier) age(now time.Time) time.Duration {
+	for _, n := range f.queue[f.head:] {
+		if p := *f.hosts.place.at(n); p == ready || p == called {
+			return max(now.Sub(time.Unix(int64(*f.hosts.due.at(n)), 0)), 0)
+		}
+	}
+	return 0
+}
 
-func (h entryHeap) Len() int           { return len(h) }
-func (h entryHeap) Less(i, j int) bool { return h[i].when.Before(h[j].when) }
-func (h entryHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *entryHeap) Push(x any)        { *h = append(*h, x.(*entry)) }
-func (h *entryHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return e
+// A hostSecond is the number of a host and the second it waits for, ordered by
+// that.
+type hostSecond uint64
+
+func secondOfHost(second, n uint32) hostSecond { return hostSecond(second)<<32 | hostSecond(n) }
+
+func (s hostSecond) second() int64 { return int64(s >> 32) }
+func (s hostSecond) host() uint32  { return uint32(s) }
+
+// A turn is when a domain with parked hosts may have a session.
+type turn struct {
+	at     time.Time
+	domain *domain
+}
+
+// The heaps implement heap.Interface.
+type (
+	secondHeap []hostSecond
+	minuteHeap []uint32
+	turnHeap   []turn
+)
+
+func (h secondHeap) Len() int           { return len(h) }
+func (h secondHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h secondHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *secondHeap) Push(x any)        { *h = append(*h, x.(hostSecond)) }
+func (h *secondHeap) Pop() any          { return pop((*[]hostSecond)(h)) }
+
+func (h minuteHeap) Len() int           { return len(h) }
+func (h minuteHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h minuteHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *minuteHeap) Push(x any)        { *h = append(*h, x.(uint32)) }
+func (h *minuteHeap) Pop() any          { return pop((*[]uint32)(h)) }
+
+func (h turnHeap) Len() int           { return len(h) }
+func (h turnHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *turnHeap) Push(x any)        { *h = append(*h, x.(turn)) }
+func (h *turnHeap) Pop() any          { return pop((*[]turn)(h)) }
+
+func pop[T any](s *[]T) T {
+	last := len(*s) - 1
+	v := (*s)[last]
+	*s = (*s)[:last]
+	return v
 }

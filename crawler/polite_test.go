@@ -3,12 +3,15 @@ package crawler_test
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gazetteer/crawler"
 	"gazetteer/internal/fakenet"
 )
 
@@ -37,6 +40,112 @@ func TestCrawlDelayIsHonoured(t *testing.T) {
 				t.Errorf("%s: robots %+v", host, h.Robots)
 			}
 		}
+	})
+}
+
+// overlap returns the shortest time between the starts of two connections to
+// hosts of one key, and how many of them were in use at once at the most.
+func (w *world) overlap(key func(host string) string) (gap time.Duration, atOnce int) {
+	type span struct{ begun, ended time.Time }
+	conns := map[uint64]*span{}
+	of := map[string][]*span{}
+	for _, q := range w.net.Requests() {
+		s := conns[q.Conn]
+		if s == nil {
+			s = &span{begun: q.Begun}
+			conns[q.Conn] = s
+			of[key(q.Host)] = append(of[key(q.Host)], s)
+		}
+		s.ended = q.Ended
+	}
+	gap = 1 << 62
+	for _, spans := range of {
+		slices.SortFunc(spans, func(a, b *span) int { return a.begun.Compare(b.begun) })
+		for i, s := range spans {
+			if i > 0 {
+				gap = min(gap, s.begun.Sub(spans[i-1].begun))
+			}
+			running := 1
+			for _, other := range spans[:i] {
+				if other.ended.After(s.begun) {
+					running++
+				}
+			}
+			atOnce = max(atOnce, running)
+		}
+	}
+	return gap, atOnce
+}
+
+// Hosts of a thousand domains on a few machines: no address is asked more often,
+// or by more visits at once, than its network allows, redirects from elsewhere
+// included; and the others are not held up.
+func TestAddressesAreSpared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Workers, w.opts.AddressInterval, w.opts.AddressAtOnce = 64, time.Second, 2
+		w.opts.Networks = []crawler.NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: crawler.Limit{Interval: 100 * time.Millisecond, AtOnce: 3}}}
+		names := resolver{"hub.test.": {netip.MustParseAddr("192.0.2.1")}}
+		w.opts.Resolver = names
+		group := func(host string) string {
+			a := names[host+"."][0]
+			if a.Is6() {
+				return netip.PrefixFrom(a, 64).Masked().String()
+			}
+			return a.String()
+		}
+		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(1500 * time.Millisecond)
+			http.NotFound(w, r)
+		})
+		w.net.Handle("hub.test", slow)
+		var crowded, alone []string
+		for i := range 240 {
+			host := fmt.Sprintf("h%d.test", i)
+			addr := fmt.Sprintf("203.0.113.%d", i)
+			switch i % 4 {
+			case 0:
+				addr = "192.0.2.1"
+			case 1:
+				addr = fmt.Sprintf("2001:db8:1:1::%d", i)
+			case 2:
+				addr = "198.51.100.7"
+			}
+			names[host+"."] = []netip.Addr{netip.MustParseAddr(addr)}
+			if i%4 == 3 {
+				alone = append(alone, host)
+				w.site(host, nil)
+				if i%40 == 3 {
+					w.site(host, map[string]http.Handler{aiPath: redirect("https://hub.test/doc")})
+				}
+				continue
+			}
+			crowded = append(crowded, host)
+			w.net.Handle(host, slow)
+		}
+		w.run()
+		begun := time.Now()
+		w.crawl(append(crowded, alone...)...)
+		for addr, want := range map[string]crawler.Limit{
+			"192.0.2.1": {Interval: time.Second, AtOnce: 2}, "2001:db8:1:1::/64": {Interval: time.Second, AtOnce: 2},
+			"198.51.100.7": {Interval: 100 * time.Millisecond, AtOnce: 3},
+		} {
+			gap, atOnce := w.overlap(func(host string) string {
+				if g := group(host); g == addr {
+					return g
+				}
+				return host
+			})
+			if gap < want.Interval || atOnce > want.AtOnce {
+				t.Errorf("%s: asked after %v, by %d visits at once; want %v and %d", addr, gap, atOnce, want.Interval, want.AtOnce)
+			}
+		}
+		for _, q := range w.net.Requests() {
+			if strings.HasPrefix(group(q.Host), "203.") && q.Path == robotsPath && q.Begun.Sub(begun) > time.Second {
+				t.Errorf("%s, which has its address for itself, was asked only after %v", q.Host, q.Begun.Sub(begun))
+			}
+		}
+		w.wantPolite(0)
 	})
 }
 

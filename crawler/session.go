@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -21,9 +22,10 @@ const mostHopWait = 15 * time.Second
 // A visit is what one session came to, ready to be committed.
 type visit struct {
 	entry *entry
-	err   error  // the session could not be held; the rest is empty
-	host  Host   // the record to be written
-	seq   uint64 // of the record when the session began
+	err   error     // the session could not be held; the rest is empty
+	later time.Time // nothing was asked: the turn of the address comes then
+	host  Host      // the record to be written
+	seq   uint64    // of the record when the session began
 	// docs are the current documents; put, drop and fresh say what of them is
 	// to be written, to be deleted, and the bytes of what changed.
 	docs   map[document.Kind]*document.Document
@@ -31,6 +33,10 @@ type visit struct {
 	drop   map[document.Kind]bool
 	fresh  map[document.Kind][]byte
 	result Result
+
+	requests  int // that were made
+	wireBytes int64
+	waited    time.Duration // for turns and intervals
 }
 
 // A session is one visit to one host under way. It belongs to one goroutine.
@@ -44,12 +50,15 @@ type session struct {
 	verdicts map[string]*fetch.Verdict // by host
 
 	wire     *fetch.Wire // to the host that the session is with now, nil before
-	leave    func()
+	leave    []func()
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: that
 	// settles everything at once.
-	down *fetch.Settlement
+	down  *fetch.Settlement
+	asked bool // a turn was asked for
+	// later is set when the address of the host has no turn to give yet.
+	later time.Time
 }
 
 // session visits the host of an entry. It returns nil without an error when ctx
@@ -79,6 +88,9 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !s.later.IsZero() {
+		return &visit{entry: e, later: s.later}, nil
 	}
 	s.finish(time.Since(began))
 	return s.visit, nil
@@ -123,7 +135,7 @@ func (s *session) run(ctx context.Context) error {
 	s.wellKnown(document.AI)
 	s.wellKnown(document.AGISSummary)
 	s.linked()
-	for len(s.todo) > 0 {
+	for len(s.todo) > 0 && s.later.IsZero() {
 		a := s.pick()
 		if err := s.step(ctx, a); err != nil {
 			return err
@@ -166,8 +178,10 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 			return nil
 		}
 	}
-	if end, ok := s.enter(ctx, a.Host); !ok {
-		s.settle(a, end)
+	if end := s.enter(ctx, a.Host); end.Outcome != "" || !s.later.IsZero() {
+		if s.later.IsZero() {
+			s.refused(a, end)
+		}
 		return nil
 	}
 	if a.Kind == fetch.KindRobots && s.remembered(a.Of) {
@@ -176,14 +190,22 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 	}
 	end := s.wire.Ask(ctx, a, s.c.get)
 	s.lastDone = time.Now()
+	s.visit.requests++
+	s.visit.wireBytes += a.Made.WireBytes
 	if end.Outcome == "" {
 		return nil // a redirect leads on
 	}
+	s.refused(a, end)
+	return nil
+}
+
+// refused settles an ask, and with it all others when the host itself cannot be
+// reached.
+func (s *session) refused(a *fetch.Ask, end fetch.Settlement) {
 	if a.Host == s.visit.host.Name && a.Unreachable(end) {
 		s.down = &end
 	}
 	s.settle(a, end)
-	return nil
 }
 
 // robots reports whether robots.txt allows the ask. When that is not known yet
@@ -239,46 +261,102 @@ func (s *session) remembered(host string) bool {
 	return true
 }
 
-// enter takes the session to a host: it waits for its turn there and opens a
-// wire. The settlement says why that cannot be.
-func (s *session) enter(ctx context.Context, host string) (fetch.Settlement, bool) {
+// enter takes the session to a host: it waits for its turn there, connects and
+// has a wire. The settlement is set when that cannot be.
+func (s *session) enter(ctx context.Context, host string) fetch.Settlement {
 	late := fetch.Settlement{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
-		return late, false
+		return late
 	}
 	if s.wire != nil && s.wire.Host() == host {
 		return s.crawlDelay(ctx, host, late)
 	}
 	s.depart()
+	addrs, end := s.c.transport.Resolve(ctx, host)
+	if end.Outcome != "" {
+		return end
+	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if host != s.visit.host.Name {
 		waiting, cancel = context.WithTimeout(ctx, mostHopWait)
 	}
 	defer cancel()
-	leave, err := s.c.politeness.enter(waiting, host)
-	if err != nil {
-		if ctx.Err() != nil {
-			return late, false
-		}
-		return fetch.Settlement{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}, false
+	begun := time.Now()
+	end, err := s.approach(ctx, waiting, host, addrs)
+	s.visit.waited += time.Since(begun)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		end = late
+	case err != nil:
+		end = fetch.Settlement{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}
 	}
-	s.leave, s.wire, s.lastDone = leave, s.c.transport.Open(host), time.Time{}
-	return fetch.Settlement{}, true
+	if end.Outcome != "" || !s.later.IsZero() {
+		s.depart()
+	}
+	return end
+}
+
+// approach waits for the turns of an address and of the host and connects,
+// trying one address after the other. The error says that a wait took too long.
+func (s *session) approach(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.Settlement, error) {
+	var end fetch.Settlement
+	s.wire, s.lastDone = s.c.transport.Open(host), time.Time{}
+	for i, addr := range append(slices.Clip(addrs), netip.Addr{})[:max(len(addrs), 1)] {
+		var berth *berth
+		var err error
+		if addr.IsValid() {
+			if berth, err = s.arrive(waiting, host, addr); err != nil || berth == nil {
+				return end, err
+			}
+			s.leave = append(s.leave, berth.leave)
+		}
+		if i == 0 {
+			leave, err := s.c.politeness.enter(waiting, host)
+			if err != nil {
+				return end, err
+			}
+			s.leave = append(s.leave, leave)
+		}
+		if berth == nil { // the dialler alone knows where it leads
+			s.c.journal.begin(s.visit.host.Name, host, addr, s.c.now())
+			return end, nil
+		}
+		if err := berth.land(waiting); err != nil {
+			return end, err
+		}
+		s.c.journal.begin(s.visit.host.Name, host, addr, s.c.now())
+		if end = s.wire.Connect(ctx, addr, len(addrs)); end.Outcome == "" || ctx.Err() != nil {
+			return end, nil
+		}
+	}
+	return end, nil
+}
+
+// arrive takes the turn of an address. Before anything was asked of the host
+// itself it does not wait: no berth then says that the visit is for later.
+func (s *session) arrive(waiting context.Context, host string, addr netip.Addr) (b *berth, err error) {
+	first := !s.asked
+	s.asked = true
+	if host != s.visit.host.Name || !first {
+		return s.c.politeness.arrive(waiting, addr)
+	}
+	b, s.later = s.c.politeness.book(addr, s.visit.entry.booked)
+	return b, nil
 }
 
 // crawlDelay waits out the Crawl-delay between two requests to one host.
-func (s *session) crawlDelay(ctx context.Context, host string, late fetch.Settlement) (fetch.Settlement, bool) {
+func (s *session) crawlDelay(ctx context.Context, host string, late fetch.Settlement) fetch.Settlement {
 	v := s.verdicts[host]
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
-		return fetch.Settlement{}, true
+		return fetch.Settlement{}
 	}
 	timer := time.NewTimer(v.Delay - time.Since(s.lastDone))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return fetch.Settlement{}, true
+		return fetch.Settlement{}
 	case <-ctx.Done():
-		return late, false
+		return late
 	}
 }
 
@@ -288,7 +366,9 @@ func (s *session) depart() {
 		return
 	}
 	s.wire.Close()
-	s.leave()
+	for _, leave := range slices.Backward(s.leave) {
+		leave()
+	}
 	s.wire, s.leave = nil, nil
 }
 

@@ -41,6 +41,8 @@ type Ask struct {
 	Hops []string
 	// Slowest is the longest that one of the requests took.
 	Slowest time.Duration
+	// Made is the last request.
+	Made Made
 	// AliasBody is, for [document.AI], what /ai answered, for a caller that
 	// compares both.
 	AliasBody []byte
@@ -168,8 +170,8 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	w.exchange = x
 	begun := time.Now()
 	body, err := get(withWire(ctx, w), a.url.String(), a.header(w.transport.userAgent))
-	took := time.Since(begun)
-	w.exchange = nil
+	took := time.Since(begun) + w.spent
+	w.exchange, w.spent = nil, 0
 
 	f := &a.Fetch
 	f.Took += Millis(took.Milliseconds())
@@ -178,6 +180,13 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	f.MediaType, f.RetryAfter, f.Fresh = "", 0, 0
 	f.WireBytes += x.wireBytes
 	a.Header, a.TLS = x.header, x.tls
+	a.Made = Made{
+		At: w.transport.now().Add(-took), URL: a.url.String(), Status: x.status, Remote: x.remote, Took: Millis(took.Milliseconds()),
+		WireBytes: x.wireBytes, Conditional: a.conditional(),
+	}
+	if w.transport.made != nil {
+		w.transport.made(a.Made)
+	}
 	if err != nil {
 		return judgeError(err)
 	}
@@ -186,7 +195,7 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	}
 	f.MediaType = Clip(x.header.Get("Content-Type"), 200)
 	f.RetryAfter = retryAfter(x.header.Get("Retry-After"), w.transport.now())
-	f.Fresh = freshness(x.header)
+	f.Fresh = freshness(x.header, w.transport.now())
 	if isRedirect(x.status) {
 		return w.transport.redirect(a, x.header.Get("Location"))
 	}
@@ -203,6 +212,21 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	}
 	return end
 }
+
+// A Made is one request that went to a host, or was on its way there.
+type Made struct {
+	At          time.Time `json:"at"`
+	URL         string    `json:"url"`
+	Status      int       `json:"status,omitempty"` // 0: no answer
+	Remote      string    `json:"remote,omitempty"` // IP address that was asked
+	Took        Millis    `json:"took_ms"`
+	WireBytes   int64     `json:"wire_bytes,omitempty"`  // of the body
+	Conditional bool      `json:"conditional,omitempty"` // only for what changed
+}
+
+// Connection says what the connection of the last answer rested on, nil without
+// one.
+func (a *Ask) Connection() *TLS { return describeTLS(a.TLS) }
 
 // lastLineEnd returns where the last whole line of text ends.
 func lastLineEnd(text []byte) int {

@@ -43,31 +43,53 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), leastRetryAfter), mostRetryAfter)
 }
 
-// freshness reads how long an answer stays fresh from Cache-Control and Age
-// (RFC 9111 §4.2): 0 when it does not say, a nanosecond when it says "not at
-// all", so that both can be told apart.
-func freshness(h http.Header) time.Duration {
-	const stale = time.Nanosecond
-	directives := strings.Split(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",")
-	fresh := time.Duration(0)
-	for _, d := range directives {
+// freshness reads how long an answer stays fresh for many readers from
+// Cache-Control, Expires and Age (RFC 9111 §4.2): 0 when it does not say, a
+// nanosecond when it says "not at all", so that both can be told apart.
+func freshness(h http.Header, now time.Time) time.Duration {
+	fresh, said := lifetime(h, now)
+	if !said {
+		return 0
+	}
+	if age, err := strconv.ParseUint(h.Get("Age"), 10, 31); err == nil {
+		fresh -= time.Duration(age) * time.Second
+	}
+	return max(fresh, time.Nanosecond)
+}
+
+// lifetime is how long an answer is fresh from when it was made, and false when
+// it does not say: s-maxage counts before max-age, and that before Expires.
+func lifetime(h http.Header, now time.Time) (fresh time.Duration, said bool) {
+	ages := map[string]time.Duration{}
+	for _, d := range strings.Split(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(d), "=")
 		switch name {
 		case "no-store", "no-cache":
-			return stale
-		case "max-age":
+			return 0, true
+		case "max-age", "s-maxage":
 			seconds, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31)
 			if errors.Is(err, strconv.ErrRange) {
 				seconds, err = 1<<31-1, nil
 			}
-			if err == nil {
-				fresh = max(time.Duration(seconds)*time.Second, stale)
+			if _, twice := ages[name]; err == nil && !twice {
+				ages[name] = time.Duration(seconds) * time.Second
 			}
 		}
 	}
-	age, err := strconv.ParseUint(h.Get("Age"), 10, 31)
-	if err == nil && fresh > 0 {
-		fresh = max(fresh-time.Duration(age)*time.Second, stale)
+	for _, name := range []string{"s-maxage", "max-age"} {
+		if age, ok := ages[name]; ok {
+			return age, true
+		}
 	}
-	return fresh
+	if h.Get("Expires") == "" {
+		return 0, false
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	until, err := http.ParseTime(h.Get("Expires"))
+	if err != nil { // "0" above all, which means: over already
+		return 0, true
+	}
+	return until.Sub(now), true
 }

@@ -33,6 +33,8 @@ const (
 	Throttled        Outcome = "throttled"   // 429
 	ServerError      Outcome = "server-error"
 	BadStatus        Outcome = "bad-status"
+	OptedOut         Outcome = "opted-out" // the owner, or our operator, asked us not to visit
+	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is no document
 )
 
 // A Fetch is one request of ours, its redirects included, and what came of it.

@@ -1,6 +1,9 @@
 package fetch
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,11 +16,14 @@ import (
 
 // A TLS says what a connection rested on.
 type TLS struct {
-	Version string    `json:"version"`    // "TLS 1.3"
-	Expires time.Time `json:"expires"`    // the certificate of the host
-	Issuer  string    `json:"issuer"`     // who signed it; untrusted text
-	Names   []string  `json:"names"`      // at most 10 it is good for; untrusted text
-	Chain   int       `json:"chain_sent"` // certificates the server sent
+	Version string    `json:"version"` // "TLS 1.3"
+	Expires time.Time `json:"expires"` // the certificate of the host
+	Issuer  string    `json:"issuer"`  // who signed it; untrusted text
+	// Keys are the kinds of the keys of the host and of who signed for it, as
+	// far as the server sent that: "ECDSA P-256, RSA 2048".
+	Keys  string   `json:"keys"`
+	Names []string `json:"names"`      // at most 10 it is good for; untrusted text
+	Chain int      `json:"chain_sent"` // certificates the server sent
 }
 
 const mostNames = 10
@@ -29,10 +35,27 @@ func describeTLS(s *tls.ConnectionState) *TLS {
 	}
 	leaf := s.PeerCertificates[0]
 	t := &TLS{Version: tls.VersionName(s.Version), Expires: leaf.NotAfter, Issuer: nameOf(leaf), Chain: len(s.PeerCertificates)}
+	for _, c := range s.PeerCertificates[:min(2, len(s.PeerCertificates))] {
+		t.Keys = strings.TrimPrefix(t.Keys+", "+keyKind(c.PublicKey), ", ")
+	}
 	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), mostNames)] {
 		t.Names = append(t.Names, Clip(name, 253))
 	}
 	return t
+}
+
+// keyKind names the kind of a public key, which decides what checking its
+// signatures costs.
+func keyKind(key any) string {
+	switch k := key.(type) {
+	case *ecdsa.PublicKey:
+		return "ECDSA " + k.Curve.Params().Name
+	case *rsa.PublicKey:
+		return fmt.Sprintf("RSA %d", k.N.BitLen())
+	case ed25519.PublicKey:
+		return "Ed25519"
+	}
+	return "unknown"
 }
 
 // nameOf returns how the issuer of a certificate is called.

@@ -54,6 +54,10 @@ type Options struct {
 	// day, which halves what a first fetch costs.
 	VerifyWholeChains bool
 
+	// Made, when set, is told of every request. It is called from the goroutine
+	// that made it and must not block.
+	Made func(Made)
+
 	// Now is the clock that dates are compared with; time.Now when nil.
 	Now func() time.Time
 
@@ -110,6 +114,7 @@ type Transport struct {
 	ports     []uint16
 	userAgent string
 	now       func() time.Time
+	made      func(Made) // may be nil
 
 	timeout, connectTimeout, tlsTimeout, idleTimeout time.Duration
 }
@@ -132,7 +137,7 @@ func NewTransport(o Options) (*Transport, error) {
 		remember(config)
 	}
 	return &Transport{
-		guard: o.Guard, dial: o.Dial, resolver: o.Resolver, ports: o.Ports, userAgent: o.UserAgent, now: o.Now, tls: config,
+		guard: o.Guard, dial: o.Dial, resolver: o.Resolver, ports: o.Ports, userAgent: o.UserAgent, now: o.Now, made: o.Made, tls: config,
 		timeout: o.Timeout, connectTimeout: o.ConnectTimeout, tlsTimeout: o.TLSTimeout, idleTimeout: o.IdleTimeout,
 	}, nil
 }

@@ -27,20 +27,26 @@ const (
 type Wire struct {
 	host      string
 	transport *Transport
-	addr      netip.Addr // the one to dial; invalid: the name is dialled
-	raw       net.Conn   // connected by Connect and not used yet
-	line      *line      // nil before the first request
-	exchange  *exchange  // the request under way
+	addr      netip.Addr    // the one to dial; invalid: the name is dialled
+	raw       net.Conn      // connected by Connect and not used yet
+	spent     time.Duration // by Connect: a part of the next request
+	line      *line         // nil before the first request
+	exchange  *exchange     // the request under way
 }
 
 // Open returns a wire to the host. Nothing is dialled yet. Close it.
 func (t *Transport) Open(host string) *Wire { return &Wire{host: host, transport: t} }
 
 // Connect connects to one of the addresses that [Transport.Resolve] gave, which
-// the wire then stays with. The settlement is set when that cannot be had.
-func (w *Wire) Connect(ctx context.Context, addr netip.Addr) Settlement {
+// the wire then stays with, within a share of the time for connecting. The
+// settlement is set when that cannot be had.
+func (w *Wire) Connect(ctx context.Context, addr netip.Addr, share int) Settlement {
+	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout/time.Duration(max(share, 1)))
+	defer cancel()
 	w.addr = addr
+	begun := time.Now()
 	raw, err := w.dial(ctx, "443")
+	w.spent += time.Since(begun)
 	if err != nil {
 		return judgeError(err)
 	}

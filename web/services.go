@@ -466,6 +466,8 @@ var outcomeWords = map[fetch.Outcome]string{
 	fetch.Throttled:        "Asked us to come back later",
 	fetch.ServerError:      "The server failed",
 	fetch.BadStatus:        "Answered with an unexpected status",
+	fetch.OptedOut:         "Not asked: the owner does not want it",
+	fetch.CatchAll:         "Answers every path alike",
 }
 
 func outcomeOf(o fetch.Outcome) string {

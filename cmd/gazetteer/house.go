@@ -71,7 +71,7 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 		return nil, err
 	}
 	o := crawler.Options{
-		Store: h.store, Log: h.log, Roots: e.roots, Guard: guard,
+		Store: h.store, Log: h.log, Roots: e.roots, Guard: guard, Dir: filepath.Join(h.config.DataDir, "crawler"),
 		Workers: c.Workers, UserAgent: userAgent(h.config), Rate: c.Rate,
 		HostInterval: time.Duration(c.HostInterval), DomainInterval: time.Duration(c.DomainInterval),
 		Timeout: time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),

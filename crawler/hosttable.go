@@ -1,0 +1,142 @@
+package crawler
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
+
+// A hostTable numbers host names and keeps of each when it is due and where it
+// waits, in about 40 bytes a host beside the name: a map of structs takes five
+// times that, and a million hosts are meant to fit into a small machine. Numbers
+// are dense from 0 and stay.
+type hostTable struct {
+	seed  maphash.Seed
+	slots []uint32 // open addressing: number + 1, 0 is free; a power of two long
+
+	text  [][]byte // names, each behind its length, in pieces of textPiece
+	names list[uint32]
+	due   list[uint32] // seconds since 1970
+	place list[place]
+}
+
+// place is where a host waits.
+type place uint8
+
+const (
+	gone   place = iota // not known any more
+	far                 // in the calendar
+	near                // in the heap of the coming minutes
+	booked              // the same, with the turn of its address taken in advance
+	ready               // due, in the queue
+	called              // the same, after it was booked
+	parked              // due, in the queue of its domain
+	flying              // being visited
+)
+
+const textPiece = 1 << 20
+
+// newHostTable returns a table with room for so many hosts, before it grows.
+func newHostTable(hosts int) *hostTable {
+	size := 1 << 10
+	for 3*size < 4*hosts {
+		size *= 2
+	}
+	return &hostTable{seed: maphash.MakeSeed(), slots: make([]uint32, size)}
+}
+
+// len returns how many names have a number.
+func (t *hostTable) len() int { return t.names.len() }
+
+func (t *hostTable) name(n uint32) string {
+	at := *t.names.at(n)
+	piece := t.text[at/textPiece][at%textPiece:]
+	return string(piece[1 : 1+int(piece[0])])
+}
+
+// find returns the number of a name, and false when it has none.
+func (t *hostTable) find(name string) (uint32, bool) {
+	n := t.slots[t.slot(name)]
+	return n - 1, n != 0
+}
+
+// slot returns where a name stands or would stand.
+func (t *hostTable) slot(name string) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	i := maphash.String(t.seed, name) & mask
+	for t.slots[i] != 0 && !t.is(t.slots[i]-1, name) {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+func (t *hostTable) is(n uint32, name string) bool {
+	at := *t.names.at(n)
+	piece := t.text[at/textPiece][at%textPiece:]
+	return int(piece[0]) == len(name) && string(piece[1:1+len(name)]) == name
+}
+
+// number returns the number of a name, which gets one if it has none: the place
+// of a new one is gone. Names are at most 253 bytes long.
+func (t *hostTable) number(name string) uint32 {
+	if 4*t.len() >= 3*len(t.slots) {
+		t.grow()
+	}
+	slot := t.slot(name)
+	if t.slots[slot] != 0 {
+		return t.slots[slot] - 1
+	}
+	n := uint32(t.len())
+	last := len(t.text) - 1
+	if last < 0 || len(t.text[last])+1+len(name) > textPiece {
+		t.text = append(t.text, make([]byte, 0, textPiece))
+		last++
+	}
+	at := last*textPiece + len(t.text[last])
+	t.text[last] = append(append(t.text[last], byte(len(name))), name...)
+	t.names.add(uint32(at))
+	t.due.add(0)
+	t.place.add(gone)
+	t.slots[slot] = n + 1
+	return n
+}
+
+func (t *hostTable) grow() {
+	t.slots = make([]uint32, 2*len(t.slots))
+	mask := uint64(len(t.slots) - 1)
+	for n := range uint32(t.len()) {
+		at := *t.names.at(n)
+		piece := t.text[at/textPiece][at%textPiece:]
+		i := maphash.Bytes(t.seed, piece[1:1+int(piece[0])]) & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = n + 1
+	}
+}
+
+// A list is a slice in pieces, which grows without being copied.
+type list[T any] struct {
+	pieces [][]T
+	length int
+}
+
+const listPiece = 1 << 14
+
+func (l *list[T]) len() int { return l.length }
+
+func (l *list[T]) at(i uint32) *T { return &l.pieces[i/listPiece][i%listPiece] }
+
+func (l *list[T]) add(v T) {
+	if l.length%listPiece == 0 {
+		l.pieces = append(l.pieces, make([]T, listPiece))
+	}
+	l.length++
+	*l.at(uint32(l.length - 1)) = v
+}
+
+// appendHost writes a host as a snapshot holds it.
+func (t *hostTable) appendHost(to []byte, n uint32) []byte {
+	name := t.name(n)
+	to = binary.LittleEndian.AppendUint32(to, *t.due.at(n))
+	return append(append(to, byte(len(name))), name...)
+}

@@ -1,0 +1,275 @@
+package crawler
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A journal is the file of the visits under way. A host stays due until its
+// result is committed, so a host whose documents kill the process would be
+// visited first again after each start: the journal is how a start knows whom to
+// let wait, and whom it must not ask again within the interval. It has a line for
+// each connection about to be made and for each visit that is committed:
+//
+//	b TIME HOST ASKED ADDRESS   a visit to HOST is about to ask the host ASKED
+//	e HOST                      it is committed
+//	a HOST TIMES TIME           so many were cut off; the next is not before TIME
+//
+// It is not synced: it is about the end of the process, not of the machine.
+type journal struct {
+	log *slog.Logger
+
+	mu     sync.Mutex // guards following
+	path   string     // "" when there is none
+	file   *os.File
+	lines  int
+	flying map[string]flight
+	cut    map[string]attempts
+}
+
+// A flight is a visit that has begun.
+type flight struct {
+	at    time.Time
+	asked []contact
+}
+
+// A contact is a host that a visit was about to ask.
+type contact struct {
+	host string
+	addr netip.Addr // invalid when unknown
+	at   time.Time
+}
+
+// attempts are the visits to a host that were cut off in a row.
+type attempts struct {
+	times int
+	until time.Time
+}
+
+// journalLines is when a journal is written anew, with what still matters.
+const journalLines = 100_000
+
+// waitAfterCut is how long a host waits whose visits were cut off so many times
+// in a row: at first they were, most likely, the visits of a bystander.
+func waitAfterCut(times int, least time.Duration) time.Duration {
+	steps := []time.Duration{0, 0, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, day}
+	return max(steps[min(times, len(steps)-1)], least)
+}
+
+// open reads the journal of the process before, and begins another. It returns
+// the visits that were cut off and the contacts of the last minute.
+func (j *journal) open(dir string, now time.Time, least time.Duration) (cut map[string]attempts, flown map[string]flight, recent []contact, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.flying, j.cut, j.path = map[string]flight{}, map[string]attempts{}, ""
+	if dir == "" {
+		return nil, nil, nil, nil
+	}
+	j.path = filepath.Join(dir, "visits")
+	if recent, err = j.read(now); err != nil {
+		return nil, nil, nil, err
+	}
+	flown = j.flying
+	for host, f := range j.flying {
+		times := j.cut[host].times + 1
+		j.cut[host] = attempts{times, f.at.Add(waitAfterCut(times, least))}
+		if until := now.Add(least); j.cut[host].until.Before(until) {
+			j.cut[host] = attempts{times, until}
+		}
+	}
+	j.flying = map[string]flight{}
+	return j.cut, flown, recent, j.rewrite()
+}
+
+// read takes in the file. A line that cannot be read is one that was cut off.
+func (j *journal) read(now time.Time) ([]contact, error) {
+	file, err := os.Open(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of visits: %w", err)
+	}
+	defer file.Close()
+	var recent []contact
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		w := strings.Fields(lines.Text())
+		switch {
+		case len(w) == 5 && w[0] == "b":
+			c := contact{host: w[3], at: timeOf(w[1])}
+			c.addr, _ = netip.ParseAddr(w[4])
+			f := j.flying[w[2]]
+			if f.at.IsZero() {
+				f.at = c.at
+			}
+			f.asked = append(f.asked, c)
+			j.flying[w[2]] = f
+			if now.Sub(c.at) < time.Minute {
+				recent = append(recent, c)
+			}
+		case len(w) == 2 && w[0] == "e":
+			delete(j.flying, w[1])
+			delete(j.cut, w[1])
+		case len(w) == 4 && w[0] == "a":
+			times, _ := strconv.Atoi(w[2])
+			j.cut[w[1]] = attempts{times, timeOf(w[3])}
+		}
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("read the journal of visits: %w", err)
+	}
+	return recent, nil
+}
+
+func timeOf(millis string) time.Time {
+	n, _ := strconv.ParseInt(millis, 10, 64)
+	return time.UnixMilli(n)
+}
+
+// rewrite writes the file anew, with what still matters. j.mu is held.
+func (j *journal) rewrite() error {
+	if j.file != nil {
+		j.file.Close()
+		j.file = nil
+	}
+	err := replaceFile(j.path, func(w *bufio.Writer) error {
+		for host, a := range j.cut {
+			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
+		}
+		for host, f := range j.flying {
+			for _, c := range f.asked {
+				w.WriteString(c.line(host))
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		j.file, err = os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
+	}
+	j.lines = 0
+	if err != nil {
+		return fmt.Errorf("begin the journal of visits: %w", err)
+	}
+	return nil
+}
+
+func (c contact) line(host string) string {
+	addr := "-"
+	if c.addr.IsValid() {
+		addr = c.addr.String()
+	}
+	return fmt.Sprintf("b %d %s %s %s\n", c.at.UnixMilli(), host, c.host, addr)
+}
+
+// begin notes that a visit to a host is about to ask a host, at an address if
+// that is known.
+func (j *journal) begin(host, asked string, addr netip.Addr, now time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return
+	}
+	c := contact{host: asked, addr: addr, at: now}
+	f := j.flying[host]
+	if f.at.IsZero() {
+		f.at = now
+	}
+	f.asked = append(f.asked, c)
+	j.flying[host] = f
+	j.write(c.line(host), 1)
+}
+
+// end notes that visits are committed.
+func (j *journal) end(batch []*visit) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return
+	}
+	var b strings.Builder
+	for _, v := range batch {
+		fmt.Fprintf(&b, "e %s\n", v.entry.name)
+		delete(j.flying, v.entry.name)
+		delete(j.cut, v.entry.name)
+	}
+	j.write(b.String(), len(batch))
+	if j.lines > journalLines {
+		if err := j.rewrite(); err != nil {
+			j.log.Warn("visits are no longer written down", "error", err)
+		}
+	}
+}
+
+// write appends lines. Without them a visit is as good, so an error is told of
+// once. j.mu is held.
+func (j *journal) write(text string, lines int) {
+	j.lines += lines
+	if _, err := j.file.WriteString(text); err != nil {
+		j.log.Warn("visits are no longer written down", "error", err)
+		j.file.Close()
+		j.file = nil
+	}
+}
+
+// close ends the journal of a process that ends well: what it cut short itself
+// is not held against a host.
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.path == "" {
+		return nil
+	}
+	// Lines of the last minute stay, for the intervals.
+	now := time.Now()
+	err := replaceFile(j.path, func(w *bufio.Writer) error {
+		for host, f := range j.flying {
+			for _, c := range f.asked {
+				if now.Sub(c.at) < time.Minute {
+					w.WriteString(c.line(host))
+				}
+			}
+			fmt.Fprintf(w, "e %s\n", host)
+		}
+		for host, a := range j.cut {
+			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
+		}
+		return nil
+	})
+	if j.file != nil {
+		j.file.Close()
+		j.file = nil
+	}
+	if err != nil {
+		return fmt.Errorf("end the journal of visits: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside the one of that name and puts it in its
+// place.
+func replaceFile(path string, write func(*bufio.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<16)
+	err = errors.Join(write(w), w.Flush(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}

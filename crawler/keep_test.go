@@ -1,0 +1,235 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// A model of the frontier is a map: whatever is added, visited, moved and removed
+// in whatever order, both hand out the same hosts, none early and none twice.
+func TestFrontierAgainstAMap(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		f := newFrontier(0, 1, 0)
+		now := time.Unix(1e9, 0)
+		due := map[string]time.Time{}
+		flying := map[string]*entry{}
+		for range 5000 {
+			name := fmt.Sprintf("h%d.d%d.test", r.IntN(40), r.IntN(200))
+			_, inFlight := flying[name]
+			when := now.Add(time.Duration(r.IntN(5000)) * time.Second)
+			switch r.IntN(8) {
+			case 0, 1:
+				if _, known := due[name]; !known && !inFlight {
+					due[name] = when
+				}
+				f.add(name, now, when)
+			case 2:
+				if !inFlight {
+					due[name] = when
+				}
+				f.set(name, now, when)
+			case 3:
+				if !inFlight {
+					delete(due, name)
+					f.remove(name)
+				}
+			case 4, 5:
+				now = now.Add(time.Duration(r.IntN(300)) * time.Second)
+			case 6:
+				for e, ok := f.next(now); ok; e, ok = f.next(now) {
+					if due[e.name].After(now) || due[e.name].IsZero() {
+						t.Fatalf("seed %d: %s is handed out at %v, due %v", seed, e.name, now, due[e.name])
+					}
+					delete(due, e.name)
+					flying[e.name] = e
+				}
+				busy := map[string]bool{}
+				for name := range flying {
+					busy[fetch.Registrable(name)] = true
+				}
+				for name, at := range due {
+					if !at.After(now) && !busy[fetch.Registrable(name)] {
+						t.Fatalf("seed %d: %s was due at %v and is not handed out at %v", seed, name, at, now)
+					}
+				}
+			case 7:
+				for name, e := range flying {
+					f.done(e, now, when)
+					due[name] = when
+					delete(flying, name)
+				}
+			}
+			if at, ok := f.wakeAt(); ok && f.dueHosts == 0 && at.After(now.Add(5000*time.Second)) {
+				t.Fatalf("seed %d: nothing happens before %v", seed, at)
+			}
+			if f.known != len(due)+len(flying) || f.inFlight != len(flying) || f.waiting() < 0 || f.waiting() > len(due) {
+				t.Fatalf("seed %d: known %d, in flight %d, due %d; want %d and %d", seed, f.known, f.inFlight, f.dueHosts, len(due)+len(flying), len(flying))
+			}
+		}
+	}
+}
+
+func TestBookedHostsComeBack(t *testing.T) {
+	f := newFrontier(time.Minute, 1, 0)
+	now := time.Unix(1e9, 0)
+	f.add("a.test", now, now)
+	e, _ := f.next(now)
+	f.later(e, now, now.Add(30*time.Second))
+	if !f.isDue("a.test", now) {
+		t.Error("a host that waits for the turn of its address is not due")
+	}
+	if _, ok := f.next(now.Add(29 * time.Second)); ok {
+		t.Error("handed out before the turn of its address")
+	}
+	e, ok := f.next(now.Add(30 * time.Second))
+	if !ok || !e.booked {
+		t.Errorf("not handed out at its turn, or without its booking: %+v", e)
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	c := &Crawler{politeness: newPoliteness(Options{})}
+	f := c.emptyFrontier(0)
+	for i := range 1000 {
+		f.add(fmt.Sprintf("h%d.test", i), now, now.Add(time.Duration(i)*time.Hour))
+	}
+	f.remove("h7.test")
+	path := filepath.Join(t.TempDir(), "frontier")
+	want := store.Cursor{Store: "s", Incarnation: 3, Seq: 77}
+	if err := f.writeSnapshot(path, want); err != nil {
+		t.Fatal(err)
+	}
+	again, cursor, err := c.readSnapshot(path, now)
+	if err != nil || cursor != want || again.known != 999 {
+		t.Fatalf("%+v with %d hosts, %v", cursor, again.known, err)
+	}
+	for i := range 1000 {
+		name := fmt.Sprintf("h%d.test", i)
+		n, known := again.hosts.find(name)
+		if known != (i != 7) || known && int64(*again.hosts.due.at(n)) != now.Unix()+int64(i)*3600 {
+			t.Errorf("%s: known %v", name, known)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(whole); i += 97 {
+		broken := append([]byte(nil), whole...)
+		broken[i] ^= 1
+		for _, text := range [][]byte{broken, whole[:i]} {
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := c.readSnapshot(path, now); !errors.Is(err, errSnapshot) {
+				t.Fatalf("damaged at byte %d: %v", i, err)
+			}
+		}
+	}
+	if _, _, err := c.readSnapshot(path+"x", now); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		least := 2 * time.Second
+		addr := netip.MustParseAddr("192.0.2.1")
+		start := func() (*journal, map[string]attempts, []contact) {
+			t.Helper()
+			j := &journal{log: slog.New(slog.DiscardHandler)}
+			cut, _, recent, err := j.open(dir, time.Now(), least)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j, cut, recent
+		}
+		done := func(j *journal, host string) { j.end([]*visit{{entry: &entry{name: host}}}) }
+		die := func(j *journal) { j.file.Close() } // as a killed process leaves it
+
+		j, cut, recent := start()
+		if len(cut)+len(recent) > 0 {
+			t.Fatalf("an empty journal tells of %v %v", cut, recent)
+		}
+		j.begin("good.test", "good.test", addr, time.Now())
+		j.begin("good.test", "other.test", netip.Addr{}, time.Now())
+		done(j, "good.test")
+		last := time.Duration(0)
+		for times := 1; times <= 8; times++ {
+			j.begin("killer.test", "killer.test", netip.Addr{}, time.Now())
+			if times == 1 {
+				j.begin("bystander.test", "bystander.test", netip.Addr{}, time.Now())
+			}
+			die(j)
+			j, cut, recent = start()
+			if times == 1 && (len(recent) != 4 || recent[0].addr != addr || recent[1].host != "other.test") {
+				t.Errorf("contacts %v", recent)
+			}
+			if _, ok := cut["good.test"]; ok {
+				t.Error("a visit that was committed counts as cut off")
+			}
+			a := cut["killer.test"]
+			wait := time.Until(a.until)
+			if a.times != times || wait < least || wait < last || times >= 6 && wait != day {
+				t.Errorf("after %d deaths the host waits %v, %d times", times, wait, a.times)
+			}
+			last = wait
+			if b := cut["bystander.test"]; b.times != 1 || time.Until(b.until) > least {
+				t.Errorf("the bystander waits %v, %d times", time.Until(b.until), b.times)
+			}
+		}
+		done(j, "killer.test")
+		j.begin("late.test", "late.test", netip.Addr{}, time.Now())
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		_, cut, recent = start()
+		if _, ok := cut["killer.test"]; ok || len(recent) != 1 || recent[0].host != "late.test" {
+			t.Errorf("after a good end: %v, %v", cut, recent)
+		}
+		if _, ok := cut["late.test"]; ok {
+			t.Error("a visit that the process cut short itself is held against its host")
+		}
+	})
+}
+
+func TestJournalStaysShort(t *testing.T) {
+	j := &journal{log: slog.New(slog.DiscardHandler)}
+	dir := t.TempDir()
+	if _, _, _, err := j.open(dir, time.Now(), 0); err != nil {
+		t.Fatal(err)
+	}
+	j.begin("open.test", "open.test", netip.Addr{}, time.Now())
+	batch := make([]*visit, 1000)
+	for i := range batch {
+		batch[i] = &visit{entry: &entry{name: "a.test"}}
+	}
+	for range journalLines/len(batch) + 2 {
+		j.end(batch)
+	}
+	info, err := os.Stat(filepath.Join(dir, "visits"))
+	if err != nil || info.Size() > 100_000 {
+		t.Errorf("the file has %d bytes, %v", info.Size(), err)
+	}
+	if _, open := j.flying["open.test"]; !open {
+		t.Error("a visit under way is forgotten")
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
+}

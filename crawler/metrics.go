@@ -1,0 +1,62 @@
+package crawler
+
+import (
+	"maps"
+	"time"
+
+	"gazetteer/fetch"
+)
+
+// Metrics are counters since the start, for those who watch.
+type Metrics struct {
+	Status
+	// Outcomes counts settled fetches by kind (a document.Kind, or "robots").
+	Outcomes map[string]map[fetch.Outcome]int `json:"outcomes"`
+	// Requests that were made, redirects included, and the bytes of their bodies
+	// as they came over the wire.
+	Requests  int   `json:"requests"`
+	WireBytes int64 `json:"wire_bytes"`
+	// RobotsRefusals counts fetches that a robots.txt did not let us make.
+	RobotsRefusals int `json:"robots_refusals"`
+	// Waits counts visits that were put off because their address had no turn to
+	// give, Waited is how long visits waited for turns and intervals,
+	// and to be connected.
+	Waits  int           `json:"waits"`
+	Waited time.Duration `json:"waited_ns"`
+	// QueueAge is how long the host that is next has been due: how far the
+	// crawler lags behind.
+	QueueAge time.Duration `json:"queue_age_ns"`
+}
+
+// Metrics returns the counters at this moment.
+func (c *Crawler) Metrics() Metrics {
+	s := c.Status()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.metrics
+	m.Status = s
+	m.Outcomes = map[string]map[fetch.Outcome]int{}
+	for kind, counts := range c.metrics.Outcomes {
+		m.Outcomes[kind] = maps.Clone(counts)
+	}
+	return m
+}
+
+// count adds a visit. c.mu is held.
+func (m *Metrics) count(v *visit) {
+	m.Requests += v.requests
+	m.WireBytes += v.wireBytes
+	m.Waited += v.waited
+	for _, f := range v.result.Fetches {
+		if m.Outcomes == nil {
+			m.Outcomes = map[string]map[fetch.Outcome]int{}
+		}
+		if m.Outcomes[f.Kind] == nil {
+			m.Outcomes[f.Kind] = map[fetch.Outcome]int{}
+		}
+		m.Outcomes[f.Kind][f.Outcome]++
+		if f.Outcome == fetch.RefusedByRobots {
+			m.RobotsRefusals++
+		}
+	}
+}
