@@ -20,9 +20,13 @@ import (
 // a longer one is more likely stuffing than description.
 const maxText = 500
 
-// newAnalyzer returns the chain that makes terms of a prepared text, the same
+// newAnalyzer returns the chain that makes the forms of a prepared text, the same
 // for documents and queries. It is built from its parts instead of being named
 // in bleve's registry, which would need a package variable changed in init.
+//
+// Words are kept in the form in which they are written, without their stem: the
+// vector of "booking" is another than that of "book". What a query looks for is
+// the stem, and each segment's vocabulary tells the forms of one.
 func newAnalyzer() (analysis.Analyzer, error) {
 	stopWords := analysis.NewTokenMap()
 	if err := stopWords.LoadBytes(en.EnglishStopWords); err != nil {
@@ -37,9 +41,15 @@ func newAnalyzer() (analysis.Analyzer, error) {
 			cjk.NewCJKBigramFilter(false),
 			hangulBigrams{},
 			stop.NewStopTokensFilter(stopWords),
-			porter.NewPorterStemmer(),
 		},
 	}, nil
+}
+
+// stemOf returns what the English forms of one word have in common. Terms of other
+// scripts are their own stem.
+func stemOf(form string) string {
+	stemmed := porter.NewPorterStemmer().Filter(analysis.TokenStream{{Term: []byte(form)}})
+	return string(stemmed[0].Term)
 }
 
 // hangulBigrams cuts Korean words into pairs of syllables, so that a word is
@@ -233,15 +243,17 @@ type word struct {
 	terms []term
 }
 
-// A term is a stem as the index holds it, and the word it came from.
-type term struct{ stem, surface string }
+// A term is one unit of a text: its stem, the form of it that the index holds, and
+// the word it came from.
+type term struct{ stem, form, surface string }
 
 // termsOf analyses a prepared text.
 func termsOf(a analysis.Analyzer, prepared string) []term {
 	tokens := a.Analyze([]byte(prepared))
 	terms := make([]term, len(tokens))
 	for i, t := range tokens {
-		terms[i] = term{string(t.Term), prepared[t.Start:t.End]}
+		form := string(t.Term)
+		terms[i] = term{stemOf(form), form, prepared[t.Start:t.End]}
 	}
 	return terms
 }
@@ -277,6 +289,17 @@ func distinctStems(words []word) []string {
 		}
 	}
 	return stems
+}
+
+// forms returns the forms of all words, in order.
+func forms(words []word) []string {
+	var forms []string
+	for _, w := range words {
+		for _, t := range w.terms {
+			forms = append(forms, t.form)
+		}
+	}
+	return forms
 }
 
 // stripPoliteness removes what people say around a wish: "I would like to book a

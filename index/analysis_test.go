@@ -106,8 +106,12 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	}
 	d := versionSample()
 	var all []string
-	for _, e := range entriesOf(&d) {
-		for _, text := range append(e.text[:], e.service) {
+	entries := []entry{serviceEntry(&d), classEntry(&d.DataClasses[0])}
+	for i := range d.Operations {
+		entries = append(entries, operationEntry(&d.Operations[i]))
+	}
+	for _, e := range entries {
+		for _, text := range e.text {
 			for _, t := range termsOf(a, text) {
 				all = append(all, t.stem)
 			}

@@ -23,7 +23,10 @@ import (
 // the evaluation file.
 const benchOperations = 20000
 
-func benchServices(b *testing.B) []*document.Document {
+func benchServices(b testing.TB) []*document.Document { return manyServices(b, benchOperations) }
+
+// manyServices reads services of the evaluation file.
+func manyServices(b testing.TB, operations int) []*document.Document {
 	b.Helper()
 	f, err := os.Open("../internal/fakenet/testdata/openapi-services.jsonl.zst")
 	if err != nil {
@@ -35,7 +38,7 @@ func benchServices(b *testing.B) []*document.Document {
 		b.Fatal(err)
 	}
 	defer text.Close()
-	return readServices(b, text, benchOperations)
+	return readServices(b, text, operations)
 }
 
 func countOperations(docs []*document.Document) int {
@@ -157,11 +160,12 @@ func rankOnly(x *Index, text string) error {
 		if err != nil {
 			return err
 		}
-		scores, err := l.score(context.Background(), snapshot, v, distinctStems(words))
-		if err != nil {
+		scores, done := l.zeros(v.size)
+		defer done()
+		if err := l.score(context.Background(), snapshot, v, distinctStems(words), scores); err != nil {
 			return err
 		}
-		v.rank(scores, masks, 10, true)
+		v.rank(scores, l.lexicon.of(forms(words)), masks, 10, true)
 		return nil
 	})
 }
@@ -169,11 +173,11 @@ func rankOnly(x *Index, text string) error {
 // bleveOnly asks bleve for the same terms in the same fields.
 func bleveOnly(x *Index, text string) error {
 	var terms []query.Query
-	for _, stem := range distinctStems(queryWords(x.analyzer, text)) {
+	for _, form := range forms(queryWords(x.analyzer, text)) {
 		for f := range numFields {
-			q := query.NewTermQuery(stem)
+			q := query.NewTermQuery(form)
 			q.SetField(f.String())
-			q.SetBoost(fieldWeight(f))
+			q.SetBoost(weighings[f].weight)
 			terms = append(terms, q)
 		}
 	}

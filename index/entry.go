@@ -2,9 +2,6 @@ package index
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,91 +12,156 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"gazetteer/document"
+	"gazetteer/protocol"
 )
 
-// A field is one of the three texts of an entry that words are looked up in.
+// A document becomes one entry for each of its operations, one for its service
+// and one for each of its data classes. What is said of the service as a whole
+// lies in the service's entry alone; a search spreads it over the operations.
+
+// A field is one of the texts of an entry that words are looked up in.
 type field uint8
 
 // The fields, in the order in which a match is preferred when it is explained.
 const (
-	actField  field = iota // verb, path nouns, capability id
-	whatField              // intent, outcome, parameter hints
-	ctxField               // service, domain, data classes, parameter names
+	actField  field = iota // of an operation: verb, path nouns, capability id
+	whatField              // of an operation: intent, outcome, parameter hints
+	ctxField               // of an operation: parameter names; of a service: what it says of itself
+	heldField              // of a data class: its name and description
 	numFields
 )
 
-// The keyword fields, for filters.
-const (
-	verbField      = "verb"
-	namespaceField = "ns"
-	classField     = "class"
+// String returns the field's name in the index and in an answer.
+func (f field) String() string {
+	return [numFields]string{"act", "what", "ctx", "held"}[f]
+}
 
+// The keyword fields, for filters and facets. Those of the second group belong to
+// the service and lie in its entry; a protocol may be of either.
+const (
+	verbField       = "verb"
 	effectField     = "effect"
 	idempotentField = "idempotent"
-	levelField      = "level"
+	capabilityField = "capability"
+
+	namespaceField = "ns"
+	classField     = "class"
+	domainField    = "domain"
+	authField      = "auth"
+	languageField  = "lang"
+	levelField     = "level"
+	stateField     = "state"
+	sourceField    = "source"
+	categoryField  = "category"
+
+	protocolField = "protocol"
 )
 
 // idField is bleve's own field of entry ids.
 const idField = "_id"
 
-// String returns the field's name in the index and in an answer.
-func (f field) String() string {
-	return [numFields]string{"act", "what", "ctx"}[f]
-}
+// A keyword is the value of a keyword field.
+type keyword struct{ field, value string }
 
-// An entry is what the index takes from one operation: prepared texts by field,
-// and the values of the filters.
+// An entry is what the index takes from one operation, service or data class:
+// prepared texts by field, and the values of the filters.
 type entry struct {
-	text      [numFields]string
-	service   string // precedes text[ctxField]; the same for all of a document
-	verb      string
-	namespace string
-	classes   []string
-
-	effect, idempotent, level string
+	text     [numFields]string
+	keywords []keyword
 }
 
 // maxOperations is how many operations of one document are indexed; an ordinal
 // has four hexadecimal digits. A document of 262,144 bytes cannot hold more.
 const maxOperations = 1 << 16
 
+// maxClassEntries is how many data classes of one document get an entry.
+const maxClassEntries = 1 << 12
+
 // maxListed is how many characters of a list of names (data classes, parameters)
 // count.
 const maxListed = 500
 
-// entriesOf returns the entries of a document, one an operation and in its
-// order.
-func entriesOf(d *document.Document) []entry {
-	operations := d.Operations[:min(len(d.Operations), maxOperations)]
-	service := serviceText(d)
-	classes := make([]string, len(d.DataClasses))
-	for i, c := range d.DataClasses {
-		classes[i] = canonicalClass(c.Name)
-	}
-	entries := make([]entry, len(operations))
-	for i := range operations {
-		o := &operations[i]
-		entries[i] = entry{
-			text:    [numFields]string{actText(o), whatText(o), parameterNames(o)},
-			service: service,
-			verb:    canonicalVerb(o.Verb),
-			// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
-			namespace: canonicalNamespace(cmp.Or(d.Service.Namespace, d.Service.Domain)),
-			classes:   classes,
+// operationEntry is the entry of an operation.
+func operationEntry(o *document.Operation) entry {
+	e := entry{text: [numFields]string{actField: actText(o), whatField: whatText(o), ctxField: parameterNames(o)}}
+	e.add(verbField, canonicalVerb(o.Verb))
+	e.add(effectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
+	e.add(idempotentField, idempotent(o))
+	e.add(capabilityField, canonicalWord(o.Capability))
+	e.add(protocolField, canonicalWord(o.Call.Protocol))
+	return e
+}
 
-			effect:     string(cmp.Or(o.Effect, document.EffectUnknown)),
-			idempotent: idempotent(o),
-			level:      strconv.Itoa(d.Level),
+// serviceEntry is the entry of the service that a document describes.
+func serviceEntry(d *document.Document) entry {
+	e := entry{text: [numFields]string{ctxField: serviceText(d)}}
+	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
+	e.add(namespaceField, canonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
+	e.add(domainField, canonicalWord(d.Service.Domain))
+	e.add(authField, cmp.Or(canonicalWord(d.Service.Auth), unknown))
+	e.add(levelField, strconv.Itoa(d.Level))
+	e.add(stateField, stateOf(d))
+	e.add(sourceField, string(d.Source))
+	for _, c := range d.DataClasses {
+		e.add(classField, canonicalWord(c.Name))
+	}
+	for _, p := range d.Service.Protocols {
+		e.add(protocolField, canonicalWord(p))
+	}
+	for _, c := range d.Service.Categories {
+		e.add(categoryField, canonicalWord(c))
+	}
+	for _, l := range d.Service.Languages {
+		tag := canonicalWord(l)
+		e.add(languageField, tag)
+		if primary, _, regional := strings.Cut(tag, "-"); regional {
+			e.add(languageField, primary) // lang:en finds en-GB, too
 		}
 	}
-	return entries
+	return e
+}
+
+// classEntry is the entry of a data class.
+func classEntry(c *document.DataClass) entry {
+	var l joiner
+	l.add(splitName(c.Name))
+	l.add(splitText(c.Description))
+	return entry{text: [numFields]string{heldField: l.String()}}
+}
+
+// add appends a keyword that is not there yet.
+func (e *entry) add(field, value string) {
+	if k := (keyword{field, value}); value != "" && !slices.Contains(e.keywords, k) {
+		e.keywords = append(e.keywords, k)
+	}
+}
+
+// unknown is the value of what a document does not say.
+const unknown = "unknown"
+
+// The states of a document.
+const (
+	stateValid   = "valid"   // nothing worse than a remark was found
+	stateFlawed  = "flawed"  // warnings were found
+	stateInvalid = "invalid" // errors were found
+)
+
+// stateOf tells how well a document keeps to its draft.
+func stateOf(d *document.Document) string {
+	switch worst, any := protocol.Worst(d.Findings); {
+	case any && worst >= protocol.Error:
+		return stateInvalid
+	case any && worst >= protocol.Warning:
+		return stateFlawed
+	}
+	return stateValid
 }
 
 // idempotent is what an operation declares about being done twice.
 func idempotent(o *document.Operation) string {
 	switch {
 	case o.Idempotent == nil:
-		return "unknown"
+		return unknown
 	case *o.Idempotent:
 		return "yes"
 	default:
@@ -187,117 +249,67 @@ func (l *joiner) add(s string) {
 	l.WriteString(s)
 }
 
-// printOf returns a short digest of everything the index takes from a document.
-// Two documents with one print have the same entries in the same places, so a
-// fetch that brought no news for the index changes nothing in it.
-func printOf(entries []entry) string {
-	h := sha256.New()
-	var parts []byte // each with its length before it, so that no two lists read alike
-	add := func(part string) {
-		parts = binary.AppendUvarint(parts, uint64(len(part)))
-		parts = append(parts, part...)
-	}
-	for i, e := range entries {
-		parts = parts[:0]
-		if i == 0 {
-			add(e.service)
-		}
-		for _, t := range e.text {
-			add(t)
-		}
-		add(e.verb)
-		add(e.namespace)
-		add(e.effect)
-		add(e.idempotent)
-		add(e.level)
-		parts = binary.AppendUvarint(parts, uint64(len(e.classes)))
-		for _, c := range e.classes {
-			add(c)
-		}
-		h.Write(parts) // never fails
-	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:printBytes])
-}
-
-// printBytes is the length of a print: 48 bits tell two versions of one document
-// apart, which is all they are for.
-const printBytes = 6
-
 // source names a document: where it was published, and in which format.
 type source struct {
 	host string
 	kind document.Kind
 }
 
-// entryID is the id of an entry. Ids sort by host, kind and ordinal among the
-// live entries, because a document has one print at a time.
-func entryID(s source, print string, ordinal int) string {
-	return s.host + "\x00" + string(s.kind) + "\x00" + print + "\x00" + fmt.Sprintf("%04x", ordinal)
+// A sort says what an entry stands for.
+type sort uint8
+
+const (
+	anOperation sort = iota
+	aService
+	aClass
+)
+
+// entryID is the id of an entry. Ids sort by host, kind, sort and ordinal among
+// the live entries, because a document has one print at a time: "s" and "t" come
+// after the hexadecimal digits of an operation.
+func entryID(s source, print string, of sort, ordinal int) string {
+	prefix := s.host + "\x00" + string(s.kind) + "\x00" + print + "\x00"
+	switch of {
+	case aService:
+		return prefix + "s"
+	case aClass:
+		return prefix + fmt.Sprintf("t%03x", ordinal)
+	default:
+		return prefix + fmt.Sprintf("%04x", ordinal)
+	}
 }
 
 // splitID takes an id apart. ok is false for an id that entryID did not make,
 // which only damage can bring.
-func splitID(id string) (s source, print string, ordinal int, ok bool) {
+func splitID(id string) (s source, print string, of sort, ordinal int, ok bool) {
 	parts := strings.Split(id, "\x00")
 	if len(parts) != 4 || parts[0] == "" {
-		return source{}, "", 0, false
+		return source{}, "", 0, 0, false
 	}
-	n, err := strconv.ParseUint(parts[3], 16, 16)
-	if err != nil || len(parts[3]) != 4 {
-		return source{}, "", 0, false
+	s, print = source{parts[0], document.Kind(parts[1])}, parts[2]
+	digits := parts[3]
+	switch {
+	case digits == "s":
+		return s, print, aService, 0, true
+	case strings.HasPrefix(digits, "t"):
+		of, digits = aClass, digits[1:]
 	}
-	return source{parts[0], document.Kind(parts[1])}, parts[2], int(n), true
+	n, err := strconv.ParseUint(digits, 16, 16)
+	return s, print, of, int(n), err == nil && len(parts[3]) == 4
 }
 
-// bleveEntries gives the entries of a document the form bleve takes. Nothing is
-// stored, no places of terms are kept and no column values: texts come from the
-// store, and the scorer needs only how often a term occurs and how long its
-// field is.
-func bleveEntries(src source, print string, entries []entry, a analysis.Analyzer) []*bleveDocument.Document {
-	if len(entries) == 0 {
-		return nil
-	}
-	// Every operation carries the text of its service, which is longer than the
-	// rest of it: analysing it once saves half of the work.
-	service := afterService{a: a, service: a.Analyze([]byte(entries[0].service))}
-	out := make([]*bleveDocument.Document, len(entries))
-	for i, e := range entries {
-		d := bleveDocument.NewDocument(entryID(src, print, i))
-		addText(d, actField, e.text[actField], a)
-		addText(d, whatField, e.text[whatField], a)
-		addText(d, ctxField, e.text[ctxField], service)
-		addKeyword(d, verbField, e.verb)
-		addKeyword(d, namespaceField, e.namespace)
-		addKeyword(d, effectField, e.effect)
-		addKeyword(d, idempotentField, e.idempotent)
-		addKeyword(d, levelField, e.level)
-		for _, c := range e.classes {
-			addKeyword(d, classField, c)
+// bleveEntry gives an entry the form bleve takes. Nothing is stored, no places of
+// terms are kept and no column values: texts come from the store, and the scorer
+// needs only how often a term occurs and how long its field is.
+func bleveEntry(id string, e entry, a analysis.Analyzer) *bleveDocument.Document {
+	d := bleveDocument.NewDocument(id)
+	for f, text := range e.text {
+		if text != "" {
+			d.AddField(bleveDocument.NewTextFieldCustom(field(f).String(), nil, []byte(text), api.IndexField, a))
 		}
-		out[i] = d
 	}
-	return out
-}
-
-// addText adds a field, also when text is empty: the service's may precede it.
-func addText(d *bleveDocument.Document, f field, text string, a analysis.Analyzer) {
-	d.AddField(bleveDocument.NewTextFieldCustom(f.String(), nil, []byte(text), api.IndexField, a))
-}
-
-func addKeyword(d *bleveDocument.Document, name, value string) {
-	if value != "" {
-		d.AddField(bleveDocument.NewTextFieldCustom(name, nil, []byte(value), api.IndexField|api.SkipFreqNorm, nil))
+	for _, k := range e.keywords {
+		d.AddField(bleveDocument.NewTextFieldCustom(k.field, nil, []byte(k.value), api.IndexField|api.SkipFreqNorm, nil))
 	}
-}
-
-// An afterService analyses what follows the text of a service, with the tokens
-// of that text at hand.
-type afterService struct {
-	a       analysis.Analyzer
-	service analysis.TokenStream // only read
-}
-
-// Analyze implements analysis.Analyzer.
-func (s afterService) Analyze(text []byte) analysis.TokenStream {
-	return append(slices.Clip(s.service), s.a.Analyze(text)...)
+	return d
 }

@@ -5,20 +5,22 @@ import (
 	"strings"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+
+	"gazetteer/document"
 )
 
-// explain says why the n-th entry of a document matches, from the query's words
-// and the entry's own texts. It is computed for the hits that are shown only.
-func explain(a analysis.Analyzer, t *text, n int, q Query, words []word) Why {
-	e := &t.entries[n]
-	why := Why{Coverage: 1, Verb: explainVerb(a, e.verb, q, words)}
+// explain says why an operation of a document matches, from the query's words and
+// the operation's own texts. It is computed for the hits that are shown only.
+func explain(a analysis.Analyzer, t *text, o *document.Operation, q Query, words []word) Why {
+	e := operationEntry(o)
+	why := Why{Coverage: 1, Verb: explainVerb(a, canonicalVerb(o.Verb), q, words)}
 	if len(words) == 0 {
 		return why
 	}
 	found := [numFields][]term{
 		actField:  termsOf(a, e.text[actField]),
 		whatField: termsOf(a, e.text[whatField]),
-		ctxField:  append(slices.Clip(t.service), termsOf(a, e.text[ctxField])...),
+		ctxField:  append(slices.Clip(t.serviceTerms(a)), termsOf(a, e.text[ctxField])...),
 	}
 	for _, w := range words {
 		missing := true

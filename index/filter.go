@@ -23,8 +23,8 @@ type filter struct {
 // filters has a row for each key, in the order in which messages name them.
 var filters = []filter{
 	{"verb", verbField, func(q *Query) *[]string { return &q.Verbs }, canonicalVerb, nil},
-	{"ns", namespaceField, func(q *Query) *[]string { return &q.Namespaces }, canonicalNamespace, nil},
-	{"class", classField, func(q *Query) *[]string { return &q.Classes }, canonicalClass, nil},
+	{"ns", namespaceField, func(q *Query) *[]string { return &q.Namespaces }, canonicalWord, nil},
+	{"class", classField, func(q *Query) *[]string { return &q.Classes }, canonicalWord, nil},
 	{"host", "", func(q *Query) *[]string { return &q.Hosts }, canonicalHost, nil},
 	{"effect", effectField, func(q *Query) *[]string { return &q.Effects }, strings.ToLower, []string{"informational", "reversible", "irreversible", "unknown"}},
 	{"idempotent", idempotentField, func(q *Query) *[]string { return &q.Idempotent }, strings.ToLower, []string{"yes", "no", "unknown"}},
@@ -74,9 +74,8 @@ func (q Query) filterValues() int {
 // The canonical forms of filter values, the same in entries and queries. The
 // length is bounded because a term lies in memory whole.
 
-func canonicalVerb(s string) string      { return strings.ToUpper(clip(strings.TrimSpace(s))) }
-func canonicalNamespace(s string) string { return strings.ToLower(clip(strings.TrimSpace(s))) }
-func canonicalClass(s string) string     { return strings.ToLower(clip(strings.TrimSpace(s))) }
+func canonicalVerb(s string) string { return strings.ToUpper(clip(strings.TrimSpace(s))) }
+func canonicalWord(s string) string { return strings.ToLower(clip(strings.TrimSpace(s))) }
 
 // canonicalHost gives a host the form in which it is filed: ASCII lower case.
 func canonicalHost(s string) string {

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -177,10 +176,15 @@ type follower struct {
 	entries int      // of pending
 }
 
-// A change is what is to become of one document: no entries when it is gone.
-type change struct {
-	entries []entry
-	print   string
+// A change is what is to become of one document: nil when it is gone.
+type change struct{ text *text }
+
+// entries is how many entries a change makes.
+func (c change) entries() int {
+	if c.text == nil {
+		return 0
+	}
+	return len(c.text.operations) + 1 + min(len(c.text.DataClasses), maxClassEntries)
 }
 
 // apply takes a batch of the log. Each batch of the index that comes of it
@@ -217,17 +221,13 @@ func (f *follower) take(r store.Record) {
 	src := source{parts[1], document.Kind(parts[2])}
 	var c change
 	if !r.Deleted {
-		var d document.Document
-		if err := json.Unmarshal(r.Value, &d); err != nil {
+		t, err := readText(r.Value)
+		if err != nil {
 			// The store checks its records, so this is a fault of ours. The
 			// document is left out of search instead of stopping everybody's.
 			f.x.log.Error("a stored document is unreadable and left out of the index", "key", r.Key, "error", err)
 		}
-		if n := len(d.Operations); n > maxOperations {
-			f.x.log.Warn("a document has more operations than are indexed", "key", r.Key, "operations", n, "indexed", maxOperations)
-		}
-		c.entries = entriesOf(&d)
-		c.print = printOf(c.entries)
+		c.text = t
 	}
 	if f.pending == nil {
 		f.pending = make(map[source]change)
@@ -235,7 +235,7 @@ func (f *follower) take(r store.Record) {
 	if _, again := f.pending[src]; !again {
 		f.order = append(f.order, src)
 	}
-	f.entries += len(c.entries) - len(f.pending[src].entries)
+	f.entries += c.entries() - f.pending[src].entries()
 	f.pending[src] = c
 }
 
@@ -251,21 +251,19 @@ func (f *follower) flush(at store.Cursor) error {
 	}
 	defer snapshot.Close() // only releases
 	batch := l.bleve.NewBatch()
-	live := v.live
+	live := v.entries
 	for _, src := range f.order {
 		old, c := v.document(src), f.pending[src]
-		if old.print == c.print && len(old.ids) == len(c.entries) {
+		if c.text != nil && old.print == c.text.print && len(old.ids) == c.entries() {
 			continue // fetched again, nothing new for the index
 		}
 		for _, id := range old.ids {
 			batch.Delete(id)
 		}
-		for _, e := range bleveEntries(src, c.print, c.entries, f.x.analyzer) {
-			if err := batch.IndexAdvanced(e); err != nil {
-				return &writeError{err}
-			}
+		if err := f.enter(batch, src, c.text); err != nil {
+			return err
 		}
-		live += len(c.entries) - len(old.ids)
+		live += c.entries() - len(old.ids)
 	}
 	if err := f.write(l, batch, state{Version: f.x.version, Cursor: at, Entries: live}); err != nil {
 		return err
@@ -275,6 +273,37 @@ func (f *follower) flush(at store.Cursor) error {
 	}
 	f.pending, f.order, f.entries = nil, nil, 0
 	f.x.moveTo(at)
+	return nil
+}
+
+// enter adds the entries of a document to a batch.
+func (f *follower) enter(batch *bleve.Batch, src source, t *text) error {
+	if t == nil {
+		return nil
+	}
+	add := func(e entry, of sort, ordinal int) error {
+		if err := batch.IndexAdvanced(bleveEntry(entryID(src, t.print, of, ordinal), e, f.x.analyzer)); err != nil {
+			return &writeError{err}
+		}
+		return nil
+	}
+	if err := add(serviceEntry(&t.Document), aService, 0); err != nil {
+		return err
+	}
+	for i := range t.DataClasses[:min(len(t.DataClasses), maxClassEntries)] {
+		if err := add(classEntry(&t.DataClasses[i]), aClass, i); err != nil {
+			return err
+		}
+	}
+	for i := range t.operations {
+		o, err := t.operation(i)
+		if err != nil {
+			f.x.log.Error("a stored operation is unreadable and found by nothing", "host", src.host, "kind", src.kind, "operation", i, "error", err)
+		}
+		if err := add(operationEntry(&o), anOperation, i); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -25,21 +25,31 @@ type live struct {
 	dir      string
 	bleve    bleve.Index
 	advanced api.Index
+	lexicon  *lexicon
 
-	postings *sizedCache[postingsKey, []posting]
+	postings *sizedCache[postingsKey, *termPostings]
+	keywords *sizedCache[postingsKey, bitset]
+	scratch  sync.Pool // of *[]float32: the scores of one search
 
-	mu      sync.Mutex // guards following
-	entries map[uint64]*segmentEntries
-	last    *view
+	mu       sync.Mutex // guards following
+	segments map[uint64]*segmentData
+	last     *view
 }
 
 type postingsKey struct {
 	segment uint64
-	field   string
+	field   string // "" for postings of all fields
 	term    string
 }
 
-func newLive(dir string, b bleve.Index) (*live, error) {
+// segmentData is what was derived from a segment, which never changes.
+type segmentData struct {
+	*segmentEntries
+	meanings   *meanings
+	vocabulary vocabulary
+}
+
+func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {
 	advanced, err := b.Advanced()
 	if err != nil {
 		return nil, err
@@ -48,8 +58,10 @@ func newLive(dir string, b bleve.Index) (*live, error) {
 		dir:      dir,
 		bleve:    b,
 		advanced: advanced,
-		postings: newSizedCache[postingsKey, []posting](maxPostingsCache),
-		entries:  make(map[uint64]*segmentEntries),
+		lexicon:  l,
+		postings: newSizedCache[postingsKey, *termPostings](maxPostingsCache),
+		keywords: newSizedCache[postingsKey, bitset](maxPostingsCache / 8),
+		segments: make(map[uint64]*segmentData),
 	}, nil
 }
 
@@ -79,37 +91,82 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	if l.last != nil && l.last.snapshot == snapshot {
 		return l.last, nil
 	}
-	current := make(map[uint64]*segmentEntries, len(snapshot.Segments()))
-	v, err := newView(snapshot, func(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
-		e, ok := l.entries[s.Id()]
+	current := make(map[uint64]*segmentData, len(snapshot.Segments()))
+	v, err := newView(snapshot, func(s *scorch.SegmentSnapshot) (*segmentData, error) {
+		d, ok := l.segments[s.Id()]
 		if !ok {
 			var err error
-			if e, err = readEntries(s); err != nil {
+			if d, err = l.derive(s); err != nil {
 				return nil, err
 			}
 		}
-		current[s.Id()] = e
-		return e, nil
+		current[s.Id()] = d
+		return d, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.entries, l.last = current, v // entries of segments that are gone are let go
+	l.segments, l.last = current, v // what belongs to segments that are gone is let go
 	return v, nil
 }
 
-// find returns the decoded postings of a term in a segment.
-func (l *live) find(s *scorch.SegmentSnapshot, field, term string, weigh func(count, length int) float32) ([]posting, error) {
-	key := postingsKey{s.Id(), field, term}
-	if p, ok := l.postings.find(key); ok {
-		return p, nil
-	}
-	p, err := readPostings(s, field, term, weigh)
+// derive reads what a search needs of a segment. The caller holds mu.
+func (l *live) derive(s *scorch.SegmentSnapshot) (*segmentData, error) {
+	entries, err := readEntries(s)
 	if err != nil {
 		return nil, err
 	}
-	l.postings.keep(key, p, postingBytes*cap(p)+len(field)+len(term)+100)
+	d := &segmentData{segmentEntries: entries}
+	d.meanings, d.vocabulary, err = readMeanings(s, entries, l.lexicon, func(src source, print string) *oldMeanings {
+		for _, old := range l.segments {
+			if r := old.find(src, print); r != nil {
+				return &oldMeanings{old, r}
+			}
+		}
+		return nil
+	})
+	return d, err
+}
+
+// find returns the decoded postings of a stem in a segment.
+func (l *live) find(s *scorch.SegmentSnapshot, d *segmentData, stem string) (*termPostings, error) {
+	key := postingsKey{s.Id(), "", stem}
+	if p, ok := l.postings.find(key); ok {
+		return p, nil
+	}
+	p, err := readTerm(s, d.segmentEntries, d.vocabulary.forms(stem))
+	if err != nil {
+		return nil, err
+	}
+	l.postings.keep(key, p, postingBytes*(cap(p.all)+cap(p.services))+len(stem)+200)
 	return p, nil
+}
+
+// having returns the operations of a segment that have a value of a keyword
+// field. The caller must not change it.
+func (l *live) having(s *scorch.SegmentSnapshot, d *segmentData, field, value string) (bitset, error) {
+	key := postingsKey{s.Id(), field, value}
+	if b, ok := l.keywords.find(key); ok {
+		return b, nil
+	}
+	b, err := readKeyword(s, d.segmentEntries, field, value)
+	if err != nil {
+		return nil, err
+	}
+	l.keywords.keep(key, b, 8*len(b)+len(field)+len(value)+200)
+	return b, nil
+}
+
+// zeros returns n zeros, and what takes them back when they are done with.
+func (l *live) zeros(n int) (scores []float32, done func()) {
+	kept, _ := l.scratch.Get().(*[]float32)
+	if kept == nil || cap(*kept) < n {
+		made := make([]float32, n)
+		kept = &made
+	}
+	scores = (*kept)[:n]
+	clear(scores)
+	return scores, func() { l.scratch.Put(kept) }
 }
 
 // guard runs f and makes an error of a panic: a damaged segment can lead bleve

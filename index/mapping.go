@@ -26,7 +26,7 @@ func staticMapping() *mapping.IndexMappingImpl {
 
 // formVersion is raised by hand when the form of the index changes in a way
 // that currentVersion cannot see.
-const formVersion = 1
+const formVersion = 2
 
 // currentVersion names the form of the entries this program writes. It is
 // computed from what it writes for a sample in which every rule of the analysis
@@ -40,19 +40,26 @@ func currentVersion() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "form %d\n", formVersion)
 	d := versionSample()
-	for i, e := range entriesOf(&d) {
-		fmt.Fprintf(h, "%q %q %q %q %q %q %q\n", entryID(source{d.Host, d.Kind}, "print", i), e.verb, e.namespace, e.classes, e.effect, e.idempotent, e.level)
-		for _, text := range append(e.text[:], e.service) {
+	write := func(of sort, e entry) {
+		fmt.Fprintf(h, "%q %q\n", entryID(source{d.Host, d.Kind}, "print", of, 1), e.keywords)
+		for _, text := range e.text {
 			for _, t := range a.Analyze([]byte(text)) {
 				fmt.Fprintf(h, "%s ", t.Term)
 			}
 			fmt.Fprintln(h)
 		}
 	}
+	write(aService, serviceEntry(&d))
+	for i := range d.DataClasses {
+		write(aClass, classEntry(&d.DataClasses[i]))
+	}
+	for i := range d.Operations {
+		write(anOperation, operationEntry(&d.Operations[i]))
+	}
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// versionSample is a document that sets every rule of entriesOf and of the
+// versionSample is a document that sets every rule of entry.go and of the
 // analyzer to work.
 func versionSample() document.Document {
 	return document.Document{

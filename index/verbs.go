@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
 // Verbs returns all verbs that are offered, sorted, each with the number of
@@ -35,35 +36,23 @@ func (l *live) countVerbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount,
 	operations := make(map[string]int)
 	services := make(map[string]map[string]bool)
 	for i, s := range snapshot.Segments() {
-		dictionary, err := s.Segment().Dictionary(verbField)
-		if err != nil {
-			return nil, damaged("verbs of segment %d: %v", s.Id(), err)
-		}
-		terms := dictionary.AutomatonIterator(nil, nil, nil)
-		for {
-			term, err := terms.Next()
-			if err != nil {
-				return nil, damaged("verbs of segment %d: %v", s.Id(), err)
-			}
-			if term == nil {
-				break
-			}
-			postings, err := l.find(s, verbField, term.Term, nil)
-			if err != nil {
-				return nil, err
-			}
-			hosts := services[term.Term]
-			for _, at := range postings {
-				if !v.segments[i].searched.has(at.number) {
-					continue
+		vs := &v.segments[i]
+		err := eachTerm(s, verbField, func(dictionary segment.TermDictionary, verb string) error {
+			hosts := services[verb]
+			return eachPosting(s, dictionary, verb, false, func(number uint32, _, _ int) {
+				if !vs.searched.has(number) {
+					return
 				}
 				if hosts == nil {
 					hosts = make(map[string]bool)
-					services[term.Term] = hosts
+					services[verb] = hosts
 				}
-				operations[term.Term]++
-				hosts[v.run(place{i, at.number}).host] = true
-			}
+				operations[verb]++
+				hosts[v.run(place{i, number}).host] = true
+			})
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	verbs := make([]VerbCount, 0, len(operations))

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -13,43 +14,50 @@ import (
 type view struct {
 	snapshot *scorch.IndexSnapshot // to recognise the state; not held open by the view
 	segments []viewSegment
-	live     int // entries that are not deleted
+	live     int // operations that are not deleted
+	entries  int // entries of every sort that are not deleted
 	size     int // entries, deleted ones included
 
 	verbsOnce sync.Once
 	verbs     []VerbCount // set by verbsOnce
 	verbsErr  error       // set by verbsOnce
+
+	mu  sync.Mutex     // guards following
+	dfs map[string]int // in how many live operations a stem occurs
 }
 
 // A viewSegment is a segment and what of it counts now.
 type viewSegment struct {
-	*segmentEntries
+	*segmentData
 	id   uint64
 	base int // where its entries begin among those of all segments
 	n    int // entries, deleted ones included
 
 	deleted bitset
 	dead    int // how many are deleted
-	// searched has what a search may return: neither deleted nor superseded,
-	// nor from an alias; withAliases has the latter too.
+	// searched has the operations that a search may return: neither deleted nor
+	// superseded, nor from an alias; withAliases has the latter too.
 	searched, withAliases bitset
 }
 
-// newView makes a view of a snapshot. entries gives the ids of a segment.
-func newView(snapshot *scorch.IndexSnapshot, entries func(*scorch.SegmentSnapshot) (*segmentEntries, error)) (*view, error) {
-	v := &view{snapshot: snapshot}
+// newView makes a view of a snapshot. derived gives what is known of a segment.
+func newView(snapshot *scorch.IndexSnapshot, derived func(*scorch.SegmentSnapshot) (*segmentData, error)) (*view, error) {
+	v := &view{snapshot: snapshot, dfs: make(map[string]int)}
 	for _, s := range snapshot.Segments() {
-		e, err := entries(s)
+		d, err := derived(s)
 		if err != nil {
 			return nil, err
 		}
-		n := len(e.order)
-		vs := viewSegment{segmentEntries: e, id: s.Id(), base: v.size, n: n, deleted: fromRoaring(s.Deleted(), n)}
+		n := len(d.order)
+		vs := viewSegment{segmentData: d, id: s.Id(), base: v.size, n: n, deleted: fromRoaring(s.Deleted(), n)}
 		if s.Deleted() != nil {
 			vs.dead = int(s.Deleted().GetCardinality())
 		}
 		v.size += n
-		v.live += n - vs.dead
+		v.entries += n - vs.dead
+		operations := slices.Clone(d.operations)
+		operations.without(vs.deleted)
+		v.live += operations.count()
 		v.segments = append(v.segments, vs)
 	}
 	v.sift()
@@ -70,14 +78,14 @@ func (v *view) sift() {
 	}
 	for i := range v.segments {
 		s := &v.segments[i]
-		s.withAliases = fullBitset(s.n)
+		s.withAliases = slices.Clone(s.operations)
 		s.withAliases.without(s.deleted)
 		for _, r := range s.runs {
 			if by, ok := supersededBy(r.kind); ok && present[source{r.host, by}] {
 				s.remove(s.withAliases, r)
 			}
 		}
-		s.searched = append(bitset(nil), s.withAliases...)
+		s.searched = slices.Clone(s.withAliases)
 		for _, r := range s.runs {
 			if r.kind == document.AIAlias {
 				s.remove(s.searched, r)
@@ -86,7 +94,7 @@ func (v *view) sift() {
 	}
 }
 
-// alive reports whether an entry of r is not deleted.
+// alive reports whether an operation of r is not deleted.
 func (s *viewSegment) alive(r run) bool {
 	for _, n := range s.order[r.from:r.to] {
 		if !s.deleted.has(n) {
@@ -139,7 +147,7 @@ func (v *view) document(src source) stored {
 	for i := range v.segments {
 		s := &v.segments[i]
 		for _, r := range s.runsOf(src) {
-			for _, n := range s.order[r.from:r.to] {
+			for _, n := range s.order[r.from:r.end] {
 				if s.deleted.has(n) {
 					continue
 				}
@@ -148,7 +156,14 @@ func (v *view) document(src source) stored {
 				} else if d.print != r.print {
 					d.print = ""
 				}
-				d.ids = append(d.ids, entryID(src, r.print, int(s.ordinal[n])))
+				of := anOperation
+				switch {
+				case s.services.has(n):
+					of = aService
+				case s.classes.has(n):
+					of = aClass
+				}
+				d.ids = append(d.ids, entryID(src, r.print, of, int(s.ordinal[n])))
 			}
 		}
 	}

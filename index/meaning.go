@@ -1,0 +1,337 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"gazetteer/index/wordvec"
+)
+
+// An operation's meaning is a vector: the sum of its words' vectors, made unit
+// length. How near it lies to that of the query is the second part of an
+// operation's score (score.go has the first), and finds what shares no word with
+// the query. Meanings are derived from a segment's postings alone, so they are
+// rebuilt whenever a segment is met that no view has had, and never stored.
+
+// The weights with which the words of a field count in a meaning.
+const (
+	ownWords     = 1   // of fields act and what
+	contextWords = 0.4 // of parameter names and of the service
+	// family is how much all forms of a word's stem count beside the word itself:
+	// the table knows few of the rarer forms well.
+	family = 0.5
+)
+
+// A lexicon gives each form of a word the vector that it counts with. It belongs
+// to one index and may be used by many goroutines at once.
+type lexicon struct {
+	table    *wordvec.Table
+	families map[string][]float32 // by stem: the mean vector of its forms
+
+	mu    sync.Mutex // guards following
+	known map[string][]float32
+}
+
+// embeddedLexicon is that of the table which comes with the program.
+var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec.Embedded()) })
+
+// maxKnown bounds the words whose vectors are kept ready, some 30 MB.
+const maxKnown = 1 << 15
+
+func newLexicon(t *wordvec.Table) *lexicon {
+	l := &lexicon{table: t, families: make(map[string][]float32), known: make(map[string][]float32)}
+	weights := make(map[string]float32)
+	// In sorted order, because the order in which numbers are added up shows in
+	// their last digits.
+	for _, w := range t.Words() {
+		v, scale, _ := t.Word(w)
+		stem := stemOf(w)
+		sum := l.families[stem]
+		if sum == nil {
+			sum = make([]float32, t.Dim())
+			l.families[stem] = sum
+		}
+		// By its scale a word of little weight, which is a frequent one, counts for
+		// more: its vector is the surer one.
+		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
+		for i, x := range v {
+			sum[i] += weight * scale * float32(x)
+		}
+		weights[stem] += weight
+	}
+	for stem, sum := range l.families {
+		for i := range sum {
+			sum[i] /= weights[stem]
+		}
+	}
+	return l
+}
+
+// vector returns what a form counts with, nil when nothing is known of it.
+func (l *lexicon) vector(form string) []float32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v, ok := l.known[form]; ok {
+		return v
+	}
+	if len(l.known) >= maxKnown {
+		clear(l.known)
+	}
+	v := l.compute(form)
+	l.known[form] = v
+	return v
+}
+
+func (l *lexicon) compute(form string) []float32 {
+	own, scale, ok := l.table.Word(form)
+	kin := l.families[stemOf(form)]
+	if !ok {
+		return kin
+	}
+	v := make([]float32, len(own))
+	for i, x := range own {
+		v[i] = scale * float32(x)
+		if kin != nil {
+			v[i] += family * kin[i]
+		}
+	}
+	return v
+}
+
+// A meaning is a unit vector in whole numbers and what to multiply them by; the
+// zero meaning is of a text of which nothing is known.
+type meaning struct {
+	vector []int8
+	scale  float32
+	code   code
+}
+
+// newMeaning makes a meaning of a sum of vectors, which it changes.
+func newMeaning(sum []float32) meaning {
+	wordvec.Normalize(sum)
+	m := meaning{}
+	m.vector, m.scale = wordvec.Quantize(sum)
+	m.code = codeOf(m.vector)
+	return m
+}
+
+// of returns the meaning of words, given by their forms.
+func (l *lexicon) of(forms []string) meaning {
+	sum := make([]float32, l.table.Dim())
+	for _, form := range forms {
+		for i, x := range l.vector(form) {
+			sum[i] += x
+		}
+	}
+	return newMeaning(sum)
+}
+
+// cosine of two meanings, 0 when one of them is unknown.
+func (m meaning) cosine(o meaning) float32 {
+	return float32(wordvec.DotInt8(m.vector, o.vector)) * m.scale * o.scale
+}
+
+// A code has the signs of a vector's numbers. Vectors that lie near each other
+// differ in few of them, and a hundred codes are compared in the time of one
+// cosine: that is how candidates are found among all entries.
+type code [codeBits / 64]uint64
+
+// codeBits is how many of a vector's numbers have their sign in its code.
+const codeBits = 256
+
+func codeOf(vector []int8) code {
+	var c code
+	for i, x := range vector[:min(codeBits, len(vector))] {
+		if x > 0 {
+			c[i/64] |= 1 << (i % 64)
+		}
+	}
+	return c
+}
+
+// distance counts the signs in which two codes differ.
+func (c *code) distance(o *code) int {
+	return bits.OnesCount64(c[0]^o[0]) + bits.OnesCount64(c[1]^o[1]) + bits.OnesCount64(c[2]^o[2]) + bits.OnesCount64(c[3]^o[3])
+}
+
+// meanings are those of all entries of a segment.
+type meanings struct {
+	dim     int
+	vectors []int8
+	scales  []float32 // 0: nothing is known
+	codes   []code
+}
+
+func (m *meanings) at(number uint32) meaning {
+	from := int(number) * m.dim
+	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.codes[number]}
+}
+
+func (m *meanings) set(number uint32, v meaning) {
+	copy(m.vectors[int(number)*m.dim:], v.vector)
+	m.scales[number], m.codes[number] = v.scale, v.code
+}
+
+// vocabulary tells the forms in which a stem occurs in a segment. Stems that
+// occur as themselves only are left out.
+type vocabulary map[string][]string
+
+// forms returns the forms of a stem.
+func (v vocabulary) forms(stem string) []string {
+	if forms, ok := v[stem]; ok {
+		return forms
+	}
+	return []string{stem}
+}
+
+// A use is a word of an entry and how much it counts there.
+type use struct {
+	word   uint32 // its place among the vectors of a reading
+	weight float32
+}
+
+// readMeanings derives the meanings of a segment's entries and its vocabulary.
+// What old has of the same document versions is taken over.
+func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *oldMeanings) (*meanings, vocabulary, error) {
+	n := len(e.order)
+	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), codes: make([]code, n)}
+	wanted := newBitset(n)
+	for i := range e.runs {
+		r := &e.runs[i]
+		if from := old(r.source, r.print); from != nil && from.fits(r) {
+			from.copyTo(m, e.order[r.from:r.end])
+			continue
+		}
+		for _, number := range e.order[r.from:r.end] {
+			wanted.add(number)
+		}
+	}
+	missing := wanted.count() > 0
+	words, forms := make(map[string]uint32), make(vocabulary)
+	var vectors [][]float32
+	var uses [][]use
+	if missing {
+		uses = make([][]use, n)
+	}
+	for f := range numFields {
+		weight := float32(ownWords)
+		if f == ctxField {
+			weight = contextWords
+		}
+		err := eachTerm(s, f.String(), func(dictionary segment.TermDictionary, form string) error {
+			forms.add(form)
+			if !missing {
+				return nil
+			}
+			at, met := words[form]
+			if !met {
+				v := l.vector(form)
+				if v == nil {
+					return nil
+				}
+				at = uint32(len(vectors))
+				words[form] = at
+				vectors = append(vectors, v)
+			}
+			return eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
+				if wanted.has(number) {
+					uses[number] = append(uses[number], use{at, weight * float32(min(count, maxCount))})
+				}
+			})
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	forms.settle()
+	if missing {
+		m.compute(e, wanted, vectors, uses)
+	}
+	return m, forms, nil
+}
+
+// add notes a form.
+func (v vocabulary) add(form string) {
+	stem := stemOf(form)
+	if forms := v[stem]; !slices.Contains(forms, form) {
+		v[stem] = append(forms, form)
+	}
+}
+
+// settle puts the forms in order and drops what forms says without being told.
+func (v vocabulary) settle() {
+	for stem, forms := range v {
+		if len(forms) == 1 && forms[0] == stem {
+			delete(v, stem)
+			continue
+		}
+		slices.Sort(forms)
+	}
+}
+
+// compute adds up the words of the wanted entries. The words of a service count
+// in each of its operations, too.
+func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32, uses [][]use) {
+	sum, ofService := make([]float32, m.dim), make([]float32, m.dim)
+	add := func(to []float32, number uint32) {
+		for _, u := range uses[number] {
+			for i, x := range vectors[u.word] {
+				to[i] += u.weight * x
+			}
+		}
+	}
+	for _, r := range e.runs {
+		if r.from == r.end || !wanted.has(e.order[r.from]) {
+			continue
+		}
+		clear(ofService)
+		for _, number := range e.order[r.to:r.end] {
+			if e.services.has(number) {
+				add(ofService, number)
+			}
+		}
+		for _, number := range e.order[r.from:r.end] {
+			clear(sum)
+			if e.operations.has(number) {
+				copy(sum, ofService)
+			}
+			add(sum, number)
+			m.set(number, newMeaning(sum))
+		}
+	}
+}
+
+// oldMeanings are those of one document version in a segment that another has
+// taken the place of.
+type oldMeanings struct {
+	segment *segmentData
+	run     *run
+}
+
+func (o *oldMeanings) fits(r *run) bool {
+	return o.run.end-o.run.from == r.end-r.from && o.run.to-o.run.from == r.to-r.from
+}
+
+// copyTo takes the meanings over, in order.
+func (o *oldMeanings) copyTo(m *meanings, to []uint32) {
+	for i, number := range o.segment.order[o.run.from:o.run.end] {
+		m.set(to[i], o.segment.meanings.at(number))
+	}
+}
+
+// find returns the run of one version of a document, nil when there is none.
+func (e *segmentEntries) find(s source, print string) *run {
+	at, ok := slices.BinarySearchFunc(e.runs, s, func(r run, s source) int {
+		return cmp.Or(compareSources(r.source, s), cmp.Compare(r.print, print))
+	})
+	if !ok {
+		return nil
+	}
+	return &e.runs[at]
+}

@@ -1,0 +1,134 @@
+package index
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestMeaningFindsWhatSharesNoWord(t *testing.T) {
+	x, _ := indexed(t,
+		agis("hotel.test", "BOOK /lodging: Reserves accommodation"),
+		agis("bank.test", "TRANSFER /money: Sends funds to an account"),
+		agis("weather.test", "RETRIEVE /forecast: Tells the temperature to expect"),
+	)
+	for query, want := range map[string]string{
+		"a room in a hotel for the night": "hotel.test BOOK /lodging",
+		"pay my brother fifty euros":      "bank.test TRANSFER /money",
+		"will it rain tomorrow":           "weather.test RETRIEVE /forecast",
+	} {
+		r := search(t, x, Query{Words: query})
+		if got := named(r); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: %q", query, got)
+			continue
+		}
+		if r.Total < len(r.Hits) {
+			t.Errorf("%s: %d hits, total %d", query, len(r.Hits), r.Total)
+		}
+	}
+	if r := search(t, x, Query{Words: "qwxyz vbnmk"}); r.Total != 0 || len(r.Hits) != 0 {
+		t.Errorf("words that nobody knows: %+v", r)
+	}
+}
+
+// Meanings that are taken over from a segment that was merged away are the ones
+// that would be computed.
+func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
+	x, s := indexed(t, agis("a.test", "BOOK /table: Reserves a table"))
+	for i, d := range realServices(t) {
+		put(t, s, d)
+		if i%5 == 0 {
+			catchUp(t, x, s)
+			search(t, x, Query{Words: "book a table"}) // so that the view is made
+		}
+	}
+	catchUp(t, x, s)
+	compare := func(x *Index) map[string]meaning {
+		snapshot, v, err := x.live.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer snapshot.Close()
+		all := map[string]meaning{}
+		for i := range v.segments {
+			seg := &v.segments[i]
+			for n := range seg.n {
+				if !seg.deleted.has(uint32(n)) && seg.operations.has(uint32(n)) {
+					p := place{i, uint32(n)}
+					all[entryID(v.run(p).source, "", anOperation, v.ordinal(p))] = v.meaning(p)
+				}
+			}
+		}
+		return all
+	}
+	fresh := openIndex(t, s, t.TempDir(), newLogged())
+	follow(t, fresh, s)
+	grown, made := compare(x), compare(fresh)
+	if len(grown) != len(made) {
+		t.Fatalf("%d and %d operations", len(grown), len(made))
+	}
+	for id, want := range made {
+		got := grown[id]
+		if got.scale != want.scale || got.code != want.code || !slices.Equal(got.vector, want.vector) {
+			t.Fatalf("%q: %v, computed %v", id, got, want)
+		}
+	}
+}
+
+// Codes stand in for cosines when candidates are found: nearly all of the nearest
+// must be among the nearest by code.
+func TestNearCodesAreNearMeanings(t *testing.T) {
+	x, _ := indexed(t, manyServices(t, 4000)...)
+	snapshot, v, err := x.live.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	random := rand.New(rand.NewPCG(7, 7))
+	found, wanted := 0, 0
+	for range 30 {
+		s := &v.segments[random.IntN(len(v.segments))]
+		query := s.meanings.at(uint32(random.IntN(s.n)))
+		var masks []bitset
+		var all []ranked
+		for i := range v.segments {
+			masks = append(masks, v.segments[i].searched)
+			v.segments[i].searched.each(func(n uint32) {
+				p := place{i, n}
+				all = append(all, ranked{p, int64(1e6 * v.meaning(p).cosine(query))})
+			})
+		}
+		v.sort(all)
+		near := v.nearest(query, masks)
+		if len(near) == len(all) {
+			t.Fatal("there are too few operations to tell")
+		}
+		for _, r := range all[:20] {
+			wanted++
+			if slices.Contains(near, r.place) {
+				found++
+			}
+		}
+	}
+	if share := float64(found) / float64(wanted); share < 0.95 {
+		t.Errorf("%.3f of the nearest are found", share)
+	}
+}
+
+func TestFormsOfAStem(t *testing.T) {
+	v := vocabulary{}
+	for _, form := range []string{"books", "book", "booking", "weather", "meetings", "book"} {
+		v.add(form)
+	}
+	v.settle()
+	for stem, want := range map[string][]string{
+		"book": {"book", "booking", "books"}, "weather": {"weather"}, "meet": {"meetings"}, "unheard": {"unheard"},
+	} {
+		if got := v.forms(stem); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", stem, got, want)
+		}
+	}
+	if len(v) != 2 {
+		t.Errorf("%v keeps what needs no keeping", v)
+	}
+}
