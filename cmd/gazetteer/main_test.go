@@ -79,6 +79,7 @@ func TestScripts(t *testing.T) {
 			"cut":         cut,
 			"noescapes":   noEscapes,
 			"flip":        flip,
+			"make-log":    makeLog,
 		},
 	})
 }

@@ -18,6 +18,8 @@ var (
 	// again from the store; until it contains the last signed checkpoint there
 	// is nothing to serve.
 	ErrGrowing = errors.New("the tree was put back to an older copy and does not yet reach the last signed checkpoint")
+	// ErrRemote: a server of a log could not be reached, or did not answer as one.
+	ErrRemote = errors.New("the log could not be fetched")
 	// ErrHeld: another process has the directory open.
 	ErrHeld = errors.New("another process has the log open")
 	// ErrDamaged: a file of the log is not what the log wrote.

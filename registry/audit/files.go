@@ -241,7 +241,7 @@ func Remote(client *http.Client, prefix string) Files {
 		}
 		answer, err := client.Do(request)
 		if err != nil {
-			return nil, fmt.Errorf("fetch %s: %w", name, err)
+			return nil, fmt.Errorf("%w: %w", ErrRemote, err)
 		}
 		defer answer.Body.Close()
 		switch answer.StatusCode {
@@ -250,7 +250,7 @@ func Remote(client *http.Client, prefix string) Files {
 		case http.StatusNotFound, http.StatusGone:
 			return nil, fmt.Errorf("%w: %s%s", ErrNoFile, prefix, name)
 		}
-		return nil, fmt.Errorf("fetch %s%s: the answer is %s", prefix, name, answer.Status)
+		return nil, fmt.Errorf("%w: the answer to %s%s is %s", ErrRemote, prefix, name, answer.Status)
 	}
 }
 

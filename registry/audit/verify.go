@@ -13,8 +13,9 @@ import (
 // A Report is what [Verify] has found to hold.
 type Report struct {
 	Checkpoint
-	Erased int64 // leaves whose content is gone; their hashes were checked
-	Older  int   // earlier checkpoints that the tree contains
+	Signed []byte // the checkpoint as it was signed, with all signatures
+	Erased int64  // leaves whose content is gone; their hashes were checked
+	Older  int    // earlier checkpoints that the tree contains
 }
 
 // Verify checks a whole log from its files, without the program that serves it:
@@ -33,7 +34,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 	if err != nil {
 		return Report{}, fmt.Errorf("verify %s: %w", checkpointFile, err)
 	}
-	r := Report{Checkpoint: head}
+	r := Report{Checkpoint: head, Signed: signed}
 	if head.N > maxSize {
 		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
 	}

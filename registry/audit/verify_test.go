@@ -54,7 +54,7 @@ func TestVerifySources(t *testing.T) {
 	}
 	h.shut()
 	server.Close()
-	if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), h.verifier()); err == nil || !strings.Contains(err.Error(), "fetch checkpoint") {
+	if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), h.verifier()); err == nil || !strings.Contains(err.Error(), "the log could not be fetched: ") {
 		t.Errorf("from a server that is gone: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestRemoteAnswers(t *testing.T) {
 		want   string
 	}{
 		{"404", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, "no such file in the log: "},
-		{"500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "the answer is 500"},
+		{"500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "/checkpoint is 500"},
 		{"a page", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello</html>")) }, "it is not a signed checkpoint"},
 		{"without end", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {

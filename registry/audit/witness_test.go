@@ -405,12 +405,12 @@ func TestCosignAnswers(t *testing.T) {
 			data := append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), make([]byte, cosignatureBytes)...)
 			fmt.Fprintf(w, "\u2014 witness.example/w1 %s\n", base64.StdEncoding.EncodeToString(data))
 		}, "does not hold"},
-		{"a size that is none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", 409) }, "not a decimal number"},
+		{"a size that is none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusConflict) }, "not a decimal number"},
 		{"two megabytes", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "longer than the"},
 		{"always another size", func(w http.ResponseWriter, r *http.Request) {
 			body := make([]byte, 5)
 			r.Body.Read(body)
-			http.Error(w, fmt.Sprint((body[4]-'0')%2+1), 409)
+			http.Error(w, fmt.Sprint((body[4]-'0')%2+1), http.StatusConflict)
 		}, "changes while we ask"},
 	}
 	for _, test := range tests {

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"gazetteer/registry/audit"
+)
+
+// logFetch bounds one request to the server of a log.
+const logFetch = 30 * time.Second
+
+// logCommand checks a transparency log from its files; it opens no data
+// directory.
+func (a *app) logCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "Check the transparency log of a registry",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.logHeadCommand(), a.logVerifyCommand())
+	return c
+}
+
+// A logSource is where a log is read from, and the keys it is checked with.
+type logSource struct {
+	place string // directory or URL
+	files audit.Files
+	key   string // as given
+	given bool   // the key came from the command line
+
+	witnesses []string
+}
+
+func (s *logSource) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.key, "key", "", "public key of the log, or a file with it (default: the one that lies beside the log)")
+	c.Flags().StringArrayVar(&s.witnesses, "witness", nil, "public key of a witness that must have cosigned, or a file with it; may be repeated")
+}
+
+func (a *app) logHeadCommand() *cobra.Command {
+	s := &logSource{}
+	c := &cobra.Command{
+		Use:   "head [DIR|URL]",
+		Short: "Show the newest signed checkpoint of a log",
+		Long: `Head shows the newest checkpoint of a log and checks its signature. The log is
+a directory, or the URL below which a server has it; without either it is that
+of the data directory, or of --server.
+
+  gazetteer log head
+  gazetteer log head https://registry.example/log --key registry.example/log+…
+
+Exit code 1 when the checkpoint is missing or the signature does not hold.`,
+		Args: atMostOne,
+		RunE: func(c *cobra.Command, args []string) error { return a.logHead(c.Context(), s, args) },
+	}
+	s.flags(c)
+	return c
+}
+
+func (a *app) logVerifyCommand() *cobra.Command {
+	s := &logSource{}
+	var older []string
+	var leaf string
+	c := &cobra.Command{
+		Use:   "verify [DIR|URL|PROOF]",
+		Short: "Check every leaf and every hash of a log against its signed checkpoint",
+		Long: `Verify reads a whole log, from files alone or from a server, and checks that the
+checkpoint is signed, that every leaf and every hash leads to it, that no leaf
+was removed, and that it contains the older checkpoints that you have kept. The
+first file that is wrong is named. Given a proof (C2SP tlog-proof) and its leaf,
+it checks that the leaf is in the tree that was signed.
+
+  gazetteer log verify data/log
+  gazetteer log verify https://registry.example/log --older kept.checkpoint
+  gazetteer log verify agent.tlog-proof --leaf agent.leaf --key registry.key
+
+Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
+		Args: atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			if leaf != "" {
+				return a.logProof(s, args, leaf)
+			}
+			return a.logVerify(c.Context(), s, args, older)
+		},
+	}
+	s.flags(c)
+	c.Flags().StringArrayVar(&older, "older", nil, "file with an older checkpoint that the log must contain; may be repeated")
+	c.Flags().StringVar(&leaf, "leaf", "", "file with the leaf that a proof is for")
+	return c
+}
+
+func atMostOne(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one log, got %q\nsee: %s --help", c.Name(), strings.Join(args, " "), c.CommandPath())
+	}
+	return nil
+}
+
+// open finds the log that the arguments mean.
+func (s *logSource) open(a *app, args []string) error {
+	switch {
+	case len(args) == 1:
+		s.place = args[0]
+	case a.server != "":
+		s.place = strings.TrimSuffix(a.server, "/") + "/log"
+	default:
+		config, err := a.config()
+		if err != nil {
+			return err
+		}
+		s.place = filepath.Join(config.DataDir, "log")
+	}
+	if !strings.Contains(s.place, "://") {
+		info, err := os.Stat(s.place)
+		switch {
+		case err != nil:
+			return notFoundf("there is no log at %s: name a directory with one, a URL, or --server", s.place)
+		case !info.IsDir():
+			return usagef("%s is a file: name the directory of a log; a proof needs --leaf too", s.place)
+		}
+		s.files = audit.FilesIn(s.place)
+		return nil
+	}
+	u, err := url.Parse(s.place)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return usagef("%s: want the address of a log, such as https://registry.example/log", s.place)
+	}
+	s.files = audit.Remote(&http.Client{Timeout: logFetch}, s.place)
+	return nil
+}
+
+// verifier returns the log's key: the one that was given, or the one that lies
+// beside the log.
+func (s *logSource) verifier(ctx context.Context) (note.Verifier, error) {
+	if s.given = s.key != ""; s.given {
+		return readVerifier("--key", s.key)
+	}
+	text, err := s.files(ctx, "key")
+	if err != nil {
+		return nil, logError(fmt.Errorf("the log's public key: %w; give it with --key", err))
+	}
+	s.key = strings.TrimSpace(string(text))
+	v, err := audit.NewVerifier(s.key)
+	if err != nil {
+		return nil, notFoundf("the key beside the log: %v", err)
+	}
+	return v, nil
+}
+
+// readVerifier reads a public key, or the file that has it.
+func readVerifier(flag, text string) (note.Verifier, error) {
+	if content, err := os.ReadFile(text); err == nil {
+		text = string(content)
+	}
+	v, err := audit.NewVerifier(strings.TrimSpace(text))
+	if err != nil {
+		return nil, usagef("%s: %v", flag, err)
+	}
+	return v, nil
+}
+
+// logError gives what a log's files said its exit code.
+func logError(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, audit.ErrRemote):
+		return networkf("%v", err)
+	default:
+		return notFoundf("%v", err)
+	}
+}
+
+// A logAnswer is what the verbs of a log print.
+type logAnswer struct {
+	Origin    string         `json:"origin"`
+	Size      int64          `json:"size"`
+	Root      string         `json:"root"`
+	Key       string         `json:"key"`
+	KeyGiven  bool           `json:"key_given"`
+	Cosigned  []cosignedView `json:"cosigned,omitempty"`
+	Verified  *verifiedView  `json:"verified,omitempty"`
+	ProvesKey string         `json:"record,omitempty"`
+	LeafIndex *int64         `json:"leaf_index,omitempty"`
+}
+
+type cosignedView struct {
+	Witness string    `json:"witness"`
+	At      time.Time `json:"at"`
+}
+
+// verifiedView says what was checked besides the signature.
+type verifiedView struct {
+	Erased int64 `json:"erased_leaves"`
+	Older  int   `json:"older_checkpoints"`
+}
+
+// answer says what a signed checkpoint says, and checks the cosignatures that
+// were asked for.
+func (s *logSource) answer(c audit.Checkpoint, signed []byte) (logAnswer, error) {
+	answer := logAnswer{Origin: c.Origin, Size: c.N, Root: c.Hash.String(), Key: s.key, KeyGiven: s.given}
+	for _, text := range s.witnesses {
+		witness, err := readVerifier("--witness", text)
+		if err != nil {
+			return answer, err
+		}
+		at, err := audit.CheckCosignature(signed, witness)
+		if err != nil {
+			return answer, notFoundf("%v", err)
+		}
+		answer.Cosigned = append(answer.Cosigned, cosignedView{witness.Name(), at})
+	}
+	return answer, nil
+}
+
+func (a *app) logHead(ctx context.Context, s *logSource, args []string) error {
+	if err := s.open(a, args); err != nil {
+		return err
+	}
+	verifier, err := s.verifier(ctx)
+	if err != nil {
+		return err
+	}
+	signed, err := s.files(ctx, "checkpoint")
+	if err != nil {
+		return logError(err)
+	}
+	c, err := audit.ParseCheckpoint(signed, verifier)
+	if err != nil {
+		return logError(err)
+	}
+	answer, err := s.answer(c, signed)
+	if err != nil {
+		return err
+	}
+	return a.printLog(answer, "signed; the leaves were not looked at (gazetteer log verify does)")
+}
+
+func (a *app) logVerify(ctx context.Context, s *logSource, args, older []string) error {
+	if err := s.open(a, args); err != nil {
+		return err
+	}
+	var checkpoints [][]byte
+	for _, name := range older {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return usagef("--older: %v", err)
+		}
+		checkpoints = append(checkpoints, text)
+	}
+	verifier, err := s.verifier(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
+	if err != nil {
+		return logError(fmt.Errorf("%s does not hold: %w", s.place, err))
+	}
+	answer, err := s.answer(r.Checkpoint, r.Signed)
+	if err != nil {
+		return err
+	}
+	answer.Verified = &verifiedView{Erased: r.Erased, Older: r.Older}
+	return a.printLog(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %d leaves erased, %d older checkpoints contained", r.Erased, r.Older))
+}
+
+// logProof checks a proof that somebody has carried away, without its log.
+func (a *app) logProof(s *logSource, args []string, leafFile string) error {
+	if len(args) != 1 || s.key == "" {
+		return usagef("a proof needs its file, its leaf and the log's key: gazetteer log verify PROOF --leaf FILE --key KEY")
+	}
+	s.given = true
+	verifier, err := readVerifier("--key", s.key)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return usagef("%v", err)
+	}
+	leaf, err := os.ReadFile(leafFile)
+	if err != nil {
+		return usagef("--leaf: %v", err)
+	}
+	p, c, err := audit.CheckProof(text, leaf, verifier)
+	if err != nil {
+		return notFoundf("%s does not hold: %v", args[0], err)
+	}
+	answer, err := s.answer(c, text[strings.Index(string(text), "\n\n")+2:])
+	if err != nil {
+		return err
+	}
+	var record struct {
+		Key string `json:"key"`
+	}
+	json.Unmarshal(leaf, &record) // what is no JSON of ours has no key to show
+	answer.ProvesKey, answer.LeafIndex = record.Key, &p.Index
+	return a.printLog(answer, fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
+}
+
+// printLog writes an answer for a person, or as JSON.
+func (a *app) printLog(answer logAnswer, verdict string) error {
+	if a.json {
+		text, err := json.MarshalIndent(answer, "", "  ")
+		if err != nil {
+			return err
+		}
+		return writeJSONText(a.out, text)
+	}
+	line := func(name, value string) { fmt.Fprintf(a.out, "%-9s %s\n", name, visible(value)) }
+	line("log", answer.Origin)
+	line("leaves", fmt.Sprint(answer.Size))
+	line("root", answer.Root)
+	if answer.ProvesKey != "" {
+		line("record", answer.ProvesKey)
+	}
+	for _, c := range answer.Cosigned {
+		line("cosigned", c.Witness+" at "+c.At.Format(time.RFC3339))
+	}
+	line("verdict", verdict)
+	if !answer.KeyGiven {
+		line("key", answer.Key)
+		fmt.Fprintln(a.out, "\nThe key lay beside the log. Compare it with one that you have from elsewhere, or\ngive that with --key: whoever can change the log can change the key beside it.")
+	}
+	return nil
+}
