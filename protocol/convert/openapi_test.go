@@ -416,6 +416,40 @@ func TestWordsOfEndpoints(t *testing.T) {
 	}
 }
 
+// What is in a description and not taken over is said, in both formats.
+func TestRemarks(t *testing.T) {
+	text := []byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+		"servers": [{"url": "https://{region}.x.example", "variables": {"region": {"default": "eu"}}}, {"url": "https://test.x.example"}],
+		"components": {"securitySchemes": {"k": {"type": "apiKey", "in": "query", "name": "k"}}},
+		"paths": {"/a": {"get": {"operationId": "same", "summary": "Get an a", "parameters": [{"$ref": "https://y.example/p.json"}]}, "head": {}},
+			"/b": {"$ref": "./b.yaml"}, "/c": {"post": {"operationId": "same", "summary": "Create a c", "callbacks": {"done": {}}}}}}`)
+	for _, c := range Conversions {
+		if c.From != "openapi" {
+			continue
+		}
+		out, err := c.Do(text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for _, r := range out.Reviews {
+			all.WriteString(r.Message + "\n")
+		}
+		want := []string{"2 servers", `"https://eu.x.example"`, `"https://y.example/p.json"`, `the path "/b" is left out`, "HEAD", "1 callbacks"}
+		if c.To == "ai" {
+			want = append(want, `several operations have the operationId "same"`, "in the query")
+		} else {
+			want = append(want, "how callers authenticate")
+		}
+		for _, w := range want {
+			if !strings.Contains(all.String(), w) {
+				t.Errorf("to %s: nothing says %q:\n%s", c.To, w, all.String())
+			}
+		}
+		convertible(t, text, sampleOptions)
+	}
+}
+
 func TestParticiple(t *testing.T) {
 	for verb, want := range map[string]string{
 		"book": "booked", "create": "created", "apply": "applied", "deploy": "deployed", "plan": "planned", "submit": "submitted", "edit": "edited",

@@ -404,7 +404,8 @@ type nature struct {
 }
 
 // natureOf classes an endpoint by the effect of its verb. safe says that the
-// call is known to change nothing.
+// call is said to change nothing; that is believed unless the verb denies it, as
+// where a GET deletes.
 func natureOf(verb string, noun []string, many, safe bool) nature {
 	verb = strings.ToLower(verb)
 	class := effect.Of(verb)
@@ -416,7 +417,7 @@ func natureOf(verb string, noun []string, many, safe bool) nature {
 	switch {
 	case class != 0 && class&^computes == 0:
 		return nature{"analysis", "informational", "0.6", "The caller has received what was worked out about the " + thing}
-	case safe, class != 0 && class&^(reads|computes) == 0:
+	case safe && (class == 0 || class&(reads|computes) != 0), class != 0 && class&^(reads|computes) == 0:
 		capability := "retrieval"
 		if many || slices.Contains([]string{"list", "search", "find", "browse", "discover", "query", "explore"}, verb) {
 			capability = "discovery"
