@@ -95,6 +95,16 @@ type checker struct {
 	inputs map[*protocol.Node]map[string]bool
 }
 
+// said quotes a value in a message, or names what it is when it is no text.
+func said(n *protocol.Node) string {
+	switch n.Kind {
+	case protocol.String, protocol.Number:
+		return protocol.Quote(n.Text)
+	default:
+		return article(n.Kind)
+	}
+}
+
 // article names a kind as a reader says it: "a list".
 func article(k protocol.Kind) string {
 	switch k {

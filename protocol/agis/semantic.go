@@ -82,7 +82,7 @@ func (c *checker) actor(parent *protocol.Node) {
 	case n == nil || n.Kind == protocol.Null:
 		c.Add("AGIS503", place(n, parent), "actor is missing", "add actor: agent, user or system, whoever initiates the action")
 	case !slices.Contains(actors, n.Str()):
-		c.Add("AGIS504", n, "actor is none of agent, user and system", "say who initiates the action: agent, user or system")
+		c.Add("AGIS504", n, "actor is "+said(n)+", none of agent, user and system", "say who initiates the action: agent, user or system")
 	}
 }
 
@@ -163,7 +163,7 @@ func sentences(text string) bool {
 // optional judges the fields of §6.2.
 func (c *checker) optional(n *protocol.Node, e Endpoint, tools map[string]bool) {
 	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
-		c.Add("AGIS508", m, "capability is none of the six classes", "use "+strings.Join(capabilities, ", "))
+		c.Add("AGIS508", m, "capability is "+said(m)+", none of the six classes", "use "+strings.Join(capabilities, ", "))
 	}
 	if m := n.Member("confidence_guidance"); m != nil {
 		if _, ok := confidence(m); !ok {
@@ -196,7 +196,7 @@ func (c *checker) impact(n *protocol.Node, s Semantic) {
 		return
 	}
 	if !slices.Contains(impactTiers, s.ImpactTier) {
-		c.Add("AGIS510", m, "impact_tier is none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
+		c.Add("AGIS510", m, "impact_tier is "+said(m)+", none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
 		return
 	}
 	if m.Text != s.ImpactTier {

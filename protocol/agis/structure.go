@@ -57,7 +57,7 @@ func (c *checker) version(root *protocol.Node) string {
 		c.Add("AGIS112", n, "agis: 1.0 without quotes is a number", help)
 		return n.Text
 	case n.Str() != "1.0":
-		c.Add("AGIS111", n, "agis is not the string 1.0", help)
+		c.Add("AGIS111", n, "agis is "+said(n)+", not the string \"1.0\"", help)
 	}
 	return n.Str()
 }
@@ -100,7 +100,7 @@ func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
 		message, help := "endpoints is "+article(n.Kind)+", not a list", help
 		if n.Kind == protocol.Object && strings.Contains(n.Items[0].Key, " /") {
 			message += `; "METHOD /path" as a key is the notation of the draft's examples only`
-			help = `write each as an entry that begins with "- method:" and "path:"; "gazetteer convert" does it for you`
+			help = `write each as an entry that begins with "- method:" and "path:"; "validate --fix" does it for you`
 		}
 		c.Add("AGIS117", n, message, help)
 		return nil
@@ -200,7 +200,7 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 	switch m := n.Member("sensitivity"); {
 	case m == nil:
 	case !sensitivities[sensitivity]:
-		c.Add("AGIS133", m, "sensitivity is none of the known values", "use informational, reversible or irreversible")
+		c.Add("AGIS133", m, "sensitivity is "+said(m)+", none of the known values", "use informational, reversible or irreversible")
 	case sensitivity == "low" || sensitivity == "medium" || sensitivity == "high":
 		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "both are accepted; informational, reversible and irreversible are the values of the text")
 	}

@@ -11,7 +11,11 @@ import (
 func (c *checker) vocabulary(root *protocol.Node, endpoints []*protocol.Node) {
 	n := root.Member("vocabulary")
 	if empty(n) || n.Kind != protocol.Object {
-		c.Add("AGIS118", place(n, root), "vocabulary is missing, empty or no mapping", "add vocabulary with declared_verbs and domain")
+		message := "vocabulary is missing or empty"
+		if !empty(n) {
+			message = "vocabulary is " + article(n.Kind) + ", not a mapping"
+		}
+		c.Add("AGIS118", place(n, root), message, "add vocabulary with declared_verbs and domain")
 		return
 	}
 	c.fields(n, vocabularyFields...)
