@@ -105,13 +105,24 @@ func ReadAttestation(body []byte) (AttestationRequest, error) {
 	return q, nil
 }
 
+// Words of the reference.
+const (
+	tooOld     = "'signed_at' is too old; re-sign with a current timestamp"
+	clockHint  = "check the signer's clock (max +5m skew)"
+	badLock    = "Lock 1: Ed25519 signature verification failed"
+	lockHint   = "Sign the JCS-canonical bytes of {attester_air_id, attestation_type, signed_at, statement, subject_air_id} with your Ed25519 private key, then multibase-encode (z + base58btc)."
+	notSubject = "attestation does not belong to this subject"
+)
+
 // signed judges what can be judged without the store.
 func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, error) {
 	refuse := func(field, message, help string) (time.Time, error) {
 		return time.Time{}, &Error{Field: field, Code: "value", Message: message, Help: help}
 	}
 	if !slices.Contains(attestationTypes, q.Type) {
-		return refuse("attestation_type", "invalid attestation_type", "must be one of: "+strings.Join(attestationTypes, ", "))
+		help := "must be one of: " + strings.Join(attestationTypes, ", ")
+		return time.Time{}, &Error{Field: "attestation_type", Code: "value", Message: "invalid attestation_type", Help: help,
+			view: &ErrorView{Error: "invalid attestation_type", Message: help}}
 	}
 	if text, err := checkText("statement", q.Statement, maxStatement, manyLines); err != nil || text != q.Statement {
 		if err == nil {
@@ -125,9 +136,12 @@ func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, er
 	}
 	switch age := now.Sub(at); {
 	case age > attestAge:
-		return refuse("signed_at", "'signed_at' is too old; re-sign with a current timestamp", fmt.Sprintf("at most %d seconds", int(attestAge.Seconds())))
+		seconds := int(attestAge.Seconds())
+		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: tooOld, Help: fmt.Sprintf("at most %d seconds", seconds),
+			view: &ErrorView{Error: tooOld, MaxAgeSeconds: seconds}}
 	case age < -attestAhead:
-		return refuse("signed_at", "'signed_at' is in the future", "check the signer's clock (max +5m skew)")
+		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: "'signed_at' is in the future", Help: clockHint,
+			view: &ErrorView{Error: "'signed_at' is in the future", Hint: clockHint}}
 	case q.Attester == subject:
 		return refuse("attester_air_id", "self-attestation is not allowed", "another agent must attest")
 	}
@@ -184,8 +198,8 @@ func (c *change) attest(ctx context.Context, q AttestationRequest, who Credentia
 	}
 	a.Payload = string(payload)
 	if err := checkSigned("signature_multibase", a.Key, payload, q.Signature); err != nil {
-		return Attestation{}, &Error{Field: "signature_multibase", Code: "signature", Message: "Lock 1: Ed25519 signature verification failed",
-			Help: "Sign the JCS-canonical bytes of {attester_air_id, attestation_type, signed_at, statement, subject_air_id} with your Ed25519 private key, then multibase-encode (z + base58btc)."}
+		return Attestation{}, &Error{Field: "signature_multibase", Code: "signature", Message: badLock, Help: lockHint,
+			view: &ErrorView{Error: badLock, Hint: lockHint}}
 	}
 	about, err := c.r.attestations(ctx, c.agent.Attested)
 	if err != nil {
@@ -460,7 +474,8 @@ func (c *change) revoke(ctx context.Context, n int, who Credentials) (Attestatio
 		return a, err
 	}
 	if a.Subject != c.agent.AirID {
-		return a, &Error{Field: "attestation_id", Code: "value", Message: "attestation does not belong to this subject", Help: "it is about " + a.Subject}
+		return a, &Error{Field: "attestation_id", Code: "value", Message: notSubject, Help: "it is about " + a.Subject,
+			view: &ErrorView{Error: notSubject, AttestationID: n, ClaimedSubject: c.agent.AirID, ActualSubject: a.Subject}}
 	}
 	by, err := c.other(ctx, a.Attester)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,28 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 		t.Errorf("%+v, %v", history, err)
 	}
 
+	// The answers have the shapes of the recording, member for member.
+	stampOf := c.now().Format("2006-01-02T15:04:05.000Z")
+	graph, err := r.GraphView(t.Context(), alice)
+	sameJSON(t, err, graph, fmt.Sprintf(`{"air_id":%q,"inbound":[`+
+		`{"attester_air_id":%q,"attestation_type":"identity_verification","attester_whois_root":"one.example","weight":375,"signed_at":%[5]q},`+
+		`{"attester_air_id":%[3]q,"attestation_type":"dependency","attester_whois_root":"example.org","weight":375,"signed_at":%[5]q},`+
+		`{"attester_air_id":%[4]q,"attestation_type":"safety_review","attester_whois_root":"example.co.uk","weight":562.5,"signed_at":%[5]q}],`+
+		`"outbound":[],"inbound_count":3,"outbound_count":0}`, alice.AirID, first.AirID, second.AirID, third.AirID, stampOf))
+	dependents, err := r.DependentsView(t.Context(), alice, 0, 0)
+	sameJSON(t, err, dependents, fmt.Sprintf(`{"air_id":%q,"dependents":[{"air_id":%q,"depth":1}],"total":1,"max_depth":6,"truncated":false}`, alice.AirID, second.AirID))
+	stats, err := r.GraphStatsView(t.Context())
+	tops := []string{first.AirID, second.AirID, third.AirID}
+	slices.Sort(tops)
+	sameJSON(t, err, stats, fmt.Sprintf(`{"nodes":{"subjects":1,"attesters":3,"total_distinct":4},"edges":{"active":3,"by_type":{"dependency":1,"identity_verification":1,"safety_review":1}},`+
+		`"top_attested":[{"air_id":%q,"count":3}],"top_attesters":[{"air_id":%q,"count":1},{"air_id":%q,"count":1},{"air_id":%q,"count":1}]}`, alice.AirID, tops[0], tops[1], tops[2]))
+	sameJSON(t, nil, registry.NewAttestedView(made, alice), fmt.Sprintf(`{"attestation_id":3,"subject_air_id":%q,"attester_air_id":%q,"attestation_type":"safety_review",`+
+		`"statement":"seen \u003cit\u003e \u0026 \"more\"","signed_at":%q,"attester_whois_root":"example.co.uk","attester_trust_at_issue":375,"tenure_multiplier_at_issue":1.5,"weight":562.5,`+
+		`"verified_status":{"verified":true,"verification_score":1313,"distinct_whois_roots":3,"attestation_count":3}}`, alice.AirID, third.AirID, stampOf))
+	recent, err := r.RecentView(t.Context(), 1)
+	sameJSON(t, err, recent, fmt.Sprintf(`{"attestations":[{"id":3,"subject_air_id":%q,"attester_air_id":%q,"attester_whois_root":"example.co.uk","attestation_type":"safety_review",`+
+		`"statement":"seen \u003cit\u003e \u0026 \"more\"","signed_at":%[3]q,"weight":562.5,"created_at":%[3]q}],"total":1,"limit":1}`, alice.AirID, third.AirID, stampOf))
+
 	// Revoking: only the attester, once.
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.BySecret(secret2))
 	if !errors.Is(err, registry.ErrWrongSecret) {
@@ -107,6 +130,12 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 	}
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 0, registry.BySecret(secret2))
 	refused(t, err)
+
+	list, err := r.AttestationsView(t.Context(), alice)
+	if err != nil || list.Total != 3 || list.Active != 2 || list.Attestations[0].IsActive || list.Attestations[0].RevokedAt == nil || *list.Attestations[0].RevokedAt != stampOf ||
+		list.Attestations[1].RevokedAt != nil || list.VerifiedStatus != (registry.VerifiedStatus{VerificationScore: 938, DistinctWhoisRoots: 2, AttestationCount: 2}) {
+		t.Errorf("%+v, %v", list, err)
+	}
 
 	// Who is gone vouches for nobody.
 	if _, err := r.Delete(t.Context(), second.AirID, "by request"); err != nil {
@@ -157,6 +186,16 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, keyless, 3, "dependency", c.now()), registry.BySecret(keylessSecret)); !errors.Is(err, registry.ErrNoKey) {
 		t.Errorf("by an agent without a key: %v", err)
 	}
+	_, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.BySecret(secret))
+	view, ok := registry.AttestErrorView(err, alice.AirID)
+	sameJSON(t, nil, view, `{"error":"an active attestation from this attester to this subject already exists","hint":"revoke the existing attestation before issuing a new one","attestation_id":1}`)
+	_, _, err = r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, young, 5, "dependency", c.now()), registry.BySecret(youngSecret))
+	if view, ok = registry.AttestErrorView(err, alice.AirID); !ok || view.Reason != "Lock 3: attester tenure 0.0d < required 30d" {
+		t.Errorf("%+v", view)
+	}
+	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", attestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.now()), registry.BySecret(secret))
+	view, _ = registry.AttestErrorView(err, "AIR-0000-0000-0000")
+	sameJSON(t, nil, view, `{"error":"subject agent not found","air_id":"AIR-0000-0000-0000"}`)
 	bob, _ := register(t, r, someone(7))
 	for _, test := range []struct {
 		name, says string
@@ -184,7 +223,7 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 	}
 	// The domain must vouch for the key at that very time.
 	delete(d, "did:wba:one.example")
-	_, _, err := r.Attest(t.Context(), bob.AirID, q, registry.BySecret(secret))
+	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.BySecret(secret))
 	refusal(t, err, "attester-not-eligible")
 	d["did:wba:one.example"] = 9
 	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.BySecret(secret))
@@ -454,6 +493,15 @@ func TestTheHistoryIsChained(t *testing.T) {
 	}
 	if _, _, err := r.History(t.Context(), "AIR-0000-0000-0000", 0, 0); !errors.Is(err, registry.ErrNoAgent) {
 		t.Error(err)
+	}
+}
+
+// sameJSON compares an answer with JSON, member for member in order.
+func sameJSON(t testing.TB, err error, got any, want string) {
+	t.Helper()
+	text, wrong := json.Marshal(got)
+	if err != nil || wrong != nil || string(text) != want {
+		t.Errorf("%v %v\ngot  %s\nwant %s", err, wrong, text, want)
 	}
 }
 

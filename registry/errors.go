@@ -112,6 +112,8 @@ type Error struct {
 	Message string
 	// Help says how to mend it.
 	Help string
+
+	view *ErrorView // the answer in the reference's words, where it has more
 }
 
 func (e *Error) Error() string {

@@ -47,6 +47,9 @@ func TestTheLifeOfAKey(t *testing.T) {
 	if d.Vouches(privateKey(1).Public().(ed25519.PublicKey)) {
 		t.Error("the document vouches for the retired key")
 	}
+	sameJSON(t, nil, r.KeysView(a), `{"air_id":"`+a.AirID+`","did":"`+d.ID+`","keys":[`+
+		`{"id":"`+d.ID+`#key-1","publicKeyMultibase":"`+multikey(2)+`","from":"2026-05-05T03:02:01.000Z","until":null,"proof":"statement"},`+
+		`{"id":"`+d.ID+`#retired-1","publicKeyMultibase":"`+multikey(1)+`","from":"2026-05-04T03:02:01.000Z","until":"2026-05-05T03:02:01.000Z","proof":"challenge","retired_by":"rotation"}]}`)
 	// What was signed then can still be judged, and nothing new.
 	second := ed25519.Sign(privateKey(2), []byte("mail"))
 	for _, test := range []struct {

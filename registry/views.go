@@ -216,8 +216,13 @@ type ErrorView struct {
 	Hint     string `json:"hint,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 
-	AttestationID int    `json:"attestation_id,omitempty"`
-	RevokedAt     string `json:"revoked_at,omitempty"`
+	Message string `json:"message,omitempty"`
+
+	AttestationID  int    `json:"attestation_id,omitempty"`
+	ClaimedSubject string `json:"claimed_subject,omitempty"`
+	ActualSubject  string `json:"actual_subject,omitempty"`
+	RevokedAt      string `json:"revoked_at,omitempty"`
+	MaxAgeSeconds  int    `json:"max_age_seconds,omitempty"`
 }
 
 // NewErrorView returns the reference's words for an error of the registry, and
@@ -235,6 +240,8 @@ func NewErrorView(err error, airID string) (ErrorView, bool) {
 		return ErrorView{Error: "Username is in a cooldown period and not yet claimable", Username: taken.Handle}, true
 	case errors.As(err, &taken):
 		return ErrorView{Error: "Username already taken", Username: taken.Handle}, true
+	case errors.As(err, &field) && field.view != nil:
+		return *field.view, true
 	case errors.As(err, &field):
 		return ErrorView{Error: field.Message}, true
 	case errors.Is(err, ErrNoAgent):

@@ -1,0 +1,432 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"gazetteer/protocol/did"
+	"gazetteer/store"
+)
+
+// The types below are answers in the shapes of the public AIR reference, as
+// those of views.go are.
+
+// VerifiedStatus is what attestations make of an agent in the reference's sense.
+type VerifiedStatus struct {
+	Verified           bool `json:"verified"`
+	VerificationScore  int  `json:"verification_score"`
+	DistinctWhoisRoots int  `json:"distinct_whois_roots"`
+	AttestationCount   int  `json:"attestation_count"`
+}
+
+// NewVerifiedStatus returns that of an agent.
+func NewVerifiedStatus(a Agent) VerifiedStatus {
+	s := a.Standing
+	return VerifiedStatus{Verified: s.verified(), VerificationScore: s.rounded(), DistinctWhoisRoots: s.Roots, AttestationCount: s.Count}
+}
+
+// AttestedView answers an attestation (status 201).
+type AttestedView struct {
+	AttestationID   int            `json:"attestation_id"`
+	SubjectAirID    string         `json:"subject_air_id"`
+	AttesterAirID   string         `json:"attester_air_id"`
+	AttestationType string         `json:"attestation_type"`
+	Statement       string         `json:"statement"`
+	SignedAt        string         `json:"signed_at"`
+	WhoisRoot       string         `json:"attester_whois_root"`
+	TrustAtIssue    int            `json:"attester_trust_at_issue"`
+	TenureAtIssue   float64        `json:"tenure_multiplier_at_issue"`
+	Weight          float64        `json:"weight"`
+	Note            string         `json:"note,omitempty"` // why it weighs nothing
+	VerifiedStatus  VerifiedStatus `json:"verified_status"`
+}
+
+// NewAttestedView returns the answer to an attestation of subject.
+func NewAttestedView(t Attestation, subject Agent) AttestedView {
+	return AttestedView{AttestationID: t.N, SubjectAirID: t.Subject, AttesterAirID: t.Attester, AttestationType: t.Type, Statement: t.Statement,
+		SignedAt: t.SignedAt, WhoisRoot: t.Root, TrustAtIssue: t.Trust, TenureAtIssue: t.Tenure, Weight: t.Weight, Note: t.Why,
+		VerifiedStatus: NewVerifiedStatus(subject)}
+}
+
+// RevokedView answers a revocation.
+type RevokedView struct {
+	Revoked        bool           `json:"revoked"`
+	AttestationID  int            `json:"attestation_id"`
+	SubjectAirID   string         `json:"subject_air_id"`
+	RevokedAt      string         `json:"revoked_at"`
+	VerifiedStatus VerifiedStatus `json:"verified_status"`
+}
+
+// NewRevokedView returns the answer to the revocation of an attestation of
+// subject.
+func NewRevokedView(t Attestation, subject Agent) RevokedView {
+	return RevokedView{Revoked: true, AttestationID: t.N, SubjectAirID: t.Subject, RevokedAt: stamp(t.Revoked), VerifiedStatus: NewVerifiedStatus(subject)}
+}
+
+// AttestationView is one attestation in the list of a subject.
+type AttestationView struct {
+	ID              int     `json:"id"`
+	AttesterAirID   string  `json:"attester_air_id"`
+	WhoisRoot       string  `json:"attester_whois_root"`
+	AttestationType string  `json:"attestation_type"`
+	Statement       string  `json:"statement"`
+	SignedPayload   string  `json:"signed_payload"`
+	Signature       string  `json:"signature_multibase"`
+	SignedAt        string  `json:"signed_at"`
+	TrustAtIssue    int     `json:"attester_trust_at_issue"`
+	TenureAtIssue   float64 `json:"tenure_multiplier_at_issue"`
+	Weight          float64 `json:"weight"`
+	RevokedAt       *string `json:"revoked_at"`
+	IsActive        bool    `json:"is_active"`
+	CreatedAt       string  `json:"created_at"`
+}
+
+// AttestationsView is the list of attestations about an agent.
+type AttestationsView struct {
+	SubjectAirID   string            `json:"subject_air_id"`
+	Attestations   []AttestationView `json:"attestations"`
+	Total          int               `json:"total"`
+	Active         int               `json:"active"`
+	VerifiedStatus VerifiedStatus    `json:"verified_status"`
+}
+
+// AttestationsView returns the attestations about an agent, oldest first.
+func (r *Registry) AttestationsView(ctx context.Context, a Agent) (AttestationsView, error) {
+	about, err := r.Attestations(ctx, a)
+	if err != nil {
+		return AttestationsView{}, err
+	}
+	v := AttestationsView{SubjectAirID: a.AirID, Attestations: []AttestationView{}, Total: len(about), VerifiedStatus: NewVerifiedStatus(a)}
+	for _, t := range about {
+		row := AttestationView{ID: t.N, AttesterAirID: t.Attester, WhoisRoot: t.Root, AttestationType: t.Type, Statement: t.Statement, SignedPayload: t.Payload,
+			Signature: t.Signature, SignedAt: t.SignedAt, TrustAtIssue: t.Trust, TenureAtIssue: t.Tenure, Weight: t.Weight,
+			IsActive: t.Revoked.IsZero(), CreatedAt: stamp(t.Created)}
+		if row.IsActive {
+			v.Active++
+		} else {
+			revoked := stamp(t.Revoked)
+			row.RevokedAt = &revoked
+		}
+		v.Attestations = append(v.Attestations, row)
+	}
+	return v, nil
+}
+
+// RecentView lists the newest attestations of all.
+type RecentView struct {
+	Attestations []RecentAttestation `json:"attestations"`
+	Total        int                 `json:"total"`
+	Limit        int                 `json:"limit"`
+}
+
+// RecentAttestation is one row of it.
+type RecentAttestation struct {
+	ID              int     `json:"id"`
+	SubjectAirID    string  `json:"subject_air_id"`
+	AttesterAirID   string  `json:"attester_air_id"`
+	WhoisRoot       string  `json:"attester_whois_root"`
+	AttestationType string  `json:"attestation_type"`
+	Statement       string  `json:"statement"`
+	SignedAt        string  `json:"signed_at"`
+	Weight          float64 `json:"weight"`
+	CreatedAt       string  `json:"created_at"`
+}
+
+// RecentView returns at most limit active attestations, newest first; a limit
+// outside 1 to 200 means 50.
+func (r *Registry) RecentView(ctx context.Context, limit int) (RecentView, error) {
+	if limit < 1 || limit > 200 {
+		limit = 50
+	}
+	recent, err := r.Recent(ctx, limit)
+	v := RecentView{Attestations: []RecentAttestation{}, Total: len(recent), Limit: limit}
+	for _, t := range recent {
+		v.Attestations = append(v.Attestations, RecentAttestation{ID: t.N, SubjectAirID: t.Subject, AttesterAirID: t.Attester, WhoisRoot: t.Root,
+			AttestationType: t.Type, Statement: t.Statement, SignedAt: t.SignedAt, Weight: t.Weight, CreatedAt: stamp(t.Created)})
+	}
+	return v, err
+}
+
+// GraphView is who attests an agent, and whom it attests.
+type GraphView struct {
+	AirID         string `json:"air_id"`
+	Inbound       []Edge `json:"inbound"`
+	Outbound      []Edge `json:"outbound"`
+	InboundCount  int    `json:"inbound_count"`
+	OutboundCount int    `json:"outbound_count"`
+}
+
+// An Edge is one active attestation; of the two agents the other one is named.
+type Edge struct {
+	AttesterAirID   string  `json:"attester_air_id,omitempty"`
+	SubjectAirID    string  `json:"subject_air_id,omitempty"`
+	AttestationType string  `json:"attestation_type"`
+	WhoisRoot       string  `json:"attester_whois_root"`
+	Weight          float64 `json:"weight"`
+	SignedAt        string  `json:"signed_at"`
+}
+
+// GraphView returns the active attestations about and by an agent.
+func (r *Registry) GraphView(ctx context.Context, a Agent) (GraphView, error) {
+	v := GraphView{AirID: a.AirID, Inbound: []Edge{}, Outbound: []Edge{}}
+	about, err := r.Attestations(ctx, a)
+	if err != nil {
+		return v, err
+	}
+	issued, err := r.Issued(ctx, a)
+	if err != nil {
+		return v, err
+	}
+	for _, t := range about {
+		if t.Revoked.IsZero() {
+			v.Inbound = append(v.Inbound, Edge{AttesterAirID: t.Attester, AttestationType: t.Type, WhoisRoot: t.Root, Weight: t.Weight, SignedAt: t.SignedAt})
+		}
+	}
+	for _, t := range issued {
+		if t.Revoked.IsZero() {
+			v.Outbound = append(v.Outbound, Edge{SubjectAirID: t.Subject, AttestationType: t.Type, WhoisRoot: t.Root, Weight: t.Weight, SignedAt: t.SignedAt})
+		}
+	}
+	v.InboundCount, v.OutboundCount = len(v.Inbound), len(v.Outbound)
+	return v, nil
+}
+
+// DependentsView is who depends on an agent, step by step.
+type DependentsView struct {
+	AirID      string      `json:"air_id"`
+	Dependents []Dependent `json:"dependents"`
+	Total      int         `json:"total"`
+	MaxDepth   int         `json:"max_depth"`
+	Truncated  bool        `json:"truncated"`
+}
+
+// A Dependent has attested a dependency, Depth steps away.
+type Dependent struct {
+	AirID string `json:"air_id"`
+	Depth int    `json:"depth"`
+}
+
+// DependentsView follows attestations of the type dependency from an agent to
+// those who made them. A depth outside 1 to 10 means 6, a limit outside 1 to 1000
+// means 500.
+func (r *Registry) DependentsView(ctx context.Context, a Agent, depth, limit int) (DependentsView, error) {
+	if depth < 1 || depth > 10 {
+		depth = 6
+	}
+	if limit < 1 || limit > 1000 {
+		limit = 500
+	}
+	v := DependentsView{AirID: a.AirID, Dependents: []Dependent{}, MaxDepth: depth}
+	seen := map[string]bool{a.AirID: true}
+	level := []Agent{a}
+	for d := 1; d <= depth && len(level) > 0; d++ {
+		var next []Agent
+		for _, agent := range level {
+			about, err := r.Attestations(ctx, agent)
+			if err != nil {
+				return v, err
+			}
+			for _, t := range about {
+				if !t.Revoked.IsZero() || t.Type != "dependency" || seen[t.Attester] {
+					continue
+				}
+				if len(v.Dependents) == limit {
+					v.Truncated = true
+					return v, nil
+				}
+				seen[t.Attester] = true
+				v.Dependents = append(v.Dependents, Dependent{t.Attester, d})
+				v.Total++
+				attester, _, err := r.Agent(ctx, t.Attester)
+				if err != nil {
+					return v, err
+				}
+				next = append(next, attester)
+			}
+		}
+		level = next
+	}
+	return v, nil
+}
+
+// GraphStatsView counts all active attestations.
+type GraphStatsView struct {
+	Nodes        GraphNodes    `json:"nodes"`
+	Edges        GraphEdges    `json:"edges"`
+	TopAttested  []AgentNumber `json:"top_attested"`
+	TopAttesters []AgentNumber `json:"top_attesters"`
+}
+
+// GraphNodes counts agents.
+type GraphNodes struct {
+	Subjects      int `json:"subjects"`
+	Attesters     int `json:"attesters"`
+	TotalDistinct int `json:"total_distinct"`
+}
+
+// GraphEdges counts attestations.
+type GraphEdges struct {
+	Active int            `json:"active"`
+	ByType map[string]int `json:"by_type"`
+}
+
+// An AgentNumber is an agent and how many attestations it has to do with.
+type AgentNumber struct {
+	AirID string `json:"air_id"`
+	Count int    `json:"count"`
+}
+
+// topAgents is how many agents the top lists hold.
+const topAgents = 10
+
+// GraphStatsView reads all attestations: keep the answer for a while.
+func (r *Registry) GraphStatsView(ctx context.Context) (GraphStatsView, error) {
+	subjects, attesters := map[string]int{}, map[string]int{}
+	v := GraphStatsView{Edges: GraphEdges{ByType: map[string]int{}}}
+	next, err := r.numbers.next(ctx, r.store)
+	if err != nil {
+		return v, err
+	}
+	for n := 1; n < next; n++ {
+		t, _, err := r.attestation(ctx, n)
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return v, err
+		}
+		if !t.Revoked.IsZero() {
+			continue
+		}
+		subjects[t.Subject]++
+		attesters[t.Attester]++
+		v.Edges.Active++
+		v.Edges.ByType[t.Type]++
+	}
+	v.Nodes = GraphNodes{Subjects: len(subjects), Attesters: len(attesters), TotalDistinct: len(subjects)}
+	for airID := range attesters {
+		if subjects[airID] == 0 {
+			v.Nodes.TotalDistinct++
+		}
+	}
+	v.TopAttested, v.TopAttesters = top(subjects), top(attesters)
+	return v, nil
+}
+
+func top(counts map[string]int) []AgentNumber {
+	out := make([]AgentNumber, 0, len(counts))
+	for airID, n := range counts {
+		out = append(out, AgentNumber{airID, n})
+	}
+	slices.SortFunc(out, func(a, b AgentNumber) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.AirID, b.AirID))
+	})
+	return out[:min(len(out), topAgents)]
+}
+
+// HistoryView is the history of an agent.
+type HistoryView struct {
+	AirID   string     `json:"air_id"`
+	History []EntryRow `json:"history"`
+	Total   int        `json:"total"`
+	Limit   int        `json:"limit"`
+	Offset  int        `json:"offset"`
+	Note    string     `json:"note"`
+}
+
+// An EntryRow is one thing that happened, in the reference's shape, and beside
+// that what it rests on.
+type EntryRow struct {
+	ID            int        `json:"id"`
+	Event         string     `json:"event"`
+	ChangedFields []string   `json:"changed_fields"` // null for none
+	Actor         string     `json:"actor"`
+	CreatedAt     string     `json:"created_at"`
+	PrevHash      string     `json:"prev_hash"`
+	EntryHash     string     `json:"entry_hash"`
+	Authority     *Authority `json:"authority,omitempty"`
+}
+
+// HistoryView returns the history of an agent as [Registry.History] does.
+func (r *Registry) HistoryView(ctx context.Context, airID string, limit, offset int) (HistoryView, error) {
+	if limit < 1 || limit > MaxHistory {
+		limit = 50
+	}
+	entries, total, err := r.History(ctx, airID, limit, offset)
+	v := HistoryView{AirID: airID, History: []EntryRow{}, Total: total, Limit: limit, Offset: max(offset, 0),
+		Note: "Each agent has a chain of its own; the transparency log proves the content."}
+	for _, e := range entries {
+		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: stamp(e.At),
+			PrevHash: e.PrevHash, EntryHash: e.Hash, Authority: e.Authority})
+	}
+	return v, err
+}
+
+// KeysView is which keys an agent has and had.
+type KeysView struct {
+	AirID      string         `json:"air_id"`
+	DID        string         `json:"did"`
+	Keys       []KeyView      `json:"keys"`
+	Commitment string         `json:"recovery_commitment,omitempty"`
+	Recovery   *RecoveryUnder `json:"recovery,omitempty"`
+}
+
+// A KeyView is one of them.
+type KeyView struct {
+	ID                 string  `json:"id"`
+	PublicKeyMultibase string  `json:"publicKeyMultibase"`
+	From               string  `json:"from"`
+	Until              *string `json:"until"` // null for the current one
+	Proof              string  `json:"proof"` // "" while possession is only claimed
+	RetiredBy          string  `json:"retired_by,omitempty"`
+}
+
+// RecoveryUnder is a recovery under way.
+type RecoveryUnder struct {
+	To    string `json:"to"`
+	Asked string `json:"asked"`
+	Due   string `json:"due"`
+}
+
+// KeysView returns the keys of an agent, the current one first.
+func (r *Registry) KeysView(a Agent) KeysView {
+	v := KeysView{AirID: a.AirID, DID: r.DID(a.AirID), Keys: []KeyView{}, Commitment: a.Commitment}
+	for _, k := range a.Keys() {
+		row := KeyView{ID: v.DID + k.ID, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), From: stamp(k.From), Proof: k.Proof, RetiredBy: k.By}
+		if !k.Until.IsZero() {
+			until := stamp(k.Until)
+			row.Until = &until
+		}
+		v.Keys = append(v.Keys, row)
+	}
+	if p := a.Recovery; p != nil {
+		v.Recovery = &RecoveryUnder{To: did.FormatMultikey(p.To), Asked: stamp(p.Asked), Due: stamp(p.Due)}
+	}
+	return v
+}
+
+// AttestErrorView returns the reference's words for an error of
+// [Registry.Attest], where they are others than those of [NewErrorView].
+func AttestErrorView(err error, subject string) (ErrorView, bool) {
+	return attestWords(err, "X-Agent-Secret header required for attestation", "invalid attester secret", subject)
+}
+
+// RevokeErrorView is [AttestErrorView] for [Registry.RevokeAttestation].
+func RevokeErrorView(err error, subject string) (ErrorView, bool) {
+	return attestWords(err, "X-Agent-Secret header required (must be original attester's secret)",
+		"invalid attester secret (only the original attester can revoke)", subject)
+}
+
+func attestWords(err error, missing, wrong, subject string) (ErrorView, bool) {
+	switch {
+	case errors.Is(err, ErrNoSecret):
+		return ErrorView{Error: missing}, true
+	case errors.Is(err, ErrWrongSecret):
+		return ErrorView{Error: wrong}, true
+	case errors.Is(err, ErrNoAgent):
+		return ErrorView{Error: "subject agent not found", AirID: subject}, true
+	}
+	return NewErrorView(err, subject)
+}
