@@ -202,7 +202,7 @@ type rawOutput struct {
 }
 
 type searchInput struct {
-	Q          string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class:, host:, effect:, idempotent: and level:, at most 256 characters"`
+	Q          string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class:, host:, effect:, idempotent: and level:, at most 2,000 characters and 200 words"`
 	Verb       []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
 	NS         []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
 	Class      []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
