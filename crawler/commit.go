@@ -28,7 +28,7 @@ const (
 	batchVisits = 500
 	batchLinger = 250 * time.Millisecond
 	batchBytes  = 16 << 20 // of documents
-	batchFound  = 10_000   // links, each of which may be a write
+	batchFound  = 5_000    // links, each of which may be two writes, and ledgers
 
 	mostDepth   = 3   // links from a seed that are followed
 	mostDomains = 16  // registrable domains that one document may add
@@ -80,6 +80,7 @@ func (v *visit) weight() (bytes, links int) {
 		bytes += v.docs[kind].Size
 		links += min(len(v.docs[kind].Links), fetch.MostLinks)
 	}
+	links += len(v.ledger)
 	return bytes, links
 }
 
@@ -107,6 +108,9 @@ func (c *Crawler) commit(ctx context.Context, stopping <-chan struct{}, visits [
 func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *visit) error {
 	var err error
 	for range 8 {
+		if v.cut {
+			return c.applyPatiently(ctx, stopping, []*visit{v})
+		}
 		if err = c.rebase(ctx, v); isFatal(err) {
 			return err
 		}
@@ -157,7 +161,7 @@ func (v *visit) withoutDocuments() {
 // applyPatiently waits for disk space, unless the crawler stops.
 func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		b := &batch{c: c, now: c.now(), hosts: map[string]*hostWrite{}, blobs: map[string]bool{}}
+		b := c.newBatch()
 		writes, err := b.build(ctx, visits)
 		if err != nil {
 			return err
@@ -181,11 +185,20 @@ func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, 
 
 // A batch builds the writes of one Apply.
 type batch struct {
-	c      *Crawler
-	now    time.Time
-	hosts  map[string]*hostWrite // the records to be written, by host
-	blobs  map[string]bool       // digests written already
-	writes []store.Write
+	c       *Crawler
+	now     time.Time
+	hosts   map[string]*hostWrite   // the records to be written, by host
+	domains map[string]*domainWrite // by registrable domain
+	blobs   map[string]bool         // digests written already
+	swept   map[string]bool         // keys of ledgers deleted already
+	writes  []store.Write
+}
+
+func (c *Crawler) newBatch() *batch {
+	return &batch{
+		c: c, now: c.now(), hosts: map[string]*hostWrite{}, domains: map[string]*domainWrite{},
+		blobs: map[string]bool{}, swept: map[string]bool{},
+	}
 }
 
 // A hostWrite is the record of one host to be written, seq being what it is
@@ -199,9 +212,18 @@ type hostWrite struct {
 func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, error) {
 	for _, v := range visits {
 		v.result.New = nil
+		if v.cut {
+			continue
+		}
 		b.hosts[v.host.Name] = &hostWrite{host: &v.host, seq: v.seq, visit: v}
 	}
 	for _, v := range visits {
+		if err := b.ledgerWrites(ctx, v); err != nil {
+			return nil, err
+		}
+		if v.cut {
+			continue
+		}
 		if err := b.documents(ctx, v); err != nil {
 			return nil, err
 		}
@@ -217,6 +239,14 @@ func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, erro
 			return nil, fmt.Errorf("write the record of %s: %w", name, err)
 		}
 		b.writes = append(b.writes, store.PutIf(store.HostKey(name), text, w.seq))
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.domains)) {
+		w := b.domains[name]
+		text, err := json.Marshal(w.domain)
+		if err != nil {
+			return nil, fmt.Errorf("write the record of the domain %s: %w", name, err)
+		}
+		b.writes = append(b.writes, store.PutIf(store.DomainKey(name), text, w.seq))
 	}
 	return b.writes, nil
 }
@@ -297,6 +327,11 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 					delete(added, domain)
 					continue
 				}
+				if ok, err := b.mayAdd(ctx, name, w.host.Name); err != nil {
+					return err
+				} else if !ok {
+					continue
+				}
 				known = &hostWrite{host: &Host{Name: name, Due: b.now, Depth: mostDepth + 1, Added: b.now}}
 				v.result.New = append(v.result.New, name)
 			}
@@ -311,6 +346,14 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 		}
 	}
 	return nil
+}
+
+// mayAdd reports whether a host that is not known may be, being named by another.
+func (b *batch) mayAdd(ctx context.Context, name, from string) (bool, error) {
+	if why, err := b.c.barred(ctx, name); why != "" || err != nil {
+		return false, err
+	}
+	return b.admit(ctx, name, from)
 }
 
 // documentsOf returns the current documents of a host whose links are followed.

@@ -102,6 +102,9 @@ type Crawler struct {
 	observe       func(Result)
 	now           func() time.Time
 
+	blocking sync.Mutex // guards blocks
+	blocks   blockList
+
 	poke chan struct{} // holds one element while pending may have some
 
 	mu      sync.Mutex // guards following
@@ -117,9 +120,10 @@ type Crawler struct {
 // A request asks the frontier to know a host and, with reply, to say what comes
 // of it. reply has room for it.
 type request struct {
-	host  string
-	due   time.Time
-	reply chan<- Result
+	host   string
+	due    time.Time
+	reply  chan<- Result
+	remove bool // it is blocked
 }
 
 // Status says what a crawler is doing.
@@ -277,6 +281,13 @@ func (c *Crawler) work(ctx context.Context, e *entry, visits chan<- *visit) erro
 	case v == nil:
 		return nil
 	}
+	if v.cut { // ctx is over; there is room, or what it asked stays unwritten
+		select {
+		case visits <- v:
+		default:
+		}
+		return nil
+	}
 	select {
 	case visits <- v:
 	case <-ctx.Done():
@@ -337,6 +348,11 @@ func (o *owner) takePending() {
 	o.c.mu.Unlock()
 	now := o.c.now()
 	for _, r := range pending {
+		if r.remove {
+			o.frontier.remove(r.host)
+			o.answer(Result{Host: r.host, Summary: string(fetch.OptedOut)})
+			continue
+		}
 		o.frontier.add(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
@@ -353,6 +369,9 @@ func (o *owner) committed(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
 	for _, v := range batch {
+		if v.cut {
+			continue // the host stays due
+		}
 		if !v.later.IsZero() {
 			f.later(v.entry, now, v.later)
 			c.mu.Lock()
@@ -391,6 +410,11 @@ func (o *owner) report(v *visit) {
 		c.log.Info("visit", "host", r.Host, "outcome", r.Outcome(), "documents", r.Documents, "took", r.Took)
 	}
 	c.observe(r)
+	o.answer(r)
+}
+
+// answer tells those who wait for a host.
+func (o *owner) answer(r Result) {
 	for _, reply := range o.replies[r.Host] {
 		reply <- r
 	}
@@ -426,8 +450,10 @@ const addChunk = 500
 
 // Add makes hosts known as seeds. They are durable when it returns, and visited
 // when they are due and [Crawler.Run] runs. A host that is known already keeps
-// its time: nothing is asked twice before it may be. The error is a *[fetch.HostError]
-// for a name that [fetch.CheckHost] refuses; nothing is added then.
+// its time: nothing is asked twice before it may be. A host
+// that is blocked stays so: see [Crawler.Blocked]. The error is a
+// *[fetch.HostError] for a name that [fetch.CheckHost] refuses; nothing is added
+// then.
 func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {
@@ -435,7 +461,13 @@ func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 		if err != nil {
 			return err
 		}
-		names = append(names, name)
+		why, err := c.barred(ctx, name)
+		if err != nil {
+			return fmt.Errorf("add hosts: %w", err)
+		}
+		if why == "" {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	for chunk := range slices.Chunk(slices.Compact(names), addChunk) {
@@ -530,6 +562,16 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 			}
 			continue
 		}
+		why, err := c.barred(ctx, name)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			if err := yield(optedOut(name, why, c.now())); err != nil {
+				return err
+			}
+			continue
+		}
 		due[name] = true
 	}
 	names := slices.Sorted(maps.Keys(due))
@@ -616,6 +658,15 @@ func badHost(asked string, err error, now time.Time) Result {
 		Host:    asked,
 		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},
 		Summary: string(fetch.BadHost) + ": " + err.Error(),
+	}
+}
+
+// optedOut is the result for a host that must not be visited.
+func optedOut(host, why string, now time.Time) Result {
+	return Result{
+		Host:    host,
+		Fetches: []fetch.Fetch{{URL: "https://" + host + "/", Outcome: fetch.OptedOut, Detail: why, At: now}},
+		Summary: string(fetch.OptedOut) + ": " + why,
 	}
 }
 

@@ -7,13 +7,21 @@
 // AGIS document that the summary names are asked for, one after the other. The
 // parts, in the order a visit meets them:
 //
+//	hostlist.go    lists of hosts to begin with
 //	frontier.go    which host is next; owned by the goroutine of Run
-//	politeness.go  when a session with it may begin
+//	hosttable.go   what it knows of a million hosts, in little memory
+//	snapshot.go    the frontier across a restart
+//	journal.go     the visits under way across a crash
+//	politeness.go  when a session with a host may begin
 //	session.go     what is asked of it, and what follows from the answers
 //	verdicts.go    what its robots.txt allows, for as long as that holds
 //	executor.go    one request of a session, carried out by colly
 //	revisit.go     when each document may be asked for again
 //	commit.go      results into the store, in batches
+//	budget.go      how many hosts links may add below one domain
+//	ledger.go      every request that was made, for the owner of the host
+//	optout.go      hosts that are not visited, and what is removed with them
+//	metrics.go     counters
 //
 // What one request is held to (names, addresses, robots.txt, redirects, limits)
 // is package fetch.

@@ -133,7 +133,7 @@ func (w *world) judge(s fakenet.Script) {
 	} else {
 		for severity, want := range map[protocol.Severity][]string{protocol.Error: s.Expect.Codes, protocol.Warning: s.Expect.Warnings} {
 			if got := transportCodes(findings, severity); !slices.Equal(got, want) && len(got)+len(want) > 0 {
-				t.Errorf("%s codes %q, want %q", severity, got, want)
+				t.Errorf("%s codes %q, want %q (%s: %s)", severity, got, want, f.Outcome, f.Detail)
 			}
 		}
 	}

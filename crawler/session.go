@@ -23,6 +23,7 @@ const mostHopWait = 15 * time.Second
 type visit struct {
 	entry *entry
 	err   error     // the session could not be held; the rest is empty
+	cut   bool      // the session was cut short: only what it asked is written
 	later time.Time // nothing was asked: the turn of the address comes then
 	host  Host      // the record to be written
 	seq   uint64    // of the record when the session began
@@ -34,7 +35,9 @@ type visit struct {
 	fresh  map[document.Kind][]byte
 	result Result
 
-	requests  int // that were made
+	ledger    map[string]*Entry // by the host that was asked
+	why       string            // the visit is made
+	requests  int               // that were made
 	wireBytes int64
 	waited    time.Duration // for turns and intervals
 }
@@ -69,6 +72,7 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 		visit: &visit{
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
+			ledger: map[string]*Entry{},
 		},
 		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{},
 	}
@@ -84,7 +88,10 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 	}
 	s.depart()
 	if ctx.Err() != nil && !isFatal(err) {
-		return nil, nil
+		if len(s.visit.ledger) == 0 {
+			return nil, nil
+		}
+		return &visit{entry: e, host: Host{Name: e.name}, ledger: s.visit.ledger, cut: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -103,6 +110,7 @@ func (s *session) load(ctx context.Context, name string) error {
 	if *h, s.visit.seq, err = s.c.host(ctx, name); err != nil {
 		return err
 	}
+	s.visit.why = whyVisit(h)
 	if h.Fetches == nil {
 		h.Fetches = map[string]fetch.Fetch{}
 	}
@@ -165,6 +173,14 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 		s.settle(a, *s.down)
 		return nil
 	}
+	why, err := s.c.barred(ctx, a.Host)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		s.settle(a, fetch.Settlement{Outcome: fetch.OptedOut, Detail: why})
+		return nil
+	}
 	if a.Kind != fetch.KindRobots {
 		allowed, known, why, err := s.robots(ctx, a)
 		if err != nil {
@@ -188,7 +204,9 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 		s.drop(a) // another session asked while this one waited for its turn
 		return nil
 	}
+	asked := a.Host
 	end := s.wire.Ask(ctx, a, s.c.get)
+	s.noteRequest(a, asked)
 	s.lastDone = time.Now()
 	s.visit.requests++
 	s.visit.wireBytes += a.Made.WireBytes

@@ -55,8 +55,14 @@ func (o *owner) open(ctx context.Context) error {
 		}
 	}
 	least := max(c.politeness.host.Interval, c.politeness.domain.Interval, 0)
-	cut, _, recent, err := c.journal.open(c.dir, now, least)
+	cut, flown, recent, err := c.journal.open(c.dir, now, least)
 	if err != nil {
+		return err
+	}
+	if err := c.recordCut(ctx, flown); err != nil {
+		return fmt.Errorf("write down what was cut off: %w", err)
+	}
+	if err := c.loadBlocks(ctx); err != nil {
 		return err
 	}
 	if err := o.restore(ctx, now); err != nil {

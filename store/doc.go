@@ -16,6 +16,9 @@
 //	doc/{rev}/{kind}                 document.Document as last fetched (JSON)
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
+//	log/{rev}/{time}-{host}          crawler.Entry: what {rev} was asked during a visit to {host} (JSON), for 90 days
+//	block/{rev}                      crawler.Block: why a host is not visited, and what was removed (JSON)
+//	domain/{rev}                     crawler.Domain: hosts that links added below a registrable domain (JSON)
 //	agent/{air id}                   registry.Agent (JSON)
 //	agent/{air id}/{n}               registry.Entry: what happened to the agent, n from 00000001 (JSON), never overwritten
 //	handle/{handle}                  AIR ID that holds the handle, or held it until a time (text)

@@ -15,6 +15,9 @@ const (
 	BlobPrefix     = "blob/"
 	AgentPrefix    = "agent/"
 	HandlePrefix   = "handle/"
+	LedgerPrefix   = "log/"
+	BlockPrefix    = "block/"
+	DomainPrefix   = "domain/"
 	KeyPrefix      = "key/"
 	// AttestationPrefix is that of all attestations, in the order of their numbers.
 	AttestationPrefix = "attestation/"
@@ -36,6 +39,9 @@ func DocumentKey(host, kind string) string { return DocumentsOf(host) + kind }
 // DocumentsOf is the prefix of all current documents of a host.
 func DocumentsOf(host string) string { return DocumentPrefix + ReverseHost(host) + "/" }
 
+// VersionsOfAll is the prefix of all stored versions of a host's documents.
+func VersionsOfAll(host string) string { return VersionPrefix + ReverseHost(host) + "/" }
+
 // VersionsOf is the prefix of all stored versions of a host's document of one
 // kind, oldest first.
 func VersionsOf(host, kind string) string {
@@ -49,6 +55,21 @@ func VersionKey(host, kind string, seen time.Time, digest string) string {
 
 // BlobKey is the key of raw bytes with that digest.
 func BlobKey(digest string) string { return BlobPrefix + digest }
+
+// LedgerOf is the prefix of what a host was asked, oldest first.
+func LedgerOf(host string) string { return LedgerPrefix + ReverseHost(host) + "/" }
+
+// LedgerKey is the key of what a host was asked during one visit, which may be a
+// visit to another host.
+func LedgerKey(host string, at time.Time, visited string) string {
+	return LedgerOf(host) + at.UTC().Format("20060102T150405.000Z") + "-" + visited
+}
+
+// BlockKey is the key of the word that a host is not to be visited.
+func BlockKey(host string) string { return BlockPrefix + ReverseHost(host) }
+
+// DomainKey is the key of what is known of a registrable domain.
+func DomainKey(domain string) string { return DomainPrefix + ReverseHost(domain) }
 
 // AgentKey is the key of an agent.
 func AgentKey(airID string) string { return AgentPrefix + airID }
@@ -74,7 +95,7 @@ func HandleKey(handle string) string { return HandlePrefix + handle }
 func SplitKey(key string) []string {
 	parts := strings.Split(key, "/")
 	switch parts[0] + "/" {
-	case HostPrefix, DocumentPrefix, VersionPrefix:
+	case HostPrefix, DocumentPrefix, VersionPrefix, LedgerPrefix, BlockPrefix, DomainPrefix:
 		if len(parts) > 1 {
 			parts[1] = ReverseHost(parts[1])
 		}

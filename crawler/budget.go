@@ -1,0 +1,82 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// A Domain is what links have added below one registrable domain: names below it
+// cost its owner nothing, so how many are believed is bounded, and grows with the
+// domains, which cost something, that link there.
+type Domain struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"` // begin of the period that Added counts in
+	Added int       `json:"added"`
+	// Linked are fingerprints of other registrable domains that linked here.
+	Linked []uint32 `json:"linked,omitempty"`
+}
+
+const (
+	budgetPeriod = 30 * day
+	budgetBase   = 100  // hosts below one domain that links add in a period
+	budgetMore   = 10   // and for each further domain that links there
+	budgetMost   = 1000 // but no more
+)
+
+// budget is how many hosts links may add in a period.
+func (d *Domain) budget() int {
+	return min(budgetBase+budgetMore*max(len(d.Linked)-1, 0), budgetMost)
+}
+
+// A domainWrite is a Domain to be written, seq being what it is based on.
+type domainWrite struct {
+	domain Domain
+	seq    uint64
+}
+
+// admit counts a host that a document of another host names into the budget of
+// its domain, and reports whether there is room for it.
+func (b *batch) admit(ctx context.Context, host, from string) (bool, error) {
+	name := fetch.Registrable(host)
+	w := b.domains[name]
+	if w == nil {
+		w = &domainWrite{domain: Domain{Name: name, Since: b.now}}
+		r, err := b.c.store.Get(ctx, store.DomainKey(name))
+		switch {
+		case err == nil:
+			w.seq = r.Seq
+			if err := json.Unmarshal(r.Value, &w.domain); err != nil {
+				b.c.log.Error("the record of a domain cannot be read; it is begun anew", "domain", name, "error", err)
+			}
+		case errors.Is(err, store.ErrCorrupt):
+			return false, nil // until it is mended, nothing is added below it
+		case !errors.Is(err, store.ErrNotFound):
+			return false, fmt.Errorf("read the record of the domain %s: %w", name, err)
+		}
+		b.domains[name] = w
+	}
+	d := &w.domain
+	if b.now.Sub(d.Since) >= budgetPeriod {
+		d.Since, d.Added = b.now, 0
+	}
+	if other := fetch.Registrable(from); other != name {
+		h := fnv.New32a()
+		h.Write([]byte(other))
+		if print := h.Sum32(); len(d.Linked) <= (budgetMost-budgetBase)/budgetMore && !slices.Contains(d.Linked, print) {
+			d.Linked = append(d.Linked, print)
+		}
+	}
+	if d.Added >= d.budget() {
+		return false, nil
+	}
+	d.Added++
+	return true, nil
+}

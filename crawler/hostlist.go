@@ -1,0 +1,121 @@
+package crawler
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// A LineError says which line of a list of hosts names none. The list goes on
+// behind it.
+type LineError struct {
+	Line int
+	Err  error // a *[fetch.HostError]
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
+// listLine is the longest line that is read; longer ones are passed over.
+const listLine = 64 << 10
+
+// ReadHosts yields the hosts of a list, normalised as by [fetch.CheckHost], with
+// a *[LineError] for each line that names none and any other error last. Each
+// line of the list has one form or another:
+//
+//	www.example.com             a name or an address, as a person writes it
+//	17,example.com              rank and name, as in the lists of Tranco and others
+//	4711 <tab> com.example.www  vertices of the Common Crawl's graphs: a number,
+//	                            the reversed name, and perhaps more
+//	1 … com.example             its ranks: five columns, the last or the one
+//	                            before the last the reversed name
+//
+// Blank lines, the heading of a list and what follows a "#" are passed over. A
+// list packed with gzip is unpacked.
+func ReadHosts(r io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		in := bufio.NewReaderSize(r, listLine)
+		if magic, _ := in.Peek(2); bytes.Equal(magic, []byte("\x1f\x8b")) {
+			unpacked, err := gzip.NewReader(in)
+			if err != nil {
+				yield("", fmt.Errorf("unpack the list: %w", err))
+				return
+			}
+			in = bufio.NewReaderSize(unpacked, listLine)
+		}
+		for number := 1; ; number++ {
+			line, err := readLine(in)
+			if name := nameOf(line); name != "" {
+				host, wrong := fetch.CheckHost(name)
+				if wrong != nil && !yield("", &LineError{number, wrong}) || wrong == nil && !yield(host, nil) {
+					return
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield("", fmt.Errorf("read the list behind line %d: %w", number, err))
+				return
+			}
+		}
+	}
+}
+
+// readLine returns the next line, cut at its longest.
+func readLine(in *bufio.Reader) (string, error) {
+	line, err := in.ReadSlice('\n')
+	text := string(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		text = "" // no name is so long
+		_, err = in.ReadSlice('\n')
+	}
+	return strings.TrimPrefix(text, "\ufeff"), err
+}
+
+// nameOf returns what of a line names a host, "" when nothing does.
+func nameOf(line string) string {
+	line, _, _ = strings.Cut(line, "#")
+	line = strings.TrimSpace(line)
+	if columns := strings.Split(line, "\t"); len(columns) > 1 {
+		return ofColumns(columns)
+	}
+	rank, name, ok := strings.Cut(line, ",")
+	if !ok {
+		return line
+	}
+	name, _, _ = strings.Cut(name, ",")
+	name = strings.Trim(strings.TrimSpace(name), `"`)
+	if !isNumber(strings.Trim(strings.TrimSpace(rank), `"`)) {
+		if strings.Contains(name, ".") {
+			return line // no rank: whatever it is, it is told of
+		}
+		return "" // a heading
+	}
+	return name
+}
+
+// ofColumns returns the name that a line of the Common Crawl's has reversed.
+func ofColumns(columns []string) string {
+	for i, c := range columns {
+		c = strings.TrimSpace(c)
+		if !isNumber(c) && (i > 0 || strings.Contains(c, ".")) {
+			return store.ReverseHost(c)
+		}
+	}
+	return ""
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}

@@ -1,0 +1,246 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// The ledger holds every request that was made to a host, with its reason, for
+// the host's owner to read. What one visit asked of one host is one record, which
+// is written together with what the visit came to.
+
+// LedgerAge is how long an entry of the ledger is kept.
+const LedgerAge = 90 * day
+
+// An Entry is what a host was asked during one visit.
+type Entry struct {
+	Host string `json:"host"` // that was asked
+	// Visited is the host the visit was to; another than Host when a redirect or
+	// a link led from there to Host.
+	Visited string `json:"visited"`
+	// Why the visit was made, for a person: "due again", for instance.
+	Why      string    `json:"why"`
+	At       time.Time `json:"at"`
+	Requests []Request `json:"requests"`
+	// Cut is set when the visit did not end: the process did. What it asked last
+	// may be missing.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// A Request is one request in the ledger.
+type Request struct {
+	fetch.Made
+	// Why it was made, for a person.
+	Why string `json:"why"`
+}
+
+// mostEntries and mostLedgerRequests bound what one visit may write into ledgers:
+// the hosts that it reached, and the requests to each.
+const (
+	mostEntries        = 32
+	mostLedgerRequests = 64
+	mostSwept          = 20 // old entries that a new one takes along
+)
+
+// note writes a request of a session into the ledger of the host it went to.
+func (s *session) noteRequest(a *fetch.Ask, asked string) {
+	v := s.visit
+	e := v.ledger[asked]
+	if e == nil {
+		if len(v.ledger) == mostEntries {
+			return
+		}
+		e = &Entry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
+		v.ledger[asked] = e
+	}
+	if len(e.Requests) < mostLedgerRequests {
+		e.Requests = append(e.Requests, Request{a.Made, s.reason(a)})
+	}
+}
+
+// reason says why a request is made.
+func (s *session) reason(a *fetch.Ask) string {
+	why := map[string]string{
+		"ai": "the AI Discovery document", "ai-alias": "the AI Discovery document at its second address, as the first answered 404",
+		"agis-summary": "the AGIS summary", "agis": "the AGIS document that " + s.visit.host.Name + " names",
+	}[a.Kind]
+	if a.Kind == fetch.KindRobots {
+		why = "robots.txt, before anything else"
+	}
+	if a.Fetch.Final != "" || len(a.Fetch.Redirects) > 0 {
+		why += "; a redirect led here"
+	}
+	return why
+}
+
+// whyVisit says why a host is visited, and when.
+func whyVisit(h *Host) string {
+	worst := fetch.Outcome("")
+	for _, f := range h.Fetches {
+		if classOf(f.Outcome) == classBusy {
+			worst = f.Outcome
+		}
+	}
+	switch {
+	case h.Visits == 0 && h.FoundOn != "":
+		return "a first visit: " + h.FoundOn + " names this host among its related services"
+	case h.Visits == 0:
+		return "a first visit: somebody asked us to, or the host is on a list of ours"
+	case worst != "":
+		return "another try: the last answer was " + string(worst)
+	}
+	return "due again"
+}
+
+// ledgerWrites returns the writes of a visit's entries, and deletes what is too
+// old in the ledgers of those hosts.
+func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
+	for host, e := range v.ledger {
+		if err := b.entry(ctx, host, e, v.host.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) entry(ctx context.Context, host string, e *Entry, visited string) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write the ledger of %s: %w", host, err)
+	}
+	b.writes = append(b.writes, store.Put(store.LedgerKey(host, e.At, visited), text))
+	old := store.LedgerKey(host, b.now.Add(-LedgerAge), "")
+	swept := 0
+	for r, err := range b.c.store.List(ctx, store.LedgerOf(host), "") {
+		if err != nil && !store.Damaged(r, err) {
+			return err
+		}
+		if swept++; r.Key >= old || b.swept[r.Key] || swept > mostSwept {
+			break
+		}
+		b.swept[r.Key] = true
+		b.writes = append(b.writes, store.Delete(r.Key))
+	}
+	return nil
+}
+
+// Ledger returns what a host was asked in the last 90 days, the latest first, at
+// most limit entries; before, when not zero, leaves out what is not older. The
+// error is a *[fetch.HostError] for what is no host name, or one of the store.
+func (c *Crawler) Ledger(ctx context.Context, host string, before time.Time, limit int) ([]Entry, error) {
+	return Ledger(ctx, c.store, host, c.now(), before, limit)
+}
+
+// Ledger is [Crawler.Ledger] of a store that no crawler runs on.
+func Ledger(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]Entry, error) {
+	name, err := fetch.CheckHost(host)
+	if err != nil {
+		return nil, err
+	}
+	if before.IsZero() {
+		before = now.Add(day)
+	}
+	last := store.LedgerKey(name, before, "")
+	var out []Entry
+	for r, err := range s.List(ctx, store.LedgerOf(name), store.LedgerKey(name, now.Add(-LedgerAge), "")) {
+		if err != nil && !store.Damaged(r, err) {
+			return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
+		}
+		if r.Key >= last {
+			break
+		}
+		var e Entry
+		if err != nil || json.Unmarshal(r.Value, &e) != nil {
+			continue // damaged; the others are worth having
+		}
+		if out = append(out, e); len(out) > 2*limit {
+			out = append(out[:0], out[len(out)-limit:]...)
+		}
+	}
+	out = out[max(len(out)-limit, 0):]
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out, nil
+}
+
+// Record writes requests that others than a crawler made to hosts into the
+// ledger: those of a check that somebody asked for, say.
+func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) error {
+	entries := map[string]*Entry{}
+	for _, m := range made {
+		u, err := url.Parse(m.URL)
+		if err != nil {
+			return fmt.Errorf("record a request: %w", err)
+		}
+		host := u.Hostname()
+		e := entries[host]
+		if e == nil {
+			e = &Entry{Host: host, Visited: host, Why: why, At: m.At}
+			entries[host] = e
+		}
+		e.Requests = append(e.Requests, Request{m, why})
+	}
+	b := c.newBatch()
+	for host, e := range entries {
+		if err := b.entry(ctx, host, e, "by-request"); err != nil {
+			return err
+		}
+	}
+	if len(b.writes) == 0 {
+		return nil
+	}
+	_, err := c.store.Apply(ctx, b.writes...)
+	return err
+}
+
+// recordCut writes into the ledger that visits of the process before were cut
+// off.
+func (c *Crawler) recordCut(ctx context.Context, flown map[string]flight) error {
+	const most = 1000 // writes at once
+	b := c.newBatch()
+	for visited, f := range flown {
+		for _, asked := range f.asked {
+			e := &Entry{Host: asked.host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.at, Requests: []Request{}, Cut: true}
+			if err := b.entry(ctx, asked.host, e, visited); err != nil {
+				return err
+			}
+		}
+		if len(b.writes) > most {
+			if _, err := c.store.Apply(ctx, b.unique()...); err != nil {
+				return err
+			}
+			b = c.newBatch()
+		}
+	}
+	if len(b.writes) == 0 {
+		return nil
+	}
+	_, err := c.store.Apply(ctx, b.unique()...)
+	if errors.Is(err, store.ErrFull) {
+		return nil // there is no room for more than what is there
+	}
+	return err
+}
+
+// unique returns the writes without all but the last to one key.
+func (b *batch) unique() []store.Write {
+	last := map[string]int{}
+	for i, w := range b.writes {
+		last[w.Key] = i
+	}
+	var out []store.Write
+	for i, w := range b.writes {
+		if last[w.Key] == i {
+			out = append(out, w)
+		}
+	}
+	return out
+}
