@@ -202,7 +202,13 @@ func (r *Registry) Run(ctx context.Context) error {
 		d.note(agent.AirID, agent.NextCheck)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.follow(ctx, head, d) })
+	g.Go(func() error {
+		return r.follow(ctx, head, func(agents []Agent, _ store.Cursor) {
+			for _, a := range agents {
+				d.note(a.AirID, a.NextCheck)
+			}
+		})
+	})
 	g.Go(func() error { return r.attendAll(ctx, d) })
 	return endOf(ctx, g.Wait())
 }
@@ -215,21 +221,22 @@ func endOf(ctx context.Context, err error) error {
 	return err
 }
 
-// follow keeps the diary up to date with the store.
-func (r *Registry) follow(ctx context.Context, after store.Cursor, d *diary) error {
+// follow hands over the agents that were written after the cursor, and up to
+// where that is, until ctx ends. What is damaged is left out.
+func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor)) error {
 	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
-	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, _ store.Cursor) error {
+	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, upTo store.Cursor) error {
+		var agents []Agent
 		for _, record := range batch {
 			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
 			if !ok || strings.Contains(airID, "/") || record.Deleted {
 				continue
 			}
-			agent, err := decode(record)
-			if err != nil {
-				continue // not ours to say
+			if agent, err := decode(record); err == nil {
+				agents = append(agents, agent)
 			}
-			d.note(airID, agent.NextCheck)
 		}
+		written(agents, upTo)
 		return nil
 	})
 }

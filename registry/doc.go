@@ -18,6 +18,7 @@
 //	domain.go       proof of a domain by DNS or a file, and what came back
 //	observe.go      what is seen of an agent elsewhere
 //	evidence.go     all of that as signals, and as a filter
+//	directory.go    agents by name, capability and evidence, in memory
 //	caretaker.go    looks again on time: domains, observations, recoveries
 //	end.go          deactivation, suspension, erasure
 //	change.go       how a change becomes one write of the store

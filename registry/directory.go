@@ -1,0 +1,232 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/store"
+)
+
+// A Directory finds agents by their names, by what they can do, and by the
+// evidence that holds of them. It is a view of the store in memory, some hundred
+// bytes an agent and what it says of itself; [Directory.Run] fills it and keeps
+// it up to date.
+//
+// Agents stand in the order of how many signals are proved or observed of them,
+// then of age: never of points that they give themselves.
+type Directory struct {
+	r *Registry
+
+	mu    sync.RWMutex // guards following
+	rows  map[string]*row
+	order []*row
+	names map[string]int // how many have a name, folded
+	seq   uint64         // up to where the store is followed; 0 before that
+	moved chan struct{}  // closed and replaced when seq moves
+}
+
+// A row is one active agent.
+type row struct {
+	agent  Agent // the parts of it that are searched or listed
+	weight int   // how many signals hold
+	folded string
+	name   string // folded
+}
+
+// NewDirectory returns an empty directory.
+func (r *Registry) NewDirectory() *Directory {
+	return &Directory{r: r, moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}}
+}
+
+// Run reads the agents and follows the store until ctx ends, and then returns
+// nil. It is called once.
+func (d *Directory) Run(ctx context.Context) error {
+	head := d.r.store.Head()
+	for agent, err := range d.r.each(ctx, "") {
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		d.put([]Agent{agent}, store.Cursor{})
+	}
+	d.put(nil, head)
+	return endOf(ctx, d.r.follow(ctx, head, d.put))
+}
+
+// Wait waits until the directory has followed the store up to a sequence: what
+// was written before is then found. With 1 it waits for the first filling.
+func (d *Directory) Wait(ctx context.Context, seq uint64) error {
+	for {
+		d.mu.RLock()
+		at, moved := d.seq, d.moved
+		d.mu.RUnlock()
+		if at >= seq {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// put takes agents in as they are now.
+func (d *Directory) put(agents []Agent, upTo store.Cursor) {
+	now := d.r.moment()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range agents {
+		if old := d.rows[a.AirID]; old != nil {
+			d.take(old)
+		}
+		if a.Status == Active {
+			d.insert(newRow(a, now))
+		}
+	}
+	if upTo.Seq > d.seq {
+		d.seq = upTo.Seq
+		close(d.moved)
+		d.moved = make(chan struct{})
+	}
+}
+
+func newRow(a Agent, now time.Time) *row {
+	w := &row{agent: a.public(), name: foldName(a.Name)}
+	// What is neither searched nor listed is not kept.
+	w.agent.Attested, w.agent.Issued, w.agent.Recovery, w.agent.Retired = nil, nil, nil, nil
+	w.agent.Domains = slices.Clone(a.Domains)
+	for i := range w.agent.Domains {
+		w.agent.Domains[i].Looks = nil
+	}
+	w.folded = strings.ToLower(strings.Join([]string{a.Name, a.Handle, a.Description, a.CreatorName, strings.Join(a.Capabilities, "\n"), a.AirID}, "\n"))
+	for _, signal := range required {
+		if a.meets(signal, now) {
+			w.weight++
+		}
+	}
+	return w
+}
+
+// foldName makes names alike that people would take for the same.
+func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+
+func compareRows(a, b *row) int {
+	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.Created.Compare(b.agent.Created), cmp.Compare(a.agent.AirID, b.agent.AirID))
+}
+
+// insert adds a row; d.mu is held.
+func (d *Directory) insert(w *row) {
+	i, _ := slices.BinarySearchFunc(d.order, w, compareRows)
+	d.order = slices.Insert(d.order, i, w)
+	d.rows[w.agent.AirID] = w
+	d.names[w.name]++
+}
+
+// take removes a row; d.mu is held.
+func (d *Directory) take(w *row) {
+	if i, found := slices.BinarySearchFunc(d.order, w, compareRows); found {
+		d.order = slices.Delete(d.order, i, i+1)
+	}
+	delete(d.rows, w.agent.AirID)
+	if d.names[w.name]--; d.names[w.name] == 0 {
+		delete(d.names, w.name)
+	}
+}
+
+// A DirectoryQuery says which agents are looked for. The zero value takes all.
+type DirectoryQuery struct {
+	// Words must all stand in the name, the handle, the description, the creator's
+	// name, a capability or the AIR ID, in any case.
+	Words string
+	// Capability is one that the agent lists, in any case.
+	Capability string
+	// Require names signals that must be proved or observed, see [ParseRequire].
+	Require []string
+	// Offset and Limit cut out a page; a limit outside 1 to [MaxList] means 20.
+	Offset, Limit int
+}
+
+// maxWords bounds what one search compares.
+const maxWords = 24
+
+// Search returns a page of the agents that a query takes, without what only
+// [Registry.Agent] has, and how many there are.
+func (d *Directory) Search(q DirectoryQuery) (agents []Agent, total int) {
+	if q.Limit < 1 || q.Limit > MaxList {
+		q.Limit = 20
+	}
+	words := strings.Fields(strings.ToLower(q.Words))
+	words = words[:min(len(words), maxWords)]
+	now := d.r.moment()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(words) == 0 && q.Capability == "" && len(q.Require) == 0 {
+		from := min(max(q.Offset, 0), len(d.order))
+		for _, w := range d.order[from:min(from+q.Limit, len(d.order))] {
+			agents = append(agents, w.agent)
+		}
+		return agents, len(d.order)
+	}
+	for _, w := range d.order {
+		if !w.matches(words, q.Capability) || len(q.Require) > 0 && !w.agent.Meets(q.Require, now) {
+			continue
+		}
+		if total >= q.Offset && len(agents) < q.Limit {
+			agents = append(agents, w.agent)
+		}
+		total++
+	}
+	return agents, total
+}
+
+func (w *row) matches(words []string, capability string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(w.folded, word) }) {
+		return false
+	}
+	return capability == "" || slices.ContainsFunc(w.agent.Capabilities, func(c string) bool { return strings.EqualFold(c, capability) })
+}
+
+// NameView answers whether a name is in use, in the reference's shape. Names are
+// not unique: the answer is a warning.
+type NameView struct {
+	Name           string      `json:"name"`
+	Exists         bool        `json:"exists"`
+	Count          int         `json:"count"`
+	ExistingAgents []NamedView `json:"existing_agents"` // at most five
+}
+
+// NamedView is an agent of that name.
+type NamedView struct {
+	AirID string `json:"air_id"`
+	Name  string `json:"name"`
+}
+
+// CheckName reports which agents have a name, whatever its case and spaces. The
+// error is an [*Error] for a text that can be no name.
+func (d *Directory) CheckName(text string) (NameView, error) {
+	name, err := checkName(text)
+	if err != nil {
+		return NameView{}, err
+	}
+	folded := foldName(name)
+	v := NameView{Name: name, ExistingAgents: []NamedView{}}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if v.Count = d.names[folded]; v.Count == 0 {
+		return v, nil
+	}
+	v.Exists = true
+	for _, w := range d.order {
+		if w.name == folded {
+			v.ExistingAgents = append(v.ExistingAgents, NamedView{w.agent.AirID, w.agent.Name})
+		}
+		if len(v.ExistingAgents) == min(v.Count, 5) {
+			break
+		}
+	}
+	return v, nil
+}
