@@ -27,6 +27,7 @@ type Version struct {
 const (
 	batchVisits = 500
 	batchLinger = 250 * time.Millisecond
+	firstLinger = 4 * time.Millisecond
 	batchBytes  = 16 << 20 // of documents
 	batchFound  = 5_000    // links, each of which may be two writes, and ledgers
 
@@ -40,8 +41,12 @@ const (
 // then is not committed stays due.
 func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visits <-chan *visit, done chan<- []*visit) error {
 	defer close(done)
+	// The first batches are small: whoever is killed again and again, soon after
+	// each start, is to get on all the same.
+	linger := firstLinger
 	for first := range visits {
-		batch := gather(first, visits)
+		batch := gather(first, visits, linger)
+		linger = min(2*linger, batchLinger)
 		if err := c.commit(ctx, stopping, batch); err != nil {
 			if errors.Is(err, store.ErrFull) {
 				c.log.Warn("visits were not stored for want of disk space; their hosts stay due", "visits", len(batch))
@@ -55,10 +60,10 @@ func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visit
 }
 
 // gather collects what is to be committed together.
-func gather(first *visit, visits <-chan *visit) []*visit {
+func gather(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
 	batch := []*visit{first}
 	bytes, links := first.weight()
-	timer := time.NewTimer(batchLinger)
+	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	for len(batch) < batchVisits && bytes < batchBytes && links < batchFound {
 		select {

@@ -23,12 +23,13 @@ func TestSummaryIsComparedWithItsDocument(t *testing.T) {
 			for _, verb := range verbs {
 				text += strings.Replace(one, "BOOK", verb, 1)
 			}
-			return page{body: text, header: map[string]string{"Content-Type": "application/agis+yaml"}}
+			return page{body: text, header: map[string]string{"Content-Type": "application/agis+yaml", "Cache-Control": "max-age=86400"}}
 		}
 		summaryOf := func(verbs string) http.Handler {
 			tag := `"` + verbs[1:4] + `"`
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("ETag", tag)
+				w.Header().Set("Cache-Control", "max-age=86400")
 				if r.Header.Get("If-None-Match") == tag {
 					w.WriteHeader(http.StatusNotModified)
 					return

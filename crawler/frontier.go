@@ -81,7 +81,11 @@ func secondOf(t time.Time) uint32 {
 // before it may be.
 func (f *frontier) add(name string, now, when time.Time) {
 	n := f.hosts.number(name)
-	if *f.hosts.place.at(n) != gone {
+	if p := f.hosts.place.at(n); *p != gone {
+		// Known, and due but for the round number.
+		if (*p == near || *p == far) && !when.After(now) && *f.hosts.due.at(n) == secondOf(when) {
+			f.schedule(n, now, when)
+		}
 		return
 	}
 	f.known++

@@ -30,6 +30,10 @@ type Host struct {
 	// after a 404 at the least: AI Discovery §4.3).
 	NotBefore map[string]time.Time `json:"not_before,omitempty"`
 	Robots    *fetch.Robots        `json:"robots,omitempty"`
+	// Rates holds, for each kind, how often its document changes.
+	Rates map[string]Rate `json:"rates,omitempty"`
+	// TLS is what the last connection to the host itself rested on.
+	TLS *fetch.TLS `json:"tls,omitempty"`
 }
 
 // Listed reports whether the host has at least one current document.

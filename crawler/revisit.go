@@ -41,8 +41,8 @@ var (
 	// AI Discovery §4.3: 24 hours after a 404 at the least.
 	goneLadder = []time.Duration{day, 7 * day, 30 * day, 90 * day}
 	downLadder = []time.Duration{day, 7 * day, 30 * day}
-	// AI Discovery §4.3: at most 3 retries, with growing gaps.
-	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, day}
+	// Three tries with growing gaps (AI Discovery §4.3 allows one more), then a day.
+	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, day}
 )
 
 const (
@@ -62,9 +62,13 @@ func repeats(prev, cur fetch.Fetch) int {
 }
 
 // waitAfter returns how long a kind is not asked for after this fetch, whose
-// Repeats is set.
-func waitAfter(host string, f fetch.Fetch) time.Duration {
+// Repeats is set. What says itself how long it is fresh is asked for then; else
+// the rate of its changes decides.
+func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	wait := ladderWait(f)
+	if classOf(f.Outcome) == classGood && f.Fresh == 0 {
+		wait = rate.revisit()
+	}
 	if wait < time.Hour || f.RetryAfter == wait {
 		return wait
 	}
@@ -72,16 +76,17 @@ func waitAfter(host string, f fetch.Fetch) time.Duration {
 	// kinds move alike, so they stay due together.
 	h := fnv.New32a()
 	h.Write([]byte(host))
-	return wait + wait/10*time.Duration(h.Sum32()%1024)/1024
+	wait += wait / 10 * time.Duration(h.Sum32()%1024) / 1024
+	if classOf(f.Outcome) == classGood {
+		return min(wait, mostFresh)
+	}
+	return wait
 }
 
 func ladderWait(f fetch.Fetch) time.Duration {
 	step := func(ladder []time.Duration) time.Duration { return ladder[min(f.Repeats, len(ladder)-1)] }
 	switch classOf(f.Outcome) {
 	case classGood:
-		if f.Fresh == 0 {
-			return defaultFresh
-		}
 		return min(max(f.Fresh, leastFresh), mostFresh)
 	case classBusy:
 		wait := step(busyLadder)

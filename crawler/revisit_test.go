@@ -64,14 +64,15 @@ func TestRevisitTimes(t *testing.T) {
 		{"410 too", page{status: 410}, []time.Duration{day, 7 * day}},
 		{"no JSON too", json200("{"), []time.Duration{day, 7 * day}},
 		{"a wrong media type too", page{header: map[string]string{"Content-Type": "text/html"}}, []time.Duration{day, 7 * day}},
-		{"a document is asked for daily", json200(ai("A")), []time.Duration{day, day, day}},
+		{"a document is asked for daily, and less often when it never changes", json200(ai("A")), []time.Duration{day, day, day, 2*day + 4*time.Hour}},
+		{"a document that changes always is asked for more often", changing(0), []time.Duration{day, day, day, 13 * time.Hour}},
 		{"or as often as it says", cached("public, max-age=7200"), []time.Duration{2 * time.Hour, 2 * time.Hour}},
 		{"but not more than hourly", cached("max-age=5"), []time.Duration{time.Hour, time.Hour}},
 		{"no-cache is hourly", cached("no-cache"), []time.Duration{time.Hour, time.Hour}},
 		{"nor less than monthly", cached("max-age=999999999999"), []time.Duration{30 * day, 30 * day}},
-		{"500 is tried three times again, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, day, day}},
-		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, 2 * time.Minute, day, day}},
-		{"429 for a second is a second, three times", limited("1"), []time.Duration{time.Second, time.Second, time.Second, day}},
+		{"500 is tried three times, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, day, day}},
+		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, day, day}},
+		{"429 for a second is a second, for three tries", limited("1"), []time.Duration{time.Second, time.Second, day}},
 		{"429 for ever is a day", limited("99999999999999999999"), []time.Duration{day, day}},
 		{"429 below zero is a minute", limited("-5"), []time.Duration{time.Minute}},
 		{"429 in words is a minute", limited("soon"), []time.Duration{time.Minute}},
@@ -100,6 +101,15 @@ func TestRevisitTimes(t *testing.T) {
 	}
 }
 
+// changing answers with another document each time.
+func changing(from int) http.Handler {
+	var n atomic.Int64
+	n.Store(int64(from))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		json200(ai(fmt.Sprint("A ", n.Add(1)))).ServeHTTP(w, r)
+	})
+}
+
 func TestRetryAfterDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -123,7 +133,7 @@ func TestRobots503IsTriedAgainAndThenLeftForADay(t *testing.T) {
 		w.visit("a.test")
 		time.Sleep(40 * time.Hour)
 		synctest.Wait()
-		w.wantTimes("a.test", robotsPath, time.Minute, 5*time.Minute, 25*time.Minute, day)
+		w.wantTimes("a.test", robotsPath, time.Minute, 5*time.Minute, day)
 		if n := len(w.times("a.test", aiPath)); n != 0 {
 			t.Errorf("the document was asked for %d times", n)
 		}

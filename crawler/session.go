@@ -207,6 +207,9 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 	asked := a.Host
 	end := s.wire.Ask(ctx, a, s.c.get)
 	s.noteRequest(a, asked)
+	if t := a.Connection(); t != nil && asked == s.visit.host.Name {
+		s.visit.host.TLS = t
+	}
 	s.lastDone = time.Now()
 	s.visit.requests++
 	s.visit.wireBytes += a.Made.WireBytes
@@ -487,7 +490,15 @@ func (s *session) drop(a *fetch.Ask) {
 func (s *session) note(a *fetch.Ask) {
 	h := &s.visit.host
 	h.Fetches[a.Kind] = a.Fetch
-	h.NotBefore[a.Kind] = s.c.now().Add(waitAfter(h.Name, a.Fetch))
+	rate := h.Rates[a.Kind]
+	if prev := a.Prev; prev.Digest != "" && a.Fetch.Digest != "" && classOf(prev.Outcome) == classGood && classOf(a.Fetch.Outcome) == classGood {
+		rate.add(a.Fetch.Digest == prev.Digest, a.Fetch.At.Sub(prev.At))
+		if h.Rates == nil {
+			h.Rates = map[string]Rate{}
+		}
+		h.Rates[a.Kind] = rate
+	}
+	h.NotBefore[a.Kind] = s.c.now().Add(waitAfter(h.Name, a.Fetch, rate))
 	// A host that is refused or silent as a whole is asked again when its
 	// robots.txt is.
 	if at := h.NotBefore[fetch.KindRobots]; classOf(a.Fetch.Outcome) == classRefused && a.Host == h.Name && !at.IsZero() {
@@ -523,7 +534,7 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	if v.Closed() && classOf(f.Outcome) != classGood {
 		// It could not be had: a host that is busy is asked again soon, one that
 		// is silent when its documents are.
-		if wait = waitAfter(a.Of, *f); !down {
+		if wait = waitAfter(a.Of, *f, Rate{}); !down {
 			wait = min(wait, fetch.RobotsAge)
 		}
 	}
@@ -768,6 +779,7 @@ func (s *session) remove(kind document.Kind) {
 func (s *session) forget(kind document.Kind) {
 	s.remove(kind)
 	delete(s.visit.host.Fetches, string(kind))
+	delete(s.visit.host.Rates, string(kind))
 	delete(s.visit.host.NotBefore, string(kind))
 }
 

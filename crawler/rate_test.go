@@ -1,0 +1,37 @@
+package crawler
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A document that changes at random, so often on average, is soon looked at about
+// once for each change, whatever it was looked at before; within a factor of two
+// and the bounds.
+func TestRateFindsHowOftenADocumentChanges(t *testing.T) {
+	for _, period := range []time.Duration{time.Hour, 6 * time.Hour, day, 3 * day, 10 * day, 100 * day} {
+		want := min(max(period, leastRevise), mostFresh)
+		random := rand.New(rand.NewPCG(1, uint64(period)))
+		var sum time.Duration
+		const looks, skipped = 400, 50
+		var r Rate
+		changed := time.Duration(random.ExpFloat64() * float64(period))
+		now := time.Duration(0)
+		for i := range looks {
+			interval := r.revisit()
+			now += interval
+			same := changed > now
+			for changed <= now {
+				changed += time.Duration(random.ExpFloat64() * float64(period))
+			}
+			r.add(same, interval)
+			if i >= skipped {
+				sum += interval
+			}
+		}
+		if mean := sum / (looks - skipped); mean < want/2 || mean > 2*want {
+			t.Errorf("a document that changes every %v is looked at every %v", period, mean)
+		}
+	}
+}
