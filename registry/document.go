@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"crypto/ed25519"
+	"errors"
 	"strconv"
 
 	"gazetteer/protocol/did"
@@ -48,3 +50,61 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 }
 
 const trustScoreFragment = "#trust-score"
+
+// RegistryDocument returns the DID document of the registry itself, which lies
+// at /.well-known/did.json of its DID host. Key is what its log is signed with;
+// nil leaves it out.
+func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
+	id := r.host.String()
+	d := did.Document{Context: did.Contexts(), ID: id, VerificationMethod: []did.VerificationMethod{}, Authentication: []string{}, AssertionMethod: []string{},
+		Service: []did.Service{{ID: id + "#registry", Type: "AIRRegistry", ServiceEndpoint: r.baseURL + "/api/v1"}}}
+	if key != nil {
+		d.VerificationMethod = []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key)}}
+		d.AssertionMethod = []string{id + did.KeyFragment}
+	}
+	return d
+}
+
+// A Resolution is the answer of a DID resolver over HTTP, as the binding of DID
+// Resolution has it: /1.0/identifiers/{did}.
+type Resolution struct {
+	Context          string           `json:"@context"`
+	Document         *did.Document    `json:"didDocument"` // null when there is none
+	Metadata         ResolutionData   `json:"didResolutionMetadata"`
+	DocumentMetadata DocumentMetadata `json:"didDocumentMetadata"`
+}
+
+// ResolutionData says how the resolution went.
+type ResolutionData struct {
+	ContentType string `json:"contentType,omitempty"`
+	// Error is "invalidDid", "notFound", "methodNotSupported" or "internalError",
+	// "" when a document was found.
+	Error   string `json:"error,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// DocumentMetadata says of the document what does not stand in it.
+type DocumentMetadata struct {
+	Created     string `json:"created,omitempty"`
+	Updated     string `json:"updated,omitempty"`
+	VersionID   string `json:"versionId,omitempty"`
+	Deactivated bool   `json:"deactivated,omitempty"`
+}
+
+// Resolution returns the resolution of an agent of this registry: one that is
+// gone has no document, and says that it is deactivated (410).
+func (r *Registry) Resolution(a Agent) Resolution {
+	v := Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
+		DocumentMetadata: DocumentMetadata{Created: stamp(a.Created), Updated: stamp(a.Updated), VersionID: strconv.Itoa(a.Entries)}}
+	err := a.Resolvable()
+	if err == nil {
+		d := r.DIDDocument(a)
+		v.Document = &d
+		return v
+	}
+	v.Metadata = ResolutionData{Message: err.Error()}
+	if v.DocumentMetadata.Deactivated = errors.Is(err, ErrGone); !v.DocumentMetadata.Deactivated {
+		v.Metadata.Error = "notFound"
+	}
+	return v
+}

@@ -342,3 +342,50 @@ func TestRecoveriesThatAreRefused(t *testing.T) {
 	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 3, 100, 6, "", c.now()))
 	refusal(t, err, "recovery-pending")
 }
+
+func TestResolutions(t *testing.T) {
+	c := newClock()
+	r := open(t, registry.Options{Now: c.now})
+	a := proved(t, r, 1, nil)
+	v := r.Resolution(a)
+	if v.Document == nil || v.Document.ID != r.DID(a.AirID) || v.DocumentMetadata != (registry.DocumentMetadata{Created: "2026-05-04T03:02:01.000Z", Updated: "2026-05-04T03:02:01.000Z", VersionID: "1"}) {
+		t.Errorf("%+v", v)
+	}
+	suspended, err := r.Suspend(t.Context(), a.AirID, "junk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Resolution(suspended); v.Document != nil || v.Metadata.Error != "notFound" || v.DocumentMetadata.Deactivated {
+		t.Errorf("suspended: %+v", v)
+	}
+	gone, err := r.Delete(t.Context(), a.AirID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Resolution(gone); v.Document != nil || v.Metadata.Error != "" || !v.DocumentMetadata.Deactivated {
+		t.Errorf("gone: %+v", v)
+	}
+	d := r.RegistryDocument(privateKey(9).Public().(ed25519.PublicKey))
+	if key, err := d.Key(); err != nil || did.FormatMultikey(key) != multikey(9) || d.ID != "did:wba:registry.test" || len(r.RegistryDocument(nil).VerificationMethod) != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	// The resolver finds the registry's own agents without a request.
+	b := proved(t, r, 2, nil)
+	for _, test := range []struct {
+		id   string
+		ours bool
+		want error
+	}{
+		{r.DID(b.AirID), true, nil}, {r.DID(a.AirID), true, registry.ErrGone}, {"did:wba:registry.test:agents:AIR-0000-0000-0000", true, registry.ErrNoAgent},
+		{"did:wba:registry.test", true, registry.ErrNoAgent}, {"did:wba:other.test:agents:" + b.AirID, false, nil},
+	} {
+		w, err := did.ParseWeb(test.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ours, err := r.Local(t.Context(), w)
+		if ours != test.ours || !errors.Is(err, test.want) || ours && err == nil && d.ID != test.id {
+			t.Errorf("%s: %+v, %t, %v", test.id, d, ours, err)
+		}
+	}
+}

@@ -161,19 +161,16 @@ const mintAttempts = 8
 // [*Refusal] when its proof is or the key is another agent's, and the store's
 // otherwise. When Register returns without an error the agent is on disk.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, string, error) {
-	// Judged first, so that a mistake does not cost the challenge.
-	if _, err := r.newAgent(mistakesOnly, reg); err != nil {
-		return Agent{}, "", err
-	}
-	key, _ := did.ParsePublicKey(strings.TrimSpace(reg.PublicKey)) // checked by newAgent
-	authority, giveBack, err := r.proveRegistration(ctx, reg, key)
+	agent, err := r.newAgent(reg)
 	if err != nil {
 		return Agent{}, "", err
 	}
-	if reg.NoSecret && authority == nil {
-		return Agent{}, "", &Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
+	// After the values, so that a mistake does not cost the challenge.
+	authority, giveBack, err := r.proveRegistration(ctx, reg, agent.PublicKey)
+	if err != nil {
+		return Agent{}, "", err
 	}
-	agent, secret, err := r.register(ctx, reg, authority)
+	agent, secret, err := r.register(ctx, agent, reg, authority)
 	if err != nil {
 		giveBack()
 		return Agent{}, "", err
@@ -182,46 +179,49 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 	return agent, secret, nil
 }
 
-// mistakesOnly stands for the AIR ID of an agent that is only judged.
-const mistakesOnly = "AIR-0000-0000-0000"
-
 // register stores an agent whose proof was judged; authority is nil without one.
-func (r *Registry) register(ctx context.Context, reg Registration, authority *Authority) (Agent, string, error) {
-	var creator map[string]Observation
+func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, authority *Authority) (Agent, string, error) {
+	if reg.NoSecret && authority == nil {
+		return Agent{}, "", &Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
+	}
+	observed := r.firstLook(ctx, agent)
 	for range mintAttempts {
-		airID, err := did.MintAirID(r.rand)
-		if err != nil {
-			return Agent{}, "", err
-		}
-		agent, err := r.newAgent(airID, reg)
-		if err != nil {
-			return Agent{}, "", err
-		}
-		if creator == nil {
-			creator = r.observeCreator(ctx, agent)
-		}
-		agent.Observed = creator
+		agent.Observed = observed
 		secret := ""
 		if !reg.NoSecret {
+			var err error
 			if secret, err = r.newSecret(); err != nil {
 				return Agent{}, "", err
 			}
 			agent.SecretHash = hashSecret(secret)
 		}
-		writes, err := r.firstWrites(ctx, &agent, reg, authority)
+		stored := agent
+		writes, err := r.firstWrites(ctx, &stored, reg, authority)
 		if err != nil {
 			return Agent{}, "", err
 		}
 		_, err = r.store.Apply(ctx, writes...)
-		if errors.Is(err, store.ErrConflict) {
-			continue // the ID or the key was given out meanwhile; an ID never is twice
+		if err == nil {
+			return stored, secret, nil
 		}
-		if err != nil {
+		if !errors.Is(err, store.ErrConflict) {
 			return Agent{}, "", fmt.Errorf("register agent: %w", err)
 		}
-		return agent, secret, nil
+		// The ID or the key was given out meanwhile; an ID never is twice.
+		if agent, err = r.newAgent(reg); err != nil {
+			return Agent{}, "", err
+		}
 	}
 	return Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", mintAttempts)
+}
+
+// firstLook resolves the creator's DID for the answer to a registration, unless
+// its domain was bothered a moment ago: then the caretaker does it later.
+func (r *Registry) firstLook(ctx context.Context, a Agent) map[string]Observation {
+	if !r.external(a) || !r.quiet.take(hostOf(a.CreatorDID), a.Created) {
+		return map[string]Observation{}
+	}
+	return r.observeCreator(ctx, a)
 }
 
 // firstWrites returns the writes of a new agent: its record, the first entry of
@@ -256,11 +256,15 @@ func (r *Registry) firstWrites(ctx context.Context, agent *Agent, reg Registrati
 	return append(writes, entry, store.PutIf(store.AgentKey(agent.AirID), value, 0)), nil
 }
 
-// newAgent checks a registration and makes the agent of it.
-func (r *Registry) newAgent(airID string, reg Registration) (Agent, error) {
+// newAgent checks a registration and makes the agent of it, with an AIR ID of
+// its own.
+func (r *Registry) newAgent(reg Registration) (Agent, error) {
+	airID, err := did.MintAirID(r.rand)
+	if err != nil {
+		return Agent{}, err
+	}
 	now := r.moment()
 	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now, OpenSource: reg.OpenSource}
-	var err error
 	if a.Name, err = checkName(reg.Name); err != nil {
 		return Agent{}, err
 	}

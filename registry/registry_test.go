@@ -570,14 +570,46 @@ func BenchmarkAgent(b *testing.B) {
 	}
 }
 
+// BenchmarkRegister compares 64 clients that register with as many that write
+// the same bytes without a registry.
 func BenchmarkRegister(b *testing.B) {
-	r := open(b, registry.Options{})
-	b.SetParallelism(32)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, _, err := r.Register(b.Context(), someone(1)); err != nil {
+	const clients = 64
+	s := openStore(b)
+	r := open(b, registry.Options{Store: s})
+	bytesOf := func() (out [][]byte) {
+		a, _ := register(b, r, someone(1))
+		for _, key := range []string{store.AgentKey(a.AirID), store.EntryKey(a.AirID, 1)} {
+			record, err := s.Get(b.Context(), key)
+			if err != nil {
 				b.Fatal(err)
 			}
+			out = append(out, record.Value)
 		}
+		return out
+	}()
+	reg := someone(1)
+	b.Run("registry", func(b *testing.B) {
+		b.SetParallelism(clients / 2)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, _, err := r.Register(b.Context(), reg); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("store alone", func(b *testing.B) {
+		b.SetParallelism(clients / 2)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				id, err := did.MintAirID(nil)
+				if err != nil {
+					b.Error(err)
+				}
+				if _, err := s.Apply(b.Context(), store.PutIf("bare/"+id, bytesOf[0], 0), store.PutIf("bare/"+id+"/1", bytesOf[1], 0)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
 	})
 }
