@@ -38,7 +38,7 @@ func TestTell(t *testing.T) {
 		"AGIS summary":               {"x", `{"agis":"1.0","methods":["BOOK"]}`, lint.Guess{Kind: document.AGISSummary, Format: "agis-summary"}},
 		"AGIS summary, no version":   {"x", `{"agis_document":"agtp://a.test"}`, lint.Guess{Kind: document.AGISSummary, Format: "agis-summary"}},
 		"OpenAPI":                    {"x", "openapi: 3.1.0\n", lint.Guess{Other: "OpenAPI", Format: "openapi"}},
-		"OpenAPI 2":                  {"x", `{"swagger":"2.0"}`, lint.Guess{Other: "OpenAPI 2 (Swagger)"}},
+		"OpenAPI 2":                  {"x", `{"swagger":"2.0"}`, lint.Guess{Other: "OpenAPI 2 (Swagger)", Format: "openapi"}},
 		"A2A card":                   {"x", `{"protocolVersion":"0.3","skills":[]}`, lint.Guess{Other: "an A2A agent card"}},
 		"MCP server card":            {"x", `{"serverInfo":{},"protocolVersion":"2025-06-18"}`, lint.Guess{Other: "an MCP server card"}},
 		"MCP tools":                  {"x", `{"tools":[{"name":"a","inputSchema":{}}]}`, lint.Guess{Other: "a list of MCP tools", Format: "mcp"}},

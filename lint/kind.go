@@ -103,7 +103,7 @@ var others = []struct {
 	form string
 }{
 	{[]string{"openapi"}, "OpenAPI", "openapi"},
-	{[]string{"swagger"}, "OpenAPI 2 (Swagger)", ""},
+	{[]string{"swagger"}, "OpenAPI 2 (Swagger)", "openapi"},
 	{[]string{"specVersion", "organization"}, "Rootz AI discovery", ""},
 	{[]string{"schema_version", "name_for_model"}, "an AI plugin manifest", ""},
 	{[]string{"skills", "protocolVersion"}, "an A2A agent card", ""},

@@ -218,7 +218,7 @@ func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
 			path += "/{" + name + "}"
 		case nounSegment.MatchString(segment):
 			first, _, _ := strings.Cut(segment, "-")
-			if segmentVerbs[first] || segmentVerbs[segment] {
+			if segmentVerbs[first] || segmentVerbs[segment] || glued(segment) {
 				continue
 			}
 			nouns = append(nouns, segment)

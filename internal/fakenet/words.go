@@ -72,7 +72,11 @@ var segmentVerbs = wordSet(`get post put delete patch create update remove add i
 	follow unfollow invite share lock unlock pause resume complete accept decline finish
 	initiate begin suggest parse analyze classify predict extract evaluate compare combine
 	autocomplete binarize block categorize cleanse deploy explain geocode locate manage migrate
-	onboard optimize pin promote restrict unblock unlink unpin`)
+	addwebhook edits sendbatch onboard optimize pin promote restrict unblock unlink unpin`)
+
+// glued reports whether a segment is a verb and its object in one word:
+// "getweather".
+func glued(segment string) bool { return strings.HasPrefix(segment, "get") && segment != "getaways" }
 
 // plumbing are parameters of the transport or of the login, not of the task.
 var plumbing = wordSet(`_.xgafv $.xgafv access_token alt callback jsonp oauth_token prettyprint quotauser
