@@ -50,14 +50,15 @@ func FoldHandle(text string) (string, error) {
 }
 
 // ClaimHandle folds a handle that somebody wants to have. Beyond [FoldHandle]
-// it refuses reserved words and "air" followed by 12 letters or digits, which
-// reads as an AIR ID without its dashes.
+// it refuses reserved words, also with digits for letters ("adm1n") or "_" among
+// them, and "air" followed by 12 letters or digits, which reads as an AIR ID
+// without its dashes.
 func ClaimHandle(text string) (string, error) {
 	handle, err := FoldHandle(text)
 	if err != nil {
 		return "", err
 	}
-	if slices.Contains(reservedHandles, handle) || looksLikeAirID(handle) {
+	if isReserved(handle) || looksLikeAirID(handle) {
 		return "", &Error{
 			Code:    "handle-reserved",
 			Message: "username is reserved",
@@ -66,6 +67,17 @@ func ClaimHandle(text string) (string, error) {
 	}
 	return handle, nil
 }
+
+func isReserved(handle string) bool {
+	seen := skeleton(handle)
+	return slices.ContainsFunc(reservedHandles, func(word string) bool { return skeleton(word) == seen })
+}
+
+// skeleton is what a handle looks like at a glance: two with the same skeleton
+// are taken for each other.
+func skeleton(handle string) string { return lookAlikes.Replace(strings.ReplaceAll(handle, "_", "")) }
+
+var lookAlikes = strings.NewReplacer("rn", "m", "vv", "w", "0", "o", "1", "i", "l", "i", "3", "e", "4", "a", "5", "s", "7", "t")
 
 func looksLikeAirID(handle string) bool {
 	return len(handle) == len("air")+12 && strings.HasPrefix(handle, "air") && !strings.Contains(handle, "_")

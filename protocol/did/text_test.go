@@ -120,12 +120,13 @@ func TestHandles(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	for _, text := range []string{"admin", "ROOT", "ｒｏｏｔ", "air7g3km9jqx2pt", "AIR000000000000", "gazetteer"} {
+	for _, text := range []string{"admin", "ROOT", "ｒｏｏｔ", "air7g3km9jqx2pt", "AIR000000000000", "gazetteer",
+		"adm1n", "ad_min", "__admin__", "R00T", "supp0rt", "rnoderator", "vvvvvv", "a1r", "0fficia1"} {
 		if got, err := did.ClaimHandle(text); code(err) != "handle-reserved" {
 			t.Errorf("claim %q: %q, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"airline", "air7g3km9jqx2p", "air_7g3km9jqx2p", "administrators"} {
+	for _, text := range []string{"airline", "air7g3km9jqx2p", "air_7g3km9jqx2p", "administrators", "admin_of_acme", "barn", "alice_1", "weather_bot", "help_desk_acme"} {
 		if _, err := did.ClaimHandle(text); err != nil {
 			t.Errorf("claim %q: %v", text, err)
 		}
