@@ -44,7 +44,7 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 // witness stands at when that is another one than older.
 func (l *Log) submit(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte) (lines []byte, size int64, err error) {
 	if older > head.N {
-		return nil, 0, &ForkError{Dir: l.dir, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
+		return nil, 0, &ForkError{Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	proof, err := l.ProveConsistency(ctx, older, head.N)
@@ -75,7 +75,7 @@ func (l *Log) submit(ctx context.Context, client *http.Client, url string, older
 	case http.StatusConflict:
 		size, err := parseNumber(strings.TrimSuffix(string(text), "\n"))
 		if err == nil && size == older {
-			err = &ForkError{Dir: l.dir, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
+			err = &ForkError{Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
 				Remedy: remedyRestore + ", or " + remedyAnew}
 		}
 		return nil, size, err

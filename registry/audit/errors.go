@@ -49,13 +49,12 @@ func (e *DamagedError) Unwrap() error { return ErrDamaged }
 // so that going on would contradict what was signed. Nothing more is signed. It
 // matches [ErrFork].
 type ForkError struct {
-	Dir     string
 	Problem string
 	Remedy  string
 }
 
 func (e *ForkError) Error() string {
-	return fmt.Sprintf("log %s: %v: %s; to mend it, %s", e.Dir, ErrFork, e.Problem, e.Remedy)
+	return fmt.Sprintf("%v: %s; to mend it, %s", ErrFork, e.Problem, e.Remedy)
 }
 
 func (e *ForkError) Unwrap() error { return ErrFork }

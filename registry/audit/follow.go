@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (l *Log) checkReach() error {
 	if l.state.Size >= l.Head().N || l.state.Seq < l.store.Head().Seq {
 		return nil
 	}
-	return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.Head().N),
+	return &ForkError{Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.Head().N),
 		Remedy: "put back newer copies of both, or " + remedyAnew}
 }
 
@@ -171,36 +172,47 @@ func (l *Log) checkStore(ctx context.Context) error {
 // lost stops the log, unless the operator has said that it shall go on.
 func (l *Log) lost(e Entry, what string) error {
 	if !l.acceptLoss {
-		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
+		return &ForkError{Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
 			Remedy: "put back a newer copy of the store; if there is none, accept the loss (AcceptLoss): the log then keeps the leaves of what is lost, and goes on"}
 	}
 	l.state.Lost = l.state.Size
 	return l.rewind(fmt.Sprintf("the loss of records was accepted: leaf %d is the record %s, and %s", e.Index, e.Key, what))
 }
 
-// deletedSince returns the keys that were deleted since the log's cursor.
+// deletedSince returns the keys that were deleted since the log's cursor, as far
+// as any reader can have seen by now.
+//
+// A reader may see a commit that the store's head does not stand for yet, because
+// its last sync is still running. The log of changes does not hand it out before
+// that, so the head is asked once the log has handed out something; and it has
+// something when it is read from before its end.
 func (l *Log) deletedSince(ctx context.Context) (map[string]bool, error) {
 	deleted := map[string]bool{}
-	head := l.store.Head()
-	after := l.state.cursor()
-	if after.Incarnation != head.Incarnation || after.Seq > head.Seq {
-		after = store.Cursor{}
-	}
-	if after.Seq >= head.Seq {
+	end := l.store.Head()
+	if end.Seq == 0 {
 		return deleted, nil
 	}
+	after := l.state.cursor()
+	if after.Incarnation != end.Incarnation || after.Seq > end.Seq {
+		after = store.Cursor{}
+	}
+	after.Seq = min(after.Seq, end.Seq-1)
+	first := true
 	for r, err := range l.store.Changes(ctx, after) {
 		if err != nil && !store.Damaged(r, err) {
 			return nil, err
 		}
+		if first {
+			end, first = l.store.Head(), false
+		}
 		if err == nil && r.Deleted {
 			deleted[r.Key] = true
 		}
-		if r.Seq >= head.Seq {
+		if r.Seq >= end.Seq {
 			return deleted, nil
 		}
 	}
-	return nil, ctx.Err()
+	return nil, cmp.Or(ctx.Err(), store.ErrClosed)
 }
 
 // damagedRecords are the records of a batch that the store could not read: they

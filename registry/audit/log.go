@@ -177,7 +177,7 @@ func (l *Log) begun(kept []keptCheckpoint) (state, error) {
 	}
 	for _, c := range kept {
 		if c.N > 0 {
-			return s, &ForkError{Dir: l.dir, Problem: fmt.Sprintf("%s is missing, and a checkpoint of %d leaves was signed", path, c.N),
+			return s, &ForkError{Problem: fmt.Sprintf("%s is missing, and a checkpoint of %d leaves was signed", path, c.N),
 				Remedy: "put back any copy of the directory, beside the newest checkpoint: it is grown again from the store; or " + remedyAnew}
 		}
 	}
@@ -281,7 +281,7 @@ func (l *Log) contains(c Checkpoint) error {
 		return err
 	}
 	if root != c.Hash {
-		return &ForkError{Dir: l.dir, Problem: fmt.Sprintf("with its first %d leaves the tree has the root %s, and %s was signed: an older copy was put back and written to, or the file %s is damaged", c.N, root, c.Hash, hashesFile),
+		return &ForkError{Problem: fmt.Sprintf("with its first %d leaves the tree has the root %s, and %s was signed: an older copy was put back and written to, or the file %s is damaged", c.N, root, c.Hash, hashesFile),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil

@@ -278,6 +278,38 @@ func TestUnseenDeletions(t *testing.T) {
 	h.shut()
 }
 
+// TestDeletionUnderWay looks at the store while a deletion of what was logged last
+// is being written: that it may be seen before the store's head stands for it is
+// no loss.
+func TestDeletionUnderWay(t *testing.T) {
+	h := newHouse(t)
+	for n := range 10 {
+		h.events(1, n, n+1)
+		if err := h.stop(); err != nil {
+			t.Fatal(err)
+		}
+		deleted := make(chan error, 1)
+		go func() {
+			_, err := h.store.Apply(t.Context(), store.Delete(eventKey(1, n)))
+			deleted <- err
+		}()
+		for under := true; under; {
+			select {
+			case err := <-deleted:
+				if under = false; err != nil {
+					t.Fatal(err)
+				}
+			default:
+			}
+			if err := h.log.checkStore(t.Context()); err != nil {
+				t.Fatalf("deletion %d: %v", n, err)
+			}
+		}
+		h.run()
+	}
+	h.shut()
+}
+
 // TestNewIncarnation lets the store begin a new incarnation without having lost
 // what was logged: the log reads it again and finds nothing new.
 func TestNewIncarnation(t *testing.T) {
