@@ -23,15 +23,16 @@ func startingVectors(v *vocabulary, texts [][]int32, dim int, seed uint64) []flo
 		basis = m.times(basis, dim)
 		orthonormalise(basis, dim)
 	}
-	out := m.times(basis, dim)
-	for row := range slices.Chunk(out, dim) {
+	// The directions are left equally strong. Where each had the strength that it
+	// has in the table, few would count, and all words would lie near each other.
+	for row := range slices.Chunk(basis, dim) {
 		if length := sqrt(dot(row, row)); length > 0 {
 			for k := range row {
 				row[k] /= length
 			}
 		}
 	}
-	return out
+	return basis
 }
 
 // A sparse matrix, row by row.

@@ -134,8 +134,9 @@ func kindOf(pos string) string {
 	return pos
 }
 
-// wordNetExamples makes pairs of the dictionary: what a word means, its other
-// words, what is above it, what is made from it.
+// wordNetExamples makes pairs of the dictionary: a word and what it means, its
+// other words, what is above it and what is made from it; a sentence that uses it
+// and what it means.
 func wordNetExamples(synsets []synset) []rawExample {
 	byID := map[string]synset{}
 	for _, s := range synsets {
@@ -158,6 +159,14 @@ func wordNetExamples(synsets []synset) []rawExample {
 			for _, other := range s.lemmas[:i] {
 				add(s.id, lemma, wordsOf(other))
 			}
+		}
+		for _, e := range s.examples {
+			out = append(out, rawExample{
+				left:  always(wordsOf(e)),
+				right: []rawPart{{wordsOf(strings.Join(s.lemmas, " ")), .8}, {gloss, .8}},
+				group: s.id,
+				asked: true,
+			})
 		}
 		first := wordsOf(s.lemmas[0])
 		for _, id := range s.above {
