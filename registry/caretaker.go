@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"gazetteer/store"
 )
@@ -121,6 +123,41 @@ func (q *quiet) take(domain string, now time.Time) bool {
 	}
 	q.until[domain] = now.Add(hostPause)
 	return true
+}
+
+// How often owners may have a look taken at one registrable domain: so often at
+// once, and then once in a while. It is enough for somebody who waits for a
+// change of DNS, and no way to bother a stranger.
+const (
+	looksAtOnce = 10
+	lookEvery   = 10 * time.Second
+)
+
+// looks bounds what owners ask for, by registrable domain.
+type looks struct {
+	mu       sync.Mutex // guards following
+	limiters map[string]*rate.Limiter
+}
+
+// take reports whether a look may be taken now, and else how long to wait.
+func (l *looks) take(domain string, now time.Time) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.limiters) > 10000 {
+		maps.DeleteFunc(l.limiters, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= looksAtOnce })
+	}
+	limiter := l.limiters[domain]
+	if limiter == nil {
+		if l.limiters == nil {
+			l.limiters = map[string]*rate.Limiter{}
+		}
+		limiter = rate.NewLimiter(rate.Every(lookEvery), looksAtOnce)
+		l.limiters[domain] = limiter
+	}
+	if limiter.AllowN(now, 1) {
+		return 0
+	}
+	return lookEvery
 }
 
 // A visit is when an agent is to be attended.

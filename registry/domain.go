@@ -142,6 +142,10 @@ func (r *Registry) ProveDomain(ctx context.Context, airID, domain string, who Cr
 		if len(c.agent.PublicKey) == 0 {
 			return ErrNoKey
 		}
+		if wait := r.looks.take(registrable(name), c.now); wait > 0 {
+			return &Refusal{Kind: ErrTooMany, Code: "domain-busy", Message: "the domain " + registrable(name) + " was looked at very often within the last minutes",
+				Help: "wait a moment; it is looked at again by itself, too", Wait: wait}
+		}
 		i := slices.IndexFunc(c.agent.Domains, func(d Domain) bool { return d.Name == name })
 		switch {
 		case i >= 0 && c.agent.Domains[i].Withdrawn.IsZero():

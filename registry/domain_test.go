@@ -621,6 +621,24 @@ func TestTheCaretaker(t *testing.T) {
 	}
 }
 
+// Owners cannot make the registry bother a stranger without end.
+func TestADomainIsLookedAtSoOftenAndNoMore(t *testing.T) {
+	c, ns := newClock(), newNameServer(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address)})
+	a := proved(t, r, 1, nil)
+	for range 10 {
+		prove(t, r, c, a, 1, "www.example.com")
+	}
+	before := ns.count()
+	_, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	if e := refusal(t, err, "domain-busy"); !errors.Is(e, registry.ErrTooMany) || e.Wait != 10*time.Second || ns.count() != before {
+		t.Errorf("%+v", e)
+	}
+	prove(t, r, c, a, 1, "example.org")
+	c.move(10 * time.Second)
+	prove(t, r, c, a, 1, "example.com")
+}
+
 // A thousand agents that name one inbox are no thousand requests.
 func TestAHostIsNotBotheredByEveryAgentThatNamesIt(t *testing.T) {
 	c, p := newClock(), newPlace(t)

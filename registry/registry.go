@@ -77,6 +77,7 @@ type Registry struct {
 	challenges    *challenges
 	numbers       numbers // of attestations
 	quiet         quiet
+	looks         looks
 }
 
 // New returns a registry. It fails when DIDHost or BaseURL is not what it must
