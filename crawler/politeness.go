@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,74 +53,115 @@ type gate struct {
 
 const leastSweep = 1024
 
-// enter waits until a session with the host may begin. leave ends it.
-func (p *politeness) enter(ctx context.Context, host string) (leave func(), err error) {
-	leaveHost, err := p.pass(ctx, host, p.host)
-	if err != nil {
-		return nil, fmt.Errorf("wait for the turn of %s: %w", host, err)
+// A leave is what a session has of politeness: turns, which it gives back, and
+// the intervals that begin with its connection.
+type leave struct {
+	intervals []*rate.Limiter
+	turns     []func()
+}
+
+// end gives the turns back.
+func (l *leave) end() {
+	for _, give := range slices.Backward(l.turns) {
+		give()
 	}
-	leaveDomain, err := p.pass(ctx, "."+fetch.Registrable(host), p.domain)
+	*l = leave{}
+}
+
+// enter waits for the turns of the host and its domain, and for the rate of all.
+func (p *politeness) enter(ctx context.Context, l *leave, host string) error {
+	err := p.take(ctx, l, host, p.host)
 	if err == nil {
-		if err = p.all.Wait(ctx); err == nil {
-			return func() { leaveDomain(); leaveHost() }, nil
-		}
-		leaveDomain()
+		err = p.take(ctx, l, "."+fetch.Registrable(host), p.domain)
 	}
-	leaveHost()
-	return nil, fmt.Errorf("wait for the turn of %s: %w", host, err)
-}
-
-// A berth is the turn of an address, taken.
-type berth struct {
-	limiter *rate.Limiter
-	leave   func()
-}
-
-// arrive waits for the turn of an address. Its interval is waited out by land,
-// when all other turns are taken, so that it is one between connections.
-func (p *politeness) arrive(ctx context.Context, addr netip.Addr) (*berth, error) {
-	name, limit := p.limitOf(addr)
-	g := p.gate(name, limit)
-	select {
-	case g.turn <- struct{}{}:
-		return &berth{g.limiter, p.leaving(g)}, nil
-	case <-ctx.Done():
-		p.done(g)
-		return nil, fmt.Errorf("wait for the turn of the address %s: %w", name, ctx.Err())
+	if err == nil {
+		err = p.all.Wait(ctx)
 	}
-}
-
-// land waits until a connection to the address may be made.
-func (b *berth) land(ctx context.Context) error {
-	if err := b.limiter.Wait(ctx); err != nil {
-		return fmt.Errorf("wait for the interval of an address: %w", err)
+	if err != nil {
+		return fmt.Errorf("wait for the turn of %s: %w", host, err)
 	}
 	return nil
 }
 
-// book is arrive without waiting: when the address is not free now, the berth is
-// nil and at is when to come again. Who comes then has booked, and goes before
-// those who come for the first time.
-func (p *politeness) book(addr netip.Addr, booked bool) (b *berth, at time.Time) {
+// arrive waits for the turn of an address.
+func (p *politeness) arrive(ctx context.Context, l *leave, addr netip.Addr) error {
+	name, limit := p.limitOf(addr)
+	if err := p.take(ctx, l, name, limit); err != nil {
+		return fmt.Errorf("wait for the turn of the address %s: %w", name, err)
+	}
+	return nil
+}
+
+// take waits for a turn.
+func (p *politeness) take(ctx context.Context, l *leave, name string, limit Limit) error {
+	g := p.gate(name, limit)
+	select {
+	case g.turn <- struct{}{}:
+		l.add(p, g)
+		return nil
+	case <-ctx.Done():
+		p.done(g)
+		return ctx.Err()
+	}
+}
+
+func (l *leave) add(p *politeness, g *gate) {
+	l.intervals = append(l.intervals, g.limiter)
+	l.turns = append(l.turns, func() {
+		<-g.turn
+		p.done(g)
+	})
+}
+
+// begin waits until every interval is over, and begins them anew. They are waited
+// out together, with all turns taken, so that each is one from connection to
+// connection.
+func (l *leave) begin(ctx context.Context) error {
+	for {
+		now := time.Now()
+		var longest time.Duration
+		for _, i := range l.intervals {
+			if missing := 1 - i.TokensAt(now); missing > 0 {
+				longest = max(longest, time.Duration(missing/float64(i.Limit())*float64(time.Second))+time.Microsecond)
+			}
+		}
+		if longest == 0 && !slices.ContainsFunc(l.intervals, func(i *rate.Limiter) bool { return !i.AllowN(now, 1) }) {
+			return nil
+		}
+		timer := time.NewTimer(longest)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("wait for an interval: %w", ctx.Err())
+		}
+	}
+}
+
+// book is arrive without waiting: when the address is not free now, ok is false
+// and at is when to come again. Who comes then has booked, and goes before those
+// who come for the first time.
+func (p *politeness) book(l *leave, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
 	g := p.gate(name, limit)
 	now := time.Now()
 	if !booked && p.queued(g, now) {
-		return nil, p.enqueue(g, limit, now)
+		return p.enqueue(g, limit, now), false
 	}
 	select {
 	case g.turn <- struct{}{}:
 	default:
-		return nil, p.enqueue(g, limit, now)
+		return p.enqueue(g, limit, now), false
 	}
 	r := g.limiter.ReserveN(now, 1)
 	delay := r.DelayFrom(now)
 	r.CancelAt(now)
 	if !booked && delay > 0 || delay > bookedPatience {
 		<-g.turn
-		return nil, p.enqueue(g, limit, now)
+		return p.enqueue(g, limit, now), false
 	}
-	return &berth{g.limiter, p.leaving(g)}, time.Time{}
+	l.add(p, g)
+	return time.Time{}, true
 }
 
 // bookedPatience is how long a visit waits that has booked: those of one second
@@ -148,29 +190,6 @@ func (p *politeness) enqueue(g *gate, limit Limit, now time.Time) time.Time {
 
 // bookedLeast is between two who booked where no interval says more.
 const bookedLeast = 10 * time.Millisecond
-
-// pass waits at a gate.
-func (p *politeness) pass(ctx context.Context, name string, limit Limit) (leave func(), err error) {
-	g := p.gate(name, limit)
-	select {
-	case g.turn <- struct{}{}:
-	case <-ctx.Done():
-		p.done(g)
-		return nil, ctx.Err()
-	}
-	if err := g.limiter.Wait(ctx); err != nil {
-		p.leaving(g)()
-		return nil, err
-	}
-	return p.leaving(g), nil
-}
-
-func (p *politeness) leaving(g *gate) func() {
-	return func() {
-		<-g.turn
-		p.done(g)
-	}
-}
 
 func (p *politeness) done(g *gate) {
 	p.mu.Lock()

@@ -53,7 +53,7 @@ type session struct {
 	verdicts map[string]*fetch.Verdict // by host
 
 	wire     *fetch.Wire // to the host that the session is with now, nil before
-	leave    []func()
+	leave    leave
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: that
@@ -323,29 +323,23 @@ func (s *session) approach(ctx, waiting context.Context, host string, addrs []ne
 	var end fetch.Settlement
 	s.wire, s.lastDone = s.c.transport.Open(host), time.Time{}
 	for i, addr := range append(slices.Clip(addrs), netip.Addr{})[:max(len(addrs), 1)] {
-		var berth *berth
-		var err error
 		if addr.IsValid() {
-			if berth, err = s.arrive(waiting, host, addr); err != nil || berth == nil {
+			if free, err := s.arrive(waiting, host, addr); err != nil || !free {
 				return end, err
 			}
-			s.leave = append(s.leave, berth.leave)
 		}
 		if i == 0 {
-			leave, err := s.c.politeness.enter(waiting, host)
-			if err != nil {
+			if err := s.c.politeness.enter(waiting, &s.leave, host); err != nil {
 				return end, err
 			}
-			s.leave = append(s.leave, leave)
 		}
-		if berth == nil { // the dialler alone knows where it leads
-			s.c.journal.begin(s.visit.host.Name, host, addr, s.c.now())
-			return end, nil
-		}
-		if err := berth.land(waiting); err != nil {
+		if err := s.leave.begin(waiting); err != nil {
 			return end, err
 		}
 		s.c.journal.begin(s.visit.host.Name, host, addr, s.c.now())
+		if !addr.IsValid() { // the dialler alone knows where it leads
+			return end, nil
+		}
 		if end = s.wire.Connect(ctx, addr, len(addrs)); end.Outcome == "" || ctx.Err() != nil {
 			return end, nil
 		}
@@ -354,15 +348,16 @@ func (s *session) approach(ctx, waiting context.Context, host string, addrs []ne
 }
 
 // arrive takes the turn of an address. Before anything was asked of the host
-// itself it does not wait: no berth then says that the visit is for later.
-func (s *session) arrive(waiting context.Context, host string, addr netip.Addr) (b *berth, err error) {
+// itself it does not wait: the visit is for later then, when it is not free.
+func (s *session) arrive(waiting context.Context, host string, addr netip.Addr) (free bool, err error) {
 	first := !s.asked
 	s.asked = true
 	if host != s.visit.host.Name || !first {
-		return s.c.politeness.arrive(waiting, addr)
+		err = s.c.politeness.arrive(waiting, &s.leave, addr)
+		return err == nil, err
 	}
-	b, s.later = s.c.politeness.book(addr, s.visit.entry.booked)
-	return b, nil
+	s.later, free = s.c.politeness.book(&s.leave, addr, s.visit.entry.booked)
+	return free, nil
 }
 
 // crawlDelay waits out the Crawl-delay between two requests to one host.
@@ -387,10 +382,8 @@ func (s *session) depart() {
 		return
 	}
 	s.wire.Close()
-	for _, leave := range slices.Backward(s.leave) {
-		leave()
-	}
-	s.wire, s.leave = nil, nil
+	s.leave.end()
+	s.wire = nil
 }
 
 // wellKnown adds the ask for a fixed path if it is due.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -109,8 +110,15 @@ func judgeError(err error) Settlement {
 }
 
 func isTimeout(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	var asked *url.Error
+	if errors.As(err, &asked) { // it would answer for what it wraps, and looks only one deep
+		err = asked.Err
+	}
 	var timed interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timed) && timed.Timeout()
+	return errors.As(err, &timed) && timed.Timeout()
 }
 
 // Clip shortens a stranger's text to at most n bytes of whole characters.
