@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 		{"an empty search", "/api/v1/search?q=", "bad-query", 400, "q"},
 		{"a filter that does not exist", "/api/v1/search?q=colour:red", "bad-query", 400, "q"},
 		{"a quote left open", "/api/v1/search?q=%22book", "bad-query", 400, "q"},
-		{"a query of 3,000 characters", "/api/v1/search?q=" + strings.Repeat("a", 3000), "bad-query", 400, "q"},
+		{"a query of 2,001 characters", "/api/v1/search?q=" + strings.Repeat("a", 2001), "bad-query", 400, "q"},
 		{"a misspelled parameter", "/api/v1/search?query=book", "unknown-parameter", 400, "query"},
 		{"a parameter in another case", "/api/v1/search?Q=book", "unknown-parameter", 400, "Q"},
 		{"a repeated parameter", "/api/v1/search?q=a&q=b", "repeated-parameter", 400, "q"},

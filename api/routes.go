@@ -35,6 +35,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	handle(a, h, get("search", "/api/v1/search", "Find operations by words and filters, best first"), a.search)
 	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
 	handle(a, h, encoded[Service](h, get("service", "/api/v1/services/{host}", "All that is known of a host")), a.service)
+	handle(a, h, get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.crawlLog)
 	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
 	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
 	handle(a, h, raw(get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.versionBytes)

@@ -44,6 +44,7 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 		"/api/v1/agents/{air_id}":                                    "/api/v1/agents/" + agent.AirID,
 		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",
 		"/api/v1/agents/{air_id}/trust-score":                        "/api/v1/agents/" + agent.AirID + "/trust-score",
+		"/api/v1/services/{host}/crawl-log":                          "/api/v1/services/ristorante.example/crawl-log",
 		"/api/v1/status":                                             "/api/v1/status",
 		"/healthz":                                                   "/healthz",
 		"/readyz":                                                    "/readyz",

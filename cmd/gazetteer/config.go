@@ -18,6 +18,7 @@ import (
 type Config struct {
 	DataDir       string   `toml:"data_dir"`
 	Listen        string   `toml:"listen"`
+	MetricsListen string   `toml:"metrics_listen"`
 	PublicURL     string   `toml:"public_url"`
 	ShutdownGrace Duration `toml:"shutdown_grace"`
 	LogLevel      string   `toml:"log_level"`

@@ -187,6 +187,14 @@ const socketName = "gazetteer.sock"
 // the index follows to the end of the log. public may be nil, crawl false.
 // ready, if not nil, is called when all of it answers.
 func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
+	var metrics net.Listener
+	if address := h.config.MetricsListen; address != "" && public != nil {
+		var err error
+		if metrics, err = net.Listen("tcp", address); err != nil {
+			return fmt.Errorf("listen for metrics: %w", err)
+		}
+		defer metrics.Close() // closed already when it has served
+	}
 	socket, err := listenSocket(h.config.DataDir)
 	if err != nil {
 		return err
@@ -211,6 +219,9 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	group.Go(func() error { return h.serve(ctx, socket, h.api.AdminHandler()) })
 	if public != nil {
 		group.Go(func() error { return h.serve(ctx, public, h.api.Handler()) })
+	}
+	if metrics != nil {
+		group.Go(func() error { return h.serve(ctx, metrics, h.api.MetricsHandler()) })
 	}
 	if crawl {
 		group.Go(func() error { return h.crawler.Run(ctx) })

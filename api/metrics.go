@@ -1,0 +1,82 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"gazetteer/crawler"
+)
+
+// CrawlMetrics is what the metrics need of the crawler, when there is one.
+type CrawlMetrics interface {
+	Metrics() crawler.Metrics
+}
+
+// metricsType is the text format of Prometheus.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// MetricsHandler answers GET /metrics with counters and gauges in the text format
+// of Prometheus. They tell how busy the process is, so it belongs on an address
+// of the operator's own.
+func (a *API) MetricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", metricsType)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Write(a.metrics()) // a client that left needs no answer
+	})
+	return mux
+}
+
+func (a *API) metrics() []byte {
+	var b bytes.Buffer
+	s := a.Standing()
+	gauge := func(name string, value float64) { metrics.WriteGaugeFloat64(&b, "gazetteer_"+name, value) }
+	gauge("ready", truth(s.Ready))
+	gauge("start_time_seconds", float64(s.Started.UnixNano())/1e9)
+	gauge("store_sequence", float64(s.Store))
+	gauge("index_sequence", float64(s.Index))
+	gauge("index_lag", float64(max(s.Store, s.Index)-s.Index))
+	if c, ok := a.answers.Crawler.(CrawlMetrics); ok {
+		writeCrawl(&b, c.Metrics(), gauge)
+	}
+	metrics.WriteProcessMetrics(&b)
+	return b.Bytes()
+}
+
+func writeCrawl(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64)) {
+	count := func(name string, value int) {
+		metrics.WriteCounterUint64(b, "gazetteer_crawl_"+name, uint64(max(value, 0)))
+	}
+	gauge("crawl_hosts_known", float64(m.Known))
+	gauge("crawl_hosts_waiting", float64(m.Waiting))
+	gauge("crawl_hosts_due", float64(m.Due))
+	gauge("crawl_hosts_in_flight", float64(m.InFlight))
+	gauge("crawl_paused", truth(m.Paused != ""))
+	gauge("crawl_queue_age_seconds", m.QueueAge.Seconds())
+	count("visits_total", m.Visits)
+	count("documents_total", m.Documents)
+	count("errors_total", m.Errors)
+	count("requests_total", m.Requests)
+	count("wire_bytes_total", int(m.WireBytes))
+	count("robots_refusals_total", m.RobotsRefusals)
+	count("waits_total", m.Waits)
+	metrics.WriteCounterFloat64(b, "gazetteer_crawl_waited_seconds_total", m.Waited.Seconds())
+	for _, kind := range slices.Sorted(maps.Keys(m.Outcomes)) {
+		for _, outcome := range slices.Sorted(maps.Keys(m.Outcomes[kind])) {
+			count(fmt.Sprintf("fetches_total{kind=%q,outcome=%q}", kind, outcome), m.Outcomes[kind][outcome])
+		}
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
