@@ -403,6 +403,50 @@ func TestErasureLeavesTheNameAlone(t *testing.T) {
 	}
 }
 
+func TestErasureReachesALongHistory(t *testing.T) {
+	s := openStore(t)
+	r := open(t, registry.Options{Store: s})
+	a, secret := register(t, r, someone(1))
+	record, err := s.Get(t.Context(), store.AgentKey(a.AirID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const entries = 25_000
+	a.Entries = entries
+	value, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := []store.Write{store.PutIf(record.Key, value, record.Seq)}
+	for n := 2; n <= entries; n++ {
+		writes = append(writes, store.Put(store.EntryKey(a.AirID, n), []byte("{}")))
+	}
+	for part := range slices.Chunk(writes, 10_000) {
+		if _, err := s.Apply(t.Context(), part...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() (n int) {
+		for _, err := range s.List(t.Context(), store.EntriesOf(a.AirID), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	if _, err := r.Erase(t.Context(), a.AirID, registry.BySecret(secret)); err != nil || left() != 1 {
+		t.Fatalf("%d entries are left, %v", left(), err)
+	}
+	// What a crash left behind, the operator can remove.
+	if _, err := s.Apply(t.Context(), store.Put(store.EntryKey(a.AirID, 20_000), []byte("{}"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.EraseByOperator(t.Context(), a.AirID); err != nil || left() != 1 {
+		t.Errorf("%d entries are left, %v", left(), err)
+	}
+}
+
 func TestDeactivationIsForGood(t *testing.T) {
 	r := open(t, registry.Options{})
 	a, secret := register(t, r, someone(1))

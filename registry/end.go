@@ -114,10 +114,21 @@ func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Ag
 }
 
 // EraseByOperator is [Registry.Erase] at the wish of the operator, for an owner
-// who has lost every key, or by order of a court.
+// who has lost every key, or by order of a court. Of an agent that is erased
+// already it removes what a crash may have left of its history.
 func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, error) {
+	agent, _, err := r.stored(ctx, airID)
+	if err != nil {
+		return Agent{}, err
+	}
+	if agent.Status == Erased {
+		return agent, r.forget(ctx, airID, 1, agent.Entries-1)
+	}
 	return r.erase(ctx, airID, func(*change) (string, error) { return ActorAdmin, nil })
 }
+
+// eraseAtOnce is how many entries go in one write of the store.
+const eraseAtOnce = 10000
 
 func (r *Registry) erase(ctx context.Context, airID string, may func(c *change) (actor string, err error)) (Agent, error) {
 	agent, err := r.alter(ctx, airID, func(c *change) error {
@@ -133,14 +144,29 @@ func (r *Registry) erase(ctx context.Context, airID string, may func(c *change) 
 		}
 		return c.erase(ctx, actor)
 	})
-	if err == nil {
-		r.log.Info("agent erased", "air_id", airID)
+	if err != nil {
+		return Agent{}, err
 	}
-	return agent, err
+	r.log.Info("agent erased", "air_id", airID)
+	return agent, r.forget(ctx, airID, eraseAtOnce+1, agent.Entries-1)
+}
+
+// forget deletes entries of an agent's history.
+func (r *Registry) forget(ctx context.Context, airID string, from, to int) error {
+	for ; from <= to; from += eraseAtOnce {
+		var writes []store.Write
+		for n := from; n <= to && n < from+eraseAtOnce; n++ {
+			writes = append(writes, store.Delete(store.EntryKey(airID, n)))
+		}
+		if _, err := r.store.Apply(ctx, writes...); err != nil {
+			return fmt.Errorf("erase the history of %s: %w", airID, err)
+		}
+	}
+	return nil
 }
 
 func (c *change) erase(ctx context.Context, actor string) error {
-	for n := 1; n <= c.old.Entries; n++ {
+	for n := 1; n <= min(c.old.Entries, eraseAtOnce); n++ {
 		c.write(store.Delete(store.EntryKey(c.agent.AirID, n)))
 	}
 	for _, n := range append(append([]int(nil), c.agent.Attested...), c.agent.Issued...) {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,9 +133,8 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 		return nil, 0, err
 	}
 	out := []Entry{}
-	for n := max(offset, 0) + 1; n <= agent.Entries && len(out) < limit; n++ {
-		record, err := r.store.Get(ctx, store.EntryKey(airID, n))
-		if errors.Is(err, store.ErrNotFound) {
+	for record, err := range r.store.List(ctx, store.EntriesOf(airID), store.EntryKey(airID, max(offset, 0))) {
+		if store.Damaged(record, err) {
 			continue
 		}
 		if err != nil {
@@ -146,7 +144,9 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 		if err := json.Unmarshal(record.Value, &e); err != nil {
 			return nil, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 		}
-		out = append(out, e)
+		if out = append(out, e); len(out) == limit {
+			break
+		}
 	}
 	return out, agent.Entries, nil
 }
