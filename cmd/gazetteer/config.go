@@ -41,6 +41,7 @@ type CrawlerConfig struct {
 	DomainInterval Duration `toml:"domain_interval"`
 	Rate           float64  `toml:"rate"`
 	Timeout        Duration `toml:"timeout"`
+	BlockList      string   `toml:"block_list"`
 	Deny           []string `toml:"deny"`
 }
 

@@ -226,6 +226,9 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	if crawl {
 		group.Go(func() error { return h.crawler.Run(ctx) })
 	}
+	if public != nil && h.config.Crawler.BlockList != "" {
+		group.Go(func() error { return h.keepBlockList(ctx) })
+	}
 	group.Go(func() error { return h.watchStore(ctx) })
 	if ready != nil {
 		ready()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -76,6 +77,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"until-ready": untilReady,
+			"until-gone":  untilGone,
+			"hangup":      hangup,
 			"cut":         cut,
 			"noescapes":   noEscapes,
 			"flip":        flip,
@@ -109,6 +112,39 @@ func untilReady(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
 	}
 	ts.Fatalf("%s: nobody became ready within 30 s", args[0])
+}
+
+// hangup sends SIGHUP to the owner of a data directory.
+func hangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hangup DATADIR")
+	}
+	c, ok := socketClient(ts.MkAbs(args[0]))
+	if !ok {
+		ts.Fatalf("%s: nobody answers", args[0])
+	}
+	var status struct{ PID int }
+	_, err := c.get(context.Background(), "/admin/status", &status)
+	ts.Check(err)
+	ts.Check(syscall.Kill(status.PID, syscall.SIGHUP))
+}
+
+// untilGone waits until a search of the owner of a data directory finds nothing.
+func untilGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until-gone DATADIR QUERY")
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if c, ok := socketClient(ts.MkAbs(args[0])); ok {
+			var v struct{ Total int }
+			if _, err := c.get(context.Background(), "/api/v1/search?"+url.Values{"q": {args[1]}}.Encode(), &v); err == nil && v.Total == 0 {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
+	}
+	ts.Fatalf("%s is still found after 30 s", args[1])
 }
 
 // cut shortens a file to a number of bytes.

@@ -50,6 +50,11 @@ func (a *app) serve(ctx context.Context, config Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
+	if config.Crawler.BlockList != "" {
+		if err := h.applyBlockList(ctx); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
 	if config.Crawler.Enabled {
 		if err := h.crawler.Add(ctx, config.Crawler.Seeds...); err != nil {
 			return fmt.Errorf("crawler.seeds: %w", err)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// maxBlockList bounds the operator's file.
+const maxBlockList = 64 << 20
+
+// readBlockList reads the hosts that the operator does not want visited: one a
+// line, "*.example.com" for it and all below; what follows a # is passed over.
+func readBlockList(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the block list: %w", err)
+	}
+	defer f.Close()
+	var entries []string
+	lines := bufio.NewScanner(io.LimitReader(f, maxBlockList))
+	for lines.Scan() {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		if line = strings.TrimSpace(line); line != "" {
+			entries = append(entries, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the block list %s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// applyBlockList makes the crawler keep to the operator's list.
+func (h *house) applyBlockList(ctx context.Context) error {
+	entries, err := readBlockList(h.config.Crawler.BlockList)
+	if err != nil {
+		return err
+	}
+	if err := h.crawler.SetBlockList(ctx, entries); err != nil {
+		return fmt.Errorf("block list %s: %w", h.config.Crawler.BlockList, err)
+	}
+	h.log.Info("block list read", "file", h.config.Crawler.BlockList, "entries", len(entries))
+	return nil
+}
+
+// keepBlockList reads the list again at each SIGHUP until ctx ends. A list that
+// cannot be read leaves the one before in force.
+func (h *house) keepBlockList(ctx context.Context) error {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			if err := h.applyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				h.log.Error("the block list was not read again; the one before stays in force", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/crawler"
+)
+
+// crawlLogPage is the answer of /api/v1/services/{host}/crawl-log.
+type crawlLogPage struct {
+	Host   string          `json:"host"`
+	Visits []crawler.Entry `json:"visits"`
+	Next   string          `json:"next"`
+}
+
+func (a *app) crawlLogCommand() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "crawl-log HOST",
+		Short: "Show every request that was made to a host, and why",
+		Long: `Crawl-log shows what a host was asked in the last 90 days, the latest visit
+first: each request with its time, its answer, how long it took, and why it was
+made. It is what an owner of a host may want to know of this crawler.
+
+  gazetteer crawl-log www.example.com
+  gazetteer crawl-log --limit 1 www.example.com
+  gazetteer --json crawl-log www.example.com
+
+Exit code 1 when the host is not known.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("crawl-log needs one HOST\nsee: %s --help", c.CommandPath())
+			}
+			if limit < 1 {
+				return usagef("--limit %d: want 1 or more", limit)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.ask(c.Context(), false, func(server *client) error { return a.crawlLog(c.Context(), server, args[0], limit) })
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 20, "how many visits to show")
+	return c
+}
+
+// crawlLog shows page after page until there are as many visits as wanted.
+func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) error {
+	query := url.Values{}
+	shown := 0
+	for {
+		query.Set("limit", strconv.Itoa(min(100, limit-shown)))
+		var page crawlLogPage
+		if _, err := c.get(ctx, "/api/v1/services/"+url.PathEscape(host)+"/crawl-log?"+query.Encode(), &page); err != nil {
+			return err
+		}
+		for _, v := range page.Visits {
+			if err := a.printVisit(v); err != nil {
+				return err
+			}
+		}
+		shown += len(page.Visits)
+		if page.Next == "" || shown >= limit {
+			break
+		}
+		query.Set("cursor", page.Next)
+	}
+	if shown == 0 && !a.json {
+		fmt.Fprintf(a.out, "%s has not been asked for anything in the last 90 days.\n", visible(host))
+	}
+	return nil
+}
+
+// printVisit shows one visit: one line a request, or one object in JSON.
+func (a *app) printVisit(v crawler.Entry) error {
+	if a.json {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("write the visit: %w", err)
+		}
+		return writeJSONText(a.out, text)
+	}
+	fmt.Fprintf(a.out, "%s  %s", v.At.UTC().Format(time.DateTime), visible(v.Why))
+	if v.Visited != v.Host {
+		fmt.Fprintf(a.out, " (on a visit to %s)", visible(v.Visited))
+	}
+	if v.Cut {
+		fmt.Fprint(a.out, ", cut short")
+	}
+	fmt.Fprintln(a.out)
+	for _, r := range v.Requests {
+		status := "no answer"
+		if r.Status > 0 {
+			status = strconv.Itoa(r.Status)
+		}
+		fmt.Fprintf(a.out, "  %-9s  %s  %d bytes in %d ms; %s\n", status, visible(r.URL), r.WireBytes, int64(r.Took), visible(r.Why))
+	}
+	return nil
+}
