@@ -14,6 +14,7 @@
 //	journal.go     the visits under way across a crash
 //	politeness.go  when a session with a host may begin
 //	session.go     what is asked of it, and what follows from the answers
+//	canary.go      whether the host tells one path from another
 //	verdicts.go    what its robots.txt allows, for as long as that holds
 //	executor.go    one request of a session, carried out by colly
 //	revisit.go     when each document may be asked for again

@@ -32,6 +32,9 @@ type Host struct {
 	Robots    *fetch.Robots        `json:"robots,omitempty"`
 	// Rates holds, for each kind, how often its document changes.
 	Rates map[string]Rate `json:"rates,omitempty"`
+	// Distinct is set when the host has shown that it does not answer every path
+	// alike.
+	Distinct bool `json:"distinct,omitempty"`
 	// TLS is what the last connection to the host itself rested on.
 	TLS *fetch.TLS `json:"tls,omitempty"`
 }

@@ -70,6 +70,7 @@ func (s *session) reason(a *fetch.Ask) string {
 	why := map[string]string{
 		"ai": "the AI Discovery document", "ai-alias": "the AI Discovery document at its second address, as the first answered 404",
 		"agis-summary": "the AGIS summary", "agis": "the AGIS document that " + s.visit.host.Name + " names",
+		kindCanary: "a path that nobody has, to see whether every path is answered alike",
 	}[a.Kind]
 	if a.Kind == fetch.KindRobots {
 		why = "robots.txt, before anything else"

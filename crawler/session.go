@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ type session struct {
 
 	todo     []*fetch.Ask
 	bodies   map[document.Kind][]byte  // of the documents that were read
+	before   map[string]fetch.Fetch    // the last fetch of each kind as the visit began
 	verdicts map[string]*fetch.Verdict // by host
 
 	wire     *fetch.Wire // to the host that the session is with now, nil before
@@ -60,6 +62,7 @@ type session struct {
 	// settles everything at once.
 	down  *fetch.Settlement
 	asked bool // a turn was asked for
+	sang  bool // the canary was asked for
 	// later is set when the address of the host has no turn to give yet.
 	later time.Time
 }
@@ -117,6 +120,7 @@ func (s *session) load(ctx context.Context, name string) error {
 	if h.NotBefore == nil {
 		h.NotBefore = map[string]time.Time{}
 	}
+	s.before = maps.Clone(h.Fetches)
 	for kind, f := range h.Fetches {
 		if f.Digest == "" {
 			continue
@@ -147,6 +151,10 @@ func (s *session) run(ctx context.Context) error {
 		a := s.pick()
 		if err := s.step(ctx, a); err != nil {
 			return err
+		}
+		if len(s.todo) == 0 && !s.sang && s.doubtful() {
+			s.sang = true
+			s.canary()
 		}
 	}
 	return nil
@@ -449,6 +457,13 @@ func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
 		s.settleRobots(a)
 		return
 	}
+	if a.Kind == kindCanary {
+		s.settleCanary(a)
+		return
+	}
+	if saysNo(*f) {
+		s.visit.host.Distinct = true
+	}
 	kind := document.Kind(a.Kind)
 	f.Repeats = repeats(a.Prev, *f)
 	found := a.Findings(end, s.c.now())
@@ -521,6 +536,9 @@ func (s *session) settleRobots(a *fetch.Ask) {
 		f.Repeats = repeats(h.Fetches[fetch.KindRobots], *f)
 	}
 	v := fetch.JudgeRobots(*f, now, s.c.maxCrawlDelay)
+	if a.Of == h.Name && (saysNo(*f) || isRobots(f.Body)) {
+		h.Distinct = true
+	}
 	f.Body = nil
 	down := classOf(f.Outcome) == classDown
 	wait := fetch.RobotsAge
