@@ -278,6 +278,9 @@ func queryWords(a analysis.Analyzer, text string) []word {
 	return words
 }
 
+// text is all that a query says in words: phrases are words, too.
+func (q Query) text() string { return strings.Join(append([]string{q.Words}, q.Phrases...), " ") }
+
 // distinctStems returns the stems of words in order of first appearance.
 func distinctStems(words []word) []string {
 	var stems []string

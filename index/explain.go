@@ -1,32 +1,33 @@
 package index
 
 import (
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/blevesearch/bleve/v2/analysis"
-
-	"gazetteer/document"
+	"gazetteer/index/wordvec"
 )
 
 // explain says why an operation of a document matches, from the query's words and
 // the operation's own texts. It is computed for the hits that are shown only.
-func explain(a analysis.Analyzer, t *text, o *document.Operation, q Query, words []word) Why {
-	e := operationEntry(o)
-	why := Why{Coverage: 1, Verb: explainVerb(a, canonicalVerb(o.Verb), q, words)}
+func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
+	why := Why{Coverage: 1, Verb: x.explainVerb(canonicalVerb(o.Verb), q, words)}
 	if len(words) == 0 {
 		return why
 	}
-	found := [numFields][]term{
-		actField:  termsOf(a, e.text[actField]),
-		whatField: termsOf(a, e.text[whatField]),
-		ctxField:  append(slices.Clip(t.serviceTerms(a)), termsOf(a, e.text[ctxField])...),
-	}
+	found := o.terms
+	found[ctxField] = append(slices.Clip(t.serviceTerms(x.analyzer)), found[ctxField]...)
 	for _, w := range words {
 		missing := true
 		for f, terms := range found {
 			if at, kind, ok := match(w, terms); ok {
 				why.Matched = append(why.Matched, Match{Term: w.asked, Field: field(f).String(), Kind: kind, Text: at})
+				missing = false
+			}
+		}
+		if missing {
+			if m, ok := x.lexicon.nearest(w, found); ok {
+				why.Matched = append(why.Matched, m)
 				missing = false
 			}
 		}
@@ -40,8 +41,9 @@ func explain(a analysis.Analyzer, t *text, o *document.Operation, q Query, words
 
 // The kinds of a match.
 const (
-	exact    = "exact"
-	sameStem = "stem"
+	exact      = "exact"
+	sameStem   = "stem"
+	nearVector = "vector"
 )
 
 // match looks for a word among the terms of a field and returns the word found
@@ -63,21 +65,58 @@ func match(w word, terms []term) (text, kind string, ok bool) {
 	return text, kind, ok
 }
 
-// explainVerb relates the verb offered to the one asked for: the filter's, or
-// the query's word that has the same stem. It is nil when no verb was asked for
-// that relates.
-func explainVerb(a analysis.Analyzer, offered string, q Query, words []word) *Verb {
+// leastNear is how near the vectors of two words must be that one may be said to
+// stand for the other.
+const leastNear = 0.5
+
+// nearest returns the word of an operation's name or intent whose vector is
+// nearest to that of a word of the query, if it is near enough to be a reason.
+func (l *lexicon) nearest(w word, fields [numFields][]term) (Match, bool) {
+	best, m := float32(leastNear), Match{Term: w.asked, Kind: nearVector}
+	for _, asked := range w.terms {
+		a := l.vector(asked.form)
+		if a == nil {
+			continue
+		}
+		for f, terms := range fields[:ctxField] {
+			for _, t := range terms {
+				b := l.vector(t.form)
+				if b == nil {
+					continue
+				}
+				if c := cosine(a, b); c > best {
+					best, m.Text, m.Field = c, t.surface, field(f).String()
+				}
+			}
+		}
+	}
+	return m, m.Text != ""
+}
+
+func cosine(a, b []float32) float32 {
+	lengths := math.Sqrt(float64(wordvec.Dot(a, a)) * float64(wordvec.Dot(b, b)))
+	if lengths == 0 {
+		return 0
+	}
+	return wordvec.Dot(a, b) / float32(lengths)
+}
+
+// explainVerb relates the verb offered to the one asked for: the filter's, or the
+// word of the query that stands nearest to it. It is nil when no verb was asked
+// for that relates.
+func (x *Index) explainVerb(offered string, q Query, words []word) *Verb {
+	if offered == "" {
+		return nil
+	}
 	if slices.Contains(q.Verbs, offered) {
 		return &Verb{Asked: offered, Offered: offered, Relation: exact}
 	}
-	stems := termsOf(a, splitName(offered))
-	if len(stems) != 1 {
-		return nil // no verb, or one of several words
-	}
+	var best *Verb
 	for _, w := range words {
-		if _, kind, ok := match(w, stems); ok {
-			return &Verb{Asked: w.asked, Offered: offered, Relation: kind}
+		relation := relate(strings.TrimFunc(w.asked, notLetter), offered)
+		if relation != "" && (best == nil || relationRank(relation) < relationRank(best.Relation)) {
+			best = &Verb{Asked: w.asked, Offered: offered, Relation: relation}
 		}
 	}
-	return nil
+	return best
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+
+	"gazetteer/document"
 )
 
 // A filter is one key of the query language and the field of the index that
@@ -26,9 +28,15 @@ var filters = []filter{
 	{"ns", namespaceField, func(q *Query) *[]string { return &q.Namespaces }, canonicalWord, nil},
 	{"class", classField, func(q *Query) *[]string { return &q.Classes }, canonicalWord, nil},
 	{"host", "", func(q *Query) *[]string { return &q.Hosts }, canonicalHost, nil},
-	{"effect", effectField, func(q *Query) *[]string { return &q.Effects }, strings.ToLower, []string{"informational", "reversible", "irreversible", "unknown"}},
-	{"idempotent", idempotentField, func(q *Query) *[]string { return &q.Idempotent }, strings.ToLower, []string{"yes", "no", "unknown"}},
+	{"domain", domainField, func(q *Query) *[]string { return &q.Domains }, canonicalWord, nil},
+	{"protocol", protocolField, func(q *Query) *[]string { return &q.Protocols }, canonicalWord, nil},
+	{"effect", effectField, func(q *Query) *[]string { return &q.Effects }, strings.ToLower, []string{"informational", "reversible", "irreversible", unknown}},
+	{"auth", authField, func(q *Query) *[]string { return &q.Auths }, canonicalWord, nil},
+	{"lang", languageField, func(q *Query) *[]string { return &q.Languages }, canonicalWord, nil},
 	{"level", levelField, func(q *Query) *[]string { return &q.Levels }, strings.ToLower, []string{"0", "1", "2"}},
+	{"state", stateField, func(q *Query) *[]string { return &q.States }, strings.ToLower, []string{stateValid, stateFlawed, stateInvalid}},
+	{"source", sourceField, func(q *Query) *[]string { return &q.Sources }, strings.ToLower, []string{string(document.OwnerPublished), string(document.Linked)}},
+	{"idempotent", idempotentField, func(q *Query) *[]string { return &q.Idempotent }, strings.ToLower, []string{"yes", "no", unknown}},
 }
 
 // filterOf returns the row of a key, in any letter case.
@@ -61,6 +69,11 @@ func (f filter) unknown(value string) (message, help string) {
 
 // Filtered reports whether the query has a filter.
 func (q Query) Filtered() bool { return q.filterValues() > 0 }
+
+// empty reports whether the query asks for nothing that could be found.
+func (q Query) empty() bool {
+	return strings.TrimSpace(q.Words) == "" && len(q.Phrases) == 0 && !q.Filtered()
+}
 
 // filterValues counts the values of all filters.
 func (q Query) filterValues() int {

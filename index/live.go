@@ -47,6 +47,7 @@ type segmentData struct {
 	*segmentEntries
 	meanings   *meanings
 	vocabulary vocabulary
+	columns    columns
 }
 
 func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {

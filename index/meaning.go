@@ -23,9 +23,9 @@ import (
 const (
 	ownWords     = 1   // of fields act and what
 	contextWords = 0.4 // of parameter names and of the service
-	// family is how much all forms of a word's stem count beside the word itself:
+	// kinship is how much all forms of a word's stem count beside the word itself:
 	// the table knows few of the rarer forms well.
-	family = 0.5
+	kinship = 0.5
 )
 
 // A lexicon gives each form of a word the vector that it counts with. It belongs
@@ -98,7 +98,7 @@ func (l *lexicon) compute(form string) []float32 {
 	for i, x := range own {
 		v[i] = scale * float32(x)
 		if kin != nil {
-			v[i] += family * kin[i]
+			v[i] += kinship * kin[i]
 		}
 	}
 	return v

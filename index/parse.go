@@ -15,22 +15,23 @@ const (
 	defaultLimit   = 20
 	maxLimit       = 100
 	maxOffset      = 10000
+	maxFacets      = 12
 )
 
 // ParseQuery reads a query:
 //
 //	query  = { item }, with spaces between
-//	item   = word | text | key ":" ( word | text )
-//	key    = "verb" | "ns" | "class" | "host" | "effect" | "idempotent" | "level", in any case
+//	item   = word | text | "-" word | key ":" ( word | text )
+//	key    = "verb" | "ns" | "class" | "host" | "domain" | "protocol" | "effect" | "auth" |
+//	         "lang" | "level" | "state" | "source" | "idempotent", in any case
 //	text   = '"' characters other than '"' '"'
 //
 // Plain words are looked for in what operations say of themselves; the more of
-// them match, the better. The words of a text in quotes are words like others
-// (their order is not looked at), only that a colon or a minus sign in them has
-// no meaning. A key with a value is a filter: values of one key are
-// alternatives, filters of different keys must all hold. A query has at most 2,000
-// characters and 200 words and values. Leaving out words ("-word") is refused
-// rather than read as the word.
+// them match, the better. A text in quotes must stand there as it is, but for the
+// endings of its words; a colon or a minus sign in it has no meaning. A word with
+// a minus sign before it must not stand there. A key with a value is a filter:
+// values of one key are alternatives, filters of different keys must all hold. A
+// query has at most 2,000 characters and 200 words and values.
 //
 // The error is a *[QueryError] that points at the character.
 func ParseQuery(text string) (Query, error) {
@@ -45,7 +46,10 @@ func ParseQuery(text string) (Query, error) {
 	}
 	q := p.query
 	q.Words = strings.Join(p.words, " ")
-	if q.Words == "" && !q.Filtered() {
+	if len(q.Without) > 0 && q.empty() {
+		return Query{}, p.fail(0, "the query only says what to leave out", "say what to look for, too, such as book -hotel")
+	}
+	if q.empty() {
 		return Query{}, p.fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	}
 	return q, nil
@@ -108,10 +112,10 @@ func (p *parser) skipSpace() {
 func (p *parser) item() error {
 	start := p.at
 	if p.rest[0] == '"' {
-		return p.value(start, func(v string) { p.words = append(p.words, v) })
+		return p.value(start, func(v string) { p.query.Phrases = append(p.query.Phrases, v) })
 	}
-	if p.rest[0] == '-' && len(p.rest) > 1 && unicode.IsLetter(p.rest[1]) {
-		return p.fail(start, "words cannot be left out with a minus sign", "remove the minus sign to look for the word, or remove the word")
+	if p.rest[0] == '-' && len(p.rest) > 1 && (unicode.IsLetter(p.rest[1]) || p.rest[1] == '"') {
+		return p.without(start)
 	}
 	key, ok := p.key()
 	if !ok {
@@ -143,6 +147,20 @@ func (p *parser) item() error {
 		return err
 	}
 	return wrong
+}
+
+// without reads a word to leave out.
+func (p *parser) without(start int) error {
+	p.take(1)
+	if p.rest[0] == '"' {
+		return p.fail(start, "a minus sign before a text in quotes", "only single words can be left out, as in -hotel")
+	}
+	if key, ok := p.key(); ok {
+		if _, known := filterOf(key); known {
+			return p.fail(start, fmt.Sprintf("a minus sign before %s:", key), "filters cannot be turned around; ask for the values that are wanted")
+		}
+	}
+	return p.bare(start, func(v string) { p.query.Without = append(p.query.Without, v) })
 }
 
 // key returns the letters before a colon that begins a filter. An address such
@@ -209,15 +227,26 @@ func (q Query) canonical() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	words := len(strings.Fields(q.Words))
+	words := len(strings.Fields(q.text())) + len(q.Without)
+	length := utf8.RuneCountInString(q.text())
+	for _, w := range q.Without {
+		length += utf8.RuneCountInString(w)
+	}
+	for _, f := range q.Facets {
+		if !slices.Contains(FacetFields(), f) {
+			return fail(0, fmt.Sprintf("no facet %.40q", f), "the facets are "+strings.Join(FacetFields(), ", "))
+		}
+	}
 	switch {
 	case q.Limit < 1 || q.Limit > maxLimit:
 		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", maxLimit))
 	case q.Offset < 0 || q.Offset > maxOffset:
 		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
-	case words == 0 && !q.Filtered():
+	case len(q.Facets) > maxFacets:
+		return fail(0, fmt.Sprintf("%d facets", len(q.Facets)), fmt.Sprintf("ask for at most %d at once", maxFacets))
+	case q.empty():
 		return fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
-	case utf8.RuneCountInString(q.Words) > maxQueryLength:
+	case length > maxQueryLength:
 		return fail(maxQueryLength, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
 	case words+q.filterValues() > maxQueryItems:
 		return fail(0, tooMany, "say it in fewer words")

@@ -10,18 +10,29 @@ import (
 // it in. Within one filter any value may match (OR), across filters all must.
 // The limits of a query text hold for a Query that was filled in, too.
 type Query struct {
-	Words      string   // free text; may be "" when a filter is set
+	Words   string   // free text; may be "" when a filter is set
+	Phrases []string // texts in quotes: each must stand in the operation as it is
+	Without []string // words with a minus sign: operations that have one are left out
+
 	Verbs      []string // verb:
 	Namespaces []string // ns:
 	Classes    []string // class:
 	Hosts      []string // host:
+	Domains    []string // domain:
+	Protocols  []string // protocol:, how it is called ("http", "agtp") or an interaction protocol
 	Effects    []string // effect:, of document.Effect
-	Idempotent []string // idempotent:, "yes", "no" or "unknown"
+	Auths      []string // auth:, "unknown" where the document does not say
+	Languages  []string // lang:, "en" finds "en-gb", too
 	Levels     []string // level:, "0", "1" or "2"
+	States     []string // state:, "valid", "flawed" (with warnings) or "invalid"
+	Sources    []string // source:, of document.Source
+	Idempotent []string // idempotent:, "yes", "no" or "unknown"
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
-	Limit   int // operations, 1 to 100; 20 when 0
-	Offset  int // operations to pass over, at most 10,000
+
+	Facets []string // fields to count the values of, of FacetFields; at most 12
+	Limit  int      // operations, 1 to 100; 20 when 0
+	Offset int      // operations to pass over, at most 10,000
 }
 
 // A Result is one page of hits, best first.
@@ -36,6 +47,14 @@ type Result struct {
 	// Note says to a person why nothing was looked for, when the words left
 	// nothing to look for.
 	Note string `json:"note,omitempty"`
+	// Facets counts the values of the fields asked for over all operations that
+	// match, the most frequent twenty of each.
+	Facets map[string][]Count `json:"facets,omitempty"`
+	// Services and Classes are the services and data classes, three of each at
+	// most, that answer the words themselves, best first. Only a first page has
+	// them.
+	Services []ServiceHit `json:"services,omitempty"`
+	Classes  []ClassHit   `json:"classes,omitempty"`
 	// Near holds verbs to try instead, when nothing was found.
 	Near []string `json:"near,omitempty"`
 }
@@ -64,6 +83,23 @@ type Hit struct {
 	DataClasses []string `json:"data_classes,omitempty"`
 }
 
+// A ServiceHit is a service that answers the words of a query as a whole.
+type ServiceHit struct {
+	Host       string           `json:"host"`
+	Kind       document.Kind    `json:"kind"`
+	Service    document.Service `json:"service"`
+	Operations int              `json:"operations"`
+	Score      float64          `json:"score"`
+}
+
+// A ClassHit is a data class that a service says it holds.
+type ClassHit struct {
+	Host  string             `json:"host"`
+	Kind  document.Kind      `json:"kind"`
+	Class document.DataClass `json:"class"`
+	Score float64            `json:"score"`
+}
+
 // Why explains a hit from the query's terms and the stored text (the steps of
 // AGIS §11 as evidence).
 type Why struct {
@@ -79,7 +115,7 @@ type Why struct {
 type Match struct {
 	Term  string `json:"term"`  // as asked
 	Field string `json:"field"` // act (verb, path, id), what (intent, outcome), ctx (service, data classes, parameters)
-	Kind  string `json:"kind"`  // exact or stem
+	Kind  string `json:"kind"`  // exact, stem, or vector: another word of near meaning
 	Text  string `json:"text"`  // the word in the document
 }
 
@@ -87,7 +123,7 @@ type Match struct {
 type Verb struct {
 	Asked    string `json:"asked"`
 	Offered  string `json:"offered"`
-	Relation string `json:"relation"` // exact or stem
+	Relation string `json:"relation"` // exact, stem, synonym, hypernym (of either) or antonym
 }
 
 // VerbCount is one verb of the catalogue.

@@ -1,9 +1,9 @@
 package index
 
 import (
-	"container/heap"
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -138,53 +138,70 @@ func (r ranked) before(v *view, o ranked) bool {
 	return v.before(r.place, o.place)
 }
 
-// best returns the n best of the entries in masks (one for each segment), in
-// order, and how many have a score at all.
+// best returns the n best of the entries in masks (one for each segment) by their
+// words, in order, and how many have a score at all.
 func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, total int) {
-	h := &worstFirst{view: v}
-	least := 0.0 // what is below cannot be among the best any more
+	kept := candidates{n: n}
 	for i := range v.segments {
 		s := &v.segments[i]
-		for number, score := range scores[s.base : s.base+s.n] {
-			if score <= 0 || !masks[i].has(uint32(number)) {
-				continue
-			}
-			total++
-			if float64(score) < least {
-				continue
-			}
-			r := ranked{place{i, uint32(number)}, int64(math.Round(float64(score) / scoreUnit))}
-			switch {
-			case len(h.items) < n:
-				heap.Push(h, r)
-			case r.score >= h.items[0].score && r.before(v, h.items[0]):
-				h.items[0] = r
-				heap.Fix(h, 0)
-			}
-			if len(h.items) == n {
-				// A unit less, because scores are rounded.
-				least = float64(h.items[0].score-1) * scoreUnit
+		of := scores[s.base : s.base+s.n]
+		for word, bits64 := range masks[i] {
+			for at := word * 64; bits64 != 0; at++ {
+				skip := bits.TrailingZeros64(bits64)
+				at += skip
+				bits64 >>= skip
+				bits64 >>= 1
+				score := of[at]
+				if score <= 0 {
+					continue
+				}
+				total++
+				if score >= kept.least {
+					kept.add(candidate{place{i, uint32(at)}, score})
+				}
 			}
 		}
 	}
-	v.sort(h.items)
-	return h.items, total
+	for _, c := range kept.list {
+		top = append(top, ranked{c.place, int64(math.Round(float64(c.score) / scoreUnit))})
+	}
+	v.sort(top)
+	return top[:min(n, len(top))], total
 }
 
-// worstFirst is a heap of the best entries so far, the worst of them on top.
-type worstFirst struct {
-	view  *view
-	items []ranked
+// A candidate is an entry and its score.
+type candidate struct {
+	place
+	score float32
 }
 
-func (h *worstFirst) Len() int           { return len(h.items) }
-func (h *worstFirst) Less(i, j int) bool { return h.items[j].before(h.view, h.items[i]) }
-func (h *worstFirst) Swap(i, j int)      { h.items[i], h.items[j] = h.items[j], h.items[i] }
-func (h *worstFirst) Push(x any)         { h.items = append(h.items, x.(ranked)) }
-func (h *worstFirst) Pop() any {
-	last := h.items[len(h.items)-1]
-	h.items = h.items[:len(h.items)-1]
-	return last
+// candidates gathers the n best, and as many more as share the score of the last
+// of them, so that what is kept does not depend on the order of what came.
+type candidates struct {
+	n     int
+	list  []candidate
+	least float32 // nothing below it can be among the best any more
+	limit int     // the length at which the list is pruned
+}
+
+func (k *candidates) add(c candidate) {
+	if k.list == nil {
+		k.limit = 4 * k.n
+		k.list = make([]candidate, 0, min(k.limit, 4096))
+	}
+	k.list = append(k.list, c)
+	if len(k.list) < k.limit {
+		return
+	}
+	scores := make([]float32, len(k.list))
+	for i, c := range k.list {
+		scores[i] = c.score
+	}
+	slices.Sort(scores)
+	// Scores that are a tie when they are rounded stay together.
+	k.least = scores[len(scores)-k.n] - 2*scoreUnit
+	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
+	k.limit = max(4*k.n, 2*len(k.list))
 }
 
 // perService is how many operations of one service a ranking by words shows.
@@ -216,12 +233,12 @@ func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grou
 		most = scores[v.at(top[0].place)]
 	}
 	pool := make([]ranked, 0, len(top)+meaningPool)
-	seen := make(map[place]bool, len(top)+meaningPool)
+	seen := newBitset(v.size)
 	nearest := float32(0)
 	look := func(p place) (r ranked, cosine float32) {
 		cosine = v.meaning(p).cosine(query)
 		nearest = max(nearest, cosine)
-		seen[p] = true
+		seen.add(uint32(v.at(p)))
 		return ranked{p, combined(scores[v.at(p)], most, cosine)}, cosine
 	}
 	for _, r := range top {
@@ -234,7 +251,7 @@ func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grou
 	}
 	var others []wordless
 	for _, p := range v.nearest(query, masks) {
-		if seen[p] {
+		if seen.has(uint32(v.at(p))) {
 			continue
 		}
 		if r, cosine := look(p); scores[v.at(p)] > 0 {
@@ -262,8 +279,8 @@ func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grou
 		// Go on with those that were not looked at closely.
 		rest, _ := v.best(scores, masks, take)
 		for _, r := range rest {
-			if !seen[r.place] {
-				seen[r.place] = true
+			if at := uint32(v.at(r.place)); !seen.has(at) {
+				seen.add(at)
 				r.score = min(combined(scores[v.at(r.place)], most, 0), pool[len(pool)-1].score)
 				pool = append(pool, r)
 			}

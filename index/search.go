@@ -25,7 +25,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Hits: []Hit{}}
-	words := queryWords(x.analyzer, q.Words)
+	words := queryWords(x.analyzer, q.text())
 	if len(words) == 0 && !q.Filtered() {
 		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
@@ -74,27 +74,106 @@ func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot,
 	return fmt.Errorf("%w: %s", ErrUnavailable, damage.what)
 }
 
+// A found is what matches a query, before any of it is ordered.
+type found struct {
+	masks  []bitset  // the operations that filters let through, for each segment
+	words  bool      // whether words were asked for
+	scores []float32 // of all entries, by their words
+	base   []int     // where the scores of a segment begin
+	done   func()    // to be called when the scores are not needed any more
+}
+
+// numbers returns the operations of a segment that match.
+func (f *found) numbers(segment int, s *viewSegment) []uint32 {
+	var numbers []uint32
+	scores := f.scores
+	if f.words {
+		scores = scores[f.base[segment] : f.base[segment]+s.n]
+	}
+	f.masks[segment].each(func(n uint32) {
+		if !f.words || scores[n] > 0 {
+			numbers = append(numbers, n)
+		}
+	})
+	return numbers
+}
+
+// match finds what matches a query.
+func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word) (*found, error) {
+	masks, err := l.filter(snapshot, v, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.leaveOut(l, snapshot, v, q, masks); err != nil {
+		return nil, err
+	}
+	f := &found{masks: masks, words: len(words) > 0, done: func() {}}
+	if !f.words {
+		return f, nil
+	}
+	for i := range v.segments {
+		f.base = append(f.base, v.segments[i].base)
+	}
+	f.scores, f.done = l.zeros(v.size)
+	if err := l.score(ctx, snapshot, v, distinctStems(words), f.scores); err != nil {
+		f.done()
+		return nil, err
+	}
+	return f, nil
+}
+
+// leaveOut takes the operations out of masks that have a word that is not wanted.
+func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
+	for _, unwanted := range q.Without {
+		for _, t := range termsOf(x.analyzer, splitText(unwanted)) {
+			for i, s := range snapshot.Segments() {
+				d := v.segments[i].segmentData
+				p, err := l.find(s, d, t.stem)
+				if err != nil {
+					return err
+				}
+				for _, at := range p.all {
+					d.spread(at.number, masks[i].remove)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // search fills in the result.
 func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, result *Result) error {
-	masks, err := l.filter(snapshot, v, q)
+	f, err := x.match(ctx, l, snapshot, v, q, words)
 	if err != nil {
 		return err
 	}
-	var page []ranked
-	if len(words) == 0 {
-		page, result.Total = v.inOrder(masks, q.Offset, q.Offset+q.Limit)
-		result.More = q.Offset+q.Limit < result.Total
-	} else {
-		scores, done := l.zeros(v.size)
-		defer done()
-		if err := l.score(ctx, snapshot, v, distinctStems(words), scores); err != nil {
+	defer f.done()
+	if len(q.Phrases) > 0 {
+		if err := x.keepPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
 			return err
 		}
-		page, result.More, result.Total = v.rank(scores, l.lexicon.of(forms(words)), masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+	}
+	var page []ranked
+	if !f.words {
+		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
+		result.More = q.Offset+q.Limit < result.Total
+	} else {
+		meant := l.lexicon.of(forms(words))
+		page, result.More, result.Total = v.rank(f.scores, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
+		if q.Offset == 0 {
+			if err := x.addOthers(ctx, v, f, result); err != nil {
+				return err
+			}
+		}
 	}
 	for _, r := range page {
 		if err := x.addHit(ctx, v, r, q, words, result); err != nil {
+			return err
+		}
+	}
+	if len(q.Facets) > 0 {
+		if result.Facets, err = l.facets(snapshot, v, f, q.Facets, maxCounts); err != nil {
 			return err
 		}
 	}
@@ -107,27 +186,35 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 // maxClasses is how many data classes of a service a hit names.
 const maxClasses = 20
 
+// operation reads an operation and its document, which are nil when the stored
+// text is that of another version.
+func (x *Index) operation(ctx context.Context, v *view, p place) (*text, *shown, error) {
+	run, n := v.run(p), v.ordinal(p)
+	t, err := x.texts.find(ctx, run.source)
+	if err != nil || t == nil || t.print != run.print || n >= len(t.operations) {
+		return nil, nil, err
+	}
+	o, err := t.show(x.analyzer, n)
+	if err != nil {
+		return nil, nil, nil // logged by the follower
+	}
+	return t, o, nil
+}
+
 // addHit appends an entry with its text, unless the text is that of another
 // version.
 func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, result *Result) error {
-	run, n := v.run(r.place), v.ordinal(r.place)
-	t, err := x.texts.find(ctx, run.source)
-	if err != nil {
+	run := v.run(r.place)
+	t, operation, err := x.operation(ctx, v, r.place)
+	if t == nil || err != nil {
 		return err
-	}
-	if t == nil || t.print != run.print || n >= len(t.operations) {
-		return nil
-	}
-	operation, err := t.operation(n)
-	if err != nil {
-		return nil // logged by the follower
 	}
 	hit := Hit{
 		Host:      run.host,
 		Service:   t.Service,
-		Operation: operation,
+		Operation: operation.Operation,
 		Score:     float64(r.score) * scoreUnit,
-		Why:       explain(x.analyzer, t, &operation, q, words),
+		Why:       x.explain(t, operation, q, words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,

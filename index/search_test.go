@@ -303,6 +303,184 @@ func TestNeverTheTextOfAnotherVersion(t *testing.T) {
 	}
 }
 
+func TestPhrases(t *testing.T) {
+	x, _ := indexed(t,
+		agis("a.test", "BOOK /table: Reserves a dinner table for a party"),
+		agis("b.test", "BOOK /table: Reserves a table, dinner included"),
+		agis("c.test", "BUY /car: Sells cars"),
+	)
+	for query, want := range map[string][]string{
+		`"dinner table"`:                {"a.test BOOK /table"},
+		`"reserve dinner tables" party`: {"a.test BOOK /table"}, // stop words and endings do not count
+		`"table dinner"`:                {"b.test BOOK /table"},
+		`"dinner car"`:                  {},
+		`"the"`:                         {},
+		`verb:BUY "sells cars"`:         {"c.test BUY /car"},
+		`verb:BUY "the"`:                {"c.test BUY /car"},
+	} {
+		q, err := ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := named(search(t, x, q)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestUnwantedWords(t *testing.T) {
+	hotel := agis("a.test", "BOOK /room: Reserves a room", "BOOK /car: Reserves a car")
+	hotel.Service.Description = "A hotel by the sea"
+	x, _ := indexed(t, hotel, agis("b.test", "BOOK /room: Reserves a room in a motel"))
+	for query, want := range map[string][]string{
+		"room -hotels":      {"b.test BOOK /room"},
+		"verb:BOOK -motel":  {"a.test BOOK /room", "a.test BOOK /car"},
+		"verb:BOOK -cars":   {"a.test BOOK /room", "b.test BOOK /room"},
+		"room -hotel -room": {},
+	} {
+		q, err := ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := named(search(t, x, q)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestFiltersOfTheService(t *testing.T) {
+	a := agis("a.test", "BOOK /room: Reserves a room")
+	a.Service.Domain, a.Service.Auth, a.Service.Languages = "Travel", "OAuth2", []string{"en-GB", "fr"}
+	a.Service.Protocols, a.Service.Categories = []string{"request", "Negotiate"}, []string{"hotels"}
+	a.Findings = []protocol.Finding{{Code: "X", Severity: protocol.Warning}}
+	a.Operations[0].Capability = "Transaction"
+	b := agis("b.test", "BOOK /room: Reserves a room")
+	b.Source, b.Findings = document.OwnerPublished, []protocol.Finding{{Code: "X", Severity: protocol.Error}}
+	b.Operations[0].Call.Protocol = "agtp"
+	x, s := indexed(t, a, b)
+	for query, want := range map[string]string{
+		"domain:travel": "a", "auth:oauth2": "a", "auth:unknown": "b", "lang:en": "a", "lang:EN-gb": "a", "lang:de": "",
+		"protocol:negotiate": "a", "protocol:http": "a", "protocol:agtp": "b", "protocol:agtp protocol:request": "ab",
+		"state:flawed": "a", "state:invalid": "b", "state:valid": "", "source:linked": "a", "source:owner-published": "b",
+	} {
+		q, err := ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, h := range search(t, x, q).Hits {
+			got += strings.TrimSuffix(h.Host, ".test")
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+	a.Findings = nil // what was found is news for the index, too
+	put(t, s, a)
+	catchUp(t, x, s)
+	if r := search(t, x, Query{States: []string{"valid"}}); r.Total != 1 {
+		t.Errorf("mended: %d are valid", r.Total)
+	}
+	facets, err := x.Explore(context.Background(), Query{}, []string{"protocol", "lang", "category", "capability", "state", "verb"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string][]Count{
+		"protocol": {{"agtp", 1}, {"http", 1}, {"negotiate", 1}, {"request", 1}}, "lang": {{"en", 1}, {"en-gb", 1}, {"fr", 1}},
+		"category": {{"hotels", 1}}, "capability": {{"transaction", 1}}, "state": {{"invalid", 1}, {"valid", 1}}, "verb": {{"BOOK", 2}},
+	}; !reflect.DeepEqual(facets, want) {
+		t.Errorf("got  %v\nwant %v", facets, want)
+	}
+}
+
+// Facets must count what counting one operation after the other would.
+func TestFacetsCountWhatIsFound(t *testing.T) {
+	x, _ := indexed(t, realServices(t)...)
+	for _, q := range []Query{{Words: "orders"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "weather -marine"}, {Words: "orders", Verbs: []string{"LIST"}}} {
+		q.Facets, q.Limit = []string{"verb", "ns", "level"}, 100
+		r := search(t, x, q)
+		want := map[string]map[string]int{"verb": {}, "ns": {}, "level": {}}
+		all := q
+		all.Facets, all.Offset = nil, 0
+		for ; ; all.Offset += all.Limit {
+			page := search(t, x, all)
+			for _, h := range page.Hits {
+				if q.Words != "" && len(h.Why.Missing) > 0 && len(h.Why.Matched) == 0 {
+					continue
+				}
+				want["verb"][h.Operation.Verb]++
+				want["ns"][strings.ToLower(h.Service.Namespace)]++
+				want["level"]["0"]++
+			}
+			if !page.More {
+				break
+			}
+		}
+		if q.Words == "" { // with words, a service shows three and meanings add some
+			for field, counts := range want {
+				for _, c := range r.Facets[field] {
+					if counts[c.Value] != c.Operations {
+						t.Errorf("%s %s: %d, want %d", field, c.Value, c.Operations, counts[c.Value])
+					}
+				}
+			}
+		}
+		sum := 0
+		for _, c := range r.Facets["level"] {
+			sum += c.Operations
+		}
+		if sum == 0 || sum > r.Total {
+			t.Errorf("%+v: facets of %d operations, total %d", q, sum, r.Total)
+		}
+	}
+	var bad *QueryError
+	if _, err := x.Search(context.Background(), Query{Words: "x", Facets: []string{"nothing"}}); !errors.As(err, &bad) {
+		t.Errorf("an unknown facet: %v", err)
+	}
+}
+
+func TestServicesAndDataClassesAnswerToo(t *testing.T) {
+	bank := agis("bank.test", "CONVERT /money: Converts an amount")
+	bank.Service.Name, bank.Service.Description = "Rates and More", "Foreign currencies"
+	bank.DataClasses = []document.DataClass{{Name: "exchange_rates", Description: "Daily quotes of currencies"}, {Name: "branches"}}
+	shop := agis("shop.test", "SELL /shoes: Sells shoes")
+	x, _ := indexed(t, bank, shop)
+	r := search(t, x, Query{Words: "who holds exchange rates"})
+	if len(r.Classes) != 1 || r.Classes[0].Host != "bank.test" || r.Classes[0].Class.Name != "exchange_rates" {
+		t.Errorf("classes: %+v", r.Classes)
+	}
+	if len(r.Services) != 1 || r.Services[0].Host != "bank.test" || r.Services[0].Operations != 1 {
+		t.Errorf("services: %+v", r.Services)
+	}
+	if r := search(t, x, Query{Words: "exchange rates", Hosts: []string{"shop.test"}}); len(r.Classes)+len(r.Services) != 0 {
+		t.Errorf("filtered away: %+v", r)
+	}
+}
+
+func TestVerbRelations(t *testing.T) {
+	for _, c := range []struct{ word, offered, want string }{
+		{"book", "BOOK", "exact"}, {"booking", "BOOK", "stem"}, {"found", "FIND", "stem"}, {"cancellation", "CANCEL", "stem"},
+		{"book", "RESERVE", "synonym"}, {"buy", "PURCHASE", "synonym"}, {"buy", "SELL", "antonym"}, {"whisper", "SPEAK", "hypernym"},
+		{"speak", "WHISPER", "hypernym"}, {"book", "COOK", ""}, {"", "BOOK", ""}, {"예약", "BOOK", ""},
+	} {
+		if got := relate(c.word, c.offered); got != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.word, c.offered, got, c.want)
+		}
+	}
+	x, _ := indexed(t, agis("a.test", "PURCHASE /car: Gets you a car", "SELL /car: Sells a car", "WASH /car: Cleans a car"))
+	got, err := x.VerbFamily(context.Background(), "buy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []RelatedVerb{{VerbCount{"PURCHASE", 1, 1}, "synonym"}, {VerbCount{"SELL", 1, 1}, "antonym"}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	h := search(t, x, Query{Words: "buy a car"}).Hits[0]
+	if h.Operation.Verb != "PURCHASE" || h.Why.Verb == nil || *h.Why.Verb != (Verb{"buy", "PURCHASE", "synonym"}) {
+		t.Errorf("first %s, verb %+v", h.Operation.ID, h.Why.Verb)
+	}
+}
+
 func TestKorean(t *testing.T) {
 	x, _ := indexed(t,
 		agis("meeting.test", "BOOK /meeting: 회의실을 예약합니다"),
@@ -354,8 +532,8 @@ func TestNothingToLookFor(t *testing.T) {
 func TestNearVerbs(t *testing.T) {
 	x, _ := indexed(t, agis("a.test", "RESERVE /x", "RESET /x", "RESEARCH /x", "BOOK /x", "BOOKMARK /x", "DO /x"), agis("b.test", "RESET /x"))
 	for query, want := range map[string][]string{
-		"verb:RESERVATION": {"RESERVE", "RESET", "RESEARCH"},
-		"verb:BOOKING":     {"BOOK", "BOOKMARK"},
+		"verb:RESERVATION": {"RESERVE", "BOOK", "RESET", "RESEARCH"},
+		"verb:BOOKING":     {"BOOK", "RESERVE", "BOOKMARK"},
 		"researching":      nil, // found
 		"verb:ZZZ":         nil,
 		"bookmarklet":      {"BOOKMARK", "BOOK"},

@@ -278,6 +278,7 @@ type bitset []uint64
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 
 func (b bitset) add(i uint32)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) remove(i uint32)   { b[i/64] &^= 1 << (i % 64) }
 func (b bitset) has(i uint32) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
 // and keeps what is in other too.

@@ -40,7 +40,19 @@ type text struct {
 
 	once    sync.Once
 	service []term // of what its entries share; set by once
+
+	mu    sync.Mutex // guards following
+	shown map[int]*shown
 }
+
+// shown is an operation that was asked for, and its terms by field.
+type shown struct {
+	document.Operation
+	terms [numFields][]term
+}
+
+// maxShown is how many operations of a document are kept ready.
+const maxShown = 50
 
 func newTexts(s store.Store, log *slog.Logger) *texts {
 	return &texts{store: s, log: log, kept: newSizedCache[source, *text](maxTextsCache)}
@@ -89,6 +101,31 @@ func (t *text) operation(n int) (document.Operation, error) {
 	var o document.Operation
 	err := json.Unmarshal(t.operations[n], &o)
 	return o, err
+}
+
+// show returns the n-th operation with its terms.
+func (t *text) show(a analysis.Analyzer, n int) (*shown, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s, ok := t.shown[n]; ok {
+		return s, nil
+	}
+	o, err := t.operation(n)
+	if err != nil {
+		return nil, err
+	}
+	s := &shown{Operation: o}
+	for f, prepared := range operationEntry(&o).text {
+		s.terms[f] = termsOf(a, prepared)
+	}
+	if t.shown == nil {
+		t.shown = make(map[int]*shown)
+	}
+	if len(t.shown) >= maxShown {
+		clear(t.shown)
+	}
+	t.shown[n] = s
+	return s, nil
 }
 
 // serviceTerms are the terms of what is said of the service.
@@ -147,8 +184,9 @@ func (t *texts) find(ctx context.Context, src source) (*text, error) {
 	}
 	if t.forgotten.Load() == before {
 		// Nothing was replaced while we read, so this is what stands. The
-		// operations are kept as stored, all else takes less than twice its bytes.
-		t.kept.keep(src, read, 2*len(r.Value))
+		// operations are kept as stored; of those that were shown each takes some
+		// 5 kB more, all else less than twice its bytes.
+		t.kept.keep(src, read, 2*len(r.Value)+5000*min(maxShown, len(read.operations))/5)
 	}
 	return read, nil
 }

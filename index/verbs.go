@@ -9,6 +9,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"gazetteer/protocol/english"
 )
 
 // Verbs returns all verbs that are offered, sorted, each with the number of
@@ -72,44 +74,57 @@ const (
 )
 
 // near proposes verbs that are offered, for a query that found nothing: those
-// with the stem of a word that was asked for, then those that begin alike.
+// related to a word that was asked for, then those that it may be a typing error
+// of, then those that begin alike.
 func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word) ([]string, error) {
 	verbs, err := l.verbs(snapshot, v)
 	if err != nil {
 		return nil, err
 	}
-	asked := slices.Clone(words)
-	for _, verb := range q.Verbs {
-		asked = append(asked, word{verb, termsOf(x.analyzer, splitName(verb))})
+	var asked []string
+	for _, w := range words {
+		asked = append(asked, strings.TrimFunc(w.asked, notLetter))
 	}
+	asked = append(asked, q.Verbs...)
 	type candidate struct {
 		VerbCount
-		common int // letters in common at the beginning
+		distance int // the place of the relation, then of likeness
 	}
 	var candidates []candidate
-	for _, offered := range verbs {
-		stems := termsOf(x.analyzer, splitName(offered.Verb))
-		best := 0
-		for _, w := range asked {
-			if _, _, same := match(w, stems); same {
-				best = utf8.RuneCountInString(offered.Verb)
-			}
-			for _, t := range w.terms {
-				best = max(best, commonPrefix(strings.ToUpper(t.surface), offered.Verb))
+	for _, o := range verbs {
+		best := -1
+		for _, word := range asked {
+			if d := distanceOf(word, o.Verb); d >= 0 && (best < 0 || d < best) {
+				best = d
 			}
 		}
-		if best >= nearPrefix || best > 0 && best == utf8.RuneCountInString(offered.Verb) {
-			candidates = append(candidates, candidate{offered, best})
+		if best >= 0 {
+			candidates = append(candidates, candidate{o, best})
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.common, a.common), cmp.Compare(b.Operations, a.Operations))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.Operations, a.Operations))
 	})
 	var near []string
 	for _, c := range candidates[:min(maxNear, len(candidates))] {
 		near = append(near, c.Verb)
 	}
 	return near, nil
+}
+
+// distanceOf orders how near an offered verb is to a word; -1 is not near at all.
+func distanceOf(word, offered string) int {
+	if r := relate(word, offered); r != "" && r != antonym {
+		return relationRank(r)
+	}
+	if slices.Contains(english.Near(strings.ToLower(word), maxNear), strings.ToLower(offered)) {
+		return len(relations)
+	}
+	common := commonPrefix(strings.ToUpper(word), offered)
+	if common >= nearPrefix || common > 0 && common == utf8.RuneCountInString(offered) && common > 2 {
+		return len(relations) + 1 + max(0, 32-common)
+	}
+	return -1
 }
 
 // commonPrefix counts the characters in which a and b begin alike.

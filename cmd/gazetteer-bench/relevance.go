@@ -27,6 +27,10 @@ type relevanceOptions struct {
 	pool        string // services to search among
 	poolSize    int
 	poolQueries int
+
+	speed      bool
+	operations []int
+	reference  bool
 }
 
 func newRelevance() *cobra.Command {
@@ -45,9 +49,15 @@ holds any folder to the floors of a file of the same form.
 
 With --pool FILE the queries are asked among the records of all sets together and
 as many operations of the services in FILE (one a line, JSON, plain or zstd) as
-make --pool-size.`,
+make --pool-size.
+
+With --speed the services of --pool are indexed instead, repeated with swapped
+words up to each of --operations, and the times of the queries are printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.speed {
+				return o.measureSpeed(cmd.Context(), cmd.OutOrStdout())
+			}
 			return o.measure(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
@@ -57,9 +67,12 @@ make --pool-size.`,
 	f.StringVar(&o.against, "against", "", "compare with the ranking in this file, as --run wrote it")
 	f.StringVar(&o.floors, "floors", "", "hold the figures to the floors in this file")
 	f.BoolVar(&o.json, "json", false, "print the figures as JSON")
-	f.StringVar(&o.pool, "pool", "", "services to search among, too")
+	f.StringVar(&o.pool, "pool", "", "services to search among, too; with --speed those to index (default: openapi-services.jsonl.zst of the folder)")
 	f.IntVar(&o.poolSize, "pool-size", 20000, "operations in the pool")
 	f.IntVar(&o.poolQueries, "pool-queries", 50, "queries of each set asked of the pool, evenly taken; 0 for all")
+	f.BoolVar(&o.speed, "speed", false, "measure times instead")
+	f.IntSliceVar(&o.operations, "operations", []int{10_000, 100_000, 1_000_000}, "numbers of operations to measure times with")
+	f.BoolVar(&o.reference, "reference", true, "with --speed: measure SQLite FTS5 over the same texts, too")
 	if err := c.MarkFlagRequired("data"); err != nil {
 		panic(err) // the flag is defined above
 	}

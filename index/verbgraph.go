@@ -1,0 +1,109 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gazetteer/protocol/english"
+)
+
+// How a verb that is offered stands to a word that was asked for. The order is
+// that in which a relation is preferred. Exact and stem are of the word itself,
+// the others are WordNet's (package protocol/english).
+const (
+	synonym  = "synonym"  // the two share one of their common senses
+	hypernym = "hypernym" // one is the more general word for the other
+	antonym  = "antonym"  // the two are opposites: named so that nobody is misled
+)
+
+var relations = []string{exact, sameStem, synonym, hypernym, antonym}
+
+func relationRank(relation string) int { return slices.Index(relations, relation) }
+
+// commonSenses is how many senses of a verb are looked at: the rarer ones lead to
+// words that nobody would call related.
+const commonSenses = 3
+
+// relate tells how an offered verb stands to a word, in any case: one of
+// relations, or "" when they are not related.
+func relate(word, offered string) string {
+	word, offered = strings.ToLower(word), strings.ToLower(offered)
+	if word == "" || offered == "" {
+		return ""
+	}
+	if word == offered {
+		return exact
+	}
+	if stemOf(word) == stemOf(offered) {
+		return sameStem
+	}
+	best := ""
+	for _, verb := range verbsIn(word) {
+		if r := relateVerbs(verb, offered); r != "" && (best == "" || relationRank(r) < relationRank(best)) {
+			best = r
+		}
+	}
+	return best
+}
+
+// verbsIn returns the verbs that a word is a form of, or, for a noun, is made
+// from: found gives find, cancellation cancel.
+func verbsIn(word string) []string {
+	verbs := english.Base(word)
+	if english.Lookup(word).Verb {
+		verbs = append([]string{word}, verbs...)
+	}
+	if len(verbs) == 0 {
+		verbs = english.VerbsOf(word)
+	}
+	return verbs
+}
+
+func relateVerbs(asked, offered string) string {
+	switch {
+	case asked == offered:
+		return sameStem
+	case slices.Contains(english.Synonyms(asked, commonSenses), offered), slices.Contains(english.Synonyms(offered, commonSenses), asked):
+		return synonym
+	case english.Antonyms(asked, offered):
+		return antonym
+	case slices.Contains(english.Hypernyms(asked), offered), slices.Contains(english.Hypernyms(offered), asked):
+		return hypernym
+	}
+	return ""
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+
+// A RelatedVerb is a verb that is offered, and how it stands to another.
+type RelatedVerb struct {
+	VerbCount
+	Relation string `json:"relation"` // exact, stem, synonym, hypernym or antonym
+}
+
+// VerbFamily returns the verbs that are offered and related to a word, the
+// nearest relation first and the most frequent verb of each. The word itself is
+// among them when it is offered.
+func (x *Index) VerbFamily(ctx context.Context, word string) ([]RelatedVerb, error) {
+	offered, err := x.Verbs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return family(offered, strings.TrimSpace(word)), nil
+}
+
+func family(offered []VerbCount, word string) []RelatedVerb {
+	related := []RelatedVerb{}
+	for _, o := range offered {
+		if r := relate(word, o.Verb); r != "" {
+			related = append(related, RelatedVerb{o, r})
+		}
+	}
+	slices.SortStableFunc(related, func(a, b RelatedVerb) int {
+		return cmp.Or(cmp.Compare(relationRank(a.Relation), relationRank(b.Relation)), cmp.Compare(b.Operations, a.Operations))
+	})
+	return related
+}
