@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -22,6 +23,10 @@ type Version struct {
 	Seen   time.Time     `json:"seen"`
 	Size   int           `json:"size"`
 	URL    string        `json:"url"`
+	// Level and Findings are those of the document when it was first seen:
+	// document.Document has them as they are now.
+	Level    int                `json:"level,omitempty"`
+	Findings []protocol.Finding `json:"findings,omitempty"`
 }
 
 const (
@@ -273,7 +278,7 @@ func (b *batch) documents(ctx context.Context, v *visit) error {
 		if !changed {
 			continue
 		}
-		version, err := json.Marshal(Version{Kind: kind, Digest: d.Digest, Seen: d.FetchedAt, Size: d.Size, URL: d.URL})
+		version, err := json.Marshal(Version{Kind: kind, Digest: d.Digest, Seen: d.FetchedAt, Size: d.Size, URL: d.URL, Level: d.Level, Findings: bounded(d.Findings)})
 		if err != nil {
 			return fmt.Errorf("write the version of %s of %s: %w", kind, host, err)
 		}

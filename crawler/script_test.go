@@ -1,6 +1,7 @@
 package crawler_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,10 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
 	"gazetteer/protocol"
+	"gazetteer/store"
 )
 
 // notForCrawlers are the scripts whose codes are about what a person may do and
@@ -202,6 +205,52 @@ func TestFindingsAreKept(t *testing.T) {
 		f := w.host("a.test").Fetches["ai"]
 		if got := codesOf(f.Findings); f.Outcome != fetch.Unreadable || !slices.Equal(got, []string{"AI111", f.Detail[:5]}) {
 			t.Errorf("%s: %q, codes %q", f.Outcome, f.Detail, got)
+		}
+	})
+}
+
+// Each stored version keeps what was found of it when it came: of the transport,
+// of the document, and of a summary held against its full document.
+func TestFindingsAreKeptWithTheVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		broken := strings.Replace(ai("A"), `"POST"`, `"FETCH"`, 1)
+		s := w.site("a.test", map[string]http.Handler{
+			aiPath: page{body: broken, header: map[string]string{"Cache-Control": "max-age=3600"}},
+			summaryPath: json200(`{"agis":"1.0","service":"Acme","agtp":"agtp://a.test","agis_document":"https://a.test/full.agis",
+"methods":["BOOK","FIND"],"domain":"hospitality","namespace":"acme"}`),
+			"/full.agis": page{body: agisYAML, header: map[string]string{"Content-Type": "application/agis+yaml"}},
+		})
+		w.run()
+		w.visit("a.test")
+		s.set(aiPath, json200(ai("B")))
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		versions := func(kind document.Kind) (out []crawler.Version) {
+			for r, err := range w.store.List(t.Context(), store.VersionsOf("a.test", string(kind)), "") {
+				var v crawler.Version
+				if err == nil {
+					err = json.Unmarshal(r.Value, &v)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, v)
+			}
+			return out
+		}
+		of := versions(document.AI)
+		if len(of) != 2 {
+			t.Fatalf("%d versions, want 2", len(of))
+		}
+		if got := codesOf(of[0].Findings); !slices.Contains(got, "AI109") || !slices.Contains(got, "AI418") || of[0].Level != 0 {
+			t.Errorf("of the first version %q is kept, level %d", got, of[0].Level)
+		}
+		if got := codesOf(of[1].Findings); slices.Contains(got, "AI418") {
+			t.Errorf("of the second version %q is kept", got)
+		}
+		if got := codesOf(versions(document.AGISSummary)[0].Findings); !slices.Contains(got, document.CodeDiffers) {
+			t.Errorf("of the summary %q is kept, want %s among them", got, document.CodeDiffers)
 		}
 	})
 }
