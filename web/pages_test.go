@@ -35,6 +35,11 @@ var samplePages = []struct {
 	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
 	{"/validate", 200},
 	{"/validate?url=api.example.com", 200},
+	{"/services/ristorante.test/crawl-log", 200},
+	{"/services/ristorante.test/crawl-log?before=2026-03-01T00:00:00Z", 200},
+	{"/services/empty.test/crawl-log", 200},
+	{"/services/unknown.test/crawl-log", 404},
+	{"/services/ristorante.test/crawl-log?before=yesterday", 400},
 	{"/submit", 200},
 	{"/submit?host=api.example.com", 200},
 	{"/bot", 200},
@@ -112,7 +117,7 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 			ours := slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path) ||
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
-				strings.HasPrefix(p.path, "/submit") || p.path == "/bot" || p.path == "/status"
+				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/bot", "/status", "/services/empty.test/crawl-log"}, p.path)
 			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
@@ -222,6 +223,23 @@ func (s sample) Rule(code string) (api.RuleView, error) {
 		return api.RuleView{}, s.err
 	}
 	return new(api.Answers).Rule(code)
+}
+
+func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
+	if host == "unknown.test" {
+		return nil, api.ErrNoService
+	}
+	if host == "empty.test" {
+		return nil, s.err
+	}
+	var out []crawler.Entry
+	for i := range limit {
+		out = append(out, crawler.Entry{
+			Host: host, Visited: []string{host, s.word("other.test")}[i%2], Why: s.word("due again"), At: now.Add(-time.Duration(i) * time.Hour), Cut: i%3 == 0,
+			Requests: []crawler.Request{{Made: fetch.Made{URL: s.word("https://ristorante.test/robots.txt"), Status: 200 * (i % 2), Took: 7, WireBytes: 12}, Why: s.word("before anything else")}},
+		})
+	}
+	return out, s.err
 }
 
 func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.Submitted, error) {

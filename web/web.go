@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/crawler"
 	"gazetteer/index"
 
 	"github.com/gin-gonic/gin"
@@ -49,6 +50,8 @@ type Answers interface {
 	Rule(code string) (api.RuleView, error)
 	// Validate judges a text, or what an address leads to.
 	Validate(ctx context.Context, s api.Submission) ([]api.Judgement, error)
+	// CrawlLog returns what a host was asked, the latest visit first.
+	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
 	// Submit takes names of hosts into the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submitted, error)
 }
@@ -102,20 +105,21 @@ func New(a Answers, o Options) *Pages {
 // /validate, /submit, /bot and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/":               p.page(p.search),
-		"/services":       p.page(p.services),
-		"/services/:host": p.page(p.service),
-		"/verbs":          p.page(p.verbs),
-		"/verbs/:verb":    p.page(p.verb),
-		"/agents":         p.page(p.agents),
-		"/validate":       p.page(p.validateForm),
-		"/submit":         p.page(p.submitForm),
-		"/bot":            p.page(p.bot),
-		"/status":         p.page(p.status),
-		"/rules":          p.page(p.rules),
-		"/rules/:code":    p.page(p.rule),
-		"/agents/:id":     p.page(p.agent),
-		"/static/:name":   p.static,
+		"/":                         p.page(p.search),
+		"/services":                 p.page(p.services),
+		"/services/:host":           p.page(p.service),
+		"/services/:host/crawl-log": p.page(p.crawlLog),
+		"/verbs":                    p.page(p.verbs),
+		"/verbs/:verb":              p.page(p.verb),
+		"/agents":                   p.page(p.agents),
+		"/validate":                 p.page(p.validateForm),
+		"/submit":                   p.page(p.submitForm),
+		"/bot":                      p.page(p.bot),
+		"/status":                   p.page(p.status),
+		"/rules":                    p.page(p.rules),
+		"/rules/:code":              p.page(p.rule),
+		"/agents/:id":               p.page(p.agent),
+		"/static/:name":             p.static,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)
@@ -205,7 +209,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "submit", "bot", "status", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

@@ -35,6 +35,7 @@ type house struct {
 	registry *registry.Registry
 	crawler  *crawler.Crawler
 	api      *api.API
+	recorder *recorder
 }
 
 // openHouse opens the data directory and everything in it. observe, which may
@@ -89,8 +90,8 @@ const judgeTime = 12 * time.Second
 
 // newJudge returns what checks documents for visitors of the API and the pages.
 // It fetches as the crawler does, by a connection of its own.
-func newJudge(c Config, e edge) (*api.Judge, error) {
-	client, err := newFetcher(c, e, judgeTime)
+func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Judge, error) {
+	client, err := newFetcher(c, e, judgeTime, made)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +101,15 @@ func newJudge(c Config, e edge) (*api.Judge, error) {
 }
 
 // newFetcher returns a client that fetches under the rules of the crawler.
-// session bounds one call.
-func newFetcher(c Config, e edge, session time.Duration) (*fetch.Client, error) {
+// session bounds one call; made, which may be nil, is told of every request.
+func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) (*fetch.Client, error) {
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny})
 	if err != nil {
 		return nil, err
 	}
 	o := fetch.Options{
 		Guard: guard, Roots: e.roots, UserAgent: userAgent(c),
-		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session,
+		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session, Made: made,
 	}
 	if e.dial != nil {
 		o.Dial = e.dial(guard.DialContext)
@@ -143,7 +144,8 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return err
 	}
-	judge, err := newJudge(h.config, e)
+	h.recorder = newRecorder(h.crawler.Record, h.log)
+	judge, err := newJudge(h.config, e, h.recorder.note)
 	if err != nil {
 		return fmt.Errorf("set up the checking of documents: %w", err)
 	}
@@ -229,6 +231,7 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	if public != nil && h.config.Crawler.BlockList != "" {
 		group.Go(func() error { return h.keepBlockList(ctx) })
 	}
+	group.Go(func() error { return h.recorder.run(ctx) })
 	group.Go(func() error { return h.watchStore(ctx) })
 	if ready != nil {
 		ready()

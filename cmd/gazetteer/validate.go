@@ -34,7 +34,7 @@ func (a *app) world() command.World {
 			if err != nil {
 				return nil, err
 			}
-			return newFetcher(config, a.edge, validateSession)
+			return newFetcher(config, a.edge, validateSession, nil)
 		},
 	}
 }

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	"gazetteer/crawler"
+
+	"github.com/gin-gonic/gin"
+)
+
+// visitsPerPage is how many visits the page of what a host was asked shows.
+const visitsPerPage = 20
+
+type crawlLogView struct {
+	Host   string
+	Visits []visitView
+	First  bool   // the list begins here
+	Next   string // address of the next page, "" on the last
+}
+
+type visitView struct {
+	At       moment
+	Why      string
+	Visited  string // another host that the visit was to, "" when it was this one
+	Cut      bool
+	Requests []requestView
+}
+
+type requestView struct {
+	URL    string
+	Status string
+	What   string // bytes and time
+	Why    string
+}
+
+// crawlLog shows an owner every request that was made to a host.
+func (p *Pages) crawlLog(c *gin.Context) (view, error) {
+	var before time.Time
+	if text := c.Query("before"); text != "" {
+		var err error
+		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return view{}, &badRequest{what: fmt.Sprintf("%q is not a time the list could continue behind", clipPlain(40, text)), help: "Begin at the first page."}
+		}
+	}
+	host := c.Param("host")
+	visits, err := p.answers.CrawlLog(c.Request.Context(), host, before, visitsPerPage+1)
+	if err != nil {
+		return view{}, hostError(host, err)
+	}
+	v := crawlLogView{Host: host, First: before.IsZero()}
+	if len(visits) > visitsPerPage {
+		visits = visits[:visitsPerPage]
+		v.Next = "/services/" + host + "/crawl-log?before=" + visits[visitsPerPage-1].At.UTC().Format(time.RFC3339Nano)
+	}
+	for _, visit := range visits {
+		v.Visits = append(v.Visits, p.visit(visit))
+	}
+	return view{name: "crawllog", title: "What " + host + " was asked", body: v}, nil
+}
+
+func (p *Pages) visit(e crawler.Entry) visitView {
+	v := visitView{At: p.moment(e.At), Why: e.Why, Cut: e.Cut}
+	if e.Visited != e.Host {
+		v.Visited = e.Visited
+	}
+	for _, r := range e.Requests {
+		status := "no answer"
+		if r.Status > 0 {
+			status = fmt.Sprintf("HTTP %d", r.Status)
+		}
+		v.Requests = append(v.Requests, requestView{
+			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", count(int(r.WireBytes), "byte"), int64(r.Took)),
+		})
+	}
+	return v
+}
