@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/protocol/english"
 )
@@ -25,44 +24,16 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 		verbs, err = l.verbs(snapshot, v)
 		return err
 	})
-	return slices.Clone(verbs), err
+	return verbs, err
 }
 
-// verbs counts the verbs of a view, once.
 func (l *live) verbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
-	v.verbsOnce.Do(func() { v.verbs, v.verbsErr = l.countVerbs(snapshot, v) })
-	return v.verbs, v.verbsErr
-}
-
-func (l *live) countVerbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
-	operations := make(map[string]int)
-	services := make(map[string]map[string]bool)
-	for i, s := range snapshot.Segments() {
-		vs := &v.segments[i]
-		err := eachTerm(s, verbField, func(dictionary segment.TermDictionary, verb string) error {
-			hosts := services[verb]
-			return eachPosting(s, dictionary, verb, false, func(number uint32, _, _ int) {
-				if !vs.searched.has(number) {
-					return
-				}
-				if hosts == nil {
-					hosts = make(map[string]bool)
-					services[verb] = hosts
-				}
-				operations[verb]++
-				hosts[v.run(place{i, number}).host] = true
-			})
-		})
-		if err != nil {
-			return nil, err
-		}
+	list, err := l.list(snapshot, v, verbField)
+	verbs := make([]VerbCount, len(list))
+	for i, c := range list {
+		verbs[i] = VerbCount{Verb: c.Value, Operations: c.Operations, Services: c.Services}
 	}
-	verbs := make([]VerbCount, 0, len(operations))
-	for verb, n := range operations {
-		verbs = append(verbs, VerbCount{Verb: verb, Operations: n, Services: len(services[verb])})
-	}
-	slices.SortFunc(verbs, func(a, b VerbCount) int { return strings.Compare(a.Verb, b.Verb) })
-	return verbs, nil
+	return verbs, err
 }
 
 const (

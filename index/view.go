@@ -18,9 +18,8 @@ type view struct {
 	entries  int // entries of every sort that are not deleted
 	size     int // entries, deleted ones included
 
-	verbsOnce sync.Once
-	verbs     []VerbCount // set by verbsOnce
-	verbsErr  error       // set by verbsOnce
+	listMu sync.Mutex // guards following
+	lists  map[string][]ValueCount
 
 	mu  sync.Mutex     // guards following
 	dfs map[string]int // in how many live operations a stem occurs
