@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/wordvec"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -18,19 +19,20 @@ import (
 // A house is a store and the index that follows it, in a directory that goes
 // with them.
 type house struct {
-	dir   string
-	store *boltstore.Store
-	index *index.Index
-	stop  context.CancelFunc
-	done  chan error
+	dir     string
+	store   *boltstore.Store
+	vectors *wordvec.Table // nil for those of the program
+	index   *index.Index
+	stop    context.CancelFunc
+	done    chan error
 }
 
 // applied is how many documents are written at once.
 const applied = 500
 
 // openHouse opens an empty house.
-func openHouse(ctx context.Context) (_ *house, err error) {
-	h := &house{}
+func openHouse(ctx context.Context, vectors *wordvec.Table) (_ *house, err error) {
+	h := &house{vectors: vectors}
 	if h.dir, err = os.MkdirTemp("", "gazetteer-bench-"); err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func (h *house) indexDir() string { return filepath.Join(h.dir, "index") }
 
 // openIndex opens the index and lets it follow the store.
 func (h *house) openIndex(ctx context.Context) (err error) {
-	if h.index, err = index.Open(ctx, index.Options{Dir: h.indexDir(), Store: h.store}); err != nil {
+	if h.index, err = index.Open(ctx, index.Options{Dir: h.indexDir(), Store: h.store, Vectors: h.vectors}); err != nil {
 		return err
 	}
 	following, stop := context.WithCancel(ctx)
@@ -90,6 +92,19 @@ func (h *house) put(ctx context.Context, docs []*document.Document) error {
 		}
 	}
 	return nil
+}
+
+// readVectors reads a table of word vectors; without a file it is nil.
+func readVectors(path string) (*wordvec.Table, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return wordvec.Read(f)
 }
 
 // catchUp waits until all that was put is searchable.

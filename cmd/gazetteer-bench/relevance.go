@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/wordvec"
 )
 
 // relevanceOptions are the flags of the command.
@@ -23,6 +24,7 @@ type relevanceOptions struct {
 	against string // file with a ranking to compare with
 	floors  string
 	json    bool
+	vectors string
 
 	pool        string // services to search among
 	poolSize    int
@@ -66,6 +68,7 @@ words up to each of --operations, and the times of the queries are printed.`,
 	f.StringVar(&o.run, "run", "", "write the ranking to this file: query, tab, the first ten record ids joined by U+001F")
 	f.StringVar(&o.against, "against", "", "compare with the ranking in this file, as --run wrote it")
 	f.StringVar(&o.floors, "floors", "", "hold the figures to the floors in this file")
+	f.StringVar(&o.vectors, "vectors", "", "use the word vectors in this file, in text form, instead of the program's")
 	f.BoolVar(&o.json, "json", false, "print the figures as JSON")
 	f.StringVar(&o.pool, "pool", "", "services to search among, too; with --speed those to index (default: openapi-services.jsonl.zst of the folder)")
 	f.IntVar(&o.poolSize, "pool-size", 20000, "operations in the pool")
@@ -139,9 +142,13 @@ func (o *relevanceOptions) measure(ctx context.Context, out io.Writer) error {
 // rankings asks the queries and returns the first ids of each, by query.
 func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (rankings map[string][]string, refused, records int, err error) {
 	rankings = map[string][]string{}
+	vectors, err := readVectors(o.vectors)
+	if err != nil {
+		return nil, 0, 0, err
+	}
 	ask := func(docs []*document.Document, queries []query) error {
 		records += countOperations(docs)
-		n, err := askAll(ctx, docs, queries, rankings)
+		n, err := askAll(ctx, vectors, docs, queries, rankings)
 		refused += n
 		return err
 	}
@@ -187,8 +194,8 @@ func (c *collection) evenly(n int) []query {
 }
 
 // askAll indexes documents and asks queries of them.
-func askAll(ctx context.Context, docs []*document.Document, queries []query, rankings map[string][]string) (refused int, err error) {
-	h, err := openHouse(ctx)
+func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []query, rankings map[string][]string) (refused int, err error) {
+	h, err := openHouse(ctx, vectors)
 	if err != nil {
 		return 0, err
 	}

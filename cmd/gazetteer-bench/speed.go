@@ -98,7 +98,11 @@ func (o *relevanceOptions) measureSpeed(ctx context.Context, out io.Writer) erro
 
 // speedOf measures with n operations.
 func (o *relevanceOptions) speedOf(ctx context.Context, n int, queries []string) (_ *speed, err error) {
-	h, err := openHouse(ctx)
+	vectors, err := readVectors(o.vectors)
+	if err != nil {
+		return nil, err
+	}
+	h, err := openHouse(ctx, vectors)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package index
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/document"
+)
+
+// lines reads a file of testdata with fields between tabs.
+func lines(t testing.TB, name string) [][]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			all = append(all, strings.Split(line, "\t"))
+		}
+	}
+	return all
+}
+
+// Korean queries over records in Korean and in English: how many find theirs among
+// the first three.
+func TestKoreanProbes(t *testing.T) {
+	var docs []*document.Document
+	for _, fields := range lines(t, "korean-services.tsv") {
+		d := agis(fields[0], fields[1]+": "+fields[2])
+		d.Service.Name = ""
+		docs = append(docs, d)
+	}
+	x, _ := indexed(t, docs...)
+	asked, found := map[bool]int{}, map[bool]int{}
+	for _, fields := range lines(t, "korean-queries.tsv") {
+		query, want := fields[0], fields[1]
+		hits := search(t, x, Query{Words: query, Limit: 3}).Hits
+		korean := slices.IndexFunc(docs, func(d *document.Document) bool {
+			return d.Host == want && containsHangul([]byte(d.Operations[0].Intent))
+		}) >= 0
+		asked[korean]++
+		if slices.ContainsFunc(hits, func(h Hit) bool { return h.Host == want }) {
+			found[korean]++
+			continue
+		}
+		got := []string{}
+		for _, h := range hits {
+			got = append(got, h.Host)
+		}
+		t.Logf("%s: %q, want %s", query, got, want)
+	}
+	t.Logf("hit@3: %d of %d over Korean records, %d of %d over English ones", found[true], asked[true], found[false], asked[false])
+	if share := float64(found[true]) / float64(asked[true]); share < 0.9 {
+		t.Errorf("hit@3 over Korean records is %.2f", share)
+	}
+}
