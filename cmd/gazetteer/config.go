@@ -31,18 +31,24 @@ type Config struct {
 
 // CrawlerConfig is the table [crawler].
 type CrawlerConfig struct {
-	Enabled        bool     `toml:"enabled"`
-	Seeds          []string `toml:"seeds"`
-	Workers        int      `toml:"workers"`
-	Contact        string   `toml:"contact"`
-	Addresses      []string `toml:"addresses"`
-	UserAgent      string   `toml:"user_agent"`
-	HostInterval   Duration `toml:"host_interval"`
-	DomainInterval Duration `toml:"domain_interval"`
-	Rate           float64  `toml:"rate"`
-	Timeout        Duration `toml:"timeout"`
-	BlockList      string   `toml:"block_list"`
-	Deny           []string `toml:"deny"`
+	Enabled           bool     `toml:"enabled"`
+	Seeds             []string `toml:"seeds"`
+	Workers           int      `toml:"workers"`
+	Contact           string   `toml:"contact"`
+	Addresses         []string `toml:"addresses"`
+	UserAgent         string   `toml:"user_agent"`
+	HostInterval      Duration `toml:"host_interval"`
+	DomainInterval    Duration `toml:"domain_interval"`
+	AddressInterval   Duration `toml:"address_interval"`
+	HostAtOnce        int      `toml:"host_at_once"`
+	DomainAtOnce      int      `toml:"domain_at_once"`
+	AddressAtOnce     int      `toml:"address_at_once"`
+	Networks          []string `toml:"networks"`
+	VerifyWholeChains bool     `toml:"verify_whole_chains"`
+	Rate              float64  `toml:"rate"`
+	Timeout           Duration `toml:"timeout"`
+	BlockList         string   `toml:"block_list"`
+	Deny              []string `toml:"deny"`
 }
 
 // RegistryConfig is the table [registry].
@@ -88,16 +94,21 @@ func defaultConfig() Config {
 		LogLevel:      "info",
 		MinFreeBytes:  64 << 20,
 		Crawler: CrawlerConfig{
-			Enabled:        true,
-			Seeds:          []string{},
-			Workers:        64,
-			UserAgent:      "Gazetteer/0.1",
-			Addresses:      []string{},
-			HostInterval:   Duration(time.Second),
-			DomainInterval: Duration(2 * time.Second),
-			Rate:           200,
-			Timeout:        Duration(10 * time.Second),
-			Deny:           []string{},
+			Enabled:         true,
+			Seeds:           []string{},
+			Workers:         2048,
+			UserAgent:       "Gazetteer/0.1",
+			Addresses:       []string{},
+			HostInterval:    Duration(time.Second),
+			DomainInterval:  Duration(2 * time.Second),
+			AddressInterval: Duration(100 * time.Millisecond),
+			HostAtOnce:      1,
+			DomainAtOnce:    1,
+			AddressAtOnce:   8,
+			Networks:        []string{},
+			Rate:            200,
+			Timeout:         Duration(10 * time.Second),
+			Deny:            []string{},
 		},
 		Registry: RegistryConfig{DIDHost: "localhost"},
 		API: APIConfig{
@@ -195,6 +206,8 @@ func (c *Config) check() error {
 		return usagef("data_dir is empty: name a directory")
 	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
 		return usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
+	case c.Crawler.HostAtOnce < 1 || c.Crawler.DomainAtOnce < 1 || c.Crawler.AddressAtOnce < 1:
+		return usagef("crawler.host_at_once, crawler.domain_at_once and crawler.address_at_once: want 1 or more")
 	case c.Crawler.Rate <= 0:
 		return usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
 	case c.Crawler.Timeout <= 0:

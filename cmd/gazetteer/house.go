@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,6 +69,10 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 
 func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
 	c := h.config.Crawler
+	networks, err := readNetworks(c.Networks)
+	if err != nil {
+		return nil, err
+	}
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Deny})
 	if err != nil {
 		return nil, err
@@ -74,14 +80,51 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 	o := crawler.Options{
 		Store: h.store, Log: h.log, Roots: e.roots, Guard: guard, Dir: filepath.Join(h.config.DataDir, "crawler"),
 		Workers: c.Workers, UserAgent: userAgent(h.config), Rate: c.Rate,
-		HostInterval: time.Duration(c.HostInterval), DomainInterval: time.Duration(c.DomainInterval),
-		Timeout: time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),
+		HostInterval: interval(c.HostInterval), DomainInterval: interval(c.DomainInterval), AddressInterval: interval(c.AddressInterval),
+		HostAtOnce: c.HostAtOnce, DomainAtOnce: c.DomainAtOnce, AddressAtOnce: c.AddressAtOnce, Networks: networks,
+		VerifyWholeChains: c.VerifyWholeChains,
+		Timeout:           time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),
 		Observe: observe,
 	}
 	if e.dial != nil {
 		o.Dial = e.dial(guard.DialContext)
 	}
 	return crawler.New(o)
+}
+
+// interval is how the crawler takes an interval: 0 in the configuration is none
+// at all, while 0 in its options is the default.
+func interval(d Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return time.Duration(d)
+}
+
+// readNetworks reads the exceptions for addresses: a network, an interval, and
+// how many visits at once.
+func readNetworks(lines []string) ([]crawler.NetworkLimit, error) {
+	var limits []crawler.NetworkLimit
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return nil, usagef("crawler.networks %q: want a network, an interval and a number, for example \"203.0.113.0/24 10ms 64\"", line)
+		}
+		network, err := netip.ParsePrefix(fields[0])
+		if err != nil {
+			return nil, usagef("crawler.networks %q: %v", line, err)
+		}
+		pause, err := time.ParseDuration(fields[1])
+		if err != nil || pause < 0 {
+			return nil, usagef("crawler.networks %q: %q is not an interval such as \"10ms\"", line, fields[1])
+		}
+		atOnce, err := strconv.Atoi(fields[2])
+		if err != nil || atOnce < 1 {
+			return nil, usagef("crawler.networks %q: %q is not a number of visits", line, fields[2])
+		}
+		limits = append(limits, crawler.NetworkLimit{Network: network.Masked(), Limit: crawler.Limit{Interval: pause, AtOnce: atOnce}})
+	}
+	return limits, nil
 }
 
 // judgeTime bounds one fetch for somebody who waits for it: less than the API

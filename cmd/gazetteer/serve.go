@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -40,6 +42,7 @@ shutdown_grace.`,
 
 func (a *app) serve(ctx context.Context, config Config) (err error) {
 	l := logger(a.err, config.LogLevel)
+	tuneMemory(config)
 	public, err := listenTCP(config.Listen)
 	if err != nil {
 		return err
@@ -63,4 +66,14 @@ func (a *app) serve(ctx context.Context, config Config) (err error) {
 	return h.run(ctx, public, config.Crawler.Enabled, func() {
 		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", config.DataDir, "head", h.store.Head().Seq)
 	})
+}
+
+// tuneMemory lets the garbage collector run more rarely while there is room: a
+// crawl makes much garbage and keeps little. GOGC and GOMEMLIMIT win.
+func tuneMemory(config Config) {
+	if !config.Crawler.Enabled || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(1 << 30)
 }
