@@ -350,19 +350,23 @@ func (o *owner) takePending() {
 	for _, r := range pending {
 		if r.remove {
 			o.frontier.remove(r.host)
-			o.answer(Result{Host: r.host, Summary: string(fetch.OptedOut)})
+			o.answer(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
 			continue
 		}
 		o.frontier.add(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
-		case o.frontier.isDue(r.host, now):
+		case o.frontier.isDue(r.host, now), !r.due.After(now) && o.frontier.isDue(r.host, now.Add(mostHeld)):
 			o.replies[r.host] = append(o.replies[r.host], r.reply)
 		default:
-			r.reply <- Result{Host: r.host, NotDue: true}
+			r.reply <- Result{Host: r.host, NotDue: true, NextDue: o.frontier.dueAt(r.host)}
 		}
 	}
 }
+
+// mostHeld is how long a reply waits for a host that is due and only held back,
+// as its last visit was cut off by the end of the process.
+const mostHeld = 2 * time.Minute
 
 // committed takes visits back that are in the store now.
 func (o *owner) committed(batch []*visit) {
@@ -381,7 +385,7 @@ func (o *owner) committed(batch []*visit) {
 		}
 		if v.err != nil {
 			c.log.Error("a host could not be visited", "host", v.entry.name, "error", v.err)
-			v.result = Result{Host: v.entry.name, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
+			v.result = Result{Host: v.entry.name, State: Unvisited, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
 			v.host.Due = v.result.NextDue
 		}
 		f.done(v.entry, now, v.host.Due)
@@ -557,7 +561,7 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 	for _, h := range hosts {
 		name, err := fetch.CheckHost(h)
 		if err != nil {
-			if err := yield(badHost(h, err, c.now())); err != nil {
+			if err := yield(BadHost(h, err, c.now())); err != nil {
 				return err
 			}
 			continue
@@ -618,18 +622,23 @@ func (c *Crawler) reply(ctx context.Context, replies <-chan Result, ended <-chan
 		}
 	}
 	if r.NotDue {
-		return c.lastResult(ctx, r.Host)
+		return c.lastResult(ctx, r)
 	}
 	return r, nil
 }
 
-// lastResult tells of the last visit to a host that is not due.
-func (c *Crawler) lastResult(ctx context.Context, name string) (Result, error) {
+// lastResult completes what is known of a host that is not due with its last
+// visit.
+func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
+	name := r.Host
 	h, _, err := c.host(ctx, name)
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Host: name, NotDue: true, NextDue: h.Due}
+	if h.Visits == 0 {
+		r.State, r.Summary = Unvisited, "not visited yet: our program ended again and again while it visited this host, which waits now"
+		return r, nil
+	}
 	docs := map[document.Kind]*document.Document{}
 	for _, kind := range slices.Sorted(maps.Keys(h.Fetches)) {
 		f := h.Fetches[kind]
@@ -648,14 +657,17 @@ func (c *Crawler) lastResult(ctx context.Context, name string) (Result, error) {
 		r.Documents++
 		r.Operations += len(d.Operations)
 	}
-	r.Summary = "not due before " + h.Due.UTC().Format(time.RFC3339) + "; last: " + summarize(r.Fetches, docs)
+	r.State = stateOf(r.Documents, r.Fetches)
+	r.Summary = "not due before " + r.NextDue.UTC().Format(time.RFC3339) + "; last: " + summarize(r.Fetches, docs)
 	return r, nil
 }
 
-// badHost is the result for what is no host name.
-func badHost(asked string, err error, now time.Time) Result {
+// BadHost is the result for what is no host name; err says why it is none.
+func BadHost(asked string, err error, now time.Time) Result {
+	const most = 300 // bytes: more than any name has
+	asked = fetch.Clip(asked, most)
 	return Result{
-		Host:    asked,
+		Host: asked, State: Refused,
 		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},
 		Summary: string(fetch.BadHost) + ": " + err.Error(),
 	}
@@ -664,7 +676,7 @@ func badHost(asked string, err error, now time.Time) Result {
 // optedOut is the result for a host that must not be visited.
 func optedOut(host, why string, now time.Time) Result {
 	return Result{
-		Host:    host,
+		Host: host, State: Refused,
 		Fetches: []fetch.Fetch{{URL: "https://" + host + "/", Outcome: fetch.OptedOut, Detail: why, At: now}},
 		Summary: string(fetch.OptedOut) + ": " + why,
 	}

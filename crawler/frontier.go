@@ -171,6 +171,15 @@ func (f *frontier) isDue(name string, now time.Time) bool {
 	return int64(*f.hosts.due.at(n)) <= now.Unix()
 }
 
+// dueAt returns when a known host is visited next, to the second.
+func (f *frontier) dueAt(name string) time.Time {
+	n, known := f.hosts.find(name)
+	if !known {
+		return time.Time{}
+	}
+	return time.Unix(int64(*f.hosts.due.at(n)), 0)
+}
+
 // next takes the next host that may be visited now, and false when there is
 // none. done or later must follow.
 func (f *frontier) next(now time.Time) (*entry, bool) {

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"slices"
 	"time"
 
 	"gazetteer/document"
@@ -51,17 +52,58 @@ func (h *Host) Listed() bool {
 
 // A Result is what one visit to a host came to, for those who wait for it.
 type Result struct {
-	Host    string        `json:"host"`
+	Host string `json:"host"`
+	// State sums the fetches up.
+	State   State         `json:"state"`
 	Fetches []fetch.Fetch `json:"fetches"` // in the order they were made
 	// Summary is one line for a person, for example
 	// "ai 3 operations; agis 12 operations" or "refused-by-robots: Disallow: /".
 	Summary    string        `json:"summary"`
 	Documents  int           `json:"documents"`     // current, after the visit
 	Operations int           `json:"operations"`    // in them
+	Requests   int           `json:"requests"`      // made in this visit, redirects included
 	New        []string      `json:"new,omitempty"` // hosts found and added
 	NextDue    time.Time     `json:"next_due"`
 	Took       time.Duration `json:"took_ns"`
 	// NotDue is set when nothing was asked because the host is not due before
 	// NextDue; the rest then describes its last visit.
 	NotDue bool `json:"not_due,omitempty"`
+}
+
+// A State is how a host stands after a visit.
+type State string
+
+// The states of a host.
+const (
+	Listed    State = "listed"    // it has a current document
+	Empty     State = "empty"     // it answers, and has no document that can be read
+	Refused   State = "refused"   // it must not be asked, or its robots.txt says no
+	Failing   State = "failing"   // no answer, or one that says to come back later
+	Unvisited State = "unvisited" // no visit has come to its end yet
+)
+
+// stateOf returns how a host stands that has so many documents and answered so.
+func stateOf(documents int, fetches []fetch.Fetch) State {
+	if documents > 0 {
+		return Listed
+	}
+	state := Unvisited
+	for _, f := range fetches {
+		if f.Kind == fetch.KindRobots {
+			continue // what it came to is told by the documents it concerned
+		}
+		switch classOf(f.Outcome) {
+		case classBusy, classDown:
+			return Failing
+		case classRefused:
+			state = Refused
+		default:
+			if slices.Contains([]fetch.Outcome{fetch.OptedOut, fetch.BlockedAddress, fetch.BadHost}, f.Outcome) {
+				state = Refused
+			} else if state == Unvisited {
+				state = Empty
+			}
+		}
+	}
+	return state
 }

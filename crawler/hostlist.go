@@ -19,13 +19,13 @@ import (
 // behind it.
 type LineError struct {
 	Line int
-	Err  error // a *[fetch.HostError]
+	Err  *fetch.HostError
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// listLine is the longest line that is read; longer ones are passed over.
+// listLine is the longest line that is read.
 const listLine = 64 << 10
 
 // ReadHosts yields the hosts of a list, normalised as by [fetch.CheckHost], with
@@ -54,9 +54,20 @@ func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 		}
 		for number := 1; ; number++ {
 			line, err := readLine(in)
+			if errors.Is(err, bufio.ErrBufferFull) {
+				long := &fetch.HostError{Host: line, Problem: fmt.Sprintf("the line is longer than %d bytes", listLine), Help: "give one host a line"}
+				if !yield("", &LineError{number, long}) {
+					return
+				}
+				line, err = "", skipLine(in)
+			}
 			if name := nameOf(line); name != "" {
 				host, wrong := fetch.CheckHost(name)
-				if wrong != nil && !yield("", &LineError{number, wrong}) || wrong == nil && !yield(host, nil) {
+				var why *fetch.HostError
+				if errors.As(wrong, &why) {
+					wrong = &LineError{number, why}
+				}
+				if !yield(host, wrong) {
 					return
 				}
 			}
@@ -71,15 +82,22 @@ func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// readLine returns the next line, cut at its longest.
+// readLine returns the next line, and the beginning of one that is too long.
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n')
-	text := string(line)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		text = "" // no name is so long
-		_, err = in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return fetch.Clip(string(line), 100), err
 	}
-	return strings.TrimPrefix(text, "\ufeff"), err
+	return strings.TrimPrefix(string(line), "\ufeff"), err
+}
+
+// skipLine reads on to the end of a line.
+func skipLine(in *bufio.Reader) error {
+	for {
+		if _, err := in.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
 }
 
 // nameOf returns what of a line names a host, "" when nothing does.

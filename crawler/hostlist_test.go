@@ -38,7 +38,7 @@ func TestReadHosts(t *testing.T) {
 		{"ranks of vertices", "#harmonicc_pos\t#harmonicc_val\t#pr_pos\t#pr_val\t#host_rev\n1\t2.5E7\t3\t0.01\torg.wikipedia.en\n2\t2.4E7\t4\t1e-9\tcom.example\t17\n", []string{"en.wikipedia.org", "example.com"}, nil},
 		{"what is no host", "10.0.0.1\ngood.example\nlocalhost\nco.uk\n7,192.168.0.1\n5\tcom\na.example:8443\nhttp://u@b.example/\nx,y.example\n",
 			[]string{"good.example"}, []int{1, 3, 4, 5, 6, 7, 8, 9}},
-		{"a line without end", strings.Repeat("x", 1<<20) + "\nok.example\n", []string{"ok.example"}, nil},
+		{"a line without end", strings.Repeat("x", 1<<20) + "\nok.example\n", []string{"ok.example"}, []int{1}},
 		{"nothing", "", nil, nil},
 		{"a NUL", "a\x00b.example\nok.example\n", []string{"ok.example"}, []int{1}},
 	} {

@@ -842,6 +842,7 @@ func (s *session) finish(took time.Duration) {
 		r.Documents++
 		r.Operations += len(d.Operations)
 	}
+	r.Requests, r.State = v.requests, stateOf(r.Documents, r.Fetches)
 	r.Summary = summarize(r.Fetches, s.visit.docs)
 }
 

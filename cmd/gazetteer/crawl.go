@@ -1,16 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"gazetteer/crawler"
 	"gazetteer/fetch"
@@ -22,82 +24,115 @@ type crawlRequest struct {
 }
 
 func (a *app) crawlCommand() *cobra.Command {
+	var asked crawlOf
 	var file string
 	c := &cobra.Command{
-		Use:   "crawl HOST... | -",
+		Use:   "crawl HOST... | - | --file LIST",
 		Short: "Add hosts and wait for their results",
 		Long: `Crawl adds hosts to the frontier and waits until each has a result, one line
 each. A host that is not due yet is not visited again: its last result is shown
-with the time of the next visit. "-" reads hosts from standard input, --file
-from a file, one a line, # begins a comment.
+with the time of the next visit.
 
-Exit code 1 when a host came to no document.`,
+"-" reads a list of hosts from standard input, --file from a file, which may be
+packed with gzip. A line is a name or an address ("www.example.com"), a rank and
+a name ("17,example.com"), or a line of the vertices or ranks of the Common
+Crawl's graphs; # begins a comment. A line that names no host has the result
+bad-host, with its number, and the rest goes on.
+
+With --json a line is an object: host, state (listed, empty, refused, failing,
+unvisited), fetches with the outcome and status of each endpoint, requests that
+were made, and next_due.
+
+Exit code 1 when a host came to no document; with --once that is an outcome like
+any other, and 0 says that every host has one.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			hosts, err := a.hosts(args, file)
-			if err != nil {
+			var err error
+			if asked.names, err = checkNames(args); err != nil {
 				return err
 			}
-			return a.ask(c.Context(), true, func(server *client) error { return a.crawl(c.Context(), server, hosts) })
+			switch {
+			case file != "":
+				list, err := os.Open(file)
+				if err != nil {
+					return usagef("read hosts: %v", err)
+				}
+				defer list.Close()
+				asked.list = list
+			case len(args) == 0:
+				return usagef("crawl needs a host, for example: gazetteer crawl example.com")
+			}
+			return a.ask(c.Context(), true, func(server *client) error { return a.crawl(c.Context(), server, asked) })
 		},
 	}
-	c.Flags().StringVar(&file, "file", "", "read hosts from this file")
+	c.Flags().StringVar(&file, "file", "", "read hosts from this list")
+	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 when every host has an outcome, whatever it is")
+	c.Flags().StringVar(&a.dataDir, "data", "", "the same as --data-dir")
 	return c
 }
 
-// hosts gathers the hosts of the command line, the file and standard input, and
-// refuses what is no public host name before anything is asked.
-func (a *app) hosts(args []string, file string) ([]string, error) {
+// crawlOf is what a crawl was asked for.
+type crawlOf struct {
+	names []string  // of the command line, and "-"
+	list  io.Reader // nil: none
+	once  bool
+}
+
+// checkNames refuses what is no public host name before anything is asked.
+func checkNames(args []string) ([]string, error) {
 	var names []string
 	for _, arg := range args {
 		if arg != "-" {
-			names = append(names, arg)
-			continue
+			host, err := fetch.CheckHost(arg)
+			if err != nil {
+				return nil, err
+			}
+			arg = host
 		}
-		more, err := readHosts(a.in)
-		if err != nil {
-			return nil, usagef("read hosts from standard input: %v", err)
-		}
-		names = append(names, more...)
-	}
-	if file != "" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, usagef("read hosts: %v", err)
-		}
-		defer f.Close()
-		more, err := readHosts(f)
-		if err != nil {
-			return nil, usagef("read hosts from %s: %v", file, err)
-		}
-		names = append(names, more...)
-	}
-	if len(names) == 0 {
-		return nil, usagef("crawl needs a host, for example: gazetteer crawl example.com")
-	}
-	for i, name := range names {
-		host, err := fetch.CheckHost(name)
-		if err != nil {
-			return nil, err
-		}
-		names[i] = host
+		names = append(names, arg)
 	}
 	return names, nil
 }
 
-// readHosts reads one host a line; # begins a comment.
-func readHosts(r io.Reader) ([]string, error) {
-	var hosts []string
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if text = strings.TrimSpace(text); text != "" {
-			hosts = append(hosts, text)
+// hosts yields the hosts of the command line, of standard input and of the list,
+// with a *crawler.LineError for each line of a list that names none.
+func (a *app) hosts(asked crawlOf) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range asked.names {
+			if name != "-" {
+				if !yield(name, nil) {
+					return
+				}
+				continue
+			}
+			for host, err := range crawler.ReadHosts(a.in) {
+				if !yield(host, err) {
+					return
+				}
+			}
+		}
+		if asked.list == nil {
+			return
+		}
+		for host, err := range crawler.ReadHosts(asked.list) {
+			if !yield(host, err) {
+				return
+			}
 		}
 	}
-	return hosts, lines.Err()
 }
 
-func (a *app) crawl(ctx context.Context, c *client, hosts []string) error {
+const (
+	// crawlChunk is how many hosts are handed over at once: that many of the
+	// longest names fit into one request.
+	crawlChunk = 10_000
+	// mostChunks is how many of those are waited for at a time.
+	mostChunks = 100
+)
+
+// crawl hands the hosts over as they are read, and shows each result as it
+// comes: a list of any length begins at once, and a domain with many hosts, which
+// takes its time, holds up no others.
+func (a *app) crawl(ctx context.Context, c *client, asked crawlOf) error {
 	if !c.local {
 		return usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
 	}
@@ -114,23 +149,92 @@ func (a *app) crawl(ctx context.Context, c *client, hosts []string) error {
 			return s.Crawler, err == nil
 		})
 	}()
-	empty := 0
-	err := c.lines(ctx, "/admin/crawl", crawlRequest{hosts}, func(line []byte) error {
-		var r crawler.Result
-		if err := json.Unmarshal(line, &r); err != nil {
-			return networkf("the server sent a result that is none: %v", err)
-		}
-		if r.Documents == 0 {
-			empty++
-		}
-		return a.printResult(p, r, line)
-	})
+	results := &crawlResults{app: a, progress: p}
+	err := a.crawlAll(ctx, c, asked, results)
 	done()
 	<-watched
-	if err == nil && empty > 0 {
+	if err == nil && results.empty > 0 && !asked.once {
 		return errQuiet
 	}
 	return err
+}
+
+// crawlAll returns when every host has a result.
+func (a *app) crawlAll(ctx context.Context, c *client, asked crawlOf, results *crawlResults) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(mostChunks)
+	var chunk []string
+	send := func() {
+		if len(chunk) == 0 || ctx.Err() != nil {
+			return
+		}
+		hosts := chunk
+		chunk = nil
+		group.Go(func() error { return c.lines(ctx, "/admin/crawl", crawlRequest{hosts}, results.take) })
+	}
+	known := map[string]bool{}
+	for host, err := range a.hosts(asked) {
+		var line *crawler.LineError
+		switch {
+		case errors.As(err, &line):
+			err = results.refuse(line)
+		case err == nil && !known[host]:
+			known[host] = true
+			chunk = append(chunk, host)
+		}
+		if err != nil {
+			send() // what was read is crawled, whatever became of the rest
+			return errors.Join(group.Wait(), err)
+		}
+		if len(chunk) == crawlChunk {
+			send()
+		}
+	}
+	send()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if len(known)+results.empty == 0 {
+		return usagef("the list names no host: give one a line")
+	}
+	return nil
+}
+
+// crawlResults shows results, and counts those without a document.
+type crawlResults struct {
+	*app
+	progress *progress
+
+	mu    sync.Mutex // guards the output and empty
+	empty int
+}
+
+// take shows a result as the server sends it.
+func (s *crawlResults) take(line []byte) error {
+	var r crawler.Result
+	if err := json.Unmarshal(line, &r); err != nil {
+		return networkf("the server sent a result that is none: %v", err)
+	}
+	return s.show(r, line)
+}
+
+// refuse shows that a line of a list names no host.
+func (s *crawlResults) refuse(wrong *crawler.LineError) error {
+	r := crawler.BadHost(wrong.Err.Host, wrong, time.Now())
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode a result: %w", err)
+	}
+	return s.show(r, line)
+}
+
+func (s *crawlResults) show(r crawler.Result, line []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Documents == 0 {
+		s.empty++
+	}
+	return s.printResult(s.progress, r, line)
 }
 
 func (a *app) printResult(p *progress, r crawler.Result, line []byte) error {
@@ -151,6 +255,9 @@ func resultLine(r crawler.Result, now time.Time) string {
 	text := fmt.Sprintf("%-36s  %s", visible(r.Host), visible(r.Summary))
 	if n := len(r.New); n > 0 {
 		text += fmt.Sprintf("; names %s not seen before", plural(n, "host"))
+	}
+	if r.NextDue.IsZero() { // there is none
+		return text
 	}
 	return text + "; next visit " + until(now, r.NextDue)
 }
