@@ -1,7 +1,6 @@
 package index
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -74,31 +73,23 @@ const leastNear = 0.5
 func (l *lexicon) nearest(w word, fields [numFields][]term) (Match, bool) {
 	best, m := float32(leastNear), Match{Term: w.asked, Kind: nearVector}
 	for _, asked := range w.terms {
-		a := l.vector(asked.form)
-		if a == nil {
+		a := l.heavy(asked.form)
+		if a.length == 0 {
 			continue
 		}
 		for f, terms := range fields[:ctxField] {
 			for _, t := range terms {
-				b := l.vector(t.form)
-				if b == nil {
+				b := l.heavy(t.form)
+				if b.length == 0 {
 					continue
 				}
-				if c := cosine(a, b); c > best {
+				if c := wordvec.Dot(a.vector, b.vector) / (a.length * b.length); c > best {
 					best, m.Text, m.Field = c, t.surface, field(f).String()
 				}
 			}
 		}
 	}
 	return m, m.Text != ""
-}
-
-func cosine(a, b []float32) float32 {
-	lengths := math.Sqrt(float64(wordvec.Dot(a, a)) * float64(wordvec.Dot(b, b)))
-	if lengths == 0 {
-		return 0
-	}
-	return wordvec.Dot(a, b) / float32(lengths)
 }
 
 // explainVerb relates the verb offered to the one asked for: the filter's, or the
@@ -113,7 +104,7 @@ func (x *Index) explainVerb(offered string, q Query, words []word) *Verb {
 	}
 	var best *Verb
 	for _, w := range words {
-		relation := relate(strings.TrimFunc(w.asked, notLetter), offered)
+		relation := x.verbs.relate(strings.TrimFunc(w.asked, notLetter), offered)
 		if relation != "" && (best == nil || relationRank(relation) < relationRank(best.Relation)) {
 			best = &Verb{Asked: w.asked, Offered: offered, Relation: relation}
 		}

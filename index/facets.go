@@ -118,11 +118,19 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 // facets counts the values of fields over what was found.
 func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields []string, limit int) (map[string][]Count, error) {
 	facets := make(map[string][]Count, len(fields))
-	for _, field := range fields {
-		facets[field] = nil
+	type sum struct {
+		*values
+		counts []int
 	}
-	sums := make(map[string]map[string]int, len(fields))
-	for i, s := range snapshot.Segments() {
+	sums := make(map[string]sum, len(fields))
+	for _, field := range fields {
+		all, err := v.values(snapshot, field)
+		if err != nil {
+			return nil, err
+		}
+		sums[field] = sum{all, make([]int, len(all.all))}
+	}
+	for i := range v.segments {
 		vs := &v.segments[i]
 		numbers := f.numbers(i, vs)
 		if len(numbers) == 0 {
@@ -132,28 +140,57 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 		for _, n := range numbers {
 			perRun[vs.runOf[n]]++
 		}
-		for field := range facets {
-			c, err := vs.column(s, field)
-			if err != nil {
-				return nil, err
-			}
-			counts := c.count(numbers, perRun)
-			sum := sums[field]
-			if sum == nil {
-				sum = make(map[string]int)
-				sums[field] = sum
-			}
-			for at, n := range counts {
-				if n > 0 && at > 0 {
-					sum[c.values[at]] += int(n)
-				}
+		for _, sum := range sums {
+			to := sum.of[i]
+			for at, n := range sum.columns[i].count(numbers, perRun) {
+				sum.counts[to[at]] += int(n)
 			}
 		}
 	}
 	for field, sum := range sums {
-		facets[field] = mostFrequent(sum, limit)
+		facets[field] = mostFrequent(sum.all, sum.counts, limit)
 	}
 	return facets, nil
+}
+
+// values are all that a field has in a view.
+type values struct {
+	all     []string // the first is "", of no value
+	columns []*column
+	of      [][]uint32 // for each segment: where its values stand in all
+}
+
+// values joins the columns of a field, once for a view.
+func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, error) {
+	v.listMu.Lock()
+	defer v.listMu.Unlock()
+	if joined, ok := v.joined[field]; ok {
+		return joined, nil
+	}
+	joined := &values{all: []string{""}}
+	places := map[string]uint32{"": 0}
+	for i, s := range snapshot.Segments() {
+		c, err := v.segments[i].column(s, field)
+		if err != nil {
+			return nil, err
+		}
+		of := make([]uint32, len(c.values))
+		for n, value := range c.values {
+			at, met := places[value]
+			if !met {
+				at = uint32(len(joined.all))
+				places[value] = at
+				joined.all = append(joined.all, value)
+			}
+			of[n] = at
+		}
+		joined.columns, joined.of = append(joined.columns, c), append(joined.of, of)
+	}
+	if v.joined == nil {
+		v.joined = make(map[string]*values)
+	}
+	v.joined[field] = joined
+	return joined, nil
 }
 
 // count counts values over entries, of which perRun has the number in each run.
@@ -173,25 +210,29 @@ func (c *column) count(numbers, perRun []uint32) []uint32 {
 }
 
 // mostFrequent returns the values with the highest counts, in order.
-func mostFrequent(sum map[string]int, limit int) []Count {
-	counts := make([]Count, 0, len(sum))
-	for value, n := range sum {
-		counts = append(counts, Count{value, n})
-	}
-	order := func(a, b Count) int {
-		return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
-	}
-	if len(counts) > 4*limit {
-		// Most values are rare: only those as frequent as the last one shown
-		// need sorting.
-		frequencies := make([]int, len(counts))
-		for i, c := range counts {
-			frequencies[i] = c.Operations
+func mostFrequent(values []string, sums []int, limit int) []Count {
+	frequencies := make([]int, 0, len(sums))
+	for _, n := range sums[1:] {
+		if n > 0 {
+			frequencies = append(frequencies, n)
 		}
-		slices.Sort(frequencies)
-		least := frequencies[len(frequencies)-limit]
-		counts = slices.DeleteFunc(counts, func(c Count) bool { return c.Operations < least })
 	}
-	slices.SortFunc(counts, order)
+	if len(frequencies) == 0 {
+		return nil
+	}
+	least := 1
+	if len(frequencies) > limit {
+		slices.Sort(frequencies)
+		least = frequencies[len(frequencies)-limit]
+	}
+	var counts []Count
+	for at, n := range sums {
+		if at > 0 && n >= least {
+			counts = append(counts, Count{values[at], n})
+		}
+	}
+	slices.SortFunc(counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
+	})
 	return slices.Clip(counts[:min(limit, len(counts))])
 }

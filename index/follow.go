@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
 	"gazetteer/store"
@@ -40,6 +41,7 @@ func (e *writeError) Unwrap() error { return e.err }
 // goes on from what is on disk, after a pause. It returns the first error that
 // following again would not mend: one of the store.
 func (x *Index) Run(ctx context.Context) error {
+	x.warm()
 	pause := x.retry
 	for {
 		before := x.Cursor()
@@ -72,6 +74,16 @@ func (x *Index) Run(ctx context.Context) error {
 		if err := x.reopen(); err != nil {
 			x.log.Error("the index could not be opened again", "error", err)
 		}
+	}
+}
+
+// warm derives what searches need of an index that was just opened, so that the
+// first one does not wait for it. One that comes meanwhile waits, and is answered
+// as later ones are.
+func (x *Index) warm() {
+	err := x.read(func(*live, uint64, *scorch.IndexSnapshot, *view) error { return nil })
+	if err != nil {
+		x.log.Warn("the index could not be made ready for searching", "error", err) // damage is mended by Run
 	}
 }
 

@@ -33,6 +33,7 @@ type live struct {
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*segmentData
+	former   []*segmentData // gone, and not yet asked for the meanings they had
 	last     *view
 }
 
@@ -45,8 +46,8 @@ type postingsKey struct {
 // segmentData is what was derived from a segment, which never changes.
 type segmentData struct {
 	*segmentEntries
-	meanings   *meanings
-	vocabulary vocabulary
+	meanings   *meanings  // nil until the first search; set by prepare
+	vocabulary vocabulary // as meanings
 	columns    columns
 }
 
@@ -96,10 +97,11 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	v, err := newView(snapshot, func(s *scorch.SegmentSnapshot) (*segmentData, error) {
 		d, ok := l.segments[s.Id()]
 		if !ok {
-			var err error
-			if d, err = l.derive(s); err != nil {
+			entries, err := readEntries(s)
+			if err != nil {
 				return nil, err
 			}
+			d = &segmentData{segmentEntries: entries}
 		}
 		current[s.Id()] = d
 		return d, nil
@@ -107,26 +109,46 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.segments, l.last = current, v // what belongs to segments that are gone is let go
+	for id, d := range l.segments {
+		if current[id] == nil && d.meanings != nil {
+			l.former = append(l.former, d)
+		}
+	}
+	l.segments, l.last = current, v
 	return v, nil
 }
 
-// derive reads what a search needs of a segment. The caller holds mu.
-func (l *live) derive(s *scorch.SegmentSnapshot) (*segmentData, error) {
-	entries, err := readEntries(s)
-	if err != nil {
-		return nil, err
-	}
-	d := &segmentData{segmentEntries: entries}
-	d.meanings, d.vocabulary, err = readMeanings(s, entries, l.lexicon, func(src source, print string) *oldMeanings {
-		for _, old := range l.segments {
-			if r := old.find(src, print); r != nil {
-				return &oldMeanings{old, r}
-			}
+// prepare derives what a search needs of a view's segments. The follower does
+// without, and most segments that it makes are merged away before anybody asks.
+func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, s := range snapshot.Segments() {
+		d := v.segments[i].segmentData
+		if d.meanings != nil {
+			continue
 		}
-		return nil
-	})
-	return d, err
+		meanings, vocabulary, err := readMeanings(s, d.segmentEntries, l.lexicon, l.formerly)
+		if err != nil {
+			return err
+		}
+		d.meanings, d.vocabulary = meanings, vocabulary
+	}
+	if v == l.last {
+		l.former = nil // what they had was taken over
+	}
+	return nil
+}
+
+// formerly returns the meanings of a document version in a segment that has them,
+// nil when there is none. The caller holds mu.
+func (l *live) formerly(src source, print string) *oldMeanings {
+	for _, d := range l.former {
+		if r := d.find(src, print); r != nil {
+			return &oldMeanings{d, r}
+		}
+	}
+	return nil
 }
 
 // find returns the decoded postings of a stem in a segment.

@@ -35,7 +35,13 @@ type lexicon struct {
 	families map[string][]float32 // by stem: the mean vector of its forms
 
 	mu    sync.Mutex // guards following
-	known map[string][]float32
+	known map[string]heavy
+}
+
+// A heavy vector is one with its length.
+type heavy struct {
+	vector []float32
+	length float32
 }
 
 // embeddedLexicon is that of the table which comes with the program.
@@ -45,7 +51,7 @@ var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec
 const maxKnown = 1 << 15
 
 func newLexicon(t *wordvec.Table) *lexicon {
-	l := &lexicon{table: t, families: make(map[string][]float32), known: make(map[string][]float32)}
+	l := &lexicon{table: t, families: make(map[string][]float32), known: make(map[string]heavy)}
 	weights := make(map[string]float32)
 	// In sorted order, because the order in which numbers are added up shows in
 	// their last digits.
@@ -74,7 +80,9 @@ func newLexicon(t *wordvec.Table) *lexicon {
 }
 
 // vector returns what a form counts with, nil when nothing is known of it.
-func (l *lexicon) vector(form string) []float32 {
+func (l *lexicon) vector(form string) []float32 { return l.heavy(form).vector }
+
+func (l *lexicon) heavy(form string) heavy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v, ok := l.known[form]; ok {
@@ -83,7 +91,8 @@ func (l *lexicon) vector(form string) []float32 {
 	if len(l.known) >= maxKnown {
 		clear(l.known)
 	}
-	v := l.compute(form)
+	v := heavy{vector: l.compute(form)}
+	v.length = float32(math.Sqrt(float64(wordvec.Dot(v.vector, v.vector))))
 	l.known[form] = v
 	return v
 }
@@ -142,12 +151,16 @@ func (m meaning) cosine(o meaning) float32 {
 // cosine: that is how candidates are found among all entries.
 type code [codeBits / 64]uint64
 
-// codeBits is how many of a vector's numbers have their sign in its code.
-const codeBits = 256
+// A code has room for codeBits signs, of which so many are used that a distance
+// and one more fit a byte.
+const (
+	codeBits  = 256
+	codeSigns = 240
+)
 
 func codeOf(vector []int8) code {
 	var c code
-	for i, x := range vector[:min(codeBits, len(vector))] {
+	for i, x := range vector[:min(codeSigns, len(vector))] {
 		if x > 0 {
 			c[i/64] |= 1 << (i % 64)
 		}

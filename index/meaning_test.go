@@ -49,6 +49,7 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer snapshot.Close()
+		must(t, x.live.prepare(snapshot, v))
 		all := map[string]meaning{}
 		for i := range v.segments {
 			seg := &v.segments[i]
@@ -84,6 +85,7 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
+	must(t, x.live.prepare(snapshot, v))
 	random := rand.New(rand.NewPCG(7, 7))
 	found, wanted := 0, 0
 	for range 30 {

@@ -51,6 +51,7 @@ type Index struct {
 	lexicon  *lexicon
 	version  string
 	texts    *texts
+	verbs    verbGraph
 	retry    time.Duration // the first pause after a failed batch
 
 	mu   sync.RWMutex // held for reading by a search, for writing to replace live

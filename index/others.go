@@ -11,12 +11,25 @@ const maxOthers = 3
 // addOthers adds the services and data classes with the best words of their own.
 // One service stands behind many operations, so they are few.
 func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result) error {
-	services, classes := make([]bitset, len(v.segments)), make([]bitset, len(v.segments))
+	services, classes := candidates{n: 4 * maxOthers}, candidates{n: 4 * maxOthers}
 	for i := range v.segments {
 		s := &v.segments[i]
-		services[i], classes[i] = s.others(f, i, s.services), s.others(f, i, s.classes)
+		for at, score := range f.scores[s.base : s.base+s.n] {
+			n := uint32(at)
+			if score <= 0 || s.operations.has(n) || s.deleted.has(n) {
+				continue
+			}
+			to := &classes
+			if s.services.has(n) {
+				to = &services
+			}
+			if score >= to.least && slices.ContainsFunc(s.operationsOf(s.runOf[n]), f.masks[i].has) {
+				to.add(candidate{place{i, n}, score})
+			}
+		}
 	}
-	top, _ := v.best(f.scores, services, maxOthers)
+	top := services.ranked(v)
+	top = top[:min(maxOthers, len(top))]
 	for _, r := range top {
 		run := v.run(r.place)
 		t, err := x.texts.find(ctx, run.source)
@@ -29,7 +42,8 @@ func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result
 			})
 		}
 	}
-	top, _ = v.best(f.scores, classes, maxOthers)
+	top = classes.ranked(v)
+	top = top[:min(maxOthers, len(top))]
 	for _, r := range top {
 		run, n := v.run(r.place), v.ordinal(r.place)
 		t, err := x.texts.find(ctx, run.source)
@@ -43,20 +57,4 @@ func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result
 		}
 	}
 	return nil
-}
-
-// others returns the entries of one sort that share words with the query and
-// stand for documents of which an operation may be returned.
-func (s *viewSegment) others(f *found, segment int, sort bitset) bitset {
-	b := newBitset(s.n)
-	scores := f.scores[s.base : s.base+s.n]
-	sort.each(func(n uint32) {
-		if scores[n] <= 0 || s.deleted.has(n) {
-			return
-		}
-		if slices.ContainsFunc(s.operationsOf(s.runOf[n]), f.masks[segment].has) {
-			b.add(n)
-		}
-	})
-	return b
 }

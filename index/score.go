@@ -144,29 +144,18 @@ func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, tota
 	kept := candidates{n: n}
 	for i := range v.segments {
 		s := &v.segments[i]
-		of := scores[s.base : s.base+s.n]
-		for word, bits64 := range masks[i] {
-			for at := word * 64; bits64 != 0; at++ {
-				skip := bits.TrailingZeros64(bits64)
-				at += skip
-				bits64 >>= skip
-				bits64 >>= 1
-				score := of[at]
-				if score <= 0 {
-					continue
-				}
-				total++
-				if score >= kept.least {
-					kept.add(candidate{place{i, uint32(at)}, score})
-				}
+		mask := masks[i]
+		for at, score := range scores[s.base : s.base+s.n] {
+			if score <= 0 || !mask.has(uint32(at)) {
+				continue
+			}
+			total++
+			if score >= kept.least {
+				kept.add(candidate{place{i, uint32(at)}, score})
 			}
 		}
 	}
-	for _, c := range kept.list {
-		top = append(top, ranked{c.place, int64(math.Round(float64(c.score) / scoreUnit))})
-	}
-	v.sort(top)
-	return top[:min(n, len(top))], total
+	return kept.ranked(v), total
 }
 
 // A candidate is an entry and its score.
@@ -202,6 +191,16 @@ func (k *candidates) add(c candidate) {
 	k.least = scores[len(scores)-k.n] - 2*scoreUnit
 	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
 	k.limit = max(4*k.n, 2*len(k.list))
+}
+
+// ranked returns the n best, in order.
+func (k *candidates) ranked(v *view) []ranked {
+	top := make([]ranked, 0, len(k.list))
+	for _, c := range k.list {
+		top = append(top, ranked{c.place, int64(math.Round(float64(c.score) / scoreUnit))})
+	}
+	v.sort(top)
+	return top[:min(k.n, len(top))]
 }
 
 // perService is how many operations of one service a ranking by words shows.
@@ -270,7 +269,7 @@ func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grou
 	for take := 4 * wordPool; ; take *= 4 {
 		page = pool
 		if grouped {
-			page = v.group(page)
+			page = v.group(page, n+1)
 		}
 		if len(page) > n || len(pool) == total {
 			more = len(page) > n
@@ -320,46 +319,60 @@ func (v *view) nearest(query meaning, masks []bitset) []place {
 	if query.scale == 0 {
 		return nil
 	}
-	var at [codeBits + 1]int // how many at each distance
+	var at [math.MaxUint8 + 1]int // how many at each distance
+	// distances are one more than they are, so that 0 is what was not looked at.
 	distances := make([]uint8, v.size)
 	for i := range v.segments {
 		s := &v.segments[i]
-		of := distances[s.base : s.base+s.n]
-		codes := s.meanings.codes
-		masks[i].each(func(n uint32) {
-			d := min(codes[n].distance(&query.code), math.MaxUint8)
-			of[n] = uint8(d)
-			at[d]++
-		})
+		of, codes := distances[s.base:s.base+s.n], s.meanings.codes
+		for word, those := range masks[i] {
+			from := word * 64
+			if those == math.MaxUint64 { // as most are when nothing is filtered
+				of := of[from : from+64]
+				for n, c := range codes[from : from+64] {
+					d := c.distance(&query.code)
+					of[n] = uint8(d + 1)
+					at[d&math.MaxUint8]++
+				}
+				continue
+			}
+			for ; those != 0; those &= those - 1 {
+				n := from + bits.TrailingZeros64(those)
+				d := codes[n].distance(&query.code)
+				of[n] = uint8(d + 1)
+				at[d&math.MaxUint8]++
+			}
+		}
 	}
 	limit, taken := 0, 0
-	for ; limit < math.MaxUint8 && taken+at[limit] <= meaningPool; limit++ {
+	for ; limit < math.MaxUint8-1 && taken+at[limit] <= meaningPool; limit++ {
 		taken += at[limit]
 	}
 	if taken < meaningPool/2 && at[limit] < 8*meaningPool {
 		limit++ // one distance is shared by many
 	}
-	var near []place
+	near := make([]place, 0, meaningPool)
 	for i := range v.segments {
 		s := &v.segments[i]
-		of := distances[s.base : s.base+s.n]
-		masks[i].each(func(n uint32) {
-			if int(of[n]) < limit && s.meanings.scales[n] > 0 {
-				near = append(near, place{i, n})
+		for n, d := range distances[s.base : s.base+s.n] {
+			if d-1 < uint8(limit) && s.meanings.scales[n] > 0 { // 0 wraps around
+				near = append(near, place{i, uint32(n)})
 			}
-		})
+		}
 	}
 	return near
 }
 
-// group keeps the first perService entries of each host.
-func (v *view) group(top []ranked) []ranked {
+// group keeps the first perService entries of each host, n in all.
+func (v *view) group(top []ranked, n int) []ranked {
 	seen := make(map[string]int)
 	var kept []ranked
 	for _, r := range top {
 		host := v.run(r.place).host
 		if seen[host]++; seen[host] <= perService {
-			kept = append(kept, r)
+			if kept = append(kept, r); len(kept) == n {
+				break
+			}
 		}
 	}
 	return kept

@@ -61,6 +61,9 @@ func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot,
 			return err
 		}
 		defer snapshot.Close() // only releases
+		if err := x.live.prepare(snapshot, v); err != nil {
+			return err
+		}
 		return f(x.live, seq, snapshot, v)
 	})
 	var damage *damageError
@@ -86,15 +89,16 @@ type found struct {
 // numbers returns the operations of a segment that match.
 func (f *found) numbers(segment int, s *viewSegment) []uint32 {
 	var numbers []uint32
-	scores := f.scores
-	if f.words {
-		scores = scores[f.base[segment] : f.base[segment]+s.n]
+	if !f.words {
+		f.masks[segment].each(func(n uint32) { numbers = append(numbers, n) })
+		return numbers
 	}
-	f.masks[segment].each(func(n uint32) {
-		if !f.words || scores[n] > 0 {
-			numbers = append(numbers, n)
+	from, mask := f.base[segment], f.masks[segment]
+	for n, score := range f.scores[from : from+s.n] {
+		if score > 0 && mask.has(uint32(n)) {
+			numbers = append(numbers, uint32(n))
 		}
-	})
+	}
 	return numbers
 }
 

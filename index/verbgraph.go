@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gazetteer/protocol/english"
@@ -47,6 +48,34 @@ func relate(word, offered string) string {
 		}
 	}
 	return best
+}
+
+// A verbGraph remembers how words and verbs stand to each other, because the same
+// few are asked for in every hit. It may be used from any goroutine.
+type verbGraph struct {
+	mu    sync.Mutex // guards following
+	known map[[2]string]string
+}
+
+// maxRelations bounds what a verbGraph remembers.
+const maxRelations = 1 << 15
+
+// relate is the function relate.
+func (g *verbGraph) relate(word, offered string) string {
+	key := [2]string{word, offered}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r, ok := g.known[key]; ok {
+		return r
+	}
+	if g.known == nil || len(g.known) >= maxRelations {
+		g.known = make(map[[2]string]string)
+	}
+	r := relate(word, offered)
+	if len(word) <= maxPrefix { // a longer one is no word that comes again
+		g.known[key] = r
+	}
+	return r
 }
 
 // verbsIn returns the verbs that a word is a form of, or, for a noun, is made
