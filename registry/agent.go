@@ -9,10 +9,12 @@ import (
 
 // What an agent's record says of its standing.
 const (
+	Pending     = "pending" // waits for the operator's approval: no agent yet
 	Active      = "active"
 	Deactivated = "deactivated" // by its owner, for good
 	Suspended   = "suspended"   // by the operator, until restored
 	Deleted     = "deleted"     // by the operator; the reference's word
+	Merged      = "merged"      // into another agent of its owner, for good
 	Erased      = "erased"      // the content is gone, only the AIR ID is kept
 )
 
@@ -71,6 +73,16 @@ type Agent struct {
 	SecretHash []byte `json:"secret_hash,omitempty"`
 	// Nonces are those of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
+	// Busy is until when the agent's writes of late are paid for, in Unix
+	// milliseconds, see [Limits].
+	Busy int64 `json:"busy,omitempty"`
+
+	// MergedInto is the agent that took the place of one that was merged.
+	MergedInto string `json:"merged_into,omitempty"`
+	// Absorbed are those that were merged into this one.
+	Absorbed []string `json:"absorbed,omitempty"`
+	// Origin is the DID host of the registry where an imported agent began.
+	Origin string `json:"origin,omitempty"`
 
 	Status string `json:"status"`
 	// Reason is why the operator suspended or deleted it.
@@ -102,7 +114,7 @@ type Standing struct {
 
 // public returns the agent without what is nobody else's business.
 func (a Agent) public() Agent {
-	a.SecretHash, a.Nonces = nil, nil
+	a.SecretHash, a.Nonces, a.Busy = nil, nil, 0
 	return a
 }
 
@@ -111,7 +123,7 @@ func (a Agent) clone() Agent {
 	a.Retired = slices.Clone(a.Retired)
 	a.Domains = slices.Clone(a.Domains)
 	a.Attested, a.Issued = slices.Clone(a.Attested), slices.Clone(a.Issued)
-	a.Nonces = slices.Clone(a.Nonces)
+	a.Nonces, a.Absorbed = slices.Clone(a.Nonces), slices.Clone(a.Absorbed)
 	observed := make(map[string]Observation, len(a.Observed))
 	for signal, o := range a.Observed {
 		observed[signal] = o

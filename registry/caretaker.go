@@ -227,9 +227,13 @@ func (d *diary) next(now time.Time) (airID string, wait time.Duration) {
 }
 
 // Run looks after the agents until ctx ends, and then returns nil: what was
-// proved or observed of each is looked at again when it is due, and recoveries
-// come into force. It returns an error only when the store fails.
+// proved or observed of each is looked at again when it is due, recoveries come
+// into force, and what has run out is forgotten. From its first start on it is
+// counted how long nobody looks after the registry, see [Registry.Attended]. It returns an error only when the store fails.
 func (r *Registry) Run(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return endOf(ctx, err)
+	}
 	d := &diary{at: map[string]time.Time{}, moved: make(chan struct{}, 1)}
 	head := r.store.Head()
 	for agent, err := range r.each(ctx, "") {
@@ -247,6 +251,7 @@ func (r *Registry) Run(ctx context.Context) error {
 		})
 	})
 	g.Go(func() error { return r.attendAll(ctx, d) })
+	g.Go(func() error { return r.sweepAll(ctx) })
 	return endOf(ctx, g.Wait())
 }
 
@@ -317,6 +322,23 @@ func (r *Registry) attendAll(ctx context.Context, d *diary) error {
 		})
 	}
 	return g.Wait()
+}
+
+// sweepPeriod is how often what has run out is forgotten.
+const sweepPeriod = time.Hour
+
+// sweepAll forgets what has run out, now and then.
+func (r *Registry) sweepAll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := r.Sweep(ctx); err != nil {
+			if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrCorrupt) {
+				return endOf(ctx, err)
+			}
+			r.log.Warn("what has run out could not be forgotten", "error", err)
+		}
+		pause(ctx, sweepPeriod, nil)
+	}
+	return nil
 }
 
 // pause waits for d, for a signal, or for the end of ctx.

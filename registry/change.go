@@ -21,6 +21,8 @@ type change struct {
 	seq    uint64 // of old
 	agent  Agent
 	writes []store.Write // beside the agent's own record
+	// handled says that the writes bring the handle along already.
+	handled bool
 	// others are agents that change along, by AIR ID.
 	others map[string]*change
 }
@@ -96,7 +98,7 @@ func (c *change) write(w store.Write) { c.writes = append(c.writes, w) }
 // owner shows that the owner sent the request, and that the agent may still act.
 func (c *change) owner(ctx context.Context, who Credentials) (*Authority, error) {
 	// Whether it is the owner comes first: a stranger learns nothing else.
-	a, err := c.r.authorize(&c.agent, who, c.now)
+	a, err := c.r.authorize(ctx, &c.agent, who, c.now)
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +136,13 @@ func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.W
 		return store.Write{}, &Refusal{Kind: ErrState, Code: "key-used", Message: "this agent has used the key before",
 			Help: "a key that was retired does not come back: make a new one"}
 	}
+	free, err := r.keyIsFree(ctx, string(record.Value))
+	if err != nil {
+		return store.Write{}, err
+	}
+	if free {
+		return store.PutIf(record.Key, []byte(airID), record.Seq), nil
+	}
 	return store.Write{}, &Refusal{Kind: ErrState, Code: "key-taken", Message: "the key belongs to another agent of this registry",
 		Help: "give every agent a key of its own"}
 }
@@ -141,23 +150,28 @@ func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.W
 // commit writes the change. The error is store.ErrConflict when it must be
 // worked out again.
 func (c *change) commit(ctx context.Context) error {
-	writes, err := c.all(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, o := range c.others {
-		if writes, err = o.all(ctx, writes); err != nil {
+	return c.r.pass(ctx, func() error {
+		writes, err := c.all(ctx, nil)
+		if err != nil {
 			return err
 		}
-	}
-	if _, err := c.r.store.Apply(ctx, writes...); err != nil {
-		return fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
-	}
-	return nil
+		for _, o := range c.others {
+			if writes, err = o.all(ctx, writes); err != nil {
+				return err
+			}
+		}
+		if _, err := c.r.store.Apply(ctx, writes...); err != nil {
+			return fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
+		}
+		return nil
+	})
 }
 
-// all appends the writes of one agent.
+// all appends the writes of one agent; the gate is held.
 func (c *change) all(ctx context.Context, writes []store.Write) ([]store.Write, error) {
+	if err := c.r.gate.agent(c.old, c.agent, c.now); err != nil {
+		return nil, err
+	}
 	c.agent.schedule(c.r)
 	value, err := json.Marshal(c.agent)
 	if err != nil {
@@ -165,7 +179,7 @@ func (c *change) all(ctx context.Context, writes []store.Write) ([]store.Write, 
 	}
 	writes = append(writes, store.PutIf(store.AgentKey(c.agent.AirID), value, c.seq))
 	writes = append(writes, c.writes...)
-	if c.agent.Handle != c.old.Handle {
+	if c.agent.Handle != c.old.Handle && !c.handled {
 		handles, err := c.r.moveHandle(ctx, c.agent.AirID, c.old.Handle, c.agent.Handle, c.now)
 		if err != nil {
 			return nil, err
@@ -184,6 +198,9 @@ func (a Agent) Usable() error {
 		return nil
 	case Suspended:
 		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry: " + a.Reason}
+	}
+	if a.Status == Merged {
+		return &Refusal{Kind: ErrGone, Code: Merged, Message: "Agent is merged into " + a.MergedInto, Help: "use " + a.MergedInto + "; keys and history of this one stay to be read"}
 	}
 	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: "this cannot be undone; its keys and history stay to be read"}
 }

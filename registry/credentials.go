@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +40,8 @@ type Credentials struct {
 	// Request is the whole request, for its signature; nil when it has none to
 	// be looked at.
 	Request *httpsig.Message
+	// Client is where the request came from; without an address it is not counted.
+	Client netip.Addr
 }
 
 // BySecret returns the credentials of a request with the secret alone.
@@ -79,7 +83,22 @@ func (a *Agent) spend(nonce string, now, created time.Time) error {
 // authorize shows that the owner of a sent the request, and keeps the nonce of
 // a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
 // [*Refusal].
-func (r *Registry) authorize(a *Agent, who Credentials, now time.Time) (*Authority, error) {
+func (r *Registry) authorize(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
+	if err := r.AdmitNetwork(ctx, who.Client); err != nil {
+		return nil, err
+	}
+	if err := r.guess(who.Client, now); err != nil {
+		return nil, err
+	}
+	authority, err := r.shown(a, who, now)
+	if err != nil {
+		r.guessed(who.Client, now, err)
+		return nil, err
+	}
+	return authority, r.countWrite(a, now)
+}
+
+func (r *Registry) shown(a *Agent, who Credentials, now time.Time) (*Authority, error) {
 	if who.signed() {
 		return r.authorizeSigned(a, *who.Request, now)
 	}

@@ -21,11 +21,16 @@
 //	directory.go    agents by name, capability and evidence, in memory
 //	caretaker.go    looks again on time: domains, observations, recoveries
 //	end.go          deactivation, suspension, erasure
+//	door.go         who gets in: open, after approval, or nobody
+//	approve.go      registrations that wait for the operator
+//	ban.go          block lists
+//	limits.go       how often what may be done
+//	report.go       abuse reports and their clock
 //	change.go       how a change becomes one write of the store
 //	entry.go        the history of an agent
 //
-// The registry has no state of its own but for challenges: package store lists
-// the keys of its records. Every change is one Apply, on condition that nobody
+// The registry has no state of its own but for challenges and the budgets of
+// networks: package store lists the keys of its records. Every change is one Apply, on condition that nobody
 // wrote any of its records meanwhile, so of any number of claims to a handle, a
 // key, a nonce or a rotation one wins; and it holds an [Entry] that is never
 // overwritten, of which package audit makes a leaf of the transparency log.

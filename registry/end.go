@@ -29,25 +29,29 @@ func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials
 
 // Delete ends an agent as the operator: the reference's soft deletion.
 func (r *Registry) Delete(ctx context.Context, airID, reason string) (Agent, error) {
-	return r.alter(ctx, airID, func(c *change) error {
-		if c.agent.Status != Active && c.agent.Status != Suspended {
-			return fmt.Errorf("%s: %w", airID, ErrNoAgent) // the reference's answer
-		}
-		c.agent.Reason = reason
-		return c.end(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
-	})
+	return r.alter(ctx, airID, func(c *change) error { return c.delete(ctx, reason) })
+}
+
+func (c *change) delete(ctx context.Context, reason string) error {
+	if c.agent.Status != Active && c.agent.Status != Suspended {
+		return fmt.Errorf("%s: %w", c.agent.AirID, ErrNoAgent) // the reference's answer
+	}
+	c.agent.Reason = reason
+	return c.end(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
 }
 
 // Suspend takes an agent out of service until [Registry.Restore], as the
 // operator: it keeps its handle, its key and what is proved of it.
 func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, error) {
-	return r.alter(ctx, airID, func(c *change) error {
-		if err := c.agent.Usable(); err != nil {
-			return err
-		}
-		c.agent.Status, c.agent.Reason = Suspended, reason
-		return c.record(Entry{Event: EventSuspended, Actor: ActorAdmin})
-	})
+	return r.alter(ctx, airID, func(c *change) error { return c.suspend(reason) })
+}
+
+func (c *change) suspend(reason string) error {
+	if err := c.agent.Usable(); err != nil {
+		return err
+	}
+	c.agent.Status, c.agent.Reason = Suspended, reason
+	return c.record(Entry{Event: EventSuspended, Actor: ActorAdmin})
 }
 
 // Restore puts a suspended agent back into service, as the operator.
@@ -103,7 +107,7 @@ func (c *change) takeBackIssued(ctx context.Context, actor string, authority *Au
 func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
 	return r.erase(ctx, airID, func(c *change) (string, error) {
 		// A deactivated agent may be erased too.
-		if _, err := c.r.authorize(&c.agent, who, c.now); err != nil {
+		if _, err := c.r.authorize(ctx, &c.agent, who, c.now); err != nil {
 			return "", err
 		}
 		if c.agent.Status == Suspended {

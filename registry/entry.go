@@ -30,6 +30,10 @@ const (
 	EventRestored    = "restored"
 	EventDeleted     = "deleted"
 	EventErased      = "erased"
+	EventApproved    = "approved" // by the operator, where registrations wait for that
+	EventMerged      = "merged"   // into another agent
+	EventAbsorbed    = "absorbed" // another agent
+	EventImported    = "imported" // with its history, from another registry or a file
 )
 
 // Who made something happen, in the reference's words.
@@ -56,6 +60,9 @@ type Entry struct {
 	Authority *Authority `json:"authority,omitempty"`
 	// Attestation is the one that was made or revoked.
 	Attestation *Attestation `json:"attestation,omitempty"`
+	// Origin is, for an import, the DID host of the registry where the entries
+	// before it were made, since the import before.
+	Origin string `json:"origin,omitempty"`
 	// Agent is the public record after it; nil once it was erased.
 	Agent *Agent `json:"agent,omitempty"`
 	// PrevHash and Hash chain the entries of one agent with the reference's

@@ -68,6 +68,9 @@ func (c *change) rotate(ctx context.Context, x Rotation) error {
 	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
 		return err
 	}
+	if err := c.r.countWrite(&c.agent, c.now); err != nil {
+		return err
+	}
 	next, err := did.ParseMultikey(x.To)
 	if err != nil {
 		return fieldError("public_key", "Invalid public_key: ", err)
@@ -183,6 +186,9 @@ func (c *change) askRecovery(ctx context.Context, x Recovery) error {
 		return err
 	}
 	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
+		return err
+	}
+	if err := c.r.countWrite(&c.agent, c.now); err != nil {
 		return err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.Key, Signed: string(x.Statement()), Signatures: map[string]string{x.Key: x.RecoverySignature}}

@@ -18,7 +18,8 @@ const MaxList = 100
 
 // Agent returns the agent with that AIR ID and the sequence of its record. A
 // recovery that is due counts, also before it is written. The error is an
-// [*Error] for a text that is no AIR ID, and [ErrNoAgent].
+// [*Error] for a text that is no AIR ID, and [ErrNoAgent]: as a [*Refusal] when a
+// registration under it waits for approval, was refused or has run out.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
 	agent, seq, err := r.stored(ctx, airID)
 	agent.recover(r.moment())
@@ -32,6 +33,9 @@ func (r *Registry) stored(ctx context.Context, airID string) (Agent, uint64, err
 	}
 	record, err := r.store.Get(ctx, store.AgentKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
+		if err := r.notYet(ctx, airID); err != nil {
+			return Agent{}, 0, err
+		}
 		return Agent{}, 0, fmt.Errorf("%s: %w", airID, ErrNoAgent)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,9 +11,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gazetteer/protocol/did"
@@ -52,9 +55,19 @@ type Options struct {
 	// Recheck is how often what was proved or observed is looked at again; 24 h
 	// when 0.
 	Recheck time.Duration
-	Log     *slog.Logger     // nil: silent
-	Now     func() time.Time // nil: time.Now
-	Rand    io.Reader        // nil: crypto/rand; read by several goroutines at once
+	// Door is how new agents are taken while the operator has set nothing else, one
+	// of the Door constants; [DoorOpen] when empty.
+	Door string
+	// Unattended is how long an open door stays open that nobody looks after, see
+	// [Registry.Attended]; 7 days when 0, for ever when negative.
+	Unattended time.Duration
+	// ReportDue is how long the operator means to take for an abuse report; 72 h
+	// when 0.
+	ReportDue time.Duration
+	Limits    Limits
+	Log       *slog.Logger     // nil: silent
+	Now       func() time.Time // nil: time.Now
+	Rand      io.Reader        // nil: crypto/rand; read by several goroutines at once
 }
 
 // A Registry keeps agents in a store. Its methods may be called from any
@@ -78,6 +91,18 @@ type Registry struct {
 	numbers       numbers // of attestations
 	quiet         quiet
 	looks         looks
+
+	doorMode      string // of the configuration
+	unattended    time.Duration
+	reportDue     time.Duration
+	limits        Limits
+	registrations *budget
+	reports       *budget
+	failures      *budget
+	gate          gate
+	waiting       tally       // applications
+	open          tally       // reports
+	started       atomic.Bool // whether the store knows since when the registry is looked after
 }
 
 // New returns a registry. It fails when DIDHost or BaseURL is not what it must
@@ -105,6 +130,13 @@ func New(o Options) (*Registry, error) {
 			r.authorities = append(r.authorities, a)
 		}
 	}
+	if o.Door != "" && !slices.Contains(doorModes, o.Door) {
+		return nil, fmt.Errorf("door %q: want one of %s", o.Door, strings.Join(doorModes, ", "))
+	}
+	r.doorMode, r.unattended, r.reportDue, r.limits = cmp.Or(o.Door, DoorOpen), cmp.Or(o.Unattended, defaultUnattended), cmp.Or(o.ReportDue, defaultReportDue), o.Limits.orDefaults()
+	r.registrations = newBudget(r.limits.Registrations, r.limits.AllRegistrations, time.Hour)
+	r.reports = newBudget(r.limits.Reports, -1, 24*time.Hour)
+	r.failures = newBudget(r.limits.Failures, -1, time.Hour)
 	if r.recoveryDelay == 0 {
 		r.recoveryDelay = defaultRecoveryDelay
 	}
@@ -150,6 +182,11 @@ type Registration struct {
 	// Request is the whole request, whose signature may take the place of Proof;
 	// nil when there is none to be looked at.
 	Request *httpsig.Message
+	// Client is where the registration came from; without an address it counts
+	// against no budget.
+	Client netip.Addr
+	// Operator says that it is the operator's own, who passes every door.
+	Operator bool
 }
 
 // mintAttempts bounds the search for a free AIR ID. With 60 random bits a
@@ -157,35 +194,58 @@ type Registration struct {
 const mintAttempts = 8
 
 // Register stores a new agent and returns it with its secret, which is shown
-// this once: only its SHA-256 is kept. It is "" when none was asked for. The
-// error is an [*Error] when a value of the registration is at fault, a
-// [*Refusal] when its proof is or the key is another agent's, and the store's
-// otherwise. When Register returns without an error the agent is on disk.
+// this once: only its SHA-256 is kept. It is "" when none was asked for. Where the
+// operator approves registrations the agent that is returned has the status
+// [Pending]: it is an [Application]. The error is an [*Error] when a value of the
+// registration is at fault, a [*Refusal] when its proof is, the key is another
+// agent's, the door is closed, something is on a block list or a budget is used
+// up, and the store's otherwise. When Register returns without an error the agent
+// is on disk.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, string, error) {
+	if err := r.admits(reg.Client); err != nil {
+		return Agent{}, "", err
+	}
+	if err := r.start(ctx); err != nil {
+		return Agent{}, "", err
+	}
 	agent, err := r.newAgent(reg)
 	if err != nil {
 		return Agent{}, "", err
 	}
-	// After the values, so that a mistake does not cost the challenge.
+	var waits bool
+	err = r.pass(ctx, func() (err error) { waits, err = r.enter(ctx, reg, agent); return err })
+	if err != nil {
+		return Agent{}, "", err
+	}
+	// After all that may be mended, so that a mistake does not cost the challenge.
 	authority, giveBack, err := r.proveRegistration(ctx, reg, agent.PublicKey)
 	if err != nil {
 		return Agent{}, "", err
 	}
-	agent, secret, err := r.register(ctx, agent, reg, authority)
+	uncount, err := r.admit(reg.Client)
 	if err != nil {
 		giveBack()
 		return Agent{}, "", err
 	}
-	r.log.Info("agent registered", "air_id", agent.AirID, "endpoints", len(agent.ServiceEndpoints), "proof", agent.KeyProof)
+	agent, secret, err := r.register(ctx, agent, reg, authority, waits)
+	if err != nil {
+		giveBack()
+		uncount()
+		return Agent{}, "", err
+	}
+	r.log.Info("agent registered", "air_id", agent.AirID, "status", agent.Status, "endpoints", len(agent.ServiceEndpoints), "proof", agent.KeyProof)
 	return agent, secret, nil
 }
 
 // register stores an agent whose proof was judged; authority is nil without one.
-func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, authority *Authority) (Agent, string, error) {
+func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, authority *Authority, waits bool) (Agent, string, error) {
 	if reg.NoSecret && authority == nil {
 		return Agent{}, "", &Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
 	}
-	observed := r.firstLook(ctx, agent)
+	observed := map[string]Observation{}
+	if !waits { // else nobody is bothered before the operator has looked
+		observed = r.firstLook(ctx, agent)
+	}
 	for range mintAttempts {
 		agent.Observed = observed
 		secret := ""
@@ -197,16 +257,12 @@ func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, 
 			agent.SecretHash = hashSecret(secret)
 		}
 		stored := agent
-		writes, err := r.firstWrites(ctx, &stored, reg, authority)
-		if err != nil {
-			return Agent{}, "", err
-		}
-		_, err = r.store.Apply(ctx, writes...)
+		err := r.pass(ctx, func() error { return r.letIn(ctx, &stored, reg, authority) })
 		if err == nil {
 			return stored, secret, nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
-			return Agent{}, "", fmt.Errorf("register agent: %w", err)
+			return Agent{}, "", err
 		}
 		// The ID or the key was given out meanwhile; an ID never is twice.
 		if agent, err = r.newAgent(reg); err != nil {
@@ -214,6 +270,33 @@ func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, 
 		}
 	}
 	return Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", mintAttempts)
+}
+
+// letIn writes a new agent, or an application, as the door stands now; the gate is
+// held.
+func (r *Registry) letIn(ctx context.Context, agent *Agent, reg Registration, authority *Authority) error {
+	waits, err := r.enter(ctx, reg, *agent)
+	if err != nil {
+		return err
+	}
+	giveBack := func() {}
+	var writes []store.Write
+	if waits {
+		if giveBack, err = r.queue(ctx, reg); err != nil {
+			return err
+		}
+		writes, err = r.applied(ctx, agent, reg, authority)
+	} else {
+		writes, err = r.firstWrites(ctx, agent, reg, authority)
+	}
+	if err == nil {
+		_, err = r.store.Apply(ctx, writes...)
+	}
+	if err != nil {
+		giveBack()
+		return fmt.Errorf("register agent: %w", err)
+	}
+	return nil
 }
 
 // firstLook resolves the creator's DID for the answer to a registration, unless
@@ -225,25 +308,34 @@ func (r *Registry) firstLook(ctx context.Context, a Agent) map[string]Observatio
 	return r.observeCreator(ctx, a)
 }
 
+// claimKey returns the write that makes a new agent the holder of its key, if it
+// is proved.
+func (r *Registry) claimKey(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+	if authority == nil {
+		return nil, nil
+	}
+	agent.KeyProof = authority.By
+	w, err := r.takeKey(ctx, authority.Key, agent.AirID)
+	if err != nil {
+		return nil, err
+	}
+	if authority.By == ProofSignature {
+		// The signature must not be taken for that of an update.
+		if all, err := httpsig.Read(*reg.Request); err == nil {
+			for _, s := range all {
+				agent.Nonces = append(agent.Nonces, usedNonce{Hash: nonceHash(s.Nonce), Until: s.Created.Add(maxSignatureAge).Unix() + 1})
+			}
+		}
+	}
+	return []store.Write{w}, nil
+}
+
 // firstWrites returns the writes of a new agent: its record, the first entry of
 // its history, and its key when it is proved.
 func (r *Registry) firstWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
-	var writes []store.Write
-	if authority != nil {
-		agent.KeyProof = authority.By
-		w, err := r.takeKey(ctx, authority.Key, agent.AirID)
-		if err != nil {
-			return nil, err
-		}
-		writes = append(writes, w)
-		if authority.By == ProofSignature {
-			// The signature must not be taken for that of an update.
-			if all, err := httpsig.Read(*reg.Request); err == nil {
-				for _, s := range all {
-					agent.Nonces = append(agent.Nonces, usedNonce{Hash: nonceHash(s.Nonce), Until: s.Created.Add(maxSignatureAge).Unix() + 1})
-				}
-			}
-		}
+	writes, err := r.claimKey(ctx, agent, reg, authority)
+	if err != nil {
+		return nil, err
 	}
 	entry, err := agent.record(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
 	if err != nil {

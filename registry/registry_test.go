@@ -39,7 +39,7 @@ func openStore(t testing.TB) store.Store {
 }
 
 // open returns a registry on a fresh store, for registry.test when no host is
-// named.
+// named, whose door does not close itself when nothing is said about that.
 func open(t testing.TB, o registry.Options) *registry.Registry {
 	t.Helper()
 	if o.Store == nil {
@@ -47,6 +47,9 @@ func open(t testing.TB, o registry.Options) *registry.Registry {
 	}
 	if o.DIDHost == "" {
 		o.DIDHost = "registry.test"
+	}
+	if o.Unattended == 0 {
+		o.Unattended = -1
 	}
 	r, err := registry.New(o)
 	if err != nil {

@@ -40,6 +40,9 @@ func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
 		Status: a.Status, VerificationLevel: verificationLevel, TrustScore: score.Total, TrustGrade: score.Grade,
 		Created: stamp(a.Created), Message: "Agent registered successfully.",
 	}
+	if a.Status == Pending {
+		v.Message = "Registration received. It waits for the approval of the registry's operator until " + stamp(a.Created.Add(approvalTime)) + "; until then the agent cannot be found."
+	}
 	if secret != "" {
 		v.AgentSecret, v.AgentSecretNote = secret, "Store agent_secret securely. It is required to update this agent's record (PUT /agents/"+a.AirID+
 			") via the X-Agent-Secret header. It is shown this once and cannot be recovered."

@@ -216,6 +216,10 @@ func TestKeys(t *testing.T) {
 		{store.EntryKey("AIR-1", 12), "agent/AIR-1/00000012", []string{"agent", "AIR-1", "00000012"}},
 		{store.KeyKey("z6Mk"), "key/z6Mk", []string{"key", "z6Mk"}},
 		{store.AttestationKey(7), "attestation/0000000007", []string{"attestation", "0000000007"}},
+		{store.DoorKey, "door", []string{"door"}},
+		{store.PendingKey("AIR-1"), "pending/AIR-1", []string{"pending", "AIR-1"}},
+		{store.BanKey("handle", "a.b"), "ban/handle/a.b", []string{"ban", "handle", "a.b"}},
+		{store.ReportKey("x"), "report/x", []string{"report", "x"}},
 	} {
 		if c.key != c.want || !slices.Equal(store.SplitKey(c.key), c.parts) {
 			t.Errorf("key %q of parts %q, want %q of %q", c.key, store.SplitKey(c.key), c.want, c.parts)

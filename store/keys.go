@@ -21,7 +21,13 @@ const (
 	KeyPrefix      = "key/"
 	// AttestationPrefix is that of all attestations, in the order of their numbers.
 	AttestationPrefix = "attestation/"
+	PendingPrefix     = "pending/"
+	BanPrefix         = "ban/"
+	ReportPrefix      = "report/"
 )
+
+// DoorKey is the key of how the registry takes new agents.
+const DoorKey = "door"
 
 // ReverseHost turns "www.example.com" into "com.example.www" and back.
 func ReverseHost(host string) string {
@@ -88,6 +94,18 @@ func AttestationKey(n int) string { return fmt.Sprintf("%s%010d", AttestationPre
 
 // HandleKey is the key of a handle's holder.
 func HandleKey(handle string) string { return HandlePrefix + handle }
+
+// PendingKey is the key of a registration that waits for the operator.
+func PendingKey(airID string) string { return PendingPrefix + airID }
+
+// BansOf is the prefix of one of the registry's block lists.
+func BansOf(sort string) string { return BanPrefix + sort + "/" }
+
+// BanKey is the key of one line of a block list.
+func BanKey(sort, value string) string { return BansOf(sort) + value }
+
+// ReportKey is the key of an abuse report, whose id begins with its time.
+func ReportKey(id string) string { return ReportPrefix + id }
 
 // SplitKey returns the parts of a key, with a reversed host turned back: for
 // "doc/com.example/ai" it returns "doc", "example.com", "ai". Keys without a

@@ -1,0 +1,358 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/store"
+)
+
+// The block lists of a registry.
+const (
+	BanKey     = "key"     // a multikey, which no agent takes into use
+	BanHandle  = "handle"  // which nobody claims
+	BanDomain  = "domain"  // a registrable domain, which no agent names
+	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
+)
+
+var banSorts = []string{BanKey, BanHandle, BanDomain, BanNetwork}
+
+const (
+	maxBans   = 100000
+	maxReason = 500 // characters of what the operator notes
+)
+
+// A Ban is one line of the operator's block lists. It holds for what comes after
+// it: agents that have the key, the handle or the domain already are suspended by
+// [Registry.Suspend].
+type Ban struct {
+	Sort  string `json:"sort"` // one of the Ban constants
+	Value string `json:"value"`
+	// Reason is the operator's note; those who are refused do not see it.
+	Reason  string    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	Until   time.Time `json:"until,omitzero"` // zero: until it is lifted
+}
+
+// A gate is what all that is new must pass.
+type gate struct {
+	// mu is held for reading while something passes, and for writing while the
+	// door or a block list changes: when such a change has returned, nothing passes
+	// any more that was judged before it.
+	mu      sync.RWMutex
+	bans    map[[2]string]Ban // by sort and value; nil until they were read
+	lengths map[int]int       // of network prefixes: how many have a length
+}
+
+// pass calls write while nothing changes at the gate.
+func (r *Registry) pass(ctx context.Context, write func() error) error {
+	if err := r.readBans(ctx); err != nil {
+		return err
+	}
+	r.gate.mu.RLock()
+	defer r.gate.mu.RUnlock()
+	return write()
+}
+
+// readBans reads the block lists once.
+func (r *Registry) readBans(ctx context.Context) error {
+	r.gate.mu.RLock()
+	known := r.gate.bans != nil
+	r.gate.mu.RUnlock()
+	if known {
+		return nil
+	}
+	r.gate.mu.Lock()
+	defer r.gate.mu.Unlock()
+	bans, lengths := map[[2]string]Ban{}, map[int]int{}
+	for record, err := range r.store.List(ctx, store.BanPrefix, "") {
+		if err != nil {
+			return fmt.Errorf("read the block lists: %w", err) // a line that cannot be read must not let anybody in
+		}
+		var b Ban
+		if err := json.Unmarshal(record.Value, &b); err != nil {
+			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		bans[[2]string{b.Sort, b.Value}] = b
+		lengths[b.length()]++
+	}
+	r.gate.bans, r.gate.lengths = bans, lengths
+	return nil
+}
+
+// length is that of a network's prefix, counted so that IPv4 and IPv6 are told
+// apart; 0 for other sorts.
+func (b Ban) length() int {
+	p, err := netip.ParsePrefix(b.Value)
+	if b.Sort != BanNetwork || err != nil {
+		return 0
+	}
+	return lengthOf(p.Addr(), p.Bits())
+}
+
+func lengthOf(a netip.Addr, bits int) int {
+	if a.Is4() {
+		return 1000 + bits
+	}
+	return bits
+}
+
+// has returns the line that holds now; mu is held.
+func (g *gate) has(sort, value string, now time.Time) (Ban, bool) {
+	b, ok := g.bans[[2]string{sort, value}]
+	return b, ok && (b.Until.IsZero() || now.Before(b.Until))
+}
+
+// network refuses a client from a network on the list; mu is held.
+func (g *gate) network(client netip.Addr, now time.Time) error {
+	if !client.IsValid() {
+		return nil
+	}
+	client = client.Unmap().WithZone("")
+	for bits := range client.BitLen() + 1 {
+		if g.lengths[lengthOf(client, bits)] == 0 {
+			continue
+		}
+		if b, ok := g.has(BanNetwork, netip.PrefixFrom(client, bits).Masked().String(), now); ok {
+			return banned(b, "the network "+b.Value+" is on the block list of this registry")
+		}
+	}
+	return nil
+}
+
+// agent refuses what is new of an agent and on a list; mu is held.
+func (g *gate) agent(old, a Agent, now time.Time) error {
+	if len(g.bans) == 0 {
+		return nil
+	}
+	keys := [][]byte{a.PublicKey}
+	if old.Recovery != nil && string(old.Recovery.To) == string(a.PublicKey) {
+		keys = nil // it was judged when it was asked for
+	}
+	if a.Recovery != nil && (old.Recovery == nil || string(old.Recovery.To) != string(a.Recovery.To)) {
+		keys = append(keys, a.Recovery.To)
+	}
+	for _, key := range keys {
+		if len(key) == 0 || string(key) == string(old.PublicKey) {
+			continue
+		}
+		if b, ok := g.has(BanKey, did.FormatMultikey(key), now); ok {
+			return banned(b, "the key is on the block list of this registry")
+		}
+	}
+	if a.Handle != "" && a.Handle != old.Handle {
+		if b, ok := g.has(BanHandle, a.Handle, now); ok {
+			return banned(b, "the handle "+a.Handle+" is on the block list of this registry")
+		}
+	}
+	before := old.names()
+	for _, domain := range a.names() {
+		if b, ok := g.has(BanDomain, domain, now); ok && !slices.Contains(before, domain) {
+			return banned(b, "the domain "+domain+" is on the block list of this registry")
+		}
+	}
+	return nil
+}
+
+func banned(b Ban, message string) error {
+	return &Refusal{Kind: ErrForbidden, Code: "banned-" + b.Sort, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
+}
+
+// names are the registrable domains in an agent's record.
+func (a Agent) names() []string {
+	addresses := []string{a.CreatorDID, a.CodeRepository, a.DocumentationURL}
+	for _, s := range a.ServiceEndpoints {
+		addresses = append(addresses, s.ServiceEndpoint)
+	}
+	var out []string
+	for _, address := range addresses {
+		if domain := hostOf(address); domain != "" {
+			out = append(out, strings.ToLower(domain))
+		}
+	}
+	for _, d := range a.Domains {
+		out = append(out, registrable(d.Name))
+	}
+	return out
+}
+
+// AdmitNetwork refuses a client whose network is on the block list, for what is
+// asked of others than [Registry.Register], [Registry.Report] and writes with
+// [Credentials], which look by themselves. The error is a [*Refusal] with
+// [ErrForbidden].
+func (r *Registry) AdmitNetwork(ctx context.Context, client netip.Addr) error {
+	return r.pass(ctx, func() error { return r.gate.network(client, r.now()) })
+}
+
+// Ban adds a line to a block list, or replaces it, as the operator, and returns it
+// in its normal form: a key as a multikey, a handle folded, of a host its
+// registrable domain, of an address its prefix. When it has returned, nothing
+// passes that it refuses. The error is an [*Error] for a value, and a [*Refusal]
+// with [ErrState] when the lists are full.
+func (r *Registry) Ban(ctx context.Context, b Ban) (Ban, error) {
+	value, err := banValue(b.Sort, b.Value)
+	if err != nil {
+		return Ban{}, err
+	}
+	now := r.moment()
+	b.Value, b.Created, b.Until = value, now, b.Until.UTC()
+	if b.Reason, err = checkText("reason", b.Reason, maxReason, manyLines); err != nil {
+		return Ban{}, err
+	}
+	if !b.Until.IsZero() && !b.Until.After(now) {
+		return Ban{}, &Error{Field: "until", Code: "value", Message: "Field 'until' lies in the past", Help: "leave it out to block until further notice"}
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	if err := r.readBans(ctx); err != nil {
+		return Ban{}, err
+	}
+	r.gate.mu.Lock()
+	defer r.gate.mu.Unlock()
+	at := [2]string{b.Sort, b.Value}
+	_, known := r.gate.bans[at]
+	if !known && len(r.gate.bans) >= maxBans {
+		return Ban{}, &Refusal{Kind: ErrState, Code: "bans-many", Message: fmt.Sprintf("the block lists have %d lines", maxBans), Help: "lift old ones; a prefix takes the place of many addresses"}
+	}
+	if _, err := r.store.Apply(ctx, store.Put(store.BanKey(b.Sort, b.Value), text)); err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	if r.gate.bans[at] = b; !known {
+		r.gate.lengths[b.length()]++
+	}
+	r.log.Info("block list extended", "sort", b.Sort, "value", b.Value)
+	return b, nil
+}
+
+// Lift takes a line off a block list, as the operator. The error is an [*Error]
+// for a value, and a [*Refusal] with [ErrNotFound] when there is no such line.
+func (r *Registry) Lift(ctx context.Context, sort, value string) (Ban, error) {
+	value, err := banValue(sort, value)
+	if err != nil {
+		return Ban{}, err
+	}
+	if err := r.readBans(ctx); err != nil {
+		return Ban{}, err
+	}
+	r.gate.mu.Lock()
+	defer r.gate.mu.Unlock()
+	at := [2]string{sort, value}
+	b, known := r.gate.bans[at]
+	if !known {
+		return Ban{}, &Refusal{Kind: ErrNotFound, Code: "ban-unknown", Message: "the block list has no such line", Got: value, Help: "it is written as the list shows it"}
+	}
+	if _, err := r.store.Apply(ctx, store.Delete(store.BanKey(sort, value))); err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	delete(r.gate.bans, at)
+	r.gate.lengths[b.length()]--
+	r.log.Info("block list shortened", "sort", sort, "value", value)
+	return b, nil
+}
+
+// Bans returns at most limit lines of one block list, or of all with "", in the
+// order of sort and value, whose "sort/value" is greater than after; those that
+// have run out are among them. A limit outside 1 to [MaxList] means MaxList. Next
+// is where the coming list goes on, "" at the end.
+func (r *Registry) Bans(ctx context.Context, sort, after string, limit int) (bans []Ban, next string, err error) {
+	if limit < 1 || limit > MaxList {
+		limit = MaxList
+	}
+	prefix := store.BanPrefix
+	if sort != "" {
+		if !slices.Contains(banSorts, sort) {
+			return nil, "", noBanSort(sort)
+		}
+		prefix = store.BansOf(sort)
+	}
+	if after != "" {
+		after = store.BanPrefix + after
+	}
+	for record, err := range r.store.List(ctx, prefix, after) {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("list the block lists: %w", err)
+		}
+		if len(bans) == limit {
+			return bans, next, nil
+		}
+		var b Ban
+		if err := json.Unmarshal(record.Value, &b); err != nil {
+			return nil, "", fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		bans, next = append(bans, b), strings.TrimPrefix(record.Key, store.BanPrefix)
+	}
+	return bans, "", nil
+}
+
+func noBanSort(sort string) error {
+	return &Error{Field: "sort", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", clipped(sort)), Help: "it is one of " + strings.Join(banSorts, ", ")}
+}
+
+// banValue returns a value in its normal form.
+func banValue(sort, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	refuse := func(message, help string) (string, error) {
+		return "", &Error{Field: "value", Code: "value", Message: "Field 'value' is no " + sort + ": " + message, Help: help}
+	}
+	switch sort {
+	case BanKey:
+		multikey := asMultikey(text)
+		if _, err := did.ParseMultikey(multikey); err != nil {
+			return "", fieldError("value", "Invalid key: ", err)
+		}
+		return multikey, nil
+	case BanHandle:
+		handle, err := did.FoldHandle(text)
+		if err != nil {
+			return "", fieldError("value", "Invalid handle: ", err)
+		}
+		return handle, nil
+	case BanDomain:
+		name := strings.TrimSuffix(strings.ToLower(text), ".")
+		if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
+			return refuse(e.Message, e.Help)
+		}
+		return registrable(name), nil
+	case BanNetwork:
+		return banPrefix(text)
+	}
+	return "", noBanSort(sort)
+}
+
+func banPrefix(text string) (string, error) {
+	refuse := func(message, help string) (string, error) {
+		return "", &Error{Field: "value", Code: "value", Message: "Field 'value' is no network: " + message, Help: help}
+	}
+	p, err := netip.ParsePrefix(text)
+	if a, addrErr := netip.ParseAddr(text); addrErr == nil {
+		p, _ = networksOf(a)
+		err = nil
+	}
+	if err != nil {
+		return refuse("it cannot be read", "write 192.0.2.0/24, 2001:db8::/48 or one address")
+	}
+	if p.Addr().Is4In6() {
+		return refuse("it is IPv4 in the clothes of IPv6", "write it as IPv4")
+	}
+	least := 16
+	if p.Addr().Is4() {
+		least = 8
+	}
+	if p.Bits() < least {
+		return refuse(fmt.Sprintf("the prefix is shorter than /%d", least), "to keep everybody out, close the door")
+	}
+	return p.Masked().String(), nil
+}
