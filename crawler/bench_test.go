@@ -61,7 +61,7 @@ func BenchmarkSession(b *testing.B) {
 	var session, plain time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
-		c.robots.forget() // each session is the first with its host
+		c.robots.forgetAll() // each session is the first with its host
 		begun := time.Now()
 		v, err := c.session(b.Context(), &entry{name: host})
 		session += time.Since(begun)
@@ -79,8 +79,8 @@ func BenchmarkSession(b *testing.B) {
 	b.ReportMetric(float64(session)/float64(plain), "session/plain")
 }
 
-// forget empties the cache.
-func (c *robotsCache) forget() {
+// forgetAll empties the cache.
+func (c *robotsCache) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.verdicts)

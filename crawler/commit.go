@@ -143,7 +143,8 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 }
 
 // rebase brings a visit on top of the record as it is now. Besides visits, only
-// [Crawler.Add] and a nearer link write records, and both only lower the depth.
+// [Crawler.Add] and a nearer link write records, which lower the depth, and
+// [Crawler.Recrawl], whose wish came too late for this visit.
 func (c *Crawler) rebase(ctx context.Context, v *visit) error {
 	now, seq, err := c.host(ctx, v.host.Name)
 	if err != nil {
@@ -152,6 +153,10 @@ func (c *Crawler) rebase(ctx context.Context, v *visit) error {
 	v.seq = seq
 	if now.Depth < v.host.Depth {
 		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
+	}
+	if now.Wished.After(v.host.Wished) {
+		v.host.grant(now.Wished)
+		v.result.NextDue = v.host.Due
 	}
 	return nil
 }

@@ -124,6 +124,7 @@ type request struct {
 	due    time.Time
 	reply  chan<- Result
 	remove bool // it is blocked
+	again  bool // it is due then, whatever the frontier says
 }
 
 // Status says what a crawler is doing.
@@ -206,7 +207,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.stop()
-	o := &owner{c: c, replies: map[string][]chan<- Result{}}
+	o := &owner{c: c, replies: map[string][]chan<- Result{}, again: map[string]time.Time{}}
 	if err := o.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -300,6 +301,7 @@ type owner struct {
 	c        *Crawler
 	frontier *frontier
 	replies  map[string][]chan<- Result // who waits for which host
+	again    map[string]time.Time       // hosts that are to be visited again when their visit is over
 	snapshot snapshots
 }
 
@@ -353,6 +355,10 @@ func (o *owner) takePending() {
 			o.answer(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
 			continue
 		}
+		if r.again {
+			o.visitAgain(r, now)
+			continue
+		}
 		o.frontier.add(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
@@ -362,6 +368,19 @@ func (o *owner) takePending() {
 			r.reply <- Result{Host: r.host, NotDue: true, NextDue: o.frontier.dueAt(r.host)}
 		}
 	}
+}
+
+// visitAgain gives a host another time. One that is being visited gets it when it
+// is done.
+func (o *owner) visitAgain(r request, now time.Time) {
+	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
+		r.due = held
+	}
+	if o.frontier.isFlying(r.host) {
+		o.again[r.host] = r.due
+		return
+	}
+	o.frontier.set(r.host, now, r.due)
 }
 
 // mostHeld is how long a reply waits for a host that is due and only held back,
@@ -378,6 +397,7 @@ func (o *owner) committed(batch []*visit) {
 		}
 		if !v.later.IsZero() {
 			f.later(v.entry, now, v.later)
+			delete(o.again, v.entry.name) // this visit is still to come
 			c.mu.Lock()
 			c.metrics.Waits++
 			c.mu.Unlock()
@@ -389,6 +409,10 @@ func (o *owner) committed(batch []*visit) {
 			v.host.Due = v.result.NextDue
 		}
 		f.done(v.entry, now, v.host.Due)
+		if due, ok := o.again[v.entry.name]; ok {
+			delete(o.again, v.entry.name)
+			f.set(v.entry.name, now, due)
+		}
 		for _, name := range v.result.New {
 			f.add(name, now, now)
 		}

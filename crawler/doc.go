@@ -18,6 +18,7 @@
 //	verdicts.go    what its robots.txt allows, for as long as that holds
 //	executor.go    one request of a session, carried out by colly
 //	revisit.go     when each document may be asked for again
+//	recrawl.go     an owner's wish to be visited again
 //	commit.go      results into the store, in batches
 //	budget.go      how many hosts links may add below one domain
 //	ledger.go      every request that was made, for the owner of the host

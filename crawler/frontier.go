@@ -171,6 +171,12 @@ func (f *frontier) isDue(name string, now time.Time) bool {
 	return int64(*f.hosts.due.at(n)) <= now.Unix()
 }
 
+// isFlying reports that a host is being visited.
+func (f *frontier) isFlying(name string) bool {
+	n, known := f.hosts.find(name)
+	return known && *f.hosts.place.at(n) == flying
+}
+
 // dueAt returns when a known host is visited next, to the second.
 func (f *frontier) dueAt(name string) time.Time {
 	n, known := f.hosts.find(name)

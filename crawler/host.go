@@ -23,6 +23,8 @@ type Host struct {
 	// Visited is when the last visit ended, zero before the first.
 	Visited time.Time `json:"visited,omitzero"`
 	Visits  int       `json:"visits"`
+	// Wished is when the owner last asked for a visit: see [Crawler.Recrawl].
+	Wished time.Time `json:"wished,omitzero"`
 	// Failures counts visits in a row that got no document and no clear "absent".
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.

@@ -256,6 +256,13 @@ func (j *journal) close() error {
 	return nil
 }
 
+// heldUntil returns until when a host waits whose visits were cut off.
+func (j *journal) heldUntil(host string) time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.cut[host].until
+}
+
 // replaceFile writes a file beside the one of that name and puts it in its
 // place.
 func replaceFile(path string, write func(*bufio.Writer) error) error {

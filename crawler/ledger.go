@@ -92,6 +92,8 @@ func whyVisit(h *Host) string {
 	switch {
 	case h.Visits == 0 && h.FoundOn != "":
 		return "a first visit: " + h.FoundOn + " names this host among its related services"
+	case h.Wished.After(h.Visited):
+		return "another visit, which the owner asked for"
 	case h.Visits == 0:
 		return "a first visit: somebody asked us to, or the host is on a list of ours"
 	case worst != "":

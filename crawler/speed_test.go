@@ -302,7 +302,7 @@ func BenchmarkFetch(b *testing.B) {
 		measure("ours", 400, func() error { return each(names, func(host string) error { return c.ask(b.Context(), host) }) })
 		measure("raw", 400, func() error { return each(names, func(host string) error { return n.rawSession(raw, host) }) })
 		measure("colly", 100, func() error { return n.collyAsIs(roots, names) })
-		c.robots.forget()
+		c.robots.forgetAll()
 		measure("session", 400, func() error {
 			return each(names, func(host string) error {
 				v, err := c.session(b.Context(), &entry{name: host})

@@ -47,3 +47,10 @@ func (c *robotsCache) keep(host string, v *fetch.Verdict) {
 	}
 	c.verdicts[host] = v
 }
+
+// forget makes the next visit to a host ask for its robots.txt.
+func (c *robotsCache) forget(host string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.verdicts, host)
+}
