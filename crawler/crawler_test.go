@@ -91,8 +91,8 @@ func (w *world) open() {
 	}
 }
 
-// halt stops the crawler and closes the store, as an ending process would.
-func (w *world) halt() {
+// rest stops the crawler: every visit is committed then.
+func (w *world) rest() {
 	w.t.Helper()
 	if w.stop != nil {
 		w.stop()
@@ -101,6 +101,12 @@ func (w *world) halt() {
 		}
 		w.stop = nil
 	}
+}
+
+// halt stops the crawler and closes the store, as an ending process would.
+func (w *world) halt() {
+	w.t.Helper()
+	w.rest()
 	if w.store != nil {
 		if err := w.store.Close(); err != nil {
 			w.t.Error(err)

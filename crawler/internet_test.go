@@ -86,6 +86,7 @@ func TestInternet(t *testing.T) {
 		if s := w.crawler.Status(); s.Known != hosts || s.Visits < 2*hosts {
 			t.Errorf("status %+v", s)
 		}
+		w.rest()
 		w.wantPolite(time.Second)
 		missing := map[string]time.Time{} // when a path was not found
 		hops := map[uint64]int{}
@@ -119,6 +120,7 @@ func TestInternet(t *testing.T) {
 			}
 		}
 		w.wantLedgers()
+		t.Logf("%d hosts, %d requests in 50 hours", hosts, len(w.net.Requests()))
 	})
 }
 
