@@ -112,7 +112,7 @@ func (c *Client) Document(ctx context.Context, kind document.Kind, address strin
 	defer v.depart()
 	a, end := c.transport.NewAskFor(string(kind), address, c.now())
 	answer := v.document(inTime, a, end)
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return Answer{}, err
 	}
 	return answer, nil
@@ -131,6 +131,18 @@ func wellKnownKind(address string) document.Kind {
 		}
 	}
 	return ""
+}
+
+// ended is the error of a context that has ended or whose time is over: the
+// deadline of a connection, which is the same, may ring a moment earlier.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // Host asks for all that a host publishes, in one session: the AI Discovery
@@ -157,7 +169,7 @@ func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 		a, end := c.transport.NewAskFor(string(document.AGIS), address, c.now())
 		answers = append(answers, v.document(inTime, a, end))
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return nil, err
 	}
 	forgiveAbsence(answers)
