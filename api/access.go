@@ -134,7 +134,11 @@ func setAll(h, values http.Header) {
 
 // isPublic reports whether a path belongs to the public API, not to the pages.
 func isPublic(path string) bool {
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+	if strings.HasPrefix(path, "/agents/") {
+		return strings.HasSuffix(path, "/did.json")
+	}
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, logPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
+		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 
 // recovered turns a panic into a 500, and one line in the log that the answer's
@@ -202,6 +206,10 @@ func (a *API) write(c *gin.Context, r *refusal) {
 
 // noRoute answers for addresses where nothing is.
 func (a *API) noRoute(c *gin.Context) {
+	if isOperators(c.Request.Method, c.Request.URL.Path) {
+		a.refuse(c, notOperator())
+		return
+	}
 	if a.notFound != nil && !isPublic(c.Request.URL.Path) {
 		a.notFound(c)
 		return
@@ -212,6 +220,10 @@ func (a *API) noRoute(c *gin.Context) {
 // noMethod answers for methods that an address does not take. Gin has put those
 // it takes into Allow.
 func (a *API) noMethod(c *gin.Context) {
+	if isOperators(c.Request.Method, c.Request.URL.Path) {
+		a.refuse(c, notOperator())
+		return
+	}
 	h := c.Writer.Header()
 	allowed := strings.Split(h.Get("Allow"), ", ")
 	allowed = append(allowed, http.MethodOptions)

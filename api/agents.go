@@ -18,6 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -35,25 +36,37 @@ const maxAgentBody = 64 << 10
 const bodyTime = 10 * time.Second
 
 func (a *API) agentRoutes(h huma.API) {
-	agents := func(op huma.Operation) huma.Operation {
-		op.Tags = []string{tagAgents}
-		return op
-	}
 	register := agents(huma.Operation{
 		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
 		Summary: "Register an agent; the answer shows its secret this once",
 	})
 	handle(a, h, register, a.register)
 	describeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
-	handle(a, h, agents(get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.agent)
+	handle(a, h, agents(get("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
+	handle(a, h, agents(get("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
+	handle(a, h, agents(get("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
+	handle(a, h, agents(get("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.byUsername)
+	handle(a, h, agents(encoded[registry.RecordView](h, get("agent", "/api/v1/agents/{air_id}", "The public record of an agent"))), a.agent)
 	update := agents(huma.Operation{
 		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
-		Summary: "Change an agent's record; needs its secret",
+		Summary: "Change an agent's record; signed by its key, or with its secret",
 	})
 	handle(a, h, update, a.update)
 	describeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
 	handle(a, h, agents(encoded[did.Document](h, get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent"))), a.didDocument)
 	handle(a, h, agents(get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.trustScore)
+	a.attestationRoutes(h)
+	a.keyRoutes(h)
+	a.domainRoutes(h)
+	a.identifierRoutes(h)
+	a.logRoutes(h)
+	a.registryRoutes(h)
+}
+
+// agents marks an operation as one of the registry's.
+func agents(op huma.Operation) huma.Operation {
+	op.Tags = []string{tagAgents}
+	return op
 }
 
 // describeBody adds a JSON body to the description of an operation. It is done
@@ -81,6 +94,15 @@ type RegistrationBody struct {
 	CodeRepository         string                     `json:"code_repository,omitempty"`
 	DocumentationURL       string                     `json:"documentation_url,omitempty"`
 	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the public key that can take over"`
+	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
+	Proof                  *ProofBody                 `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request takes its place"`
+}
+
+// ProofBody documents the answer to a challenge.
+type ProofBody struct {
+	Challenge string `json:"challenge" doc:"from /api/v1/challenges"`
+	Signature string `json:"signature" doc:"multibase (z, base58btc) of the Ed25519 signature over the statement of the challenge"`
 }
 
 // UpdateBody documents the members of an update: at least one of them.
@@ -94,14 +116,17 @@ type UpdateBody struct {
 	CodeRepository         string                     `json:"code_repository,omitempty"`
 	DocumentationURL       string                     `json:"documentation_url,omitempty"`
 	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
+	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
 }
 
 // A body is the raw body of a request, read when huma resolves the input. Its
 // error waits there until the handler returns it.
 type body struct {
-	text   []byte
-	client netip.Addr
-	err    error
+	text    []byte
+	client  netip.Addr
+	request httpsig.Message // all of it, for a signature
+	err     error
 }
 
 // read reads the body, at most limit bytes of JSON.
@@ -109,6 +134,38 @@ func (b *body) read(ctx huma.Context, limit int64) {
 	c := humagin.Unwrap(ctx)
 	b.client = address(c)
 	b.text, b.err = readBody(c, limit, "application/json")
+	b.request = httpsig.FromRequest(c.Request, b.text)
+}
+
+// readNone takes a request that needs no body, and refuses one that has one: a
+// signature would have to cover it.
+func (b *body) readNone(ctx huma.Context) {
+	c := humagin.Unwrap(ctx)
+	b.client = address(c)
+	if c.Request.ContentLength != 0 {
+		text, err := io.ReadAll(io.LimitReader(c.Request.Body, 3))
+		if b.text = text; err != nil || len(text) > 0 && string(text) != "{}" {
+			closeAfter(c)
+			b.err = refuse(badBody, "this request takes no body", "send it without one")
+			return
+		}
+	}
+	b.request = httpsig.FromRequest(c.Request, b.text)
+}
+
+// credentials are what the request shows of who sent it.
+func (a *API) credentials(b *body, secret string) registry.Credentials {
+	return registry.Credentials{Secret: secret, Request: a.signed(b)}
+}
+
+// signed is the request as its sender saw it: behind a proxy that ends TLS only
+// the public URL tells the scheme.
+func (a *API) signed(b *body) *httpsig.Message {
+	m := b.request
+	if a.publicHost != "" && strings.EqualFold(m.Authority, a.publicHost) {
+		m.Scheme = a.publicScheme
+	}
+	return &m
 }
 
 // readBody reads a body of one of the media types, of at most limit bytes.
@@ -179,7 +236,13 @@ func (in *registerInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) register(ctx context.Context, in *registerInput) (*output[registry.RegistrationView], error) {
+// RegistrationAnswer answers a registration.
+type RegistrationAnswer struct {
+	registry.RegistrationView
+	Warnings []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
+}
+
+func (a *API) register(ctx context.Context, in *registerInput) (*output[RegistrationAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -190,48 +253,248 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[registry
 	if err := a.admit(in.body.client); err != nil {
 		return nil, err
 	}
+	warnings := a.sameName(registration.Name)
+	registration.Request = a.signed(&in.body)
 	agent, secret, err := a.answers.Registry.Register(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(a.answers.Registry.RegistrationView(agent, secret))
+	a.wrote()
+	out := answer(RegistrationAnswer{a.answers.Registry.RegistrationView(agent, secret), warnings})
 	out.Status, out.CacheControl = http.StatusCreated, "no-store"
 	return out, nil
+}
+
+// sameName warns of agents that have the name already. It does not wait for the
+// directory: names are not unique, and a registration must not be slow for a
+// warning.
+func (a *API) sameName(name string) []string {
+	if a.answers.Directory == nil {
+		return nil
+	}
+	v, err := a.answers.Directory.CheckName(name)
+	if err != nil || !v.Exists {
+		return nil // what is wrong with a name is said by the registration
+	}
+	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
 }
 
 // admit counts a registration, or refuses it and says when to come back. The
 // owner of the machine, who comes over the Unix socket and has no address, is
 // not counted.
 func (a *API) admit(client netip.Addr) error {
+	return a.quota.admit(client, "registrations")
+}
+
+// admit counts one of what a client does, or refuses it and says when to come
+// back.
+func (q *quota) admit(client netip.Addr, what string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	over := a.quota.take(network(client))
+	over := q.take(network(client))
 	if over == nil {
 		return nil
 	}
-	detail := fmt.Sprintf("Rate limit exceeded: at most %d registrations an hour from one address", a.quota.each)
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", q.each, what)
 	if over.all {
-		detail = "Rate limit exceeded: the registry takes no more registrations at the moment"
+		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
 	}
 	return refuse(rateLimited, detail, "wait as long as Retry-After says").after(over.wait)
+}
+
+// wrote notes that something was written, so that lists wait for it.
+func (a *API) wrote() {
+	head := a.answers.Store.Head().Seq
+	for {
+		old := a.written.Load()
+		if old >= head || a.written.CompareAndSwap(old, head) {
+			return
+		}
+	}
+}
+
+// directoryTime is how long a list waits for what was just written here.
+const directoryTime = time.Second
+
+// directory returns the directory of agents, with all that was written through
+// this API: who registers and then looks finds the agent.
+func (a *API) directory(ctx context.Context) (*registry.Directory, error) {
+	d := a.answers.Directory
+	if d == nil {
+		return nil, ErrNoDirectory
+	}
+	ctx, cancel := context.WithTimeout(ctx, directoryTime)
+	defer cancel()
+	filled := min(1, a.answers.Store.Head().Seq)
+	// A directory that is behind answers nearly everything.
+	if err := d.Wait(ctx, max(a.written.Load(), filled)); err != nil && d.Wait(ctx, filled) != nil {
+		return nil, refuse(notReady, "the agents are still being read after the start", "ask again in a moment").after(time.Second)
+	}
+	return d, nil
+}
+
+type listInput struct {
+	Limit      int    `query:"limit" minimum:"1" default:"20" doc:"how many agents on one page, 1 to 100; more are not given"`
+	Offset     int    `query:"offset" minimum:"0" doc:"how many agents to leave out"`
+	Q          string `query:"q" maxLength:"200" doc:"words that must stand in the name, handle, description, creator's name, capabilities or AIR ID"`
+	Capability string `query:"capability" maxLength:"200" doc:"a capability that the agent lists"`
+	Require    string `query:"require" doc:"evidence that must hold, with commas between: key, age, domain, did, inbox, agis, repository, attestations"`
+}
+
+// AgentList is one page of agents.
+type AgentList struct {
+	Agents []registry.RowView `json:"agents" doc:"those of which most is proved or observed first, then the oldest; never by claimed points"`
+	Total  int                `json:"total"`
+	Limit  int                `json:"limit"`
+	Offset int                `json:"offset"`
+}
+
+func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList], error) {
+	require, err := registry.ParseRequire(in.Require)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(in.Limit, registry.MaxList)
+	found, total := d.Search(registry.DirectoryQuery{Words: in.Q, Capability: in.Capability, Require: require, Offset: in.Offset, Limit: limit})
+	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
+	for _, agent := range found {
+		row := registry.NewRowView(agent)
+		row.Verified = registry.NewVerifiedStatus(agent).Verified
+		list.Agents = append(list.Agents, row)
+	}
+	return answer(list), nil
+}
+
+type nameInput struct {
+	Name string `query:"name" doc:"the name of an agent"`
+}
+
+func (a *API) checkName(ctx context.Context, in *nameInput) (*output[registry.NameView], error) {
+	if strings.TrimSpace(in.Name) == "" {
+		return nil, refuse(badParameter, "Query parameter 'name' is required", "add ?name= and the name").at(Where{Parameter: "name"})
+	}
+	d, err := a.directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.CheckName(in.Name)
+	if err != nil {
+		return nil, ofParameter(err, "name")
+	}
+	return answer(v), nil
+}
+
+// ofParameter says that the value which err is about came as a parameter.
+func ofParameter(err error, name string) error {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return refuse(badParameter, e.Message, e.Help).under(e.Code, "").at(Where{Parameter: name}).because(err)
+	}
+	return err
+}
+
+type usernameQuery struct {
+	Username string `query:"username" doc:"a handle, in any spelling"`
+}
+
+func (a *API) checkUsername(ctx context.Context, in *usernameQuery) (*output[registry.UsernameView], error) {
+	if strings.TrimSpace(in.Username) == "" {
+		return nil, refuse(badParameter, "Query parameter 'username' is required", "add ?username= and the handle").at(Where{Parameter: "username"})
+	}
+	v, err := a.answers.Registry.CheckUsername(ctx, in.Username)
+	if err != nil {
+		return nil, err
+	}
+	return answer(v), nil
+}
+
+type usernameInput struct {
+	Username string `path:"username" doc:"a handle, in any spelling"`
+	Require  string `query:"require" doc:"evidence that must hold, with commas between"`
+}
+
+func (a *API) byUsername(ctx context.Context, in *usernameInput) (*output[registry.RecordView], error) {
+	agent, _, err := a.answers.Registry.ByHandle(ctx, in.Username)
+	if err != nil {
+		return nil, ofParameter(err, "username")
+	}
+	if err := a.require(agent, in.Require); err != nil {
+		return nil, err
+	}
+	return answer(a.answers.Registry.RecordView(agent)), nil
+}
+
+// require refuses an agent that does not show the evidence which the caller
+// needs.
+func (a *API) require(agent registry.Agent, text string) error {
+	signals, err := registry.ParseRequire(text)
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	missing := slices.DeleteFunc(signals, func(signal string) bool { return agent.Meets([]string{signal}, now) })
+	if len(missing) == 0 {
+		return nil
+	}
+	r := refuse(noEvidence, "the agent does not show "+list(missing), "see /api/v1/agents/"+agent.AirID+"/evidence for what it shows")
+	r.problem.AirID, r.problem.Missing = agent.AirID, missing
+	return r
 }
 
 type agentInput struct {
 	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 }
 
-func (a *API) agent(ctx context.Context, in *agentInput) (*output[registry.RecordView], error) {
-	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+type lookupInput struct {
+	AirID   string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Require string `query:"require" doc:"evidence that must hold, with commas between"`
+}
+
+// kept answers with what is kept for an agent, or what compute makes of its
+// record. Require is judged first, and never kept.
+func (a *API) kept(ctx context.Context, sort string, in *lookupInput, compute func(registry.Agent) (any, error)) ([]byte, error) {
+	if err := did.CheckAirID(in.AirID); err != nil {
+		return nil, registry.ErrNoAgent
+	}
+	if in.Require != "" {
+		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.require(agent, in.Require); err != nil {
+			return nil, err
+		}
+	}
+	return a.keeper.answer(ctx, sort, store.AgentKey(in.AirID), func() (any, bool, error) {
+		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
+		if err != nil {
+			return nil, false, err
+		}
+		v, err := compute(agent)
+		return v, agent.Recovery == nil, err // a recovery comes into force by time alone
+	})
+}
+
+func (a *API) agent(ctx context.Context, in *lookupInput) (*rawOutput, error) {
+	body, err := a.kept(ctx, "record", in, func(agent registry.Agent) (any, error) {
+		if agent.Status == registry.Erased {
+			return nil, agent.Usable()
+		}
+		return a.answers.Registry.RecordView(agent), nil
+	})
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}
-	return answer(a.answers.Registry.RecordView(agent)), nil
+	return &rawOutput{ContentType: "application/json", Body: body}, nil
 }
 
 type updateInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered"`
+	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
 	body   body
 }
 
@@ -249,36 +512,37 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	if err != nil {
 		return nil, err
 	}
-	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, registry.BySecret(in.Secret), update)
+	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.credentials(&in.body, in.Secret), update)
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}
-	out := answer(registry.NewUpdateView(agent, fields))
-	out.CacheControl = "no-store"
-	return out, nil
+	return written(a, registry.NewUpdateView(agent, fields)), nil
 }
 
-func (a *API) didDocument(ctx context.Context, in *agentInput) (*rawOutput, error) {
-	if err := did.CheckAirID(in.AirID); err != nil {
-		return nil, asked(registry.ErrNoAgent, in.AirID)
-	}
-	body, err := a.keeper.answer(ctx, store.AgentKey(in.AirID), func() (any, error) {
-		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
-		if err != nil {
+// written is the answer to a write.
+func written[T any](a *API, v T) *output[T] {
+	a.wrote()
+	out := answer(v)
+	out.CacheControl = "no-store"
+	return out
+}
+
+func (a *API) didDocument(ctx context.Context, in *lookupInput) (*rawOutput, error) {
+	body, err := a.kept(ctx, "did", in, func(agent registry.Agent) (any, error) {
+		if err := agent.Resolvable(); err != nil {
 			return nil, err
-		}
-		if len(agent.PublicKey) == 0 {
-			return nil, registry.ErrNoKey
 		}
 		return a.answers.Registry.DIDDocument(agent), nil
 	})
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}
-	// Senders keep a document for 50 to 70 seconds; no cache on the way may
-	// make that longer (A2A §4.5).
-	return &rawOutput{ContentType: "application/json", CacheControl: "public, max-age=50", Body: body}, nil
+	return &rawOutput{ContentType: "application/json", CacheControl: documentCache, Body: body}, nil
 }
+
+// documentCache: senders keep a document for 50 to 70 seconds; no cache on the
+// way may make that longer (A2A §4.5).
+const documentCache = "public, max-age=50"
 
 func (a *API) trustScore(ctx context.Context, in *agentInput) (*output[registry.TrustScoreView], error) {
 	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
@@ -286,14 +550,4 @@ func (a *API) trustScore(ctx context.Context, in *agentInput) (*output[registry.
 		return nil, asked(err, in.AirID)
 	}
 	return answer(a.answers.Registry.TrustScoreView(agent)), nil
-}
-
-// asked adds the AIR ID that was asked for to what is said of err, where the
-// reference has it.
-func asked(err error, airID string) error {
-	r := refusalFor(err)
-	if r.problem.Status == http.StatusNotFound {
-		r.problem.AirID = clean(airID, 60)
-	}
-	return r
 }

@@ -11,6 +11,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
 	"gazetteer/store"
 )
 
@@ -20,9 +21,16 @@ type Answers struct {
 	Store    store.Store
 	Index    Searcher
 	Registry *registry.Registry
-	Crawler  CrawlStatus // nil in a process that does not crawl
-	Judge    *Judge      // judges documents for whoever asks
-	Door     *Door       // takes hosts that strangers name; nil: none are taken
+	// Directory finds agents; whoever makes it also runs it. Nil: agents are
+	// neither listed nor searched.
+	Directory *registry.Directory
+	// Resolver finds the DID documents of others; nil: only our own are found.
+	Resolver registry.Resolver
+	// Log is the transparency log; nil: there is none.
+	Log     *audit.Log
+	Crawler CrawlStatus // nil in a process that does not crawl
+	Judge   *Judge      // judges documents for whoever asks
+	Door    *Door       // takes hosts that strangers name; nil: none are taken
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an
@@ -32,6 +40,10 @@ var (
 	ErrNoDocument = errors.New("no such document")
 	ErrNoVerb     = errors.New("no operation bears this verb")
 	ErrNoName     = errors.New("nothing bears this name")
+	// ErrNoDirectory: this process keeps no directory of agents.
+	ErrNoDirectory = errors.New("there is no directory of agents")
+	// ErrNoLog: this process keeps no transparency log.
+	ErrNoLog = errors.New("there is no transparency log")
 	// ErrDamaged: stored bytes do not have the digest they are filed under.
 	ErrDamaged = errors.New("the stored bytes do not match their digest")
 )

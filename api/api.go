@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -34,6 +36,18 @@ type Options struct {
 	// 0 means 20 and 1,000; a negative number lifts the limit.
 	Registrations       int
 	RegistrationsGlobal int
+	// Proofs is how many domains one client may have looked at in an hour,
+	// Resolutions how many DIDs of other hosts, Changes how often it may write
+	// otherwise; the Global ones bound all together. 0 means 30 and 600, 120 and
+	// 3,000, 1,200 and 60,000; a negative number lifts the limit.
+	Proofs, ProofsGlobal           int
+	Resolutions, ResolutionsGlobal int
+	Changes, ChangesGlobal         int
+	// Anchored returns the newest tree of the log that a witness has cosigned,
+	// nil when there is none; Publish asks the witnesses to cosign. Both are nil
+	// where there are no witnesses.
+	Anchored func() *Anchor
+	Publish  func(ctx context.Context) error
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
@@ -54,15 +68,25 @@ type API struct {
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursors
 	quota    *quota // of registrations
-	ready    *readiness
-	keeper   *keeper
-	press    *press
-	notFound gin.HandlerFunc // set before serving
-	now      func() time.Time
-	started  time.Time
-	streams  chan struct{} // a place for each client that follows a stream
-	ending   chan struct{} // closed when streams have to end
-	endOnce  sync.Once
+	proofs   *quota // of looks at a domain
+	lookups  *quota // of DIDs of other hosts
+	writes   *quota // of other changes to agents
+	anchored func() *Anchor
+	publish  func(ctx context.Context) error
+	written  atomic.Uint64 // the store's sequence after the last write of a route
+	counts   counts
+	// publicHost and publicScheme are those of the public URL: clients sign them.
+	publicHost   string
+	publicScheme string
+	ready        *readiness
+	keeper       *keeper
+	press        *press
+	notFound     gin.HandlerFunc // set before serving
+	now          func() time.Time
+	started      time.Time
+	streams      chan struct{} // a place for each client that follows a stream
+	ending       chan struct{} // closed when streams have to end
+	endOnce      sync.Once
 
 	public *gin.Engine
 	admin  *gin.Engine
@@ -91,15 +115,32 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	proofs, err := newQuota(orDefault(o.Proofs, 30), orDefault(o.ProofsGlobal, 600), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	lookups, err := newQuota(orDefault(o.Resolutions, 120), orDefault(o.ResolutionsGlobal, 3000), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := newQuota(orDefault(o.Changes, 1200), orDefault(o.ChangesGlobal, 60_000), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	public, err := url.Parse(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("api: the public URL: %w", err)
+	}
 	if o.MaxLag == 0 {
 		o.MaxLag = 10_000
 	}
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
 		cursors: cursors{key: o.CursorKey, now: o.Now},
-		quota:   registrations,
-		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
-		now:     o.Now, started: o.Now(),
+		quota:   registrations, proofs: proofs, lookups: lookups, writes: changes,
+		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
+		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
+		now:   o.Now, started: o.Now(),
 		streams: make(chan struct{}, maxStreams), ending: make(chan struct{}),
 	}
 	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {
@@ -148,11 +189,11 @@ func (a *API) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
 func (a *API) Handler() http.Handler { return a.public }
 
 // AdminHandler answers the owner of the data directory: what the public gets,
-// and the routes below /admin. It must be reachable by nobody else, so serve it
+// the routes below /admin, and what the AIR reference takes from its operator. It must be reachable by nobody else, so serve it
 // on a Unix socket of mode 0600.
 func (a *API) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAdmin(r.URL.Path) {
+		if isAdmin(r.URL.Path) || isOperators(r.Method, r.URL.Path) {
 			a.admin.ServeHTTP(w, r)
 			return
 		}

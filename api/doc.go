@@ -1,8 +1,8 @@
 // Package api answers over HTTP. [Answers] computes every answer once, as a
 // value; the routes write it as JSON and package web as a page, so both always
 // say the same. Begin with [New], which builds the handlers from [Options], and
-// routes.go, which declares every public route; agents.go has those of the AIR
-// registry, admin.go those of the owner's Unix socket.
+// routes.go, which declares every public route; agents*.go and registry_*.go have
+// those of the AIR registry, admin.go those of the owner's Unix socket.
 //
 // A request passes, in this order:
 //

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -51,6 +53,8 @@ type options struct {
 	store    boltstore.Options
 	judge    api.JudgeOptions
 	unread   bool // the index does not follow the store
+	registry registry.Options
+	log      bool // there is a transparency log
 	handlers func(*gin.Engine)
 }
 
@@ -77,13 +81,19 @@ func newHouse(t testing.TB, o options) *house {
 	if !o.unread {
 		h.follow()
 	}
-	r, err := registry.New(registry.Options{Store: h.store, DIDHost: "registry.example"})
+	o.registry.Store, o.registry.DIDHost = h.store, cmp.Or(o.registry.DIDHost, "registry.example")
+	r, err := registry.New(o.registry)
 	must(err)
+	directory := r.NewDirectory()
+	h.run("follow the store into the directory", directory.Run)
 	judge, err := api.NewJudge(o.judge)
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Judge: judge}
+	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Resolver: o.registry.Resolver, Judge: judge}
+	if o.log {
+		h.openLog()
+	}
 	settings := api.Options{
-		Answers: h.answers, Version: "test", Registrations: -1, RegistrationsGlobal: -1,
+		Answers: h.answers, Version: "test", Registrations: -1, RegistrationsGlobal: -1, Changes: -1, ChangesGlobal: -1,
 		Add: func(context.Context, ...string) error { return nil },
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
@@ -108,16 +118,49 @@ func (h *house) in(t testing.TB) *house {
 }
 
 // follow lets the index follow the store until the test ends.
-func (h *house) follow() {
+func (h *house) follow() { h.run("follow the store into the index", h.index.Run) }
+
+// run runs what follows the store until the test ends.
+func (h *house) run(what string, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
-	followed := make(chan error, 1)
-	go func() { followed <- h.index.Run(ctx) }()
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
 	h.t.Cleanup(func() {
 		stop()
-		if err := <-followed; err != nil {
-			h.t.Errorf("follow the store: %v", err)
+		if err := <-ended; err != nil {
+			h.t.Errorf("%s: %v", what, err)
 		}
 	})
+}
+
+// openLog gives the house a transparency log.
+func (h *house) openLog() {
+	h.t.Helper()
+	dir := h.t.TempDir()
+	key, err := audit.OpenKey(dir+"/log.key", "registry.example/log")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.answers.Log, err = audit.Open(context.Background(), audit.Options{Dir: dir + "/log", Store: h.store, Key: key})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		if err := h.answers.Log.Close(); err != nil {
+			h.t.Error(err)
+		}
+	})
+	h.run("follow the store into the log", h.answers.Log.Run)
+}
+
+// logged waits until all that is stored is in the log.
+func (h *house) logged() {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := h.answers.Log.WaitFor(ctx, h.store.Head().Seq); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 // serve answers on a port of loopback until the test ends.

@@ -24,8 +24,11 @@ const (
 // a kept answer is never older than one computed now.
 type keeper struct {
 	store   store.Store
-	answers *otter.Cache[string, kept]
+	answers *otter.Cache[keptKey, kept]
 }
+
+// A keptKey is a record of the store and which answer about it is meant.
+type keptKey struct{ sort, key string }
 
 type kept struct {
 	seq  uint64
@@ -33,9 +36,9 @@ type kept struct {
 }
 
 func newKeeper(s store.Store) (*keeper, error) {
-	answers, err := otter.New(&otter.Options[string, kept]{
+	answers, err := otter.New(&otter.Options[keptKey, kept]{
 		MaximumWeight: maxKept,
-		Weigher:       func(key string, k kept) uint32 { return uint32(len(key) + len(k.body) + 64) },
+		Weigher:       func(key keptKey, k kept) uint32 { return uint32(len(key.key) + len(k.body) + 96) },
 		Executor:      func(work func()) { work() }, // no goroutine of its own
 	})
 	if err != nil {
@@ -46,19 +49,20 @@ func newKeeper(s store.Store) (*keeper, error) {
 
 // answer returns the JSON of what compute returns, or what is kept of it. Every
 // change to what compute reads must come with a write to the record of key: a
-// visit writes its host's record, an update its agent's.
-func (k *keeper) answer(ctx context.Context, key string, compute func() (any, error)) ([]byte, error) {
+// visit writes its host's record, an update its agent's. Sort tells the answers
+// about one record apart; compute says false of what must not be kept.
+func (k *keeper) answer(ctx context.Context, sort, key string, compute func() (any, bool, error)) ([]byte, error) {
 	record, err := k.store.Get(ctx, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
-	if old, ok := k.answers.GetIfPresent(key); ok && err == nil && old.seq == record.Seq {
+	if old, ok := k.answers.GetIfPresent(keptKey{sort, key}); ok && err == nil && old.seq == record.Seq {
 		return old.body, nil
 	}
 	// What is read now is as new as the record, or newer; then the next
 	// request finds another sequence and computes again.
 	missing := err != nil
-	v, err := compute()
+	v, keep, err := compute()
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +72,8 @@ func (k *keeper) answer(ctx context.Context, key string, compute func() (any, er
 	if err := encoder.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode the answer of %s: %w", key, err)
 	}
-	if !missing {
-		k.answers.Set(key, kept{seq: record.Seq, body: b.Bytes()})
+	if keep && !missing {
+		k.answers.Set(keptKey{sort, key}, kept{seq: record.Seq, body: b.Bytes()})
 	}
 	return b.Bytes(), nil
 }

@@ -14,7 +14,6 @@ import (
 	"gazetteer/index"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
 	"gazetteer/store"
 )
 
@@ -41,6 +40,21 @@ type Problem struct {
 	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
 	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
 	Hint     string `json:"hint,omitempty" doc:"the help again, for clients of the AIR reference"`
+	// Reason and the four behind it stand where the reference has them, for
+	// attestations.
+	Reason         string `json:"reason,omitempty" doc:"why the agent may not"`
+	AttestationID  int    `json:"attestation_id,omitempty" doc:"the attestation that is meant"`
+	ClaimedSubject string `json:"claimed_subject,omitempty" doc:"whose attestation the address says it is"`
+	ActualSubject  string `json:"actual_subject,omitempty" doc:"whose attestation it is"`
+	RevokedAt      string `json:"revoked_at,omitempty" doc:"when the attestation was revoked"`
+	MaxAge         int    `json:"max_age_seconds,omitempty" doc:"how old a signed time may be"`
+	// Expected and Got are what was wanted and what came, SignatureBase what the
+	// server holds a signature against that does not verify.
+	Expected      string `json:"expected,omitempty" doc:"what was wanted"`
+	Got           string `json:"got,omitempty" doc:"what came"`
+	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
+	// Missing are the signals of evidence that were required and do not hold.
+	Missing []string `json:"missing_evidence,omitempty" doc:"the required evidence that does not hold"`
 	// Retry is after how many seconds it may be tried again.
 	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
 
@@ -81,6 +95,7 @@ var (
 	badBody          = sort{"bad-body", 400, "The body cannot be read"}
 	badField         = sort{"bad-field", 400, "A member of the body has an impossible value"}
 	unauthorized     = sort{"unauthorized", 401, "The request does not prove who sends it"}
+	forbidden        = sort{"forbidden", 403, "The agent may not do this"}
 	noRoute          = sort{"not-found", 404, "There is nothing at this address"}
 	noService        = sort{"no-service", 404, "The host is not known"}
 	noDocument       = sort{"no-document", 404, "The document is not known"}
@@ -88,11 +103,16 @@ var (
 	noName           = sort{"no-name", 404, "Nothing bears this name"}
 	noAgent          = sort{"no-agent", 404, "The agent is not known"}
 	noKey            = sort{"no-key", 404, "The agent has no public key"}
+	noPart           = sort{"no-part", 404, "The agent has nothing of this sort"}
+	noDID            = sort{"no-did", 404, "The DID does not resolve"}
 	noRule           = sort{"no-rule", 404, "No rule has this code"}
 	noSchema         = sort{"no-schema", 404, "No schema has this name"}
 	wrongMethod      = sort{"method-not-allowed", 405, "The address does not take this method"}
 	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
 	conflict         = sort{"conflict", 409, "Somebody else was first"}
+	contradiction    = sort{"contradiction", 409, "This contradicts what is registered"}
+	agentGone        = sort{"agent-gone", 410, "The agent is no more"}
+	noEvidence       = sort{"no-evidence", 412, "The agent does not show the required evidence"}
 	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
 	bodyTooLarge     = sort{"body-too-large", 413, "The body is too large"}
 	wrongMediaType   = sort{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
@@ -109,8 +129,8 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noRule, noSchema, wrongMethod, bodyTimeout, conflict,
-		cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
+		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
+		bodyTimeout, conflict, contradiction, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
 	} {
 		table[s.Code] = s
 	}
@@ -148,7 +168,7 @@ func (r *refusal) GetHeaders() http.Header {
 		h.Set("Retry-After", strconv.Itoa(seconds(r.retry)))
 	}
 	if r.problem.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `AgentSecret realm="agents"`)
+		h.Set("WWW-Authenticate", `Signature realm="agents", AgentSecret realm="agents"`)
 	}
 	return h
 }
@@ -268,79 +288,14 @@ func refusalForCaller(err error) *refusal {
 		return refuse(noRule, "no rule has this code", "see /api/v1/rules for all of them").at(Where{Parameter: "code"})
 	case errors.Is(err, ErrNoSchema):
 		return refuse(noSchema, "no schema has this name", "ask for one of "+schemaNames()).at(Where{Parameter: "name"})
+	case errors.Is(err, ErrNoDirectory):
+		return refuse(unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").after(time.Hour)
+	case errors.Is(err, ErrNoLog):
+		return refuse(unavailable, "no transparency log is kept here", "ask the operator of this server").after(time.Hour)
 	case errors.Is(err, store.ErrConflict):
 		return refuse(conflict, "the record was changed meanwhile", "read it again and repeat the change")
 	default:
 		return nil
-	}
-}
-
-// refusalForAgent covers the registry: our sorts, the reference's words.
-func refusalForAgent(err error) *refusal {
-	view, ok := registry.NewErrorView(err, "")
-	if !ok {
-		return nil
-	}
-	r := refuse(agentSort(err), view.Error, agentHelp(err))
-	r.problem.Username = view.Username
-	if view.Hint != "" {
-		r.problem.Hint, r.problem.Help = view.Hint, view.Hint
-	}
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		r.problem.Rule = e.Code
-		if e.Field == "id" {
-			r.at(Where{Parameter: "name"})
-		} else if e.Field != "" && r.problem.Status == badField.Status {
-			r.at(Where{Pointer: fieldPointer(e.Field)})
-		}
-	}
-	return r
-}
-
-// agentSort tells which sort of problem an error of the registry is.
-func agentSort(err error) sort {
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		switch {
-		case e.Code == protocol.TooLarge.String() && e.Field == "":
-			return bodyTooLarge
-		case e.Field == "":
-			return badBody
-		case e.Field == "air_id": // a path that can lead to no agent
-			return noAgent
-		case e.Field == "id":
-			return badParameter
-		default:
-			return badField
-		}
-	}
-	switch {
-	case errors.Is(err, registry.ErrHandleTaken):
-		return conflict
-	case errors.Is(err, registry.ErrNoAgent):
-		return noAgent
-	case errors.Is(err, registry.ErrNoKey):
-		return noKey
-	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
-		return unauthorized
-	default:
-		return badField // registry.ErrNothingToUpdate
-	}
-}
-
-// agentHelp says how to mend an error of the registry.
-func agentHelp(err error) string {
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Help
-	}
-	switch {
-	case errors.Is(err, registry.ErrHandleTaken):
-		return "choose another username"
-	case errors.Is(err, registry.ErrNoAgent):
-		return "check the id for mistyped characters; it may also belong to another registry"
-	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
-		return "send the agent_secret that the registration answered, in the header X-Agent-Secret"
-	default:
-		return "name at least one member that changes"
 	}
 }
 

@@ -351,7 +351,10 @@ func (a *API) service(ctx context.Context, in *hostInput) (*rawOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := a.keeper.answer(ctx, store.HostKey(host), func() (any, error) { return a.answers.Service(ctx, host) })
+	body, err := a.keeper.answer(ctx, "service", store.HostKey(host), func() (any, bool, error) {
+		v, err := a.answers.Service(ctx, host)
+		return v, true, err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,12 @@ import (
 func goodPaths(t testing.TB, h *house) map[string]string {
 	t.Helper()
 	agent := register(t, h)
+	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "alice_1"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if h.answers.Log != nil {
+		h.logged()
+	}
 	// Answers carry the place in the log that they are based on: let it stand still.
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
 		t.Fatal(err)
@@ -41,6 +47,34 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 		"/schemas/{name}":                                            "/schemas/agis-1.0.json",
 		"/api/v1/submissions/{host}":                                 "/api/v1/submissions/ristorante.example",
 		"/api/v1/resolve":                                            "/api/v1/resolve?name=" + agent.AirID,
+		"/api/v1/agents":                                             "/api/v1/agents?limit=5&q=alice",
+		"/api/v1/agents/check-name":                                  "/api/v1/agents/check-name?name=alice",
+		"/api/v1/agents/check-username":                              "/api/v1/agents/check-username?username=bob_1",
+		"/api/v1/agents/by-username/{username}":                      "/api/v1/agents/by-username/Alice_1",
+		"/api/v1/agents/{air_id}/attestations":                       "/api/v1/agents/" + agent.AirID + "/attestations",
+		"/api/v1/agents/{air_id}/graph":                              "/api/v1/agents/" + agent.AirID + "/graph",
+		"/api/v1/agents/{air_id}/dependents":                         "/api/v1/agents/" + agent.AirID + "/dependents?depth=2",
+		"/api/v1/agents/{air_id}/history":                            "/api/v1/agents/" + agent.AirID + "/history?limit=1000",
+		"/api/v1/agents/{air_id}/keys":                               "/api/v1/agents/" + agent.AirID + "/keys",
+		"/api/v1/agents/{air_id}/domains":                            "/api/v1/agents/" + agent.AirID + "/domains",
+		"/api/v1/agents/{air_id}/evidence":                           "/api/v1/agents/" + agent.AirID + "/evidence",
+		"/api/v1/agents/{air_id}/badge.svg":                          "/api/v1/agents/" + agent.AirID + "/badge.svg?format=score",
+		"/api/v1/attestations/recent":                                "/api/v1/attestations/recent?limit=1000",
+		"/api/v1/graph/stats":                                        "/api/v1/graph/stats",
+		"/api/v1/audit/verify":                                       "/api/v1/audit/verify?from=0&to=1",
+		"/api/v1/audit/anchor":                                       "/api/v1/audit/anchor",
+		"/api/v1/health":                                             "/api/v1/health",
+		"/api/v1/openapi.yaml":                                       "/api/v1/openapi.yaml",
+		"/agents/{id}/did.json":                                      "/agents/" + agent.AirID + "/did.json",
+		"/.well-known/did.json":                                      "/.well-known/did.json",
+		"/1.0/identifiers/{did}":                                     "/1.0/identifiers/" + agent.CreatorDID,
+		"/log/checkpoint":                                            "/log/checkpoint",
+		"/log/key":                                                   "/log/key",
+		"/log/entries":                                               "/log/entries?key=agent/" + agent.AirID,
+		"/log/inclusion":                                             "/log/inclusion?index=0",
+		"/log/consistency":                                           "/log/consistency?old=1",
+		"/log/proof":                                                 "/log/proof?key=agent/" + agent.AirID,
+		"/log/tile/{path}":                                           "/log/tile/entries/000.p/" + logSize(h),
 		"/api/v1/agents/{air_id}":                                    "/api/v1/agents/" + agent.AirID,
 		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",
 		"/api/v1/agents/{air_id}/trust-score":                        "/api/v1/agents/" + agent.AirID + "/trust-score",
@@ -52,8 +86,16 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 	}
 }
 
+// logSize is how many leaves the log of a house has.
+func logSize(h *house) string {
+	if h.answers.Log == nil {
+		return "0"
+	}
+	return fmt.Sprint(h.answers.Log.Head().N)
+}
+
 func TestEveryGET(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) { o.Now = func() time.Time { return seen } }})
+	h := newHouse(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen } }})
 	h.furnish()
 	spec := readSpec(t, h.get("/openapi.json", 200).body)
 	paths := goodPaths(t, h)
@@ -113,6 +155,9 @@ func TestEveryGET(t *testing.T) {
 
 			for _, method := range []string{"DELETE", "PATCH", "TRACE", "BREW"} {
 				r := h.ask(method, path, "")
+				if method == "DELETE" && route == "/api/v1/agents/{air_id}" && r.StatusCode == 401 {
+					continue // the operator's, on another listener
+				}
 				if r.StatusCode != 405 || !strings.Contains(r.Header.Get("Allow"), "GET, HEAD, OPTIONS") {
 					t.Errorf("%s: %s, Allow %q", method, r.Status, r.Header.Get("Allow"))
 				}
@@ -159,7 +204,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	h := newHouse(t, options{})
 	public := readSpec(t, h.get("/openapi.json", 200).body)
 	admin := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
-	parameter := regexp.MustCompile(`:(\w+)`)
+	parameter := regexp.MustCompile(`[:*](\w+)`)
 	for name, side := range map[string]struct {
 		spec   spec
 		routes []string

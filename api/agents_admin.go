@@ -1,0 +1,294 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/protocol"
+	"gazetteer/registry"
+)
+
+const (
+	agentsPath   = "/api/v1/agents/"
+	operatorPath = "/api/v1/admin/"
+)
+
+// isOperators reports whether a request is one that the reference takes from
+// its operator. Here they answer only where the operator's other routes do,
+// whatever key comes with them: a key in a header can be guessed and leaked.
+func isOperators(method, path string) bool {
+	id, ofAgents := strings.CutPrefix(path, agentsPath+"AIR-")
+	return strings.HasPrefix(path, operatorPath) || ofAgents && method == http.MethodDelete && !strings.Contains(id, "/")
+}
+
+// notOperator refuses what only the operator may ask.
+func notOperator() *refusal {
+	r := refuse(unauthorized, "Unauthorized", "the operator's routes answer only on the Unix socket in the data directory; owners of an agent use /deactivate and /erase")
+	r.plain = true
+	return r
+}
+
+// agentAdminRoutes declares what the operator does with agents: in the
+// reference's paths, and below /admin what it has no word for.
+func (a *API) agentAdminRoutes(h huma.API) {
+	handle(a, h, agents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: agentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), a.deleteAgent)
+	handle(a, h, agents(get("registry-stats", operatorPath+"stats", "Active agents, counted")), a.registryStats)
+	handle(a, h, agents(get("recent-registrations", operatorPath+"recent", "The newest active agents")), a.recentRegistrations)
+	handle(a, h, agents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: operatorPath + "cron/did-wba-resolve",
+		Summary: "Look again at what is due of each agent, which also happens by itself"}), a.attendAgents)
+	handle(a, h, agents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: operatorPath + "cron/publish-anchor",
+		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), a.publishAnchor)
+	suspend := agents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
+	handle(a, h, suspend, a.suspend)
+	describeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
+	handle(a, h, agents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), a.restore)
+	handle(a, h, agents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
+		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), a.eraseByOperator)
+}
+
+type deleteInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Reason string `query:"reason" maxLength:"500" doc:"why, for the record"`
+	body   body
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *deleteInput) Resolve(ctx huma.Context) []error {
+	in.body.readNone(ctx)
+	return nil
+}
+
+// DeletedAgent answers a deletion, in the reference's shape.
+type DeletedAgent struct {
+	AirID     string    `json:"air_id"`
+	Name      string    `json:"name"`
+	Status    string    `json:"status"`
+	DeletedAt time.Time `json:"deleted_at"`
+	Message   string    `json:"message"`
+}
+
+func (a *API) deleteAgent(ctx context.Context, in *deleteInput) (*output[DeletedAgent], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	agent, err := a.answers.Registry.Delete(ctx, in.AirID, in.Reason)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	return written(a, DeletedAgent{AirID: agent.AirID, Name: agent.Name, Status: agent.Status, DeletedAt: agent.Updated,
+		Message: "Agent deleted (soft delete). Its history is kept."}), nil
+}
+
+// RegistryStats counts active agents, in the reference's shape.
+type RegistryStats struct {
+	Total        int            `json:"total_agents"`
+	Real         int            `json:"real_agents"`
+	Demo         int            `json:"demo_agents"`
+	Verified     int            `json:"verified"`
+	Unverified   int            `json:"unverified"`
+	Recent       int            `json:"registered_last_7_days"`
+	AverageScore int            `json:"average_trust_score"`
+	Grades       map[string]int `json:"grade_distribution"`
+}
+
+func (a *API) registryStats(ctx context.Context, _ *struct{}) (*output[RegistryStats], error) {
+	v := RegistryStats{Grades: map[string]int{}}
+	week := a.now().Add(-7 * 24 * time.Hour)
+	sum := 0
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		score := registry.TrustScore(agent)
+		sum += score.Total
+		v.Total++
+		v.Grades[score.Grade]++
+		if registry.NewVerifiedStatus(agent).Verified {
+			v.Verified++
+		}
+		if agent.Created.After(week) {
+			v.Recent++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.Real, v.Unverified = v.Total, v.Total-v.Verified
+	if v.Total > 0 {
+		v.AverageScore = (sum + v.Total/2) / v.Total
+	}
+	out := answer(v)
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// eachAgent calls visit with every active agent.
+func (a *API) eachAgent(ctx context.Context, visit func(registry.Agent) error) error {
+	for after, more := "", true; more; more = after != "" {
+		found, next, err := a.answers.Registry.List(ctx, registry.Filter{}, after, registry.MaxList)
+		if err != nil {
+			return err
+		}
+		for _, agent := range found {
+			if err := visit(agent); err != nil {
+				return err
+			}
+		}
+		after = next
+	}
+	return nil
+}
+
+type recentAgentsInput struct {
+	Limit int `query:"limit" minimum:"1" default:"20" doc:"how many agents, 1 to 100; more are not given"`
+}
+
+// RecentRegistrations lists the newest agents, in the reference's shape.
+type RecentRegistrations struct {
+	Agents []RecentRegistration `json:"recent_registrations"`
+	Count  int                  `json:"count"`
+}
+
+// RecentRegistration is one of them.
+type RecentRegistration struct {
+	AirID             string `json:"air_id"`
+	Name              string `json:"name"`
+	CreatorDID        string `json:"creator_did"`
+	CreatorName       string `json:"creator_name"`
+	CreatorType       string `json:"creator_type"`
+	Verified          bool   `json:"verified"`
+	IsDemo            bool   `json:"is_demo"`
+	VerificationLevel string `json:"verification_level"`
+	TrustScore        int    `json:"trust_score"`
+	TrustGrade        string `json:"trust_grade"`
+	Registered        string `json:"registered"`
+}
+
+func (a *API) recentRegistrations(ctx context.Context, in *recentAgentsInput) (*output[RecentRegistrations], error) {
+	limit := min(in.Limit, registry.MaxList)
+	var newest []registry.Agent
+	trim := func() {
+		slices.SortFunc(newest, func(x, y registry.Agent) int {
+			return cmp.Or(y.Created.Compare(x.Created), cmp.Compare(x.AirID, y.AirID))
+		})
+		newest = newest[:min(len(newest), limit)]
+	}
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		if newest = append(newest, agent); len(newest) > 10*registry.MaxList {
+			trim()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	trim()
+	list := RecentRegistrations{Agents: []RecentRegistration{}, Count: len(newest)}
+	for _, agent := range newest {
+		row := registry.NewRowView(agent)
+		list.Agents = append(list.Agents, RecentRegistration{AirID: row.AirID, Name: row.Name, CreatorDID: agent.CreatorDID,
+			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: registry.NewVerifiedStatus(agent).Verified,
+			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
+	}
+	out := answer(list)
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// Attended tells how many agents were looked at.
+type Attended struct {
+	Attended int `json:"attended" doc:"agents of which something was due"`
+}
+
+func (a *API) attendAgents(ctx context.Context, in *bareInput) (*output[Attended], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	var v Attended
+	now := a.now()
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		if agent.NextCheck.IsZero() || agent.NextCheck.After(now) {
+			return nil
+		}
+		v.Attended++
+		return a.answers.Registry.Attend(ctx, agent.AirID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return written(a, v), nil
+}
+
+func (a *API) publishAnchor(ctx context.Context, in *bareInput) (*output[AnchorAnswer], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	if a.publish == nil {
+		return nil, refuse(unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").after(time.Hour)
+	}
+	if err := a.publish(ctx); err != nil {
+		return nil, refuse(unavailable, fmt.Sprintf("no witness has cosigned: %.300s", err), "see the log of the server").after(time.Minute).because(err)
+	}
+	return written(a, AnchorAnswer{a.newestAnchor()}), nil
+}
+
+// SuspensionBody documents the body of a suspension.
+type SuspensionBody struct {
+	Reason string `json:"reason" doc:"why, which its owner is shown; at most 500 characters"`
+}
+
+type operatorInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	body  body
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *operatorInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, maxAgentBody)
+	return nil
+}
+
+func (a *API) suspend(ctx context.Context, in *operatorInput) (*output[Ended], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	root, err := protocol.ReadJSON(in.body.text, protocol.Limits{Bytes: maxAgentBody, Depth: 4, Members: 16})
+	if err != nil {
+		return nil, err
+	}
+	reason := root.Member("reason")
+	if reason == nil || len(root.Items) != 1 || reason.Kind != protocol.String || len(reason.Text) == 0 || len(reason.Text) > 500 {
+		return nil, refuse(badField, "the body must be an object with the one member reason, a text of 1 to 500 bytes", `for example {"reason": "sends junk"}`).at(Where{Pointer: "/reason"})
+	}
+	agent, err := a.answers.Registry.Suspend(ctx, in.AirID, reason.Text)
+	return a.stands(agent, err, in.AirID, "The agent is suspended until it is restored.")
+}
+
+func (a *API) restore(ctx context.Context, in *ownerInput) (*output[Ended], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	agent, err := a.answers.Registry.Restore(ctx, in.AirID)
+	return a.stands(agent, err, in.AirID, "The agent is back in service.")
+}
+
+func (a *API) eraseByOperator(ctx context.Context, in *ownerInput) (*output[Ended], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	agent, err := a.answers.Registry.EraseByOperator(ctx, in.AirID)
+	return a.stands(agent, err, in.AirID, "The agent is erased.")
+}
+
+// stands tells how an agent stands now.
+func (a *API) stands(agent registry.Agent, err error, airID, message string) (*output[Ended], error) {
+	if err != nil {
+		return nil, asked(err, airID)
+	}
+	return written(a, Ended{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
+}

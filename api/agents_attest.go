@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/registry"
+)
+
+// attestationRoutes declares what agents say of each other.
+func (a *API) attestationRoutes(h huma.API) {
+	attest := agents(huma.Operation{
+		OperationID: "attest", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/attestations", DefaultStatus: http.StatusCreated,
+		Summary: "Attest another agent; signed with the attester's key, sent by the attester",
+	})
+	handle(a, h, attest, a.attest)
+	describeBody[AttestationBody](h, h.OpenAPI().Paths[attest.Path].Post)
+	handle(a, h, agents(get("list-attestations", "/api/v1/agents/{air_id}/attestations", "What others attest of an agent, oldest first")), a.attestations)
+	handle(a, h, agents(huma.Operation{
+		OperationID: "revoke-attestation", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/attestations/{n}",
+		Summary: "Take an attestation back; only its attester may",
+	}), a.revoke)
+	handle(a, h, agents(get("recent-attestations", "/api/v1/attestations/recent", "The newest attestations of all")), a.recent)
+	handle(a, h, agents(get("agent-graph", "/api/v1/agents/{air_id}/graph", "Who attests an agent, and whom it attests")), a.graph)
+	handle(a, h, agents(get("agent-dependents", "/api/v1/agents/{air_id}/dependents", "Who depends on an agent, step by step")), a.dependents)
+	handle(a, h, agents(get("graph-stats", "/api/v1/graph/stats", "All active attestations, counted")), a.graphStats)
+}
+
+// AttestationBody documents the members of an attestation.
+// [registry.ReadAttestation] reads it.
+type AttestationBody struct {
+	AttesterAirID   string `json:"attester_air_id" doc:"who attests"`
+	AttestationType string `json:"attestation_type" enum:"identity_verification,operator_confirmation,dependency,safety_review"`
+	SignedAt        string `json:"signed_at" doc:"when it was signed, in ISO 8601; at most an hour ago"`
+	Statement       string `json:"statement,omitempty" doc:"in words"`
+	Signature       string `json:"signature_multibase" doc:"z and base58btc of the Ed25519 signature over the canonical JSON (RFC 8785) of attestation_type, attester_air_id, signed_at, statement and subject_air_id"`
+}
+
+func (a *API) attest(ctx context.Context, in *updateInput) (*output[registry.AttestedView], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	request, err := registry.ReadAttestation(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+		return nil, err
+	}
+	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.credentials(&in.body, in.Secret))
+	if err != nil {
+		if view, ok := registry.AttestErrorView(err, clean(in.AirID, 60)); ok {
+			return nil, inWords(err, view).because(err)
+		}
+		return nil, err
+	}
+	out := written(a, registry.NewAttestedView(t, subject))
+	out.Status = http.StatusCreated
+	return out, nil
+}
+
+func (a *API) attestations(ctx context.Context, in *agentInput) (*output[registry.AttestationsView], error) {
+	return about(a, ctx, in.AirID, a.answers.Registry.AttestationsView)
+}
+
+// about answers with a view of an agent.
+func about[T any](a *API, ctx context.Context, airID string, view func(context.Context, registry.Agent) (T, error)) (*output[T], error) {
+	agent, _, err := a.answers.Registry.Agent(ctx, airID)
+	if err != nil {
+		return nil, asked(err, airID)
+	}
+	v, err := view(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	return answer(v), nil
+}
+
+type revokeInput struct {
+	AirID  string `path:"air_id" doc:"the AIR ID of the agent that is attested"`
+	N      string `path:"n" doc:"the number of the attestation, from 1"`
+	Secret string `header:"X-Agent-Secret" doc:"the attester's secret; not needed by a signed request"`
+	body   body
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *revokeInput) Resolve(ctx huma.Context) []error {
+	in.body.readNone(ctx)
+	return nil
+}
+
+func (a *API) revoke(ctx context.Context, in *revokeInput) (*output[registry.RevokedView], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	n, err := strconv.Atoi(in.N)
+	if err != nil || n < 1 {
+		return nil, refuse(badParameter, "invalid attestation_id", "it is a whole number from 1").at(Where{Parameter: "n"})
+	}
+	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+		return nil, err
+	}
+	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.credentials(&in.body, in.Secret))
+	if err != nil {
+		if view, ok := registry.RevokeErrorView(err, clean(in.AirID, 60)); ok {
+			return nil, inWords(err, view).because(err)
+		}
+		return nil, err
+	}
+	return written(a, registry.NewRevokedView(t, subject)), nil
+}
+
+type recentInput struct {
+	Limit int `query:"limit" minimum:"1" default:"50" doc:"how many, 1 to 200; more are not given"`
+}
+
+func (a *API) recent(ctx context.Context, in *recentInput) (*output[registry.RecentView], error) {
+	v, err := a.answers.Registry.RecentView(ctx, min(in.Limit, 200))
+	if err != nil {
+		return nil, err
+	}
+	return answer(v), nil
+}
+
+func (a *API) graph(ctx context.Context, in *agentInput) (*output[registry.GraphView], error) {
+	return about(a, ctx, in.AirID, a.answers.Registry.GraphView)
+}
+
+type dependentsInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Depth int    `query:"depth" minimum:"1" default:"6" doc:"how many steps, 1 to 10; more are not taken"`
+	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
+}
+
+func (a *API) dependents(ctx context.Context, in *dependentsInput) (*output[registry.DependentsView], error) {
+	return about(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (registry.DependentsView, error) {
+		return a.answers.Registry.DependentsView(ctx, agent, min(in.Depth, 10), min(in.Limit, 1000))
+	})
+}
+
+// countTime is how long the counts of all attestations are kept: making them
+// reads every one.
+const countTime = 10 * time.Second
+
+// counts keeps the counts of all attestations.
+type counts struct {
+	mu    sync.Mutex // guards following, and lets one request count for all
+	until time.Time
+	view  registry.GraphStatsView
+}
+
+func (a *API) graphStats(ctx context.Context, _ *struct{}) (*output[registry.GraphStatsView], error) {
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	if now := a.now(); !now.Before(a.counts.until) {
+		v, err := a.answers.Registry.GraphStatsView(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a.counts.view, a.counts.until = v, now.Add(countTime)
+	}
+	return answer(a.counts.view), nil
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/protocol"
+	"gazetteer/registry"
+)
+
+// domainRoutes declares what shows that an agent is who it says.
+func (a *API) domainRoutes(h huma.API) {
+	prove := agents(huma.Operation{
+		OperationID: "prove-domain", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/domains",
+		Summary: "Look whether the owner of a domain names the agent; the answer tells what was asked and what came back",
+	})
+	prove.Responses = map[string]*huma.Response{"202": {
+		Description: "The domain is not proved yet; it is looked at again within the hour.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[DomainAnswer](h)}},
+	}}
+	handle(a, h, prove, a.proveDomain)
+	describeBody[DomainBody](h, h.OpenAPI().Paths[prove.Path].Post)
+	handle(a, h, agents(get("agent-domains", "/api/v1/agents/{air_id}/domains", "The domains of an agent, with the last look at each")), a.domains)
+	handle(a, h, agents(huma.Operation{
+		OperationID: "give-up-domain", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/domains/{domain}",
+		Summary: "Take a domain from an agent",
+	}), a.giveUpDomain)
+	handle(a, h, agents(get("agent-evidence", "/api/v1/agents/{air_id}/evidence", "What there is to judge an agent by, each marked claimed, proved or observed")), a.evidence)
+}
+
+// DomainBody documents the body of a proof of a domain.
+type DomainBody struct {
+	Domain string `json:"domain" doc:"the name of a domain, such as example.com"`
+}
+
+// DomainAnswer tells how a domain of an agent stands.
+type DomainAnswer struct {
+	AirID  string          `json:"air_id"`
+	Proved bool            `json:"proved"`
+	Domain registry.Domain `json:"domain" doc:"with what was asked, from where, what came back, and what was expected"`
+	// Publish is what the owner of the domain has to publish.
+	Publish Publication `json:"publish"`
+}
+
+// A Publication is what shows that the owner of a domain names an agent.
+type Publication struct {
+	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
+	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
+}
+
+func (a *API) publication(agent registry.Agent, domain string) Publication {
+	return Publication{a.answers.Registry.DomainRecord(agent), []string{
+		"TXT " + registry.DomainLabel + "." + domain, "TXT " + domain, "https://" + domain + registry.DomainFile,
+	}}
+}
+
+func (a *API) domainAnswer(agent registry.Agent, d registry.Domain) DomainAnswer {
+	return DomainAnswer{AirID: agent.AirID, Proved: !d.Since.IsZero() && d.Withdrawn.IsZero(), Domain: d, Publish: a.publication(agent, d.Name)}
+}
+
+func (a *API) proveDomain(ctx context.Context, in *updateInput) (*output[DomainAnswer], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	domain, err := readDomain(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.proofs.admit(in.body.client, "proofs of domains"); err != nil {
+		return nil, err
+	}
+	d, agent, err := a.answers.Registry.ProveDomain(ctx, in.AirID, domain, a.credentials(&in.body, in.Secret))
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	out := written(a, a.domainAnswer(agent, d))
+	if !out.Body.Proved {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+// readDomain reads the body of a proof of a domain, strictly.
+func readDomain(text []byte) (string, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxAgentBody, Depth: 4, Members: 16})
+	if err != nil {
+		return "", err
+	}
+	if n := root.Member("domain"); root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.String {
+		return n.Text, nil
+	}
+	return "", refuse(badField, "the body must be an object with the one member domain, a string", `for example {"domain": "example.com"}`).at(Where{Pointer: "/domain"})
+}
+
+// DomainList holds the domains of an agent.
+type DomainList struct {
+	AirID   string         `json:"air_id"`
+	Domains []DomainAnswer `json:"domains"`
+}
+
+func (a *API) domains(ctx context.Context, in *agentInput) (*output[DomainList], error) {
+	return about(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (DomainList, error) {
+		list := DomainList{AirID: agent.AirID, Domains: []DomainAnswer{}}
+		for _, d := range agent.Domains {
+			list.Domains = append(list.Domains, a.domainAnswer(agent, d))
+		}
+		return list, nil
+	})
+}
+
+type giveUpInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Domain string `path:"domain" doc:"a domain of the agent"`
+	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
+	body   body
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *giveUpInput) Resolve(ctx huma.Context) []error {
+	in.body.readNone(ctx)
+	return nil
+}
+
+func (a *API) giveUpDomain(ctx context.Context, in *giveUpInput) (*output[DomainList], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+		return nil, err
+	}
+	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.credentials(&in.body, in.Secret))
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	a.wrote()
+	out, err := a.domains(ctx, &agentInput{agent.AirID})
+	if err == nil {
+		out.CacheControl = "no-store"
+	}
+	return out, err
+}
+
+// EvidenceList is what there is to judge an agent by.
+type EvidenceList struct {
+	AirID    string            `json:"air_id"`
+	Evidence []registry.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`
+}
+
+func (a *API) evidence(ctx context.Context, in *agentInput) (*output[EvidenceList], error) {
+	return about(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (EvidenceList, error) {
+		signals, err := a.answers.Registry.Evidence(ctx, agent)
+		return EvidenceList{AirID: agent.AirID, Evidence: orEmpty(signals)}, err
+	})
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"gazetteer/protocol"
+	"gazetteer/registry"
+)
+
+// refusalForAgent covers the registry: our sorts, the reference's words.
+func refusalForAgent(err error) *refusal {
+	view, ok := registry.NewErrorView(err, "")
+	if !ok {
+		return nil
+	}
+	return inWords(err, view)
+}
+
+// inWords is the refusal of an error of the registry in the given words.
+func inWords(err error, view registry.ErrorView) *refusal {
+	r := refuse(agentSort(err), view.Error, agentHelp(err))
+	p := &r.problem
+	p.Username, p.AirID, p.Reason = view.Username, view.AirID, view.Reason
+	p.AttestationID, p.ClaimedSubject, p.ActualSubject = view.AttestationID, view.ClaimedSubject, view.ActualSubject
+	p.RevokedAt, p.MaxAge = view.RevokedAt, view.MaxAgeSeconds
+	if view.Message != "" {
+		p.Message = view.Message
+	}
+	if view.Hint != "" {
+		p.Hint, p.Help = view.Hint, view.Hint
+	}
+	if e, ok := errors.AsType[*registry.Refusal](err); ok {
+		p.Rule, p.Expected, p.Got, p.SignatureBase = e.Code, e.Expected, e.Got, e.Base
+		if e.Wait > 0 {
+			r.after(e.Wait)
+		}
+	}
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		p.Rule = e.Code
+		switch {
+		case e.Field == "id":
+			r.at(Where{Parameter: "name"})
+		case e.Field == "require":
+			r.at(Where{Parameter: "require"})
+		case e.Field != "" && p.Status == badField.Status:
+			r.at(Where{Pointer: fieldPointer(e.Field)})
+		}
+	}
+	return r
+}
+
+// agentSort tells which sort of problem an error of the registry is.
+func agentSort(err error) sort {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		switch {
+		case e.Code == protocol.TooLarge.String() && e.Field == "":
+			return bodyTooLarge
+		case e.Field == "":
+			return badBody
+		case e.Field == "air_id": // a path that can lead to no agent
+			return noAgent
+		case e.Field == "id", e.Field == "require":
+			return badParameter
+		default:
+			return badField
+		}
+	}
+	for _, row := range []struct {
+		is   error
+		sort sort
+	}{
+		{registry.ErrHandleTaken, conflict}, {registry.ErrState, contradiction},
+		{registry.ErrNoAgent, noAgent}, {registry.ErrNoKey, noKey}, {registry.ErrNotFound, noPart},
+		{registry.ErrNoSecret, unauthorized}, {registry.ErrWrongSecret, unauthorized}, {registry.ErrUnauthorized, unauthorized},
+		{registry.ErrForbidden, forbidden}, {registry.ErrGone, agentGone}, {registry.ErrTooMany, rateLimited},
+	} {
+		if errors.Is(err, row.is) {
+			return row.sort
+		}
+	}
+	return badField // registry.ErrNothingToUpdate
+}
+
+// agentHelp says how to mend an error of the registry.
+func agentHelp(err error) string {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return e.Help
+	}
+	if e, ok := errors.AsType[*registry.Refusal](err); ok && e.Help != "" {
+		return e.Help
+	}
+	switch {
+	case errors.Is(err, registry.ErrHandleTaken):
+		return "choose another username"
+	case errors.Is(err, registry.ErrNoAgent):
+		return "check the id for mistyped characters; it may also belong to another registry"
+	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
+		return "sign the request with the agent's key (RFC 9421), or send the agent_secret that the registration answered, in the header X-Agent-Secret"
+	case errors.Is(err, registry.ErrNoKey):
+		return "register with a public_key (Ed25519, base64url)"
+	case errors.Is(err, registry.ErrGone):
+		return "this is for good; its keys and history can still be read, unless it was erased"
+	case errors.Is(err, registry.ErrNothingToUpdate):
+		return "name at least one member that changes"
+	default:
+		return "read the agent's record and history for how it stands"
+	}
+}
+
+// asked adds the AIR ID that was asked for to what is said of err, where the
+// reference has it.
+func asked(err error, airID string) error {
+	r := refusalFor(err)
+	if s := r.problem.Status; s == http.StatusNotFound || s == http.StatusGone {
+		r.problem.AirID = clean(airID, 60)
+	}
+	return r
+}
