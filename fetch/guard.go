@@ -35,9 +35,13 @@ type GuardOptions struct {
 	// Deny adds networks ("198.51.100.0/24") or addresses that must never be
 	// reached: the operator's own public ones, for instance.
 	Deny []string
-	// Allow takes networks out of the built-in list (not out of Deny): the
-	// NAT64 prefix of an IPv6-only network, or loopback in a test.
+	// Allow takes networks out of the built-in list (not out of Deny): loopback
+	// in a test, for instance.
 	Allow []string
+	// NAT64 are the prefixes by which the network of this machine reaches IPv4
+	// (RFC 6052): 64:ff9b::/96 and its like, of 32, 40, 48, 56, 64 or 96 bits. An
+	// address below one may be dialled when the IPv4 address inside it may be.
+	NAT64 []string
 	// Resolver; net.DefaultResolver when nil.
 	Resolver Resolver
 }
@@ -53,6 +57,7 @@ type Guard struct {
 	list     *ssrf.Guardian
 	ports    []uint16
 	deny     []netip.Prefix
+	nat64    []netip.Prefix
 	resolver Resolver
 	dialer   net.Dialer
 }
@@ -60,6 +65,12 @@ type Guard struct {
 // azureMetadata is a metadata host of a large cloud on an address that no IANA
 // registry calls special.
 var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
+
+// Networks whose addresses hold IPv4 addresses (RFC 6052, RFC 8215).
+var (
+	wellKnownNAT64 = netip.MustParsePrefix("64:ff9b::/96")
+	localNAT64     = netip.MustParsePrefix("64:ff9b:1::/48")
+)
 
 // mostDialled bounds how many addresses of one name are tried.
 const mostDialled = 4
@@ -81,17 +92,25 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allowed networks: %w", err)
 	}
-	var allow4, allow6 []netip.Prefix
+	nat64, err := parseNAT64(o.NAT64)
+	if err != nil {
+		return nil, fmt.Errorf("NAT64 prefixes: %w", err)
+	}
+	allow4, allow6 := []netip.Prefix(nil), slices.Clone(nat64)
 	for _, p := range allow {
-		if p.Addr().Is4() {
+		switch {
+		case p.Addr().Is4():
 			allow4 = append(allow4, p)
-		} else {
+		case p.Overlaps(wellKnownNAT64) || p.Overlaps(localNAT64):
+			return nil, fmt.Errorf("allowed networks: %s holds IPv4 addresses; give it as a NAT64 prefix, so that those are looked at", p)
+		default:
 			allow6 = append(allow6, p)
 		}
 	}
 	g := &Guard{
 		ports:    o.Ports,
 		deny:     append(deny, azureMetadata),
+		nat64:    nat64,
 		resolver: o.Resolver,
 		list: ssrf.New(ssrf.WithPorts(o.Ports...),
 			ssrf.WithAllowedV4Prefixes(allow4...), ssrf.WithAllowedV6Prefixes(allow6...)),
@@ -117,6 +136,62 @@ func parseNetworks(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
+// parseNAT64 reads the prefixes of RFC 6052.
+func parseNAT64(texts []string) ([]netip.Prefix, error) {
+	prefixes, err := parseNetworks(texts)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range prefixes {
+		if !p.Addr().Is6() || !slices.Contains([]int{32, 40, 48, 56, 64, 96}, p.Bits()) {
+			return nil, fmt.Errorf("%s: want an IPv6 network of 32, 40, 48, 56, 64 or 96 bits (RFC 6052, section 2.2)", p)
+		}
+	}
+	return prefixes, nil
+}
+
+// inside returns the IPv4 address in an address below a NAT64 prefix, and false
+// when there is none (RFC 6052 §2.2).
+func inside(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
+	const reserved = 8 // the octet that must be zero, and is passed over
+	octets := addr.As16()
+	if prefix.Bits() < 96 && octets[reserved] != 0 {
+		return netip.Addr{}, false
+	}
+	var v4 [4]byte
+	from := prefix.Bits() / 8
+	for i := range v4 {
+		if from == reserved {
+			from++
+		}
+		v4[i] = octets[from]
+		from++
+	}
+	return netip.AddrFrom4(v4), true
+}
+
+// checkInside answers a *[BlockedError] when an address stands for an IPv4
+// address that must not be dialled.
+func (g *Guard) checkInside(addr netip.Addr) error {
+	for _, p := range g.nat64 {
+		if !p.Contains(addr.WithZone("")) {
+			continue
+		}
+		v4, ok := inside(addr, p)
+		if !ok {
+			return &BlockedError{Host: addr.String(), Why: "it is no address of the NAT64 prefix " + p.String() + ", below which it lies"}
+		}
+		if err := g.CheckAddr(v4); err != nil {
+			var blocked *BlockedError
+			if errors.As(err, &blocked) {
+				blocked.Host, blocked.Why = addr.String(), "it stands for "+v4.String()+", and "+blocked.Why
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // CheckAddr answers a *[BlockedError] when the address must not be dialled.
 func (g *Guard) CheckAddr(addr netip.Addr) error {
 	// An operator who denies 192.0.2.0/24 means it in every spelling.
@@ -128,7 +203,7 @@ func (g *Guard) CheckAddr(addr netip.Addr) error {
 	if err := g.list.SafeAddr(addr); err != nil {
 		return &BlockedError{Host: addr.String(), Why: err.Error()}
 	}
-	return nil
+	return g.checkInside(addr)
 }
 
 // Control is for net.Dialer.Control: it checks the very address that is about

@@ -210,3 +210,38 @@ func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
 		t.Errorf("resolved %v: want each name once, with a final dot", resolver.asked)
 	}
 }
+
+func TestGuardLooksIntoNAT64(t *testing.T) {
+	// The examples of RFC 6052 §2.4, for 8.8.4.4 in place of 192.0.2.33.
+	prefixes := []string{"2001:470::/32", "2001:471:100::/40", "2001:472:122::/48", "2001:473:122:300::/56", "2001:474:122:344::/64", "64:ff9b::/96", "64:ff9b:1:fffe::/96"}
+	g, err := fetch.NewGuard(fetch.GuardOptions{NAT64: prefixes, Deny: []string{"9.9.9.9"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"2001:470:808:404::", "2001:471:108:804:4::", "2001:472:122:808:4:400::", "2001:473:122:308:8:404::",
+		"2001:474:122:344:8:804:400::", "64:ff9b::808:404", "64:ff9b:1:fffe::808:404", "2606:4700::1",
+	} {
+		if err := g.CheckAddr(netip.MustParseAddr(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{
+		"2001:470:7f00:1::", "2001:471:10a:0:1::", "2001:472:122:c0a8:1:100::", "2001:473:122:3a9:fe:a9fe::",
+		"2001:474:122:344:7f:0:100::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1:fffe::a00:1", "64:ff9b::909:909", "64:ff9b::a83f:8110",
+		"64:ff9b:1:ffff::808:404", "2001:470:808:404:100::",
+	} {
+		var blocked *fetch.BlockedError
+		if err := g.CheckAddr(netip.MustParseAddr(text)); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v, want it blocked", text, err)
+		}
+	}
+	for _, o := range []fetch.GuardOptions{
+		{NAT64: []string{"64:ff9b::/95"}}, {NAT64: []string{"192.0.2.0/32"}}, {NAT64: []string{"here"}},
+		{Allow: []string{"64:ff9b::/96"}}, {Allow: []string{"64:ff9b:1::/64"}}, {Allow: []string{"::/0"}},
+	} {
+		if _, err := fetch.NewGuard(o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/protocol"
 )
 
 // judgeStatus settles an answer that is no redirect.
@@ -82,6 +83,7 @@ func judgeError(err error) Settlement {
 		encoding *encodingError
 		dns      *net.DNSError
 		phase    *phaseError
+		op       *net.OpError
 	)
 	switch {
 	case errors.As(err, &blocked):
@@ -91,7 +93,7 @@ func judgeError(err error) Settlement {
 	case errors.As(err, &encoding):
 		return Settlement{Outcome: Unreadable, Detail: encoding.Error()}
 	case errors.As(err, &dns):
-		return Settlement{Outcome: DNSFailed, Detail: Clip(dns.Error(), 200)}
+		return Settlement{Outcome: DNSFailed, Detail: dnsProblem(dns)}
 	case isTimeout(err):
 		detail := "no whole answer in time"
 		if errors.As(err, &phase) {
@@ -101,12 +103,42 @@ func judgeError(err error) Settlement {
 	case errors.As(err, &phase) && phase.phase == "tls":
 		detail, certificate := tlsProblem(phase.err)
 		return Settlement{Outcome: TLSFailed, Detail: detail, certificate: certificate}
+	case errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error"): // as crypto/tls calls an alert
+		return Settlement{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutPlaces(op), 150)}
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {
 		err = asked.Err
 	}
-	return Settlement{Outcome: Unreachable, Detail: Clip(err.Error(), 200)}
+	return Settlement{Outcome: Unreachable, Detail: Clip(withoutPlaces(err), 200)}
+}
+
+// dnsProblem says why a name has no address. What the error itself says names
+// our name server, which is nobody's business.
+func dnsProblem(err *net.DNSError) string {
+	name := protocol.Quote(strings.TrimSuffix(err.Name, "."))
+	switch {
+	case err.IsNotFound:
+		return "no address is known for the name " + name
+	case err.IsTimeout:
+		return "the name servers of " + name + " did not answer in time"
+	case err.IsTemporary:
+		return "the name servers of " + name + " fail to answer"
+	}
+	return "what the name servers answer for " + name + " cannot be used"
+}
+
+// withoutPlaces is the text of an error without the two ends of our connection.
+func withoutPlaces(err error) string {
+	text := err.Error()
+	var op *net.OpError
+	for errors.As(err, &op) {
+		if op.Source != nil {
+			text = strings.ReplaceAll(text, op.Error(), op.Err.Error())
+		}
+		err = op.Err
+	}
+	return text
 }
 
 func isTimeout(err error) bool {
