@@ -32,6 +32,9 @@ func newAnalyzer() (analysis.Analyzer, error) {
 	if err := stopWords.LoadBytes(en.EnglishStopWords); err != nil {
 		return nil, err
 	}
+	for _, word := range moreStopWords {
+		stopWords.AddToken(word)
+	}
 	return &analysis.DefaultAnalyzer{
 		Tokenizer: tokens.NewUnicodeTokenizer(),
 		TokenFilters: []analysis.TokenFilter{
@@ -44,6 +47,10 @@ func newAnalyzer() (analysis.Analyzer, error) {
 		},
 	}, nil
 }
+
+// moreStopWords are words of questions that bleve's list takes for nouns or leaves
+// out; in a small index they are rare, and would seem to tell much.
+var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "many"}
 
 // stemOf returns what the English forms of one word have in common. Terms of other
 // scripts are their own stem.

@@ -162,10 +162,11 @@ func rankOnly(x *Index, text string) error {
 		}
 		scores, done := l.zeros(v.size)
 		defer done()
-		if err := l.score(context.Background(), snapshot, v, distinctStems(words), scores); err != nil {
+		whole, err := l.score(context.Background(), snapshot, v, distinctStems(words), scores)
+		if err != nil {
 			return err
 		}
-		v.rank(scores, l.lexicon.of(forms(words)), masks, 10, true)
+		v.rank(scores, whole, l.lexicon.of(forms(words)), masks, 10, true)
 		return nil
 	})
 }

@@ -116,9 +116,10 @@ func (l *lexicon) compute(form string) []float32 {
 // A meaning is a unit vector in whole numbers and what to multiply them by; the
 // zero meaning is of a text of which nothing is known.
 type meaning struct {
-	vector []int8
-	scale  float32
-	code   code
+	vector   []int8
+	scale    float32
+	code     code
+	doubtful bool // see meanings
 }
 
 // newMeaning makes a meaning of a sum of vectors, which it changes.
@@ -179,16 +180,22 @@ type meanings struct {
 	vectors []int8
 	scales  []float32 // 0: nothing is known
 	codes   []code
+	// doubtful are the operations whose name and intent have nothing in common,
+	// as those of a borrowed name have.
+	doubtful bitset
 }
 
 func (m *meanings) at(number uint32) meaning {
 	from := int(number) * m.dim
-	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.codes[number]}
+	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.codes[number], m.doubtful.has(number)}
 }
 
 func (m *meanings) set(number uint32, v meaning) {
 	copy(m.vectors[int(number)*m.dim:], v.vector)
 	m.scales[number], m.codes[number] = v.scale, v.code
+	if v.doubtful {
+		m.doubtful.add(number)
+	}
 }
 
 // vocabulary tells the forms in which a stem occurs in a segment. Stems that
@@ -206,6 +213,7 @@ func (v vocabulary) forms(stem string) []string {
 // A use is a word of an entry and how much it counts there.
 type use struct {
 	word   uint32 // its place among the vectors of a reading
+	field  field
 	weight float32
 }
 
@@ -213,7 +221,7 @@ type use struct {
 // What old has of the same document versions is taken over.
 func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *oldMeanings) (*meanings, vocabulary, error) {
 	n := len(e.order)
-	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), codes: make([]code, n)}
+	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), codes: make([]code, n), doubtful: newBitset(n)}
 	wanted := newBitset(n)
 	for i := range e.runs {
 		r := &e.runs[i]
@@ -254,7 +262,7 @@ func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old 
 			}
 			return eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
 				if wanted.has(number) {
-					uses[number] = append(uses[number], use{at, weight * float32(min(count, maxCount))})
+					uses[number] = append(uses[number], use{at, f, weight * float32(min(count, maxCount))})
 				}
 			})
 		})
@@ -291,12 +299,14 @@ func (v vocabulary) settle() {
 // compute adds up the words of the wanted entries. The words of a service count
 // in each of its operations, too.
 func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32, uses [][]use) {
-	sum, ofService := make([]float32, m.dim), make([]float32, m.dim)
-	add := func(to []float32, number uint32) {
-		for _, u := range uses[number] {
-			for i, x := range vectors[u.word] {
-				to[i] += u.weight * x
-			}
+	var sums [numFields][]float32
+	for f := range sums {
+		sums[f] = make([]float32, m.dim)
+	}
+	ofService := make([]float32, m.dim)
+	add := func(to []float32, u use) {
+		for i, x := range vectors[u.word] {
+			to[i] += u.weight * x
 		}
 	}
 	for _, r := range e.runs {
@@ -306,18 +316,50 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 		clear(ofService)
 		for _, number := range e.order[r.to:r.end] {
 			if e.services.has(number) {
-				add(ofService, number)
+				for _, u := range uses[number] {
+					add(ofService, u)
+				}
 			}
 		}
 		for _, number := range e.order[r.from:r.end] {
-			clear(sum)
-			if e.operations.has(number) {
-				copy(sum, ofService)
+			for f := range sums {
+				clear(sums[f])
 			}
-			add(sum, number)
-			m.set(number, newMeaning(sum))
+			for _, u := range uses[number] {
+				add(sums[u.field], u)
+			}
+			doubtful := apart(sums[actField], sums[whatField])
+			all := sums[ctxField]
+			if e.operations.has(number) {
+				addTo(all, ofService)
+			}
+			for f := range sums {
+				if field(f) != ctxField {
+					addTo(all, sums[f])
+				}
+			}
+			v := newMeaning(all)
+			v.doubtful = doubtful
+			m.set(number, v)
 		}
 	}
+}
+
+func addTo(to, from []float32) {
+	for i, x := range from {
+		to[i] += x
+	}
+}
+
+// leastKinship is how near the meanings of an operation's name and intent must be:
+// names of brands lie anywhere, so only those that point away are doubted.
+const leastKinship = 0
+
+// apart reports whether two sums of vectors, of which something is known, have
+// nothing in common.
+func apart(a, b []float32) bool {
+	lengths := wordvec.Dot(a, a) * wordvec.Dot(b, b)
+	return lengths > 0 && float64(wordvec.Dot(a, b)) < leastKinship*math.Sqrt(float64(lengths))
 }
 
 // oldMeanings are those of one document version in a segment that another has

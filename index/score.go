@@ -56,22 +56,24 @@ func idf(df, n int) float64 {
 }
 
 // score adds up the first parts of the scores of all entries for the stems.
-// scores has a zero for each entry of the view.
-func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, scores []float32) error {
+// scores has a zero for each entry of the view. whole is about what an operation
+// would have that has all of them.
+func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, scores []float32) (whole float32, err error) {
 	segments := snapshot.Segments()
 	found := make([]*termPostings, len(segments))
 	for _, stem := range stems {
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
 		for i, s := range segments {
 			p, err := l.find(s, v.segments[i].segmentData, stem)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			found[i] = p
 		}
 		rarity := float32(idf(v.df(stem, found), v.live))
+		whole += rarity
 		for i, p := range found {
 			s := &v.segments[i]
 			base := scores[s.base : s.base+s.n]
@@ -86,7 +88,7 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 			}
 		}
 	}
-	return nil
+	return whole, nil
 }
 
 // df counts the live operations that a stem occurs in, themselves or through
@@ -225,20 +227,25 @@ const (
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
 // operations match in all.
-func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+func (v *view) rank(scores []float32, whole float32, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
 	top, total := v.best(scores, masks, wordPool)
 	most := float32(0)
 	if len(top) > 0 {
-		most = scores[v.at(top[0].place)]
+		most = max(scores[v.at(top[0].place)], leastWhole*whole)
 	}
 	pool := make([]ranked, 0, len(top)+meaningPool)
 	seen := newBitset(v.size)
 	nearest := float32(0)
 	look := func(p place) (r ranked, cosine float32) {
-		cosine = v.meaning(p).cosine(query)
+		m := v.meaning(p)
+		cosine = m.cosine(query)
 		nearest = max(nearest, cosine)
 		seen.add(uint32(v.at(p)))
-		return ranked{p, combined(scores[v.at(p)], most, cosine)}, cosine
+		r = ranked{p, combined(scores[v.at(p)], most, cosine)}
+		if m.doubtful {
+			r.score = int64(float64(r.score) * ofDoubtful)
+		}
+		return r, cosine
 	}
 	for _, r := range top {
 		r, _ = look(r.place)
@@ -291,6 +298,14 @@ func (v *view) rank(scores []float32, query meaning, masks []bitset, n int, grou
 func (v *view) at(p place) int { return v.segments[p.segment].base + int(p.number) }
 
 func (v *view) meaning(p place) meaning { return v.segments[p.segment].meanings.at(p.number) }
+
+// ofDoubtful is the part of its score that an operation keeps whose name and
+// intent have nothing in common.
+const ofDoubtful = 0.8
+
+// leastWhole keeps the best from counting as a full match that has only a small
+// part of what was asked for.
+const leastWhole = 0.4
 
 // combined is a score in its unit, 0 to 1: the share that an operation's words
 // have of the most there is, and its cosine.

@@ -82,6 +82,7 @@ type found struct {
 	masks  []bitset  // the operations that filters let through, for each segment
 	words  bool      // whether words were asked for
 	scores []float32 // of all entries, by their words
+	whole  float32   // what an operation would have with all words
 	base   []int     // where the scores of a segment begin
 	done   func()    // to be called when the scores are not needed any more
 }
@@ -119,7 +120,7 @@ func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapsh
 		f.base = append(f.base, v.segments[i].base)
 	}
 	f.scores, f.done = l.zeros(v.size)
-	if err := l.score(ctx, snapshot, v, distinctStems(words), f.scores); err != nil {
+	if f.whole, err = l.score(ctx, snapshot, v, distinctStems(words), f.scores); err != nil {
 		f.done()
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
 		meant := l.lexicon.of(forms(words))
-		page, result.More, result.Total = v.rank(f.scores, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		page, result.More, result.Total = v.rank(f.scores, f.whole, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
 		if q.Offset == 0 {
 			if err := x.addOthers(ctx, v, f, result); err != nil {

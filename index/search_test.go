@@ -38,6 +38,14 @@ var golden = []struct{ query, top string }{
 	{"what language is this text written in", "symanto.net.test CREATE /language-detection"},
 	{"convert html to pdf", "scideas.net-perfectpdf.test RETURN /perfectpdf"},
 	{"school rankings of a state", "schooldigger.com.test RETURN /rankings/schools/{st}"},
+	{"turn a long web address into a short one", "tinyuid.com.test CREATE /shorten"},
+	{"is this VAT number correct?", "vatapi.com.test VALIDATE /vat-number-check"},
+	{"what are 50 euros in another currency", "vatapi.com.test CONVERT /currency-conversion"},
+	{"will it rain this weekend", "visualcrossing.com-weather.test WEATHER /weatherdata/forecast"},
+	{"where is this computer in the world, by its address", "abstractapi.com-geolocation.test RETRIEVE /resource"},
+	{"make an image without its background", "remove.bg.test REMOVE /removebg"},
+	{"make a PDF out of a web page", "scideas.net-perfectpdf.test RETURN /perfectpdf"},
+	{"which language is it", "symanto.net.test CREATE /language-detection"},
 }
 
 func TestGoldenQueries(t *testing.T) {
@@ -511,6 +519,36 @@ func TestStuffingDoesNotPay(t *testing.T) {
 	r := search(t, x, Query{Words: "book a table"})
 	if got := named(r); len(got) != 2 || got[0] != "honest.test BOOK /table" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A name that says one thing over an intent that says another is worth less than
+// an honest operation of the same words.
+func TestBorrowedNamesAreDoubted(t *testing.T) {
+	for _, c := range []struct{ honest, borrowed, query string }{
+		{"BOOK /room: Reserves a hotel room for the night", "BOOK /room: Cryptocurrency blockchain token mining profits", "book room"},
+		{"RETRIEVE /weather: Tells the weather of a city", "RETRIEVE /weather: Invoice ledger accounting", "weather"},
+	} {
+		x, _ := indexed(t, agis("a-borrowed.test", c.borrowed), agis("z-honest.test", c.honest))
+		r := search(t, x, Query{Words: c.query})
+		if len(r.Hits) != 2 || r.Hits[0].Host != "z-honest.test" || r.Hits[1].Score > 0.9*r.Hits[0].Score {
+			t.Errorf("%s: %q", c.query, named(r))
+			for _, h := range r.Hits {
+				t.Logf("%.3f %s", h.Score, h.Host)
+			}
+		}
+	}
+	for _, honest := range []string{"BOOK /room: Reserves accommodation", "SEND /money: Transfers an amount to an account", "CANCEL /order: Stops a purchase before it is shipped", "GITHUB /x: Lists repositories"} {
+		x, _ := indexed(t, agis("a.test", honest))
+		snapshot, v, err := x.live.open()
+		must(t, err)
+		must(t, x.live.prepare(snapshot, v))
+		v.segments[0].operations.each(func(n uint32) {
+			if v.meaning(place{0, n}).doubtful {
+				t.Errorf("%s is doubted", honest)
+			}
+		})
+		must(t, snapshot.Close())
 	}
 }
 
