@@ -83,6 +83,9 @@ type Agent struct {
 	Absorbed []string `json:"absorbed,omitempty"`
 	// Origin is the DID host of the registry where an imported agent began.
 	Origin string `json:"origin,omitempty"`
+	// Imported is when it came from another registry last: how old it was then is
+	// that one's word.
+	Imported time.Time `json:"imported,omitzero"`
 
 	Status string `json:"status"`
 	// Reason is why the operator suspended or deleted it.
@@ -130,6 +133,14 @@ func (a Agent) clone() Agent {
 	}
 	a.Observed = observed
 	return a
+}
+
+// here is since when this registry knows the agent.
+func (a Agent) here() time.Time {
+	if a.Imported.After(a.Created) {
+		return a.Imported
+	}
+	return a.Created
 }
 
 // keySince is when the current key came into use.

@@ -240,7 +240,7 @@ func (r *Registry) mayAttest(ctx context.Context, by Agent, now time.Time) (root
 	if len(by.PublicKey) == 0 {
 		return "", 0, ErrNoKey
 	}
-	age := now.Sub(by.Created)
+	age := now.Sub(by.here())
 	if age < attestTenure {
 		return refuse(fmt.Sprintf("Lock 3: attester tenure %.1fd < required 30d", math.Floor(age.Hours()/2.4)/10), "wait until the agent is 30 days old")
 	}

@@ -21,6 +21,9 @@
 //	directory.go    agents by name, capability and evidence, in memory
 //	caretaker.go    looks again on time: domains, observations, recoveries
 //	end.go          deactivation, suspension, erasure
+//	merge.go        two agents of one owner become one
+//	export.go       an agent with its whole history as lines of JSON
+//	import.go       and back, verified
 //	door.go         who gets in: open, after approval, or nobody
 //	approve.go      registrations that wait for the operator
 //	ban.go          block lists
