@@ -77,6 +77,29 @@ func endless(head string, next string) http.HandlerFunc {
 	}
 }
 
+// pieces answers with the head, so many times next, and the tail.
+func pieces(head, next string, times int, tail string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		for i := range times + 2 {
+			piece := next
+			switch i {
+			case 0:
+				piece = head
+			case times + 1:
+				piece = tail
+			}
+			if _, err := io.WriteString(c, piece); err != nil {
+				return
+			}
+		}
+	}
+}
+
 func silent(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -108,6 +131,8 @@ func TestHostileAnswers(t *testing.T) {
 		{"10 GB announced", raw(head + "Content-Length: 10000000000\r\n\r\n{"), fetch.TooLarge, time.Second},
 		{"headers without end", endless("HTTP/1.1 200 OK\r\n", "X-More: "+strings.Repeat("x", 1000)+"\r\n"), fetch.TooLarge, closing},
 		{"one header without end", endless("HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 1000)), fetch.TooLarge, closing},
+		{"a Location of 10 MB", pieces("HTTP/1.1 302 Found\r\nLocation: https://bad.test/", strings.Repeat("x", 1000), 10_000, "\r\nContent-Length: 0\r\n\r\n"), fetch.TooLarge, closing},
+		{"a Location of 50 kB", pieces("HTTP/1.1 302 Found\r\nLocation: https://bad.test/", strings.Repeat("x", 1000), 50, "\r\nContent-Length: 0\r\n\r\n"), fetch.BadRedirect, closing},
 		{"early hints without end", endless("", "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n"), "", 11 * time.Second},
 		{"the size that is allowed", json200(big(262144)), fetch.OK, time.Second},
 		{"one byte more", json200(big(262145)), fetch.TooLarge, time.Second},
@@ -172,6 +197,9 @@ func TestHostileAnswers(t *testing.T) {
 				}
 				if f.Outcome != fetch.OK && f.Detail == "" {
 					t.Error("no word on what is wrong")
+				}
+				if kept := len(fmt.Sprint(f)); kept > 10_000 {
+					t.Errorf("%d bytes are kept of the fetch", kept)
 				}
 				if (w.stored("bad.test", document.AI) != nil) != (c.outcome == fetch.OK) {
 					t.Error("a document is stored exactly when the outcome is ok")
@@ -283,4 +311,44 @@ func TestOneDomainOfManyHosts(t *testing.T) {
 		}
 		w.wantPolite(0)
 	})
+}
+
+// A robots.txt that cannot be had forbids everything for as long as that lasts,
+// and costs the host a few requests a day.
+func TestRobotsThatCannotBeHadForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		robots http.Handler
+		asked  int // requests in 60 days at the most
+	}{
+		"503":                              {page{status: 503}, 62},
+		"503, come again in a second":      {page{status: 503, header: map[string]string{"Retry-After": "1"}}, 62},
+		"429, come again in the year 2099": {page{status: 429, header: map[string]string{"Retry-After": "Fri, 01 Jan 2099 00:00:00 GMT"}}, 62},
+		"no answer":                        {http.HandlerFunc(silent), 62},
+		"a body without end":               {until(func() string { return "Disallow: /\n" }, time.Second), 62},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.site("a.test", map[string]http.Handler{robotsPath: c.robots, aiPath: json200(ai("A")), summaryPath: json200(summary("https://a.test/full"))})
+				w.run()
+				if err := w.crawler.Add(t.Context(), "a.test"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(60 * day)
+				synctest.Wait()
+				for _, asked := range w.asked() {
+					if asked != "a.test "+robotsPath {
+						t.Fatalf("asked %s", asked)
+					}
+				}
+				if n := len(w.asked()); n < 3 || n > c.asked {
+					t.Errorf("%d requests in 60 days, want at most %d", n, c.asked)
+				}
+				h := w.host("a.test")
+				if h.Fetches["ai"].Outcome == fetch.OK || h.Listed() {
+					t.Errorf("the host is %+v", h.Fetches["ai"])
+				}
+			})
+		})
+	}
 }

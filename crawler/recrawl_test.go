@@ -106,7 +106,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 		if d := w.stored("a.test", document.AI); d == nil || d.Service.Name != "new" {
 			t.Errorf("stored is %+v", d)
 		}
-		if due := w.host("a.test").Due; due.Sub(time.Now()) < 20*time.Hour {
+		if due := w.host("a.test").Due; time.Until(due) < 20*time.Hour {
 			t.Errorf("due again at %v, after the wish was granted", due)
 		}
 
