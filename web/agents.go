@@ -1,123 +1,141 @@
 package web
 
 import (
-	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
-	"gazetteer/protocol/did"
+	"gazetteer/api"
 	"gazetteer/registry"
 
 	"github.com/gin-gonic/gin"
 )
 
-// agents is the form that looks up an agent; with an id it leads to its page.
-func (p *Pages) agents(c *gin.Context) (view, error) {
-	id := strings.TrimSpace(c.Query("id"))
-	if id == "" {
-		return view{name: "agents", title: "Agents"}, nil
-	}
-	a, err := p.answers.Agent(c.Request.Context(), id)
-	if err != nil {
-		return view{}, agentError(id, err)
-	}
-	return view{status: http.StatusSeeOther, location: agentPath(a.Agent.AirID)}, nil
+// agentsView is the search for agents, with what it found.
+type agentsView struct {
+	Words      string
+	Capability string
+	Signals    []signalChoice
+	Narrowed   bool // something was asked for
+	Agents     []agentRow
+	Total      int
+	First      int // number of the first agent shown, from 1
+	Last       int
+	Pages      pager
+	// Reading: the agents are still being read after the start. Without: this
+	// server keeps no directory.
+	Reading, Without bool
 }
 
-func agentPath(airID string) string { return "/agents/" + url.PathEscape(airID) }
+// signalChoice is evidence that can be asked for.
+type signalChoice struct {
+	Name    string
+	Label   string
+	Checked bool
+}
 
-type agentView struct {
-	Name         string
+type agentRow struct {
 	AirID        string
+	Name         string
 	Handle       string
 	Description  string
-	DID          string
-	Aliases      []string
-	Inbox        string
-	Key          string
-	Status       string
-	Creator      string
-	CreatorDID   string
-	CreatorType  string
 	Capabilities []string
-	Certificates []string
-	OpenSource   bool
-	Repository   outside
-	Docs         outside
-	Endpoints    []did.Service
-	Document     string // the DID document, indented
+	More         int      // capabilities that are not shown
+	Holds        []string // signals, in words
 	Created      moment
-	Updated      moment
-	Trust        trustView
 }
 
-// agent is the page of one agent. Another id than the AIR ID leads to the page
-// under the AIR ID, so that each agent has one address.
-func (p *Pages) agent(c *gin.Context) (view, error) {
-	id := c.Param("id")
-	r, err := p.answers.Agent(c.Request.Context(), id)
-	if err != nil {
-		return view{}, agentError(id, err)
+// signalNames are the signals that can be asked for, in the order of the form.
+var signalNames = []struct{ name, label string }{
+	{registry.SignalKey, "key proved"},
+	{registry.SignalDomain, "domain proved"},
+	{registry.SignalDID, "creator’s DID lists the key"},
+	{registry.SignalInbox, "inbox answers"},
+	{registry.SignalAGIS, "its domain’s documents name it"},
+	{registry.SignalRepository, "repository names it"},
+	{registry.SignalAttestations, "attested by other domains"},
+	{registry.SignalAge, "key older than 30 days"},
+}
+
+// agents finds agents by words, capability and evidence. An id leads to its page.
+func (p *Pages) agents(c *gin.Context) (view, error) {
+	words := strings.TrimSpace(c.Query("q"))
+	id := strings.TrimSpace(c.Query("id"))
+	if id == "" && (agentID.MatchString(words) || strings.HasPrefix(words, "@")) {
+		id = words
 	}
-	a := r.Agent
-	if id != a.AirID {
-		return view{status: http.StatusSeeOther, location: agentPath(a.AirID)}, nil
+	if id != "" {
+		a, err := p.answers.Agent(c.Request.Context(), id)
+		if err != nil {
+			return view{}, agentError(id, err)
+		}
+		return view{status: http.StatusSeeOther, location: agentPath(a.Agent.AirID)}, nil
 	}
-	text, err := json.MarshalIndent(r.DID, "", "  ")
+	number, err := pageNumber(c)
 	if err != nil {
 		return view{}, err
 	}
-	v := agentView{
-		Name:         a.Name,
-		AirID:        a.AirID,
-		Handle:       a.Handle,
-		Description:  a.Description,
-		DID:          r.DID.ID,
-		Aliases:      r.DID.AlsoKnownAs,
-		Inbox:        r.DID.Inbox(),
-		Status:       a.Status,
-		Creator:      a.CreatorName,
-		CreatorDID:   a.CreatorDID,
-		CreatorType:  a.CreatorType,
-		Capabilities: a.Capabilities,
-		Certificates: a.SecurityCertifications,
-		OpenSource:   a.OpenSource,
-		Repository:   outsideOf(a.CodeRepository),
-		Docs:         outsideOf(a.DocumentationURL),
-		Document:     string(text),
-		Endpoints:    r.DID.Service,
-		Created:      p.moment(a.Created),
-		Updated:      p.moment(a.Updated),
-		Trust:        trustOf(a),
+	require, err := registry.ParseRequire(strings.Join(c.QueryArray("require"), ","))
+	if err != nil {
+		return view{}, requireError(err)
 	}
-	for _, m := range r.DID.VerificationMethod {
-		if m.ID == r.DID.ID+did.KeyFragment {
-			v.Key = m.PublicKeyMultibase
+	v := agentsView{Words: words, Capability: strings.TrimSpace(c.Query("capability"))}
+	v.Narrowed = v.Words != "" || v.Capability != "" || len(require) > 0
+	for _, s := range signalNames {
+		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})
+	}
+	q := registry.DirectoryQuery{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
+	found, total, err := p.answers.FindAgents(c.Request.Context(), q)
+	switch {
+	case errors.Is(err, api.ErrReading):
+		v.Reading = true
+	case errors.Is(err, api.ErrNoDirectory):
+		v.Without = true
+	case err != nil:
+		return view{}, err
+	}
+	v.Total, v.First, v.Last = total, q.Offset+1, q.Offset+len(found)
+	for _, a := range found {
+		v.Agents = append(v.Agents, p.agentRow(a))
+	}
+	v.Pages = pagesOf("/agents", queryOf(v, require), number, total)
+	return view{name: "agents", title: "Agents", body: v}, nil
+}
+
+// requireError says which evidence cannot be asked for.
+func requireError(err error) error {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return &badRequest{what: e.Message, help: sentence(e.Help)}
+	}
+	return err
+}
+
+// queryOf writes what was asked, for the links to other pages.
+func queryOf(v agentsView, require []string) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": v.Words, "capability": v.Capability, "require": strings.Join(require, ",")} {
+		if value != "" {
+			q.Set(name, value)
 		}
 	}
-	return view{name: "agent", title: plain(a.Name), body: v}, nil
+	return q
 }
 
-// trustView is the trust score as the owner's own words make it.
-type trustView struct {
-	Score int
-	Grade string
-	Parts []trustPart
+// maxRowCapabilities is how many capabilities a row of the list shows.
+const maxRowCapabilities = 8
+
+func (p *Pages) agentRow(a registry.Agent) agentRow {
+	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.moment(a.Created)}
+	row.Capabilities, row.More = cut(a.Capabilities, maxRowCapabilities)
+	now := p.now()
+	for _, s := range signalNames {
+		if a.Meets([]string{s.name}, now) {
+			row.Holds = append(row.Holds, s.label)
+		}
+	}
+	return row
 }
 
-type trustPart struct {
-	Name   string
-	Points int
-}
-
-func trustOf(a registry.Agent) trustView {
-	s := registry.TrustScore(a)
-	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
-		{"Provenance", s.Components.Provenance},
-		{"Behaviour", s.Components.Behavioral},
-		{"Transparency", s.Components.Transparency},
-		{"Security", s.Components.Security},
-		{"Attestations by peers", s.Components.PeerAttestations},
-	}}
-}
+func agentPath(airID string) string { return "/agents/" + url.PathEscape(airID) }

@@ -3,15 +3,19 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"gazetteer/api"
 	"gazetteer/document"
 	"gazetteer/protocol"
+	"gazetteer/registry"
 
 	"golang.org/x/net/html"
 )
@@ -32,7 +36,10 @@ var samplePages = []struct {
 	{"/verbs", 200},
 	{"/verbs/BOOK", 200},
 	{"/agents", 200},
+	{"/agents?q=alice&capability=BOOK&require=domain&require=inbox&page=2", 200},
+	{"/agents?require=points", 400},
 	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
+	{"/log", 200},
 	{"/validate", 200},
 	{"/validate?url=api.example.com", 200},
 	{"/services/ristorante.test/crawl-log", 200},
@@ -53,6 +60,7 @@ var samplePages = []struct {
 	{"/services?after=10.0.0.1", 400},
 	{"/agents/AIR-0000-0000-0000", 404},
 	{"/agents?id=nobody", 404},
+	{"/agents?q=%40nobody", 404},
 	{"/?q=verb:", 400},
 	{"/?q=book&page=0", 400},
 	{"/no/such/page", 404},
@@ -115,7 +123,7 @@ func TestHostileTextIsInert(t *testing.T) {
 					}
 				}
 			}
-			ours := slices.Contains([]string{"/agents", "/services?after=ristorante.test"}, p.path) ||
+			ours := p.path == "/services?after=ristorante.test" ||
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
 				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/bot", "/status", "/services/empty.test/crawl-log"}, p.path)
 			foreign := p.status == 200 && !ours
@@ -306,9 +314,14 @@ func TestAnAgentPageShowsClaimsAsClaims(t *testing.T) {
 	text := textOf(page)
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
-		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Nobody has checked these lines",
+		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent says so; nobody has checked it.",
+		"Creator nameRistorante", "Not enough: 0 domains", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
+		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
+		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
+		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
+		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated: public_key",
 	} {
-		if !strings.Contains(text, want) {
+		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
@@ -318,6 +331,143 @@ func TestAnAgentPageShowsClaimsAsClaims(t *testing.T) {
 		}
 	}
 	t.Error("no DID document is shown")
+}
+
+// attributes are all values of attributes, for what is said there.
+func attributes(page *html.Node) string {
+	var all []string
+	for n := range page.Descendants() {
+		all = append(all, values(n)...)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Every claim of an agent's page can be clicked to its evidence: the link stands
+// beside it and leads to something that is there.
+func TestEveryClaimLeadsToItsEvidence(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	page := parse(t, get(t, h, "/agents/"+airID).Body.String())
+	ids := map[string]bool{}
+	for n := range page.Descendants() {
+		ids[attribute(n, "id")] = true
+	}
+	want := map[string]string{
+		"Key": "#entry-3", "Domain": "#domain-", "Attestations": "#attestations", "Inbox": "#entry-2", "Repository": "#entry-1", "Creator name": "#entry-1", "Documentation url": "#entry-2",
+	}
+	seen := map[string]bool{}
+	for _, list := range elements(page, "dl") {
+		if attribute(list, "class") != "facts proofs" {
+			continue
+		}
+		for _, row := range elements(list, "div") {
+			title := textOf(elements(row, "dt")[0])
+			links := elements(row, "a")
+			if len(links) == 0 {
+				t.Errorf("%s leads nowhere", title)
+				continue
+			}
+			href := attribute(links[len(links)-1], "href")
+			for _, a := range links {
+				if local := attribute(a, "href"); strings.HasPrefix(local, "#") {
+					href = local
+					break
+				}
+			}
+			if !strings.HasPrefix(href, want[title]) || want[title] == "" {
+				t.Errorf("%s leads to %q, want %q", title, href, want[title])
+			}
+			if id, here := strings.CutPrefix(href, "#"); here && !ids[id] {
+				t.Errorf("%s leads to %q, which is not there", title, href)
+			}
+			seen[title] = true
+		}
+	}
+	if len(seen) != len(want) {
+		t.Errorf("evidence of %v, want %v", seen, want)
+	}
+	logged := 0
+	for _, a := range elements(page, "a") {
+		if strings.HasPrefix(attribute(a, "href"), "/log/inclusion?key=agent") {
+			logged++
+		}
+	}
+	if logged != 3 {
+		t.Errorf("%d entries of the history lead into the log, want 3", logged)
+	}
+	checks := 0
+	for _, row := range elements(page, "tr") {
+		if cells := elements(row, "td"); len(cells) == 2 {
+			checks++
+			if mark, _ := utf8.DecodeRuneInString(textOf(cells[1])); !strings.ContainsRune("✓–✗", mark) {
+				t.Errorf("the field %q has no check beside it: %q", textOf(elements(row, "th")[0]), textOf(cells[1]))
+			}
+		}
+	}
+	if checks < 8 {
+		t.Errorf("%d fields of the DID document have a check", checks)
+	}
+}
+
+func TestAgentsAreFoundByEvidence(t *testing.T) {
+	asked := &asking{sample: sample{word: plainWord, hits: 45}}
+	h := engine(t, asked)
+	page := parse(t, get(t, h, "/agents?q=book+tables&capability=BOOK&require=domain&require=inbox&page=2").Body.String())
+	want := registry.DirectoryQuery{Words: "book tables", Capability: "BOOK", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
+	if !reflect.DeepEqual(asked.q, want) {
+		t.Errorf("asked for %+v, want %+v", asked.q, want)
+	}
+	ticked := 0
+	for _, in := range elements(page, "input") {
+		for _, a := range in.Attr {
+			if a.Key == "checked" {
+				ticked++
+			}
+		}
+	}
+	if ticked != 2 || !strings.Contains(textOf(page), "21 to 40 of 45") || !strings.Contains(attributes(page), "/agents?capability=BOOK&page=3&q=book+tables&require=domain%2Cinbox") {
+		t.Errorf("%d boxes are ticked; the page says %q", ticked, textOf(page))
+	}
+	if w := get(t, h, "/agents?q="+airID); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/agents/"+airID {
+		t.Errorf("an AIR ID leads to %d %s", w.Code, w.Header().Get("Location"))
+	}
+	for err, says := range map[error]string{api.ErrReading: "still being read", api.ErrNoDirectory: "keeps no directory"} {
+		asked.fails = err
+		w := get(t, h, "/agents")
+		if text := textOf(parse(t, w.Body.String())); w.Code != 200 || !strings.Contains(text, says) {
+			t.Errorf("%v: status %d, %q", err, w.Code, text)
+		}
+	}
+}
+
+// asking notes what was asked of the directory.
+type asking struct {
+	sample
+	q     registry.DirectoryQuery
+	fails error
+}
+
+func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+	a.q = q
+	if a.fails != nil {
+		return nil, 0, a.fails
+	}
+	return a.sample.FindAgents(ctx, q)
+}
+
+func TestTheLogPageSaysHowToVerifyIt(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	text := textOf(parse(t, get(t, h, "/log").Body.String()))
+	for _, want := range []string{
+		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log --key gazetteer.test/log+00000000+AAAA",
+		"Key rotated", "New version: AGIS document", "Erased; its hash stays", "12 February 2026", "14 March 2026",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q: %s", want, text)
+		}
+	}
+	if text := textOf(parse(t, get(t, engine(t, sample{word: plainWord}), "/log").Body.String())); !strings.Contains(text, "keeps no transparency log") {
+		t.Errorf("without a log the page says %q", text)
+	}
 }
 
 // parse reads a page as a browser does.
@@ -342,8 +492,17 @@ func faults(page *html.Node) []string {
 		}
 		count[n.Data]++
 		switch n.Data {
-		case "script", "style", "iframe", "object", "embed", "base", "svg", "math":
+		case "script", "style", "iframe", "object", "embed", "base", "math":
 			fault("<%s> stands in the page", n.Data)
+		case "svg": // a drawing of ours: it shows, and leads nowhere
+			if attribute(n, "role") != "img" || attribute(n, "aria-label") == "" {
+				fault("a drawing does not say what it shows")
+			}
+			for inner := range n.Descendants() {
+				if inner.Type == html.ElementNode && !slices.Contains([]string{"line", "circle", "rect", "text", "polyline", "polygon"}, inner.Data) {
+					fault("<%s> stands in a drawing", inner.Data)
+				}
+			}
 		case "h1", "h2", "h3", "h4":
 			level := int(n.Data[1] - '0')
 			if level > heading+1 {

@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -163,13 +165,98 @@ func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
 			CreatorDID: s.word("did:wba:ristorante.test"), CreatorName: s.word("Ristorante"), CreatorType: s.word("organization"),
 			Capabilities: []string{s.word("book")}, SecurityCertifications: []string{s.word("ISO")}, OpenSource: true,
 			CodeRepository: s.word("https://code.test/alice"), DocumentationURL: s.word("https://docs.test/alice"),
-			Status: "active", Created: now.Add(-30 * 24 * time.Hour), Updated: now.Add(-time.Hour),
+			Status: "active", Created: now.Add(-60 * 24 * time.Hour), Updated: now.Add(-time.Hour),
+			PublicKey: sampleKey(1), KeySince: now.Add(-48 * time.Hour), KeyProof: registry.ProofStatement, Commitment: "sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",
+			Retired:  []registry.RetiredKey{{PublicKey: sampleKey(2), From: now.Add(-60 * 24 * time.Hour), Until: now.Add(-48 * time.Hour), Proof: registry.ProofSignature, By: "rotation"}},
+			Recovery: &registry.PendingRecovery{To: sampleKey(3), Asked: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)},
+			Domains: []registry.Domain{
+				{Name: "ristorante.test", Method: "dns", Asked: now.Add(-time.Hour), Since: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Looks: []registry.Look{
+					{Asked: "TXT _gazetteer.ristorante.test", Where: "192.0.2.53:53", Got: []string{s.word("gazetteer-agent=x")}, More: 2, Expected: s.word("gazetteer-agent=x"), Found: true},
+				}},
+				{Name: "hotel.test", Asked: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Failures: 1, Looks: []registry.Look{
+					{Asked: "GET https://hotel.test/.well-known/gazetteer-agents", Where: "192.0.2.9:443", Got: []string{s.word("another line")}, Expected: s.word("gazetteer-agent=x"), Problem: s.word("no value names the agent")},
+				}},
+			},
+			Entries: 3,
 		},
 		DID: did.Document{
 			Context: did.Contexts(), ID: self, AlsoKnownAs: []string{s.word("did:wba:ristorante.test")},
 			VerificationMethod: []did.VerificationMethod{{ID: self + did.KeyFragment, Type: did.TypeEd25519, Controller: self, PublicKeyMultibase: "z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH"}},
-			Service:            []did.Service{{ID: self + "#inbox", Type: did.TypeInbox, ServiceEndpoint: s.word("https://relay.test/inbox/alice")}},
+			Authentication:     []string{self + did.KeyFragment}, AssertionMethod: []string{self + did.KeyFragment},
+			Service: []did.Service{{ID: self + "#inbox", Type: did.TypeInbox, ServiceEndpoint: s.word("https://relay.test/inbox/alice")}},
 		},
+	}, s.err
+}
+
+// sampleKey is a key of the sample.
+func sampleKey(n byte) ed25519.PublicKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+}
+
+// neighbour is the AIR ID of an agent that attests the sample's.
+const neighbour = "AIR-0000-0000-0007"
+
+func (s sample) Dossier(ctx context.Context, id string) (api.Dossier, error) {
+	found, err := s.Agent(ctx, id)
+	if err != nil {
+		return api.Dossier{}, err
+	}
+	a := found.Agent
+	first := a
+	first.PublicKey = sampleKey(2)
+	said := func(n int, from, to string) registry.Attestation {
+		return registry.Attestation{N: n, Subject: to, Attester: from, Type: "safety_review", Statement: s.word("We have looked"), Payload: s.word(`{"statement":"We have looked"}`),
+			Signature: "z3", Key: "z6Mk", Root: "hotel.test", Weight: 375.5, Created: now.Add(-time.Hour)}
+	}
+	ring := said(8, airID, neighbour)
+	ring.Weight, ring.Why = 0, "it closes a ring"
+	gone := said(6, neighbour, airID)
+	gone.Revoked = now.Add(-time.Minute)
+	return api.Dossier{
+		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
+		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
+		Evidence: []registry.Signal{
+			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private half"},
+			{Signal: registry.SignalDomain, Grade: registry.Proved, Holds: true, What: "ristorante.test", Source: "TXT _gazetteer.ristorante.test", Date: now, Cost: "ten dollars"},
+			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answered 400 to an empty envelope", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
+			{Signal: registry.SignalAttestations, Grade: registry.Proved, What: "0 domains", Cost: "one domain each"},
+			{Signal: registry.SignalDomain, Grade: registry.Claimed, What: "hotel.test", Detail: s.word("no value names the agent"), Cost: "nothing"},
+			{Signal: registry.SignalRepository, Grade: registry.Claimed, What: s.word("https://code.test/alice"), Detail: "not looked at yet"},
+			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "creator_name: " + s.word("Ristorante"), Date: now, Cost: "nothing"},
+			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "documentation_url: " + s.word("https://docs.test/alice"), Date: now, Cost: "nothing"},
+		},
+		History: []registry.Entry{
+			{N: 3, AirID: airID, Event: registry.EventRotated, Actor: registry.ActorOwner, Fields: []string{"public_key"}, At: now.Add(-48 * time.Hour), Agent: &a,
+				Authority: &registry.Authority{By: registry.ProofStatement, Key: "z6MkOld", Signed: s.word("gazetteer rotation 1\n"), Signatures: map[string]string{"z6MkOld": "z1", "z6MkNew": "z2"}}},
+			{N: 2, AirID: airID, Event: registry.EventUpdated, Actor: registry.ActorOwner, Fields: []string{"service_endpoints", "documentation_url"}, At: now.Add(-50 * time.Hour), Agent: &first},
+			{N: 1, AirID: airID, Event: registry.EventRegistered, Actor: registry.ActorRegistrant, At: now.Add(-60 * 24 * time.Hour), Agent: &first},
+		},
+	}, s.err
+}
+
+func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+	found, err := s.Agent(ctx, airID)
+	var agents []registry.Agent
+	for range min(max(s.hits-q.Offset, 0), q.Limit) {
+		agents = append(agents, found.Agent)
+	}
+	return agents, s.hits, err
+}
+
+func (s sample) LogStanding(context.Context) (api.LogStanding, error) {
+	if s.hits == 0 {
+		return api.LogStanding{}, cmp.Or(s.err, api.ErrNoLog)
+	}
+	leaf := func(n int64, key, event string) api.LogLeaf {
+		return api.LogLeaf{Index: n, Key: key, Event: event, Hash: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", At: now.Add(time.Duration(n-1300) * time.Minute)}
+	}
+	erased := leaf(1230, "agent/"+neighbour+"/00000001", "")
+	erased.Erased, erased.At = true, time.Time{}
+	return api.LogStanding{
+		Origin: "gazetteer.test/log", Key: "gazetteer.test/log+00000000+AAAA", Size: 1234, Root: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Signed: "gazetteer.test/log\n1234\n",
+		Newest: []api.LogLeaf{leaf(1233, "agent/"+airID+"/00000003", registry.EventRotated), leaf(1232, "ver/test.ristorante/agis/20260314T092000.000Z-sha256:"+strings.Repeat("ab", 32), ""),
+			leaf(1231, s.word("other"), s.word("something")), erased},
+		Growth: []api.LogPoint{{At: now.Add(-30 * 24 * time.Hour), Size: 1}, {At: now.Add(-5 * 24 * time.Hour), Size: 800}, {At: now, Size: 1234}},
 	}, s.err
 }
 

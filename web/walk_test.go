@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	_ "embed"
 	"fmt"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 	"gazetteer/internal/fakenet"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 
@@ -54,6 +57,20 @@ func TestBrowserWalk(t *testing.T) {
 			})
 		}
 	}
+	// The sample has what takes a registry a month: attestations, a recovery.
+	full := &house{}
+	server := httptest.NewServer(engine(t, sample{word: plainWord, hits: 3}))
+	t.Cleanup(server.Close)
+	full.url = server.URL
+	for _, l := range []look{{scheme: "light", width: 1280, scripts: true, axe: true}, {scheme: "dark", width: 390, scripts: true, axe: true}} {
+		t.Run(fmt.Sprintf("a full agent, %s %d", l.scheme, l.width), func(t *testing.T) {
+			tab := newTab(t, browser, full, l)
+			for name, path := range map[string]string{"full-agents": "/agents?require=key&capability=book", "full-agent": "/agents/" + airID, "full-log": "/log"} {
+				tab.open(path)
+				tab.judge(name)
+			}
+		})
+	}
 	t.Run("without scripts", func(t *testing.T) {
 		h.walk(t, newTab(t, browser, h, look{scheme: "light", width: 1280}))
 	})
@@ -77,10 +94,20 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.judge("service")
 	tab.follow(`header a[href="/agents"]`)
 	tab.judge("agents")
-	tab.submit("#id", h.agent.AirID)
+	tab.submit("#q", "books tables")
+	tab.sees(".cards", "Concierge")
+	tab.judge("agents-found")
+	tab.open("/agents?require=domain")
+	tab.sees(".count", "No agent matches")
+	tab.submit("#q", h.agent.AirID)
 	tab.sees("h1", "Concierge")
-	tab.sees("pre", h.agent.AirID)
+	tab.sees(".keys", "replaced by rotation")
+	tab.sees(".checks", "names this agent")
 	tab.judge("agent")
+	tab.open("/log")
+	tab.sees("main", "gazetteer log verify")
+	tab.sees("table", "Key rotated")
+	tab.judge("log")
 	for _, p := range []struct{ name, path, selector, says string }{
 		{"services", "/services", ".cards", "test"},
 		{"services-next", "/services?after=klarna.test", ".pager", "First page"},
@@ -221,33 +248,46 @@ func openHouse(t *testing.T) *house {
 	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s})
 	must(t, err)
 	t.Cleanup(func() { must(t, x.Close()) })
+	r, err := registry.New(registry.Options{Store: s, DIDHost: "gazetteer.test"})
+	must(t, err)
+	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
+	must(t, err)
+	tree, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(t.TempDir(), "log"), Store: s, Key: key})
+	must(t, err)
+	t.Cleanup(func() { must(t, tree.Close()) })
+	directory := r.NewDirectory()
 	running, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	t.Cleanup(func() { stop(); group.Wait() })
-	group.Go(func() {
-		if err := x.Run(running); err != nil {
-			t.Errorf("follow the log: %v", err)
-		}
-	})
-	r, err := registry.New(registry.Options{Store: s, DIDHost: "gazetteer.test"})
-	must(t, err)
+	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run} {
+		group.Go(func() {
+			if err := follow(running); err != nil {
+				t.Errorf("follow the store: %v", err)
+			}
+		})
+	}
 	crawlSome(t, s)
-	must(t, x.WaitFor(ctx, s.Head().Seq))
 
 	h := &house{}
-	h.agent, _, err = r.Register(ctx, registry.Registration{
+	old, next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	made, _, err := r.Register(ctx, registry.Registration{
 		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
-		PublicKey:        "8MKxjvAaDg8vU3tQ9Iz4L1_162IWedTlW-MQ3veohpc",
+		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.Commit(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),
 		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"}},
 	})
 	must(t, err)
+	h.agent, err = r.Rotate(ctx, made.AirID, registry.NewRotation(r.DID(made.AirID), old, next, "", time.Now()))
+	must(t, err)
+	must(t, x.WaitFor(ctx, s.Head().Seq))
+	must(t, tree.WaitFor(ctx, s.Head().Seq))
+	must(t, directory.Wait(ctx, s.Head().Seq))
 	judge, err := api.NewJudge(api.JudgeOptions{})
 	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
 	door, err := api.NewDoor(api.DoorOptions{Add: crawl.Add})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Judge: judge, Door: door, Crawler: crawl}
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Log: tree, Judge: judge, Door: door, Crawler: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, web.Options{Standing: routes.Standing, Bot: web.Bot{

@@ -1,6 +1,6 @@
 // Package web is Gazetteer for people: pages over the same answers that the API
 // gives to programs. Begin with [New] and [Pages.Mount]; search.go, services.go,
-// verbs.go and agents.go each hold one sort of page, the templates folder its
+// verbs.go, agents.go and log.go each hold one sort of page, the templates folder its
 // HTML, static the one style sheet.
 //
 // Pages are rendered on the server, work without scripts (there are none), ask
@@ -26,6 +26,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/crawler"
 	"gazetteer/index"
+	"gazetteer/registry"
 
 	"github.com/gin-gonic/gin"
 )
@@ -44,6 +45,13 @@ type Answers interface {
 	Figures(ctx context.Context) (api.Figures, error)
 	// Agent finds an agent by AIR ID, handle or did:wba.
 	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
+	// FindAgents returns a page of the agents that a query takes, and how many
+	// there are.
+	FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error)
+	// Dossier returns all that is known of an agent.
+	Dossier(ctx context.Context, id string) (api.Dossier, error)
+	// LogStanding says how the transparency log stands.
+	LogStanding(ctx context.Context) (api.LogStanding, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
 	Rules() []api.RuleView
 	// Rule returns the rule of a code.
@@ -102,7 +110,7 @@ func New(a Answers, o Options) *Pages {
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
 // /, /services, /verbs, /agents, /rules and /static and what lies below, and
-// /validate, /submit, /bot and /status; they meet no path of the API.
+// /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                         p.page(p.search),
@@ -119,6 +127,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/rules":                    p.page(p.rules),
 		"/rules/:code":              p.page(p.rule),
 		"/agents/:id":               p.page(p.agent),
+		"/log":                      p.page(p.logPage),
 		"/static/:name":             p.static,
 	} {
 		e.GET(path, h)
@@ -209,7 +218,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

@@ -1,0 +1,221 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/registry/audit"
+	"gazetteer/store"
+)
+
+// findTime is how long a search for agents waits for the directory to reach what
+// was just written.
+const findTime = 500 * time.Millisecond
+
+// FindAgents returns a page of the agents that a query takes, and how many there
+// are. The error is [ErrNoDirectory] in a process that keeps none, and
+// [ErrReading] while the agents are still being read after the start.
+func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+	if a.Directory == nil {
+		return nil, 0, ErrNoDirectory
+	}
+	waiting, cancel := context.WithTimeout(ctx, findTime)
+	defer cancel()
+	// A directory that is behind by a moment answers nearly everything.
+	if a.Directory.Wait(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.Wait(waiting, 1) != nil {
+		return nil, 0, ErrReading
+	}
+	agents, total := a.Directory.Search(q)
+	return agents, total, nil
+}
+
+// ErrReading: the agents are still being read after the start.
+var ErrReading = errors.New("the agents are still being read")
+
+// maxNeighbours bounds how many names of other agents are looked up for one.
+const maxNeighbours = 40
+
+// A Dossier is all that there is to judge an agent by.
+type Dossier struct {
+	AgentAnswer
+	Evidence []registry.Signal
+	// History holds the newest entries, newest first; Entries counts all.
+	History []registry.Entry
+	Entries int
+	// About are the attestations of the agent by others, Issued those of others by
+	// it, oldest first, revoked ones included.
+	About, Issued []registry.Attestation
+	// Names are those of the other agents in About and Issued, by AIR ID; of at
+	// most forty.
+	Names map[string]string
+	// Record is what the owner of a domain publishes for the agent; "" for one
+	// without a key.
+	Record string
+	// Logged tells that the entries of the history are leaves of a log here.
+	Logged bool
+}
+
+// Dossier finds an agent as [Answers.Agent] does and gathers what is known of it.
+// An agent that is deactivated has a dossier, too.
+func (a *Answers) Dossier(ctx context.Context, id string) (Dossier, error) {
+	found, err := a.Agent(ctx, id)
+	if err != nil {
+		return Dossier{}, err
+	}
+	d := Dossier{AgentAnswer: found, Entries: found.Agent.Entries, Logged: a.Log != nil, Names: map[string]string{}}
+	agent := found.Agent
+	if len(agent.PublicKey) > 0 {
+		d.Record = a.Registry.DomainRecord(agent)
+	}
+	if d.Evidence, err = a.Registry.Evidence(ctx, agent); err != nil {
+		return d, err
+	}
+	if d.History, _, err = a.Registry.History(ctx, agent.AirID, registry.MaxHistory, agent.Entries-registry.MaxHistory); err != nil {
+		return d, err
+	}
+	for i, j := 0, len(d.History)-1; i < j; i, j = i+1, j-1 {
+		d.History[i], d.History[j] = d.History[j], d.History[i]
+	}
+	if d.About, err = a.Registry.Attestations(ctx, agent); err != nil {
+		return d, err
+	}
+	if d.Issued, err = a.Registry.Issued(ctx, agent); err != nil {
+		return d, err
+	}
+	for _, t := range append(append([]registry.Attestation(nil), d.About...), d.Issued...) {
+		for _, other := range []string{t.Attester, t.Subject} {
+			if _, known := d.Names[other]; known || other == agent.AirID || len(d.Names) == maxNeighbours {
+				continue
+			}
+			neighbour, _, err := a.Registry.Agent(ctx, other)
+			if err != nil && !errors.Is(err, registry.ErrNoAgent) {
+				return d, err
+			}
+			d.Names[other] = neighbour.Name
+		}
+	}
+	return d, nil
+}
+
+// A LogStanding says how the transparency log stands.
+type LogStanding struct {
+	Origin string
+	Key    string
+	Size   int64
+	Root   string // of the tree, in base64
+	// Signed is the newest checkpoint as it was signed, "" before the first.
+	Signed string
+	// Newest are the newest leaves, newest first.
+	Newest []LogLeaf
+	// Growth are moments between which the log grew, oldest first.
+	Growth []LogPoint
+}
+
+// A LogLeaf is one leaf of the log.
+type LogLeaf struct {
+	Index int64
+	Key   string // of the record; a host in it may be a stranger's
+	Hash  string
+	At    time.Time // when it happened; zero for an erased leaf
+	// Event is what happened to an agent, "" for a document.
+	Event   string
+	Erased  bool
+	Deleted bool
+}
+
+// A LogPoint says how many leaves there were at a time.
+type LogPoint struct {
+	At   time.Time
+	Size int64
+}
+
+const (
+	newestLeaves = 20
+	growthPoints = 24
+)
+
+// LogStanding returns how the transparency log stands. The error is [ErrNoLog]
+// where there is none.
+func (a *Answers) LogStanding(ctx context.Context) (LogStanding, error) {
+	if a.Log == nil {
+		return LogStanding{}, ErrNoLog
+	}
+	head := a.Log.Head()
+	s := LogStanding{Origin: a.Log.Origin(), Key: a.Log.Key(), Size: head.N}
+	signed, err := a.Log.Checkpoint()
+	if err != nil {
+		if head.N == 0 {
+			return s, nil // the first one is still to be signed
+		}
+		return s, err
+	}
+	s.Signed, s.Root = string(signed), head.Hash.String()
+	for i := head.N - 1; i >= max(0, head.N-newestLeaves); i-- {
+		leaf, err := a.leaf(ctx, i)
+		if err != nil {
+			return s, err
+		}
+		s.Newest = append(s.Newest, leaf)
+	}
+	step := max(1, (head.N+growthPoints-2)/(growthPoints-1))
+	for i := int64(0); i < head.N; i += step {
+		if err := a.grew(ctx, &s, i); err != nil {
+			return s, err
+		}
+	}
+	return s, a.grew(ctx, &s, head.N-1)
+}
+
+// grew adds the moment of a leaf, if it tells one that is later than the last.
+func (a *Answers) grew(ctx context.Context, s *LogStanding, index int64) error {
+	if index < 0 {
+		return nil
+	}
+	leaf, err := a.leaf(ctx, index)
+	if err != nil || leaf.At.IsZero() {
+		return err
+	}
+	if n := len(s.Growth); n > 0 && !leaf.At.After(s.Growth[n-1].At) {
+		s.Growth[n-1].Size = index + 1
+		return nil
+	}
+	s.Growth = append(s.Growth, LogPoint{At: leaf.At, Size: index + 1})
+	return nil
+}
+
+// leaf reads one leaf and when it happened.
+func (a *Answers) leaf(ctx context.Context, index int64) (LogLeaf, error) {
+	e, err := a.Log.Entry(ctx, index)
+	if err != nil {
+		return LogLeaf{}, fmt.Errorf("read leaf %d: %w", index, err)
+	}
+	l := LogLeaf{Index: index, Key: e.Key, Hash: e.Hash.String(), Erased: e.Erased, Deleted: e.Deleted}
+	l.At, l.Event = whenOf(e)
+	return l, nil
+}
+
+// whenOf reads when a leaf happened: an agent's entry says so, a version of a
+// document has it in its key.
+func whenOf(e audit.Entry) (at time.Time, event string) {
+	if strings.HasPrefix(e.Key, store.VersionPrefix) {
+		parts := store.SplitKey(e.Key)
+		if len(parts) == 4 {
+			stamp, _, _ := strings.Cut(parts[3], "-")
+			at, _ = time.Parse("20060102T150405.000Z", stamp) // zero for a key of another form
+		}
+		return at, ""
+	}
+	var leaf struct {
+		Record struct {
+			At    time.Time `json:"at"`
+			Event string    `json:"event"`
+		} `json:"record"`
+	}
+	json.Unmarshal(e.Leaf, &leaf) // an erased leaf says nothing
+	return leaf.Record.At, leaf.Record.Event
+}

@@ -1,0 +1,421 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gazetteer/api"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+
+	"github.com/gin-gonic/gin"
+)
+
+// What one page of an agent shows of lists that may be long.
+const (
+	maxEntries      = 40
+	maxAttestations = 50
+)
+
+// agentView is the page of one agent: what it says, and beside each claim what
+// there is to check it by.
+type agentView struct {
+	Name         string
+	AirID        string
+	Handle       string
+	Description  string
+	Status       string
+	Reason       string
+	Gone         bool // it has no DID document any more
+	DID          string
+	Inbox        string
+	Capabilities []string
+	Created      moment
+	Updated      moment
+
+	Evidence []evidenceGroup
+	Keys     []keyView
+	Recovery *recoveryView
+	Domains  []domainView
+	Publish  string // what a domain has to publish
+	About    []attestationView
+	AboutMore,
+	IssuedMore int
+	Issued   []attestationView
+	Graph    *graphView
+	Checks   []didCheck
+	Document string // the DID document, indented
+	Trust    trustView
+	History  []entryView
+	Entries  int
+	More     int // entries that are not shown
+	Logged   bool
+}
+
+// evidenceGroup holds the evidence of one grade.
+type evidenceGroup struct {
+	Grade string // for the style sheet
+	Word  string
+	Means string
+	Rows  []evidenceView
+}
+
+type evidenceView struct {
+	Title   string
+	What    string
+	Address outside // in the place of What, where that is one
+	Detail  string
+	Holds   bool
+	Short   bool // it was looked at and is not enough
+	Date    moment
+	Cost    string
+	Link    string  // on this site, "" for none
+	Says    string  // what Link leads to
+	Outside outside // where the registry looked
+}
+
+type keyView struct {
+	ID     string
+	Key    string
+	From   moment
+	Until  moment
+	Now    bool
+	Proof  string
+	By     string
+	Link   string // to the entry that brought it
+	Signed string
+}
+
+type recoveryView struct {
+	Commitment string
+	To         string
+	Asked, Due moment
+}
+
+type domainView struct {
+	ID      string
+	Name    string
+	State   string
+	Good    bool
+	Since   moment
+	Checked moment
+	Looks   []registry.Look
+}
+
+type attestationView struct {
+	Number    int
+	Other     string
+	Name      string
+	Type      string
+	Statement string
+	Root      string
+	Weight    string
+	Why       string
+	At        moment
+	Revoked   moment
+	Payload   string
+	Signature string
+	Key       string
+}
+
+type entryView struct {
+	N          int
+	Event      string
+	Actor      string
+	At         moment
+	Fields     string
+	By         string
+	Key        string
+	Signed     string
+	Signatures []signatureView
+	LogKey     string // of the record in the transparency log
+}
+
+type signatureView struct{ Key, Signature string }
+
+// agent is the page of one agent. Another id than the AIR ID leads to the page
+// under the AIR ID, so that each agent has one address.
+func (p *Pages) agent(c *gin.Context) (view, error) {
+	id := c.Param("id")
+	d, err := p.answers.Dossier(c.Request.Context(), id)
+	if err != nil {
+		return view{}, agentError(id, err)
+	}
+	a := d.Agent
+	if id != a.AirID {
+		return view{status: http.StatusSeeOther, location: agentPath(a.AirID)}, nil
+	}
+	text, err := json.MarshalIndent(d.DID, "", "  ")
+	if err != nil {
+		return view{}, err
+	}
+	v := agentView{
+		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
+		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
+		Created: p.moment(a.Created), Updated: p.moment(a.Updated),
+		Evidence: p.evidence(d), Keys: p.keys(d), Recovery: p.recovery(a), Domains: p.domains(a), Publish: d.Record,
+		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
+		Entries: d.Entries, Logged: d.Logged,
+	}
+	if v.Name == "" {
+		v.Name = a.AirID // erased
+	}
+	v.About, v.AboutMore = p.attestations(d, d.About, func(t registry.Attestation) string { return t.Attester })
+	v.Issued, v.IssuedMore = p.attestations(d, d.Issued, func(t registry.Attestation) string { return t.Subject })
+	shown, _ := cut(d.History, maxEntries)
+	for _, e := range shown {
+		v.History = append(v.History, p.entry(e))
+	}
+	v.More = d.Entries - len(shown)
+	return view{name: "agent", title: plain(v.Name), body: v}, nil
+}
+
+// grades order the evidence, the strongest first.
+var grades = []evidenceGroup{
+	{Grade: registry.Proved, Word: "Proved", Means: "It was shown to this registry, and anybody can check it."},
+	{Grade: registry.Observed, Word: "Observed", Means: "This registry saw it when it looked."},
+	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent says so; nobody has checked it."},
+}
+
+var signalTitles = map[string]string{
+	registry.SignalKey:          "Key",
+	registry.SignalAge:          "Age of the key",
+	registry.SignalDomain:       "Domain",
+	registry.SignalDID:          "Creator’s DID",
+	registry.SignalInbox:        "Inbox",
+	registry.SignalAGIS:         "Documents of its domain",
+	registry.SignalRepository:   "Repository",
+	registry.SignalAttestations: "Attestations",
+}
+
+// evidence sorts the signals by how much they are worth, and gives each a link
+// to what it rests on.
+func (p *Pages) evidence(d api.Dossier) []evidenceGroup {
+	groups := slices.Clone(grades)
+	for _, s := range d.Evidence {
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.moment(s.Date), Cost: s.Cost}
+		field := ""
+		switch s.Signal {
+		case registry.SignalClaims:
+			row.Title, row.What, field = claimOf(s.What)
+			row.Link, row.Says = entryLink(d, said(d, field)), "where it was said"
+			if field == "documentation_url" {
+				row.Address = outsideOf(row.What)
+			}
+		case registry.SignalKey, registry.SignalAge:
+			row.Link, row.Says = entryLink(d, brought(d, d.Agent.PublicKey)), "where it was shown"
+		case registry.SignalDomain:
+			row.Link, row.Says = "#"+domainID(s.What), "what was asked and what came back"
+		case registry.SignalAttestations:
+			row.Link, row.Says = "#attestations", "who attests it"
+		default:
+			row.Outside = outsideOf(s.Source)
+			row.Link, row.Says = entryLink(d, said(d, signalFields[s.Signal])), "where it was said"
+			if s.Signal == registry.SignalRepository {
+				row.Address = outsideOf(s.What)
+			}
+		}
+		i := slices.IndexFunc(groups, func(g evidenceGroup) bool { return g.Grade == s.Grade })
+		if i >= 0 {
+			groups[i].Rows = append(groups[i].Rows, row)
+		}
+	}
+	return slices.DeleteFunc(groups, func(g evidenceGroup) bool { return len(g.Rows) == 0 })
+}
+
+// signalFields are the members of a record that observations are about.
+var signalFields = map[string]string{
+	registry.SignalDID:        "creator_did",
+	registry.SignalInbox:      "service_endpoints",
+	registry.SignalAGIS:       "domains",
+	registry.SignalRepository: "code_repository",
+}
+
+// claimOf splits "creator_name: Acme".
+func claimOf(what string) (title, value, field string) {
+	field, value, _ = strings.Cut(what, ": ")
+	title = strings.ReplaceAll(field, "_", " ")
+	if title != "" {
+		title = strings.ToUpper(title[:1]) + title[1:]
+	}
+	return title, value, field
+}
+
+// said is the number of the newest entry that set a member, 0 when it is not
+// among those that are known.
+func said(d api.Dossier, field string) int {
+	for _, e := range d.History { // newest first
+		if e.Event == registry.EventRegistered || slices.Contains(e.Fields, field) {
+			return e.N
+		}
+	}
+	return 0
+}
+
+// brought is the number of the entry with which a key came into use, 0 when it
+// is not among those that are known.
+func brought(d api.Dossier, key []byte) int {
+	n := 0
+	for _, e := range d.History {
+		if e.Agent == nil || !slices.Equal(e.Agent.PublicKey, key) {
+			continue
+		}
+		n = e.N // an older one is still to come
+	}
+	return n
+}
+
+// entryLink leads to an entry: on this page, or when it is too old to be shown
+// there, in the API.
+func entryLink(d api.Dossier, n int) string {
+	history := "/api/v1/agents/" + d.Agent.AirID + "/history"
+	shown := slices.ContainsFunc(d.History[:min(len(d.History), maxEntries)], func(e registry.Entry) bool { return e.N == n })
+	switch {
+	case shown:
+		return "#entry-" + strconv.Itoa(n)
+	case n > 0:
+		return history + "?limit=1&offset=" + strconv.Itoa(n-1)
+	}
+	return history
+}
+
+var proofWords = map[string]string{
+	"":                      "nobody has shown to hold it",
+	registry.ProofSignature: "shown by a signed request",
+	registry.ProofChallenge: "shown by a signed challenge",
+	registry.ProofStatement: "shown by a signed statement",
+}
+
+func (p *Pages) keys(d api.Dossier) []keyView {
+	var keys []keyView
+	for _, k := range d.Agent.Keys() {
+		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.moment(k.From), Until: p.moment(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
+		v.Link = entryLink(d, brought(d, k.PublicKey))
+		keys = append(keys, v)
+	}
+	return keys
+}
+
+func (p *Pages) recovery(a registry.Agent) *recoveryView {
+	if a.Commitment == "" && a.Recovery == nil {
+		return nil
+	}
+	v := &recoveryView{Commitment: a.Commitment}
+	if r := a.Recovery; r != nil {
+		v.To, v.Asked, v.Due = did.FormatMultikey(r.To), p.moment(r.Asked), p.moment(r.Due)
+	}
+	return v
+}
+
+// domainID is the anchor of a domain. Names of domains are letters, digits, dots
+// and hyphens only.
+func domainID(name string) string { return "domain-" + name }
+
+func (p *Pages) domains(a registry.Agent) []domainView {
+	var domains []domainView
+	for _, d := range a.Domains {
+		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.moment(d.Since), Checked: p.moment(d.Checked), Looks: d.Looks}
+		switch {
+		case !d.Withdrawn.IsZero():
+			v.State = "withdrawn after three failures"
+		case d.Since.IsZero():
+			v.State = "claimed, not proved yet"
+		case d.Failures > 0:
+			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, count(d.Failures, "look")), true
+		default:
+			v.State, v.Good = "proved by "+d.Method, true
+		}
+		domains = append(domains, v)
+	}
+	return domains
+}
+
+// attestations lists the newest first.
+func (p *Pages) attestations(d api.Dossier, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	all, more = cut(all, maxAttestations)
+	for _, t := range all {
+		v := attestationView{
+			Number: t.N, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
+			Why: t.Why, At: p.moment(t.Created), Revoked: p.moment(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
+		}
+		if v.Name = d.Names[v.Other]; v.Name == "" {
+			v.Name = v.Other
+		}
+		rows = append(rows, v)
+	}
+	return rows, more
+}
+
+var eventWords = map[string]string{
+	registry.EventRegistered:  "Registered",
+	registry.EventUpdated:     "Changed",
+	registry.EventRotated:     "Key rotated",
+	registry.EventRecovery:    "Recovery asked for",
+	registry.EventRecovered:   "Recovered: another key came into force",
+	registry.EventWithdrawn:   "Recovery called off",
+	registry.EventDomain:      "Domains changed",
+	registry.EventObserved:    "Something outside was seen to have changed",
+	registry.EventAttested:    "Attested by another agent",
+	registry.EventRevoked:     "Attestation revoked",
+	registry.EventDeactivated: "Deactivated",
+	registry.EventSuspended:   "Suspended",
+	registry.EventRestored:    "Restored",
+	registry.EventDeleted:     "Deleted",
+	registry.EventErased:      "Erased",
+}
+
+var actorWords = map[string]string{
+	registry.ActorRegistrant: "whoever registered it",
+	registry.ActorOwner:      "its owner",
+	registry.ActorAdmin:      "the operator",
+	registry.ActorSystem:     "the registry itself",
+}
+
+func (p *Pages) entry(e registry.Entry) entryView {
+	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.moment(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
+	if v.Event == "" {
+		v.Event = e.Event
+	}
+	if v.Actor == "" {
+		v.Actor = e.Actor
+	}
+	if e.Authority == nil {
+		return v
+	}
+	v.By, v.Key, v.Signed = e.Authority.By, e.Authority.Key, e.Authority.Signed
+	for key, signature := range e.Authority.Signatures {
+		v.Signatures = append(v.Signatures, signatureView{key, signature})
+	}
+	slices.SortFunc(v.Signatures, func(a, b signatureView) int { return strings.Compare(a.Key, b.Key) })
+	return v
+}
+
+// trustView is the trust score as the owner's own words make it.
+type trustView struct {
+	Score int
+	Grade string
+	Parts []trustPart
+}
+
+type trustPart struct {
+	Name   string
+	Points int
+}
+
+func trustOf(a registry.Agent) trustView {
+	s := registry.TrustScore(a)
+	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
+		{"Provenance", s.Components.Provenance},
+		{"Behaviour", s.Components.Behavioral},
+		{"Transparency", s.Components.Transparency},
+		{"Security", s.Components.Security},
+		{"Attestations by peers", s.Components.PeerAttestations},
+	}}
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"gazetteer/api"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+)
+
+// A didCheck is one field of a DID document with what was found of it.
+type didCheck struct {
+	Field string
+	Value string
+	State string // "good", "claim" or "bad", for the style sheet
+	Word  string // what was found
+	Link  string // to what it rests on, "" for none
+}
+
+// didChecks goes through a DID document field by field. What the registry itself
+// puts there is held against the draft, what the agent says against the evidence.
+func (p *Pages) didChecks(d api.Dossier) []didCheck {
+	doc := d.DID
+	var rows []didCheck
+	add := func(field, value, state, word, link string) {
+		rows = append(rows, didCheck{field, value, state, word, link})
+	}
+	rule := func(field, value string, holds bool, good, bad string) {
+		if holds {
+			add(field, value, "good", good, "")
+			return
+		}
+		add(field, value, "bad", bad, "")
+	}
+	text, err := json.Marshal(doc)
+	whole := ""
+	if err == nil {
+		if _, err = did.ParseDocument(text, doc.ID); err != nil {
+			whole = err.Error()
+		}
+	}
+	rule("The whole", count(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
+	web, err := did.ParseWeb(doc.ID)
+	airID, _ := web.AirID()
+	rule("id", doc.ID, err == nil && airID == d.Agent.AirID, "names this agent", "names another agent")
+	rule("@context", strings.Join(doc.Context, " "), slices.Equal(doc.Context, did.Contexts()), "as prescribed (A2A §3.3)", "not as prescribed (A2A §3.3)")
+	creator, seen := signalOf(d, registry.SignalDID)
+	for _, other := range doc.AlsoKnownAs {
+		switch {
+		case seen && creator.Holds && other == d.Agent.CreatorDID:
+			add("alsoKnownAs", other, "good", "its own document lists this agent’s key", "#evidence")
+		case seen:
+			add("alsoKnownAs", other, "claim", "claimed: "+creator.Detail, "#evidence")
+		default:
+			add("alsoKnownAs", other, "claim", "claimed, not looked at", "#evidence")
+		}
+	}
+	current := doc.ID + did.KeyFragment
+	for _, m := range doc.VerificationMethod {
+		field := "verificationMethod " + strings.TrimPrefix(m.ID, doc.ID)
+		switch {
+		case m.ID != current:
+			add(field, m.PublicKeyMultibase, "good", "retired on "+m.Revoked+"; signs nothing any more", "#keys")
+		case d.Agent.KeyProof != "":
+			add(field, m.PublicKeyMultibase, "good", "possession "+proofWords[d.Agent.KeyProof], entryLink(d, brought(d, d.Agent.PublicKey)))
+		default:
+			add(field, m.PublicKeyMultibase, "claim", "claimed: "+proofWords[""], entryLink(d, brought(d, d.Agent.PublicKey)))
+		}
+	}
+	for _, relation := range []struct {
+		field string
+		ids   []string
+	}{{"authentication", doc.Authentication}, {"assertionMethod", doc.AssertionMethod}} {
+		rule(relation.field, strings.Join(relation.ids, " "), slices.Equal(relation.ids, []string{current}), "the current key, and no other", "not the current key alone")
+	}
+	return append(rows, p.serviceChecks(d)...)
+}
+
+// serviceChecks goes through the services of a DID document.
+func (p *Pages) serviceChecks(d api.Dossier) []didCheck {
+	var rows []didCheck
+	inbox, seen := signalOf(d, registry.SignalInbox)
+	for _, s := range d.DID.Service {
+		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not looked at", Link: entryLink(d, said(d, "service_endpoints"))}
+		switch {
+		case s.Type == did.TypeTrustScore:
+			row.State, row.Word, row.Link = "good", "this registry’s own; what it answers is computed from claims", "#trust"
+		case s.Type != did.TypeInbox || s.ServiceEndpoint != d.DID.Inbox() || !seen:
+		case inbox.Holds:
+			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.moment(inbox.Date).Ago, "#evidence"
+		case inbox.Detail != "":
+			row.Word, row.Link = "claimed: "+inbox.Detail, "#evidence"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// signalOf finds one piece of evidence.
+func signalOf(d api.Dossier, name string) (registry.Signal, bool) {
+	i := slices.IndexFunc(d.Evidence, func(s registry.Signal) bool { return s.Signal == name })
+	if i < 0 {
+		return registry.Signal{}, false
+	}
+	return d.Evidence[i], true
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+
+	"gazetteer/api"
+	"gazetteer/registry"
+)
+
+// The drawing of attestations, in units of its own: those who attest on the left,
+// the agent in the middle, those whom it attests on the right.
+const (
+	graphWidth = 720
+	graphRow   = 56
+	boxWidth   = 184
+	boxHeight  = 36
+	maxNodes   = 8 // on each side
+)
+
+// graphView is a drawing of who attests whom.
+type graphView struct {
+	Says   string // what the drawing shows, for those who do not see it
+	Height int
+	Nodes  []graphNode
+	Edges  []graphEdge
+	Labels []graphLabel
+}
+
+type graphNode struct {
+	X, Y, Width, Height int
+	TextX, TextY        int
+	Name                string
+	Self                bool
+}
+
+type graphEdge struct {
+	X1, Y1, X2, Y2 int
+	Weak           bool // it counts as nothing
+}
+
+type graphLabel struct {
+	X, Y int
+	Text string
+}
+
+// graphOf draws the active attestations about and by an agent; nil when there
+// are none.
+func graphOf(d api.Dossier) *graphView {
+	active := func(all []registry.Attestation) []registry.Attestation {
+		return slices.DeleteFunc(slices.Clone(all), func(t registry.Attestation) bool { return !t.Revoked.IsZero() })
+	}
+	about, issued := active(d.About), active(d.Issued)
+	if len(about)+len(issued) == 0 {
+		return nil
+	}
+	v := &graphView{Says: fmt.Sprintf("%s about %s, %s by it", count(len(about), "active attestation"), clipPlain(60, d.Agent.Name), count(len(issued), "active attestation"))}
+	left, moreLeft := cut(about, maxNodes)
+	right, moreRight := cut(issued, maxNodes)
+	rows := max(len(left), len(right), 1)
+	v.Height = rows*graphRow + graphRow/2
+	middle := rows * graphRow / 2
+	x := (graphWidth - boxWidth) / 2
+	v.box(x, middle, d.Agent.Name, true)
+	for i, t := range left {
+		y := v.place(i, len(left), rows)
+		v.Edges = append(v.Edges, graphEdge{boxWidth + 1, y, x - 2, middle, t.Weight == 0})
+		v.box(1, y, nameOf(d, t.Attester), false)
+	}
+	for i, t := range right {
+		y := v.place(i, len(right), rows)
+		v.Edges = append(v.Edges, graphEdge{x + boxWidth, middle, graphWidth - boxWidth - 3, y, t.Weight == 0})
+		v.box(graphWidth-boxWidth-1, y, nameOf(d, t.Subject), false)
+	}
+	for _, more := range []struct{ n, x int }{{moreLeft, 1}, {moreRight, graphWidth - boxWidth - 1}} {
+		if more.n > 0 {
+			v.Labels = append(v.Labels, graphLabel{more.x, v.Height - 6, fmt.Sprintf("and %d more", more.n)})
+		}
+	}
+	return v
+}
+
+// place is the height of the i-th of n boxes, in the middle of the rows.
+func (v *graphView) place(i, n, rows int) int {
+	return (rows-n)*graphRow/2 + i*graphRow + graphRow/2
+}
+
+func (v *graphView) box(x, y int, name string, self bool) {
+	v.Nodes = append(v.Nodes, graphNode{
+		X: x, Y: y - boxHeight/2, Width: boxWidth, Height: boxHeight, TextX: x + boxWidth/2, TextY: y + 5, Name: clipPlain(22, name), Self: self,
+	})
+}
+
+// nameOf is the name of another agent, its AIR ID where none is known.
+func nameOf(d api.Dossier, airID string) string {
+	if name := d.Names[airID]; name != "" {
+		return name
+	}
+	return airID
+}
