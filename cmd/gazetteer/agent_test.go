@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+	"gazetteer/store/boltstore"
+)
+
+// A registryServer is a registry behind a server whose clock and whose answers a
+// test can disturb.
+type registryServer struct {
+	t    *testing.T
+	url  string
+	dir  string       // of the key files
+	time atomic.Int64 // added to the clock
+	lose atomic.Bool  // the next answer to a POST is lost on the way
+}
+
+func newRegistryServer(t *testing.T) *registryServer {
+	t.Helper()
+	gin.SetMode(gin.TestMode)
+	s := &registryServer{t: t, dir: t.TempDir()}
+	store, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	server := httptest.NewUnstartedServer(nil)
+	r, err := registry.New(registry.Options{
+		Store: store, DIDHost: "localhost", BaseURL: "http://" + server.Listener.Addr().String(),
+		Now: func() time.Time { return time.Now().Add(time.Duration(s.time.Load())) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes, err := api.New(api.Options{Answers: &api.Answers{Store: store, Registry: r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodPost && s.lose.Swap(false) {
+			routes.Handler().ServeHTTP(httptest.NewRecorder(), q)
+			panic(http.ErrAbortHandler) // the connection breaks before the answer
+		}
+		routes.Handler().ServeHTTP(w, q)
+	})
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// agent runs one verb and returns its exit code and what it wrote.
+func (s *registryServer) agent(args ...string) (code int, out string) {
+	s.t.Helper()
+	var b bytes.Buffer
+	all := append([]string{"--server", s.url, "agent", "--key", filepath.Join(s.dir, "agent.key")}, args...)
+	offline := edge{dial: func(dialFunc) dialFunc {
+		return func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }
+	}}
+	code = run(s.t.Context(), all, streams{strings.NewReader(""), &b, &b}, offline)
+	return code, b.String()
+}
+
+// must runs a verb that succeeds and says something.
+func (s *registryServer) must(says string, args ...string) {
+	s.t.Helper()
+	if code, out := s.agent(args...); code != exitOK || !strings.Contains(out, says) {
+		s.t.Fatalf("agent %s: exit code %d, want 0 and %q:\n%s", strings.Join(args, " "), code, says, out)
+	}
+}
+
+func (s *registryServer) public(name string) string {
+	s.t.Helper()
+	f, err := keyfile.Open(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(f.Public)
+}
+
+func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
+	s := newRegistryServer(t)
+	s.must("agent.key", "new", "Booker")
+	old := s.public("agent.key")
+	s.lose.Store(true)
+	if code, out := s.agent("rotate"); code != exitNetwork {
+		t.Fatalf("exit code %d, want %d:\n%s", code, exitNetwork, out)
+	}
+	next := s.public("agent.key.next")
+	if s.public("agent.key") != old {
+		t.Fatal("the old key is gone before the registry has acknowledged the new one")
+	}
+	// The registry has taken it: the next verb notices, and goes on with it.
+	s.must("The new key is in force", "update", "--description", "x")
+	if s.public("agent.key") != next || exists(filepath.Join(s.dir, "agent.key.next")) {
+		t.Error("the new key is not in its place")
+	}
+}
+
+func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
+	s := newRegistryServer(t)
+	s.must("agent.key", "new", "Booker")
+	url := s.url
+	s.url = "http://127.0.0.1:1" // nobody is there: nothing is made either
+	if code, _ := s.agent("rotate"); code != exitNetwork || exists(filepath.Join(s.dir, "agent.key.next")) {
+		t.Errorf("exit code %d, or a key was made for nobody", code)
+	}
+	s.url = url
+	owner, err := (&keyring{path: filepath.Join(s.dir, "agent.key")}).owner(&app{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A key that a cut-off try has left is the one that the next try offers.
+	left, err := (&keyring{}).make(filepath.Join(s.dir, "agent.key.next"), owner, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must("agent.key", "rotate")
+	if !bytes.Equal(left[32:], []byte(s.public("agent.key"))) {
+		t.Error("another key was made than the one that lay there")
+	}
+}
+
+func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
+	s := newRegistryServer(t)
+	s.lose.Store(true)
+	if code, out := s.agent("new", "Booker"); code != exitNetwork {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	first := s.public("agent.key")
+	code, out := s.agent("new", "Booker")
+	if code != exitUsage || !strings.Contains(out, "it got through: look the agent up by its name") {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	if s.public("agent.key") != first {
+		t.Error("the key was replaced")
+	}
+}
+
+func TestKeysTakeTheirPlacesWhenARecoveryIsInForce(t *testing.T) {
+	s := newRegistryServer(t)
+	s.must("agent.key", "new", "Booker")
+	key, recovery := s.public("agent.key"), s.public("agent.recovery.key")
+	s.must("under way", "recover")
+	next, reserve := s.public("agent.key.next"), s.public("agent.recovery.key.next")
+	s.must("changed", "update", "--description", "the old key still signs")
+	if s.public("agent.key") != key || s.public("agent.recovery.key") != recovery {
+		t.Fatal("keys moved before their time")
+	}
+	s.time.Store(int64(73 * time.Hour))
+	s.must("The new recovery key is in force", "show")
+	if s.public("agent.key") != next || s.public("agent.recovery.key") != reserve {
+		t.Error("the keys are not in their places")
+	}
+	s.must("it is the one in", "show")
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+// agentTexts are the members of a record that flags set.
+type agentTexts struct {
+	description, repository, docs, inbox string
+	capabilities, certifications         []string
+	endpoints                            []string
+	openSource                           bool
+}
+
+func (t *agentTexts) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&t.description, "description", "", "what it does")
+	f.StringSliceVar(&t.capabilities, "capability", nil, "what it can do; may be repeated")
+	f.StringSliceVar(&t.certifications, "certification", nil, "a security certification it claims; may be repeated")
+	f.StringVar(&t.inbox, "inbox", "", "address where it takes mail (A2AInbox)")
+	f.StringArrayVar(&t.endpoints, "endpoint", nil, "another service endpoint, as TYPE=URL; may be repeated")
+	f.StringVar(&t.repository, "repository", "", "address of its code")
+	f.StringVar(&t.docs, "docs", "", "address of its documentation")
+	f.BoolVar(&t.openSource, "open-source", false, "its code is open")
+}
+
+// body returns the members that flags have set, but for the endpoints.
+func (t *agentTexts) body(c *cobra.Command) map[string]any {
+	body := map[string]any{}
+	for flag, m := range map[string]struct {
+		member string
+		value  any
+	}{
+		"description":   {"description", t.description},
+		"capability":    {"capabilities", t.capabilities},
+		"certification": {"security_certifications", t.certifications},
+		"repository":    {"code_repository", t.repository},
+		"docs":          {"documentation_url", t.docs},
+		"open-source":   {"open_source", t.openSource},
+	} {
+		if c.Flags().Changed(flag) {
+			body[m.member] = m.value
+		}
+	}
+	return body
+}
+
+// services returns the service endpoints that flags name; false when they name
+// none.
+func (t *agentTexts) services(c *cobra.Command) ([]registry.ServiceEndpoint, bool, error) {
+	var list []registry.ServiceEndpoint
+	if t.inbox != "" {
+		list = append(list, registry.ServiceEndpoint{Type: did.TypeInbox, ServiceEndpoint: t.inbox})
+	}
+	for _, text := range t.endpoints {
+		kind, address, ok := strings.Cut(text, "=")
+		if !ok || kind == "" {
+			return nil, false, usagef("--endpoint %s: want TYPE=URL, for example AgentCard=https://agent.example/card.json", text)
+		}
+		list = append(list, registry.ServiceEndpoint{Type: kind, ServiceEndpoint: address})
+	}
+	return list, c.Flags().Changed("inbox") || c.Flags().Changed("endpoint"), nil
+}
+
+// newAgent is what agent new is told.
+type newAgent struct {
+	texts        agentTexts
+	creatorDID   string
+	creatorName  string
+	organization bool
+	encrypt      bool
+	noRecovery   bool
+	secret       bool
+}
+
+func (a *app) agentNewCommand(k *keyring) *cobra.Command {
+	n := &newAgent{}
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Make the keys of an agent and register it",
+		Long: `New makes two keys, in files that only you can read: agent.key, which signs for
+the agent, and agent.recovery.key, which takes over when that is lost or stolen.
+Of the second the registry gets only a digest. The registration is signed with
+the first, so it shows that you hold it; no secret is sent or kept.
+
+  gazetteer agent new "Table booker" --capability BOOK --inbox https://agent.example/inbox
+
+If it is cut off, run it again: it goes on with the keys that are there.`,
+		Args: oneArg("the name of the agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.askAgents(c.Context(), func(server *client) error { return a.agentNew(c, server, k, n, args[0]) })
+		},
+	}
+	n.texts.flags(c)
+	c.Flags().StringVar(&n.creatorDID, "creator", "", "did:wba or did:web that you control elsewhere (default: the agent's own)")
+	c.Flags().StringVar(&n.creatorName, "creator-name", "", "who stands behind it")
+	c.Flags().BoolVar(&n.organization, "organization", false, "an organization stands behind it")
+	c.Flags().BoolVar(&n.encrypt, "encrypt", false, "protect the keys with a passphrase")
+	c.Flags().BoolVar(&n.noRecovery, "no-recovery", false, "make no recovery key: a lost key is then lost for good")
+	c.Flags().BoolVar(&n.secret, "secret", false, "ask for the secret that clients of the public AIR reference use")
+	return c
+}
+
+// oneArg wants exactly one argument.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s needs one argument: %s\nsee: %s --help", c.Name(), what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent, name string) error {
+	ctx := c.Context()
+	body := n.texts.body(c)
+	services, _, err := n.texts.services(c)
+	if err != nil {
+		return err
+	}
+	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] != "" {
+		return usagef("%s is the key of %s: name another file with --key, so that each agent has its own", k.path, f.Notes[agentNote])
+	}
+	key, recovery, err := a.newKeys(k, n)
+	if err != nil {
+		return err
+	}
+	public := key.Public().(ed25519.PublicKey)
+	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
+	if len(services) > 0 {
+		body["service_endpoints"] = services
+	}
+	if recovery != nil {
+		body["recovery_commitment"] = registry.Commit(recovery)
+	}
+	for member, value := range map[string]string{"creator_did": n.creatorDID, "creator_name": n.creatorName} {
+		if value != "" {
+			body[member] = value
+		}
+	}
+	if n.organization {
+		body["creator_type"] = "organization"
+	}
+	host, err := a.registryHost(server)
+	if err != nil {
+		return err
+	}
+	var made registry.RegistrationView
+	raw, err := server.write(ctx, http.MethodPost, agentPath("register", ""), body, &signer{key: key, keyID: did.FormatMultikey(public), host: host}, &made)
+	if refusedBy(err, "key-taken") || refusedBy(err, "key-used") {
+		return usagef("%v\nIf an earlier try was cut off, it got through: look the agent up by its name, then run: %s", err, a.again(k, "show AIR-…"))
+	}
+	if err != nil {
+		return err
+	}
+	keys, err := server.keysOf(ctx, made.AirID)
+	if err != nil {
+		return fmt.Errorf("%s is registered, but its keys could not be read back: %w", made.AirID, err)
+	}
+	if err := k.belongTo(keys.DID); err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSONText(a.out, raw)
+	}
+	a.printNew(k, n, made, keys)
+	return nil
+}
+
+// newKeys makes the two keys, or goes on with those of a try that was cut off.
+// Recovery is nil when there is none.
+func (a *app) newKeys(k *keyring, n *newAgent) (key ed25519.PrivateKey, recovery ed25519.PublicKey, err error) {
+	if n.encrypt && !exists(k.path) {
+		if err := k.newPassphrase(a); err != nil {
+			return nil, nil, err
+		}
+	}
+	if key, err = k.resume(a, k.path, did.Web{}, n.encrypt); err != nil || n.noRecovery {
+		return key, nil, err
+	}
+	other, err := k.resume(a, k.recoveryPath(), did.Web{}, n.encrypt)
+	if err != nil {
+		return nil, nil, err
+	}
+	return key, other.Public().(ed25519.PublicKey), nil
+}
+
+// registryHost is what the registry calls itself, for signing the first request.
+func (a *app) registryHost(c *client) (string, error) {
+	if !c.local {
+		u, err := url.Parse(c.base)
+		if err != nil {
+			return "", usagef("ask %s: %v", c.base, err)
+		}
+		return u.Host, nil
+	}
+	config, err := a.config()
+	return config.Registry.DIDHost, err
+}
+
+// belongTo notes beside the keys whose they are.
+func (k *keyring) belongTo(id string) error {
+	for _, path := range []string{k.path, k.recoveryPath()} {
+		if path != k.path && !exists(path) {
+			continue
+		}
+		if err := keyfile.Annotate(path, keyfile.Notes{agentNote: id}); err != nil {
+			return &exitError{exitData, errors.Join(fmt.Errorf("%s is registered, but its key file could not be marked as its own", id), err)}
+		}
+	}
+	return nil
+}
+
+func (a *app) printNew(k *keyring, n *newAgent, made registry.RegistrationView, keys registry.KeysView) {
+	a.field("agent", made.AirID+"  "+made.Name)
+	a.field("did", keys.DID)
+	a.field("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)
+	if n.noRecovery {
+		a.field("recovery", "none: if the key is lost or stolen, the agent is")
+	} else {
+		a.field("recovery", k.recoveryPath()+": keep it elsewhere; it takes over when "+k.path+" is lost or stolen")
+	}
+	a.field("secret", made.AgentSecret)
+	if made.AgentSecret != "" {
+		a.field("", "shown this once; clients of the public reference send it as X-Agent-Secret")
+	}
+	if made.DIDWBAResolved != nil && !*made.DIDWBAResolved {
+		a.field("creator", made.CreatorDID+" was not seen to list this key: publish it there, then it counts as proved")
+	}
+	if n.texts.inbox == "" {
+		a.next("It cannot be written to yet. Say where it takes mail:", a.again(k, "update --inbox https://agent.example/inbox"))
+		return
+	}
+	a.field("inbox", n.texts.inbox)
+	a.next("All that it says is a claim so far. Show that a domain is yours:", a.again(k, "prove agent.example"))
+}
+
+// agentAt returns the AIR ID that an argument names, or that of the key file.
+func (a *app) agentAt(ctx context.Context, c *client, k *keyring, args []string) (airID string, err error) {
+	if len(args) == 0 {
+		owner, err := k.owner(a)
+		airID, _ = owner.AirID()
+		return airID, err
+	}
+	if did.CheckAirID(args[0]) == nil {
+		return args[0], nil
+	}
+	var r resolution
+	if _, err := c.get(ctx, "/api/v1/resolve?"+url.Values{"name": {args[0]}}.Encode(), &r); err != nil {
+		return "", err
+	}
+	if r.AirID == "" {
+		return "", notFoundf("%s names no agent", args[0])
+	}
+	return r.AirID, nil
+}
