@@ -14,8 +14,6 @@ import (
 // means, and what is above it or made from it.
 type synset struct {
 	id       string // "n" and its place in the file
-	field    int    // WordNet's number of the field of knowledge
-	instance bool   // a single person, place or event
 	lemmas   []string
 	gloss    string
 	examples []string
@@ -77,10 +75,6 @@ func parseSynset(line string) (synset, error) {
 		return synset{}, fmt.Errorf("%d fields", len(f))
 	}
 	s := synset{id: kindOf(f[2]) + f[0]}
-	var err error
-	if s.field, err = strconv.Atoi(f[1]); err != nil {
-		return synset{}, fmt.Errorf("field %q", f[1])
-	}
 	n, err := strconv.ParseInt(f[3], 16, 32)
 	if err != nil || len(f) < 5+2*int(n) {
 		return synset{}, fmt.Errorf("number of words %q", f[3])
@@ -97,9 +91,7 @@ func parseSynset(line string) (synset, error) {
 	for p := range slices.Chunk(f[1:1+4*pointers], 4) {
 		to := kindOf(p[2]) + p[1]
 		switch p[0] {
-		case "@i":
-			s.instance = true
-		case "@":
+		case "@", "@i":
 			s.above = append(s.above, to)
 		case "+":
 			places, err := strconv.ParseUint(p[3], 16, 16)
@@ -118,13 +110,6 @@ func parseSynset(line string) (synset, error) {
 	}
 	return s, nil
 }
-
-// Fields of knowledge that no service is asked about by their Latin names. They
-// are a sixth of the dictionary.
-const (
-	animals = 5
-	plants  = 20
-)
 
 // kindOf makes one of the two sorts of adjectives.
 func kindOf(pos string) string {
@@ -149,9 +134,6 @@ func wordNetExamples(synsets []synset) []rawExample {
 		}
 	}
 	for _, s := range synsets {
-		if s.instance || s.field == animals || s.field == plants {
-			continue
-		}
 		gloss := wordsOf(s.gloss)
 		for i, l := range s.lemmas {
 			lemma := wordsOf(l)
