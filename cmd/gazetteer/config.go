@@ -53,8 +53,15 @@ type CrawlerConfig struct {
 
 // RegistryConfig is the table [registry].
 type RegistryConfig struct {
-	DIDHost       string `toml:"did_host"`
-	AllowLoopback bool   `toml:"allow_loopback"`
+	DIDHost       string   `toml:"did_host"`
+	Door          string   `toml:"door"`
+	RequireProof  bool     `toml:"require_proof"`
+	AllowLoopback bool     `toml:"allow_loopback"`
+	Registries    []string `toml:"registries"`
+	DNS           string   `toml:"dns"`
+	Witnesses     []string `toml:"witnesses"`
+	LogCopy       string   `toml:"log_copy"`
+	AcceptLogLoss bool     `toml:"accept_log_loss"`
 }
 
 // APIConfig is the table [api].
@@ -110,7 +117,7 @@ func defaultConfig() Config {
 			Timeout:         Duration(10 * time.Second),
 			Deny:            []string{},
 		},
-		Registry: RegistryConfig{DIDHost: "localhost"},
+		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}},
 		API: APIConfig{
 			TrustedProxies:             []string{},
 			RegistrationsPerHour:       20,

@@ -24,20 +24,26 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
+	"gazetteer/registry/resolve"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 )
 
 // house is everything that lives in one data directory, opened and wired.
 type house struct {
-	config   Config
-	log      *slog.Logger
-	store    *boltstore.Store
-	index    *index.Index
-	registry *registry.Registry
-	crawler  *crawler.Crawler
-	api      *api.API
-	recorder *recorder
+	config    Config
+	log       *slog.Logger
+	store     *boltstore.Store
+	index     *index.Index
+	registry  *registry.Registry
+	resolver  *resolve.Resolver
+	directory *registry.Directory
+	audit     *audit.Log
+	witnesses *witnesses
+	crawler   *crawler.Crawler
+	api       *api.API
+	recorder  *recorder
 }
 
 // openHouse opens the data directory and everything in it. observe, which may
@@ -56,9 +62,7 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 	if h.index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.store, Log: l}); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	if h.registry, err = registry.New(registry.Options{
-		Store: h.store, Log: l, DIDHost: c.Registry.DIDHost, BaseURL: c.PublicURL, AllowLoopback: c.Registry.AllowLoopback,
-	}); err != nil {
+	if err = h.openRegistry(ctx, e); err != nil {
 		return nil, fmt.Errorf("set up the registry: %w", err)
 	}
 	if h.crawler, err = newCrawler(h, e, observe); err != nil {
@@ -196,11 +200,12 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up submissions: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Crawler: h.crawler, Judge: judge, Door: door}
+	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
 		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Add: h.crawler.Add, Crawl: h.crawl,
+		Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(),
 	})
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
@@ -229,7 +234,7 @@ const socketName = "gazetteer.sock"
 
 // run serves until ctx ends, in the order that loses nothing: first no new work
 // is taken (HTTP, frontier), then what runs is finished within the grace, then
-// the index follows to the end of the log. public may be nil, crawl false.
+// the index and the transparency log follow to the end of the store. public may be nil, crawl false.
 // ready, if not nil, is called when all of it answers.
 func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
 	var metrics net.Listener
@@ -246,19 +251,27 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	}
 	defer os.Remove(filepath.Join(h.config.DataDir, socketName))
 	// The followers outlive everything that writes.
-	following, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
+	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
-	followed := make(chan error, 1)
-	go func() { followed <- h.index.Run(following) }()
+	followers, following := errgroup.WithContext(uncancelled)
+	for what, follow := range map[string]func(context.Context) error{
+		"the index": h.index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
+	} {
+		followers.Go(func() error {
+			if err := follow(following); err != nil {
+				return fmt.Errorf("follow the store into %s: %w", what, err)
+			}
+			return nil
+		})
+	}
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-followed: // before its time
-			followed <- nil
-			return fmt.Errorf("follow the log into the index: %w", err)
+		case <-following.Done(): // before its time
+			return errors.New("what follows the store has stopped")
 		}
 	})
 	group.Go(func() error { return h.serve(ctx, socket, h.api.AdminHandler()) })
@@ -271,6 +284,14 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	if crawl {
 		group.Go(func() error { return h.crawler.Run(ctx) })
 	}
+	if public != nil {
+		group.Go(func() error { return h.registry.Run(ctx) })
+	}
+	if public != nil && len(h.witnesses.list) > 0 {
+		group.Go(func() error {
+			return h.witnesses.run(ctx, func(err error) { h.log.Warn("the log was not cosigned", "error", err) })
+		})
+	}
 	if public != nil && h.config.Crawler.BlockList != "" {
 		group.Go(func() error { return h.keepBlockList(ctx) })
 	}
@@ -282,16 +303,17 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	err = group.Wait()
 	h.settle()
 	stopFollowing()
-	return errors.Join(err, <-followed)
+	return errors.Join(err, followers.Wait())
 }
 
-// settle lets the index reach the end of the log, so that the next start finds
+// settle lets what follows the store reach its end, so that the next start finds
 // nothing to catch up with. Not reaching it costs only that.
 func (h *house) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.config.ShutdownGrace))
 	defer cancel()
-	if err := h.index.WaitFor(ctx, h.store.Head().Seq); err != nil {
-		h.log.Info("the index did not reach the end of the log before the stop; it will at the next start")
+	head := h.store.Head().Seq
+	if err := errors.Join(h.index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head)); err != nil {
+		h.log.Info("the index or the transparency log did not reach the end of the store before the stop; it will at the next start")
 	}
 }
 
@@ -329,8 +351,11 @@ func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler)
 // close releases the files, last opened first.
 func (h *house) close() error {
 	var err error
+	if h.audit != nil {
+		err = h.audit.Close()
+	}
 	if h.index != nil {
-		err = h.index.Close()
+		err = errors.Join(err, h.index.Close())
 	}
 	if h.store != nil {
 		err = errors.Join(err, h.store.Close())
