@@ -212,7 +212,7 @@ const perService = 3
 // How many operations are looked at closely: those with the best words, and those
 // whose meaning seems nearest. The rest keeps the order of its words.
 const (
-	wordPool    = 256
+	wordPool    = 128
 	meaningPool = 256
 )
 
