@@ -74,7 +74,7 @@ func (r *Registry) Import(ctx context.Context, from io.Reader) (Imported, error)
 	}
 	for ctx.Err() == nil {
 		result, err := r.admitImport(ctx, x)
-		if errors.Is(err, store.ErrConflict) {
+		if errors.Is(err, store.ErrConflict) || errors.Is(err, ErrHandleTaken) {
 			continue // somebody was first with the handle, a key or the ID: look again
 		}
 		if err != nil {
@@ -580,30 +580,23 @@ func (c *change) takeHandle(ctx context.Context, note func(string, ...any)) erro
 	return nil
 }
 
-// takeKeys makes the agent the holder of the keys that it has proved.
+// takeKeys makes the agent the holder of the keys that it has proved, and of the
+// one that a recovery is to bring.
 func (c *change) takeKeys(ctx context.Context) error {
+	var keys []string
 	for _, k := range c.agent.Keys() {
-		if k.Proof == "" {
-			continue
+		if k.Proof != "" {
+			keys = append(keys, did.FormatMultikey(k.PublicKey))
 		}
-		multikey := did.FormatMultikey(k.PublicKey)
-		// After a loss of the agent's record the key may be noted as its own still.
-		record, err := c.r.store.Get(ctx, store.KeyKey(multikey))
-		if err == nil && string(record.Value) == c.agent.AirID {
-			continue
-		}
-		w, err := c.r.takeKey(ctx, multikey, c.agent.AirID)
-		if err != nil {
-			return err
-		}
-		c.write(w)
 	}
 	if p := c.agent.Recovery; p != nil {
-		record, err := c.r.store.Get(ctx, store.KeyKey(did.FormatMultikey(p.To)))
-		if err == nil && string(record.Value) == c.agent.AirID {
-			return nil
+		keys = append(keys, did.FormatMultikey(p.To))
+	}
+	for _, multikey := range keys {
+		w, err := c.r.takeKey(ctx, multikey, c.agent.AirID)
+		if e, ok := errors.AsType[*Refusal](err); ok && e.Code == "key-used" {
+			continue // noted as its own still, as after a loss of the agent's record
 		}
-		w, err := c.r.takeKey(ctx, did.FormatMultikey(p.To), c.agent.AirID)
 		if err != nil {
 			return err
 		}
