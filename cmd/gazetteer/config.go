@@ -49,6 +49,7 @@ type CrawlerConfig struct {
 	Timeout           Duration `toml:"timeout"`
 	BlockList         string   `toml:"block_list"`
 	Deny              []string `toml:"deny"`
+	NAT64             []string `toml:"nat64"`
 }
 
 // RegistryConfig is the table [registry].
@@ -116,6 +117,7 @@ func defaultConfig() Config {
 			Rate:            200,
 			Timeout:         Duration(10 * time.Second),
 			Deny:            []string{},
+			NAT64:           []string{},
 		},
 		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}},
 		API: APIConfig{

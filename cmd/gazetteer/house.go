@@ -77,7 +77,7 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 	if err != nil {
 		return nil, err
 	}
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Deny})
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Deny, NAT64: c.NAT64})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Judge, error) {
 // newFetcher returns a client that fetches under the rules of the crawler.
 // session bounds one call; made, which may be nil, is told of every request.
 func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) (*fetch.Client, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny})
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny, NAT64: c.Crawler.NAT64})
 	if err != nil {
 		return nil, err
 	}
