@@ -40,7 +40,11 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 	}
 	if h.registry, err = registry.New(registry.Options{
 		Store: h.store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.config.PublicURL, AllowLoopback: c.AllowLoopback,
-		RequireProof: c.RequireProof, Door: c.Door, Resolver: h.resolver, Web: web, DNS: registry.NewDNS(c.DNS),
+		RequireProof: c.RequireProof, Door: c.Door,
+		// A door that closed itself could not be opened again: no route of the
+		// operator's attends to it yet.
+		Unattended: -1,
+		Resolver:   h.resolver, Web: web, DNS: registry.NewDNS(c.DNS),
 	}); err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 // newHTTPS returns what asks other hosts for DID documents and proofs, under the
 // address rules of the crawler.
 func newHTTPS(c Config, e edge) (*resolve.HTTPS, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny})
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny, NAT64: c.Crawler.NAT64})
 	if err != nil {
 		return nil, err
 	}
