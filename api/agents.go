@@ -286,6 +286,9 @@ func (a *API) admit(client netip.Addr) error {
 	return a.quota.admit(client, "registrations")
 }
 
+// changesWord is what a client is told that it does too often.
+const changesWord = "changes"
+
 // admit counts one of what a client does, or refuses it and says when to come
 // back.
 func (q *quota) admit(client netip.Addr, what string) error {
@@ -510,6 +513,9 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	}
 	update, err := registry.ReadUpdate(in.body.text)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.writes.admit(in.body.client, changesWord); err != nil {
 		return nil, err
 	}
 	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.credentials(&in.body, in.Secret), update)

@@ -128,7 +128,7 @@ func (a *API) giveUpDomain(ctx context.Context, in *giveUpInput) (*output[Domain
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+	if err := a.writes.admit(in.body.client, changesWord); err != nil {
 		return nil, err
 	}
 	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.credentials(&in.body, in.Secret))

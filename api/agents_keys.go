@@ -92,7 +92,7 @@ func (a *API) rotate(ctx context.Context, in *updateInput) (*output[registry.Key
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+	if err := a.writes.admit(in.body.client, changesWord); err != nil {
 		return nil, err
 	}
 	agent, err := a.answers.Registry.Rotate(ctx, in.AirID, x)
@@ -110,7 +110,7 @@ func (a *API) recover(ctx context.Context, in *updateInput) (*output[registry.Ke
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+	if err := a.writes.admit(in.body.client, changesWord); err != nil {
 		return nil, err
 	}
 	agent, err := a.answers.Registry.Recover(ctx, in.AirID, x)
@@ -154,7 +154,7 @@ func (a *API) end(ctx context.Context, in *ownerInput, end func(context.Context,
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	if err := a.writes.admit(in.body.client, "attestations and other changes"); err != nil {
+	if err := a.writes.admit(in.body.client, changesWord); err != nil {
 		return nil, err
 	}
 	agent, err := end(ctx, in.AirID, a.credentials(&in.body, in.Secret))

@@ -45,6 +45,7 @@ type house struct {
 	log     *logBook
 	base    string // of the public server
 	admin   string // of the owner's server
+	secure  bool   // clients see https
 }
 
 // options change a house before it is built.

@@ -40,7 +40,7 @@ var hostile = map[string]string{
 }
 
 func TestHostilePathParameters(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newHouse(t, options{log: true})
 	h.furnish()
 	digest := document.Digest([]byte(aiText("Ristorante")))
 	templates := []string{
@@ -48,6 +48,8 @@ func TestHostilePathParameters(t *testing.T) {
 		"/api/v1/services/{}/documents/ai/versions", "/api/v1/services/ristorante.example/documents/{}/versions",
 		"/api/v1/services/ristorante.example/documents/ai/versions/{}", "/api/v1/services/{}/documents/ai/versions/" + digest,
 		"/api/v1/verbs/{}", "/api/v1/rules/{}", "/schemas/{}", "/api/v1/agents/{}", "/api/v1/agents/{}/did-document", "/api/v1/agents/{}/trust-score",
+		"/api/v1/agents/{}/keys", "/api/v1/agents/{}/attestations", "/api/v1/agents/{}/graph", "/api/v1/agents/{}/dependents", "/api/v1/agents/{}/history",
+		"/api/v1/agents/{}/domains", "/api/v1/agents/{}/evidence", "/api/v1/agents/by-username/{}", "/agents/{}/did.json", "/1.0/identifiers/{}", "/log/tile/{}", "/log/{}",
 	}
 	for what, value := range hostile {
 		for _, template := range templates {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -85,7 +86,7 @@ func agentSort(err error) sort {
 // agentHelp says how to mend an error of the registry.
 func agentHelp(err error) string {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Help
+		return cmp.Or(e.Help, "the members of the body are described in /openapi.json")
 	}
 	if e, ok := errors.AsType[*registry.Refusal](err); ok && e.Help != "" {
 		return e.Help
