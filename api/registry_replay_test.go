@@ -18,7 +18,6 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
-	"gazetteer/store"
 )
 
 // An exchange is one recorded request and the reference's response; a step
@@ -162,18 +161,7 @@ func attesterDocuments() documents {
 func (p *player) ageAttesters() {
 	p.t.Helper()
 	for i, days := range []int{180, 180, 540} {
-		key := store.AgentKey(p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)])
-		record, err := p.store.Get(p.t.Context(), key)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		var agent map[string]any
-		if err := json.Unmarshal(record.Value, &agent); err != nil {
-			p.t.Fatal(err)
-		}
-		agent["created"] = p.now.AddDate(0, 0, -days)
-		delete(agent, "key_since")
-		p.apply(store.Put(key, encode(p.t, agent)))
+		makeOlder(p.t, p.house, p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)], p.now.AddDate(0, 0, -days))
 	}
 }
 
