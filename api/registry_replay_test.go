@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,13 +110,13 @@ func TestReplayOfTheReference(t *testing.T) {
 type player struct {
 	*house
 	known map[string]string // "{{alice.air_id}}" to the value it has here
-	now   *time.Time
+	ticks *atomic.Int64     // seconds since the recording began; the directory reads the clock, too
 }
 
 func newPlayer(t *testing.T) *player {
-	now := seen
-	p := &player{known: map[string]string{}, now: &now}
-	clock := func() time.Time { return now }
+	ticks := new(atomic.Int64)
+	p := &player{known: map[string]string{}, ticks: ticks}
+	clock := func() time.Time { return seen.Add(time.Duration(ticks.Load()) * time.Second) }
 	p.house = newHouse(t, options{log: true,
 		registry: registry.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock},
 		api:      func(o *api.Options) { o.Registrations, o.RegistrationsGlobal, o.Now = 20, 100, clock },
@@ -156,18 +157,20 @@ func attesterDocuments() documents {
 	return d
 }
 
+func (p *player) now() time.Time { return seen.Add(time.Duration(p.ticks.Load()) * time.Second) }
+
 // ageAttesters does what the reference's operator did between two steps: the
 // first two attesters get half a year old, the third a year and a half.
 func (p *player) ageAttesters() {
 	p.t.Helper()
 	for i, days := range []int{180, 180, 540} {
-		makeOlder(p.t, p.house, p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)], p.now.AddDate(0, 0, -days))
+		makeOlder(p.t, p.house, p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)], p.now().AddDate(0, 0, -days))
 	}
 }
 
 func (p *player) play(step exchange) {
 	p.t.Helper()
-	*p.now = p.now.Add(time.Second)
+	p.ticks.Add(1)
 	if strings.Contains(step.Name, "duplicate name") { // the warning does not wait for the directory
 		if err := p.answers.Directory.Wait(p.t.Context(), p.store.Head().Seq); err != nil {
 			p.t.Fatal(err)
@@ -254,7 +257,7 @@ func (p *player) body(step exchange) string {
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
 		p.t.Fatal(err)
 	}
-	at, key := *p.now, seeded(0)
+	at, key := p.now(), seeded(0)
 	for n := range 3 {
 		if body["attester_air_id"] == p.known[fmt.Sprintf("{{att%d.air_id}}", n+1)] {
 			key = seeded(n + 2)
