@@ -55,6 +55,10 @@ func main() {
 	if *dict == "" {
 		*dict = "/usr/share/wordnet"
 	}
+	if *services == "" {
+		fmt.Fprintln(os.Stderr, "gen: name the file of services with -services; README.md of package wordvec says what it is")
+		os.Exit(1)
+	}
 	var err error
 	if *text != "" {
 		err = writeText(*dict, *services, *text, o)
