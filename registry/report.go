@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -346,6 +347,12 @@ func (r *Registry) settleBy(ctx context.Context, p Report, outcome, note string)
 		}
 		if settled, err = c.settleAll(ctx, outcome, note); err != nil {
 			return err
+		}
+		// Settled by another since it was looked at: then nothing of ours
+		// conditions on it, so look again.
+		if !slices.ContainsFunc(settled, func(s Report) bool { return s.ID == p.ID }) {
+			_, _, err := r.unsettled(ctx, p.ID)
+			return cmp.Or(err, error(store.ErrConflict))
 		}
 		if outcome == ReportSuspended {
 			return c.suspend(reason)
