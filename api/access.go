@@ -100,7 +100,7 @@ func (a *API) bounded(c *gin.Context) {
 		c.Next()
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), answerTime)
+	ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), replyKey{}, c.Writer), answerTime)
 	defer cancel()
 	original := c.Request
 	c.Request = original.WithContext(ctx)
@@ -121,7 +121,6 @@ var always = http.Header{
 var onReads = http.Header{
 	"Access-Control-Allow-Origin":   {"*"},
 	"Access-Control-Expose-Headers": {"ETag, Link, Repr-Digest, Retry-After"},
-	"Cross-Origin-Resource-Policy":  {"cross-origin"},
 }
 
 // setAll sets headers. The values are shared by all answers: a header is

@@ -46,14 +46,14 @@ func (a *API) agentRoutes(h huma.API) {
 	handle(a, h, agents(get("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
 	handle(a, h, agents(get("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
 	handle(a, h, agents(get("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.byUsername)
-	handle(a, h, agents(encoded[registry.RecordView](h, get("agent", "/api/v1/agents/{air_id}", "The public record of an agent"))), a.agent)
+	handle(a, h, agents(get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.agent)
 	update := agents(huma.Operation{
 		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
 		Summary: "Change an agent's record; signed by its key, or with its secret",
 	})
 	handle(a, h, update, a.update)
 	describeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
-	handle(a, h, agents(encoded[did.Document](h, get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent"))), a.didDocument)
+	handle(a, h, agents(get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.didDocument)
 	handle(a, h, agents(get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.trustScore)
 	a.attestationRoutes(h)
 	a.keyRoutes(h)
@@ -457,42 +457,28 @@ type lookupInput struct {
 	Require string `query:"require" doc:"evidence that must hold, with commas between"`
 }
 
-// kept answers with what is kept for an agent, or what compute makes of its
-// record. Require is judged first, and never kept.
-func (a *API) kept(ctx context.Context, sort string, in *lookupInput, compute func(registry.Agent) (any, error)) ([]byte, error) {
-	if err := did.CheckAirID(in.AirID); err != nil {
-		return nil, registry.ErrNoAgent
+// lookup returns an agent that shows the required evidence, and lets the answer
+// about it be kept.
+func (a *API) lookup(ctx context.Context, in *lookupInput) (registry.Agent, error) {
+	agent, seq, err := a.answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return agent, asked(err, in.AirID)
 	}
-	if in.Require != "" {
-		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
-		if err != nil {
-			return nil, err
-		}
-		if err := a.require(agent, in.Require); err != nil {
-			return nil, err
-		}
+	if agent.Recovery == nil { // which comes into force by time alone
+		keep(ctx, store.AgentKey(agent.AirID), seq)
 	}
-	return a.keeper.answer(ctx, sort, store.AgentKey(in.AirID), func() (any, bool, error) {
-		agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
-		if err != nil {
-			return nil, false, err
-		}
-		v, err := compute(agent)
-		return v, agent.Recovery == nil, err // a recovery comes into force by time alone
-	})
+	return agent, a.require(agent, in.Require)
 }
 
-func (a *API) agent(ctx context.Context, in *lookupInput) (*rawOutput, error) {
-	body, err := a.kept(ctx, "record", in, func(agent registry.Agent) (any, error) {
-		if agent.Status == registry.Erased {
-			return nil, agent.Usable()
-		}
-		return a.answers.Registry.RecordView(agent), nil
-	})
+func (a *API) agent(ctx context.Context, in *lookupInput) (*output[registry.RecordView], error) {
+	agent, err := a.lookup(ctx, in)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, err
 	}
-	return &rawOutput{ContentType: "application/json", Body: body}, nil
+	if agent.Status == registry.Erased {
+		return nil, asked(agent.Usable(), in.AirID)
+	}
+	return answer(a.answers.Registry.RecordView(agent)), nil
 }
 
 type updateInput struct {
@@ -533,17 +519,17 @@ func written[T any](a *API, v T) *output[T] {
 	return out
 }
 
-func (a *API) didDocument(ctx context.Context, in *lookupInput) (*rawOutput, error) {
-	body, err := a.kept(ctx, "did", in, func(agent registry.Agent) (any, error) {
-		if err := agent.Resolvable(); err != nil {
-			return nil, err
-		}
-		return a.answers.Registry.DIDDocument(agent), nil
-	})
+func (a *API) didDocument(ctx context.Context, in *lookupInput) (*output[did.Document], error) {
+	agent, err := a.lookup(ctx, in)
 	if err != nil {
+		return nil, err
+	}
+	if err := agent.Resolvable(); err != nil {
 		return nil, asked(err, in.AirID)
 	}
-	return &rawOutput{ContentType: "application/json", CacheControl: documentCache, Body: body}, nil
+	out := answer(a.answers.Registry.DIDDocument(agent))
+	out.CacheControl = documentCache
+	return out, nil
 }
 
 // documentCache: senders keep a document for 50 to 70 seconds; no cache on the

@@ -171,7 +171,7 @@ func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(a.logged, a.buffered, a.bounded, a.recovered)
+	e.Use(a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered)
 	e.NoRoute(a.noRoute)
 	e.NoMethod(a.noMethod)
 	return e, nil

@@ -1,15 +1,26 @@
 package api_test
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api"
+	"gazetteer/store"
 )
 
 // nowhere takes an answer and forgets it, at no cost of its own.
@@ -26,48 +37,47 @@ func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 // same shape that answers nothing.
 func emptyGin() *gin.Engine {
 	e := gin.New()
+	e.GET("/api/v1/agents/:air_id", func(c *gin.Context) { c.Status(http.StatusOK) })
 	e.GET("/api/v1/agents/:air_id/did-document", func(c *gin.Context) { c.Status(http.StatusOK) })
 	e.GET("/api/v1/services/:host", func(c *gin.Context) { c.Status(http.StatusOK) })
 	return e
 }
 
-// benchmark times path twice, each in turn with the empty handler in the same
+// benchmark times paths twice, each in turn with the empty handler in the same
 // loop: over a socket as a client sees it, and in the handler alone.
-func benchmark(b *testing.B, path func(h *house) string) {
+func benchmark(b *testing.B, paths func(h *house) []string) {
 	h := newHouse(b, options{api: func(o *api.Options) {
 		o.Log = slog.New(slog.NewJSONHandler(io.Discard, nil)) // the lines are made, as in service
 	}})
 	h.furnish()
-	address := path(h)
+	all := paths(h)
+	empty := emptyGin()
 	b.Run("socket", func(b *testing.B) {
-		empty := "http://" + serve(b, emptyGin(), nil)
-		fetch := func(url string) time.Duration {
-			begun := time.Now()
-			response, err := plain.Get(url)
-			if err != nil {
-				b.Fatal(err)
-			}
-			io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-			if response.StatusCode != 200 {
-				b.Fatal(response.Status)
-			}
-			return time.Since(begun)
+		ours := newWires(b, strings.TrimPrefix(h.base, "http://"), all)
+		for range len(all)/wires/perRound + 1 {
+			ours.round() // what is asked for again and again is asked for once
 		}
-		inTurn(b, func() time.Duration { return fetch(h.base + address) }, func() time.Duration { return fetch(empty + address) })
+		theirs := newWires(b, serve(b, empty, nil), all)
+		inTurn(b, ours.round, theirs.round)
 	})
 	b.Run("handler", func(b *testing.B) {
-		serveOnce := func(handler http.Handler) func() time.Duration {
-			r, err := http.NewRequest("GET", address, nil)
+		var requests []*http.Request
+		for _, path := range all {
+			r, err := http.NewRequest("GET", path, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
 			r.RemoteAddr = "127.0.0.1:9"
+			requests = append(requests, r)
+		}
+		serveOnce := func(handler http.Handler) func() time.Duration {
 			w := &nowhere{header: http.Header{}}
+			i := 0
 			return func() time.Duration {
 				clear(w.header)
+				i++
 				begun := time.Now()
-				handler.ServeHTTP(w, r)
+				handler.ServeHTTP(w, requests[i%len(requests)])
 				took := time.Since(begun)
 				if w.status != 200 {
 					b.Fatal(w.status)
@@ -75,11 +85,96 @@ func benchmark(b *testing.B, path func(h *house) string) {
 				return took
 			}
 		}
-		inTurn(b, serveOnce(h.api.Handler()), serveOnce(emptyGin()))
+		inTurn(b, serveOnce(h.api.Handler()), serveOnce(empty))
 	})
 }
 
-// inTurn reports the mean of ours, of theirs, and their ratio.
+// Each round asks perRound requests on each of so many connections at once.
+const (
+	wires    = 16
+	perRound = 20
+)
+
+// wireSet is what asks a server as many clients do.
+type wireSet []*wire
+
+func newWires(b *testing.B, address string, paths []string) wireSet {
+	set := make(wireSet, wires)
+	for i := range set {
+		set[i] = newWire(b, address, paths)
+		set[i].next = i * len(paths) / wires
+	}
+	return set
+}
+
+// round returns how long one request took of a round of all connections.
+func (s wireSet) round() time.Duration {
+	var all sync.WaitGroup
+	begun := time.Now()
+	for _, w := range s {
+		all.Go(func() {
+			for range perRound {
+				w.ask()
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(begun) / (wires * perRound)
+}
+
+// A wire is one connection on which requests are asked as cheaply as can be, so
+// that what is measured is the server: a whole HTTP client costs more than it.
+type wire struct {
+	b        *testing.B
+	conn     net.Conn
+	in       *bufio.Reader
+	requests [][]byte
+	next     int
+}
+
+func newWire(b *testing.B, address string, paths []string) *wire {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	w := &wire{b: b, conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+	for _, path := range paths {
+		w.requests = append(w.requests, []byte("GET "+path+" HTTP/1.1\r\nHost: registry.example\r\n\r\n"))
+	}
+	return w
+}
+
+func (w *wire) ask() {
+	w.next++
+	if _, err := w.conn.Write(w.requests[w.next%len(w.requests)]); err != nil {
+		w.b.Error(err)
+		return
+	}
+	length := 0
+	for line := 0; ; line++ {
+		text, err := w.in.ReadSlice('\n')
+		if err != nil {
+			w.b.Error(err)
+			return
+		}
+		if line == 0 && !bytes.HasPrefix(text, []byte("HTTP/1.1 200 ")) {
+			w.b.Errorf("%s: %s", w.requests[w.next%len(w.requests)], text)
+		}
+		if value, ok := bytes.CutPrefix(text, []byte("Content-Length: ")); ok {
+			length, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
+		}
+		if len(text) <= 2 {
+			break
+		}
+	}
+	if _, err := w.in.Discard(length); err != nil {
+		w.b.Error(err)
+	}
+}
+
+// inTurn reports the mean of ours, of theirs, and what share of their rate ours
+// is.
 func inTurn(b *testing.B, ours, theirs func() time.Duration) {
 	b.ReportAllocs()
 	var a, e time.Duration
@@ -89,13 +184,62 @@ func inTurn(b *testing.B, ours, theirs func() time.Duration) {
 	}
 	b.ReportMetric(float64(a.Nanoseconds())/float64(b.N), "ours-ns/op")
 	b.ReportMetric(float64(e.Nanoseconds())/float64(b.N), "empty-ns/op")
-	b.ReportMetric(float64(a)/float64(e), "x-empty")
+	b.ReportMetric(float64(e)/float64(a), "of-empty")
 }
 
+// agentsStored is how many agents the benchmarks of agents have.
+const agentsStored = 100_000
+
+// storeAgents stores that many agents like one that was registered, and returns
+// an address for each of the first so many.
+func storeAgents(b *testing.B, h *house, shown int, suffix string) []string {
+	like, err := h.store.Get(b.Context(), store.AgentKey(register(b, h).AirID))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var agent map[string]any
+	if err := json.Unmarshal(like.Value, &agent); err != nil {
+		b.Fatal(err)
+	}
+	var paths []string
+	var writes []store.Write
+	for i := range agentsStored {
+		id := fmt.Sprintf("AIR-%04d-%04d-BNCH", i/10_000, i%10_000)
+		agent["air_id"], agent["name"] = id, fmt.Sprintf("Agent %d", i)
+		writes = append(writes, store.Put(store.AgentKey(id), encode(b, agent)))
+		if len(paths) < shown {
+			paths = append(paths, "/api/v1/agents/"+id+suffix)
+		}
+		if len(writes) == 1000 {
+			if _, err := h.store.Apply(b.Context(), writes...); err != nil {
+				b.Fatal(err)
+			}
+			writes = nil
+		}
+	}
+	// What follows the store shall not be measured, nor what was left behind.
+	head := h.store.Head().Seq
+	if err := errors.Join(h.index.WaitFor(b.Context(), head), h.answers.Directory.Wait(b.Context(), head)); err != nil {
+		b.Fatal(err)
+	}
+	runtime.GC()
+	return paths
+}
+
+// The documents of 10,000 of 100,000 agents, in turn.
 func BenchmarkDIDDocument(b *testing.B) {
-	benchmark(b, func(h *house) string { return "/api/v1/agents/" + register(b, h).AirID + "/did-document" })
+	benchmark(b, func(h *house) []string { return storeAgents(b, h, 10_000, "/did-document") })
+}
+
+func BenchmarkAgentRecord(b *testing.B) {
+	benchmark(b, func(h *house) []string { return storeAgents(b, h, 10_000, "") })
+}
+
+// All agents in turn: more than are kept ready.
+func BenchmarkDIDDocumentOfAll(b *testing.B) {
+	benchmark(b, func(h *house) []string { return storeAgents(b, h, agentsStored, "/did-document") })
 }
 
 func BenchmarkService(b *testing.B) {
-	benchmark(b, func(*house) string { return "/api/v1/services/ristorante.example" })
+	benchmark(b, func(*house) []string { return []string{"/api/v1/services/ristorante.example"} })
 }

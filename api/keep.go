@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
 
 	"gazetteer/store"
@@ -15,67 +19,141 @@ import (
 
 // The most bytes that are kept of answers, and of their compressed forms.
 const (
-	maxKept       = 32 << 20
+	maxKept       = 160 << 20 // the DID documents of 100,000 agents
 	maxCompressed = 32 << 20
 )
 
-// A keeper holds answers that are asked for again and again. Each belongs to
-// one record of the store and holds while that record has the same sequence, so
-// a kept answer is never older than one computed now.
+// A keeper holds whole answers that are asked for again and again, in each of
+// their forms. Each belongs to one record of the store and holds while that
+// record has the same sequence, so a kept answer is never older than one computed
+// now.
 type keeper struct {
 	store   store.Store
-	answers *otter.Cache[keptKey, kept]
+	answers *otter.Cache[form, *kept]
+
+	mu      sync.Mutex             // guards following
+	headers map[string]http.Header // sets that many answers have in common
 }
 
-// A keptKey is a record of the store and which answer about it is meant.
-type keptKey struct{ sort, key string }
+// A form is an answer in one representation.
+type form struct {
+	path string
+	gzip bool
+}
 
+// A kept answer is what went out before: headers and body.
 type kept struct {
-	seq  uint64
-	body []byte
+	key    string // of the record that it is made of
+	seq    uint64
+	header http.Header // shared, never changed
+	tag    []string    // its ETag
+	length []string    // its Content-Length
+	body   []byte
+	head   atomic.Uint64 // the store's sequence when the record was looked at last
 }
 
 func newKeeper(s store.Store) (*keeper, error) {
-	answers, err := otter.New(&otter.Options[keptKey, kept]{
+	answers, err := otter.New(&otter.Options[form, *kept]{
 		MaximumWeight: maxKept,
-		Weigher:       func(key keptKey, k kept) uint32 { return uint32(len(key.key) + len(k.body) + 96) },
-		Executor:      func(work func()) { work() }, // no goroutine of its own
+		Weigher:       func(f form, k *kept) uint32 { return uint32(len(f.path) + len(k.body) + 1024) }, // headers among them
+		Executor:      func(work func()) { work() },                                                     // no goroutine of its own
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the kept answers: %w", err)
 	}
-	return &keeper{store: s, answers: answers}, nil
+	return &keeper{store: s, answers: answers, headers: map[string]http.Header{}}, nil
 }
 
-// answer returns the JSON of what compute returns, or what is kept of it. Every
-// change to what compute reads must come with a write to the record of key: a
-// visit writes its host's record, an update its agent's. Sort tells the answers
-// about one record apart; compute says false of what must not be kept.
-func (k *keeper) answer(ctx context.Context, sort, key string, compute func() (any, bool, error)) ([]byte, error) {
-	record, err := k.store.Get(ctx, key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("read %s: %w", key, err)
+// find returns what is kept for a request, nil when that is nothing, or no
+// longer as the store is.
+func (k *keeper) find(r *http.Request) *kept {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" || r.URL.RawPath != "" || r.URL.IsAbs() || len(r.TransferEncoding) > 0 {
+		return nil
 	}
-	if old, ok := k.answers.GetIfPresent(keptKey{sort, key}); ok && err == nil && old.seq == record.Seq {
-		return old.body, nil
+	known, ok := k.answers.GetIfPresent(form{r.URL.Path, acceptsGzip(r.Header["Accept-Encoding"])})
+	if !ok {
+		return nil
 	}
-	// What is read now is as new as the record, or newer; then the next
-	// request finds another sequence and computes again.
-	missing := err != nil
-	v, keep, err := compute()
-	if err != nil {
-		return nil, err
+	// Read before the record: what has not changed until then is as it was.
+	head := k.store.Head().Seq
+	if known.head.Load() == head {
+		return known
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the answer of %s: %w", key, err)
+	record, err := k.store.Get(r.Context(), known.key)
+	if err != nil || record.Seq != known.seq {
+		return nil // what is wrong is said by whoever computes the answer
 	}
-	if keep && !missing {
-		k.answers.Set(keptKey{sort, key}, kept{seq: record.Seq, body: b.Bytes()})
+	known.head.Store(head)
+	return known
+}
+
+// ownLength is the size from which a body needs its length said: that of a shorter
+// one net/http says by itself, which costs less than another header does.
+const ownLength = 2048
+
+// fromKeeper is the middleware that answers with what is kept.
+func (a *API) fromKeeper(c *gin.Context) {
+	known := a.keeper.find(c.Request)
+	if known == nil {
+		return
 	}
-	return b.Bytes(), nil
+	c.Abort()
+	h := c.Writer.Header()
+	setAll(h, known.header)
+	h["Etag"] = known.tag
+	if tagListed(c.Request.Header["If-None-Match"], known.tag[0]) {
+		h.Del("Content-Type")
+		h.Del("Content-Encoding")
+		c.Writer.WriteHeader(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	if len(known.body) >= ownLength || c.Request.Method == http.MethodHead {
+		h["Content-Length"] = known.length
+	}
+	c.Writer.WriteHeader(http.StatusOK)
+	c.Writer.WriteHeaderNow()
+	if c.Request.Method != http.MethodHead {
+		c.Writer.Write(known.body) // a client that left needs no answer
+	}
+}
+
+// keep lets the answer under way be kept as long as the record of key has that
+// sequence. Every change to what the answer is made of must come with a write to
+// that record: a visit writes its host's record, an update its agent's.
+func keep(ctx context.Context, key string, seq uint64) {
+	if r, ok := ctx.Value(replyKey{}).(*reply); ok {
+		r.key, r.seq = key, seq
+	}
+}
+
+// replyKey is where a request's context has its reply.
+type replyKey struct{}
+
+// take keeps an answer as it is about to be sent.
+func (k *keeper) take(r *http.Request, key string, seq uint64, h http.Header, body []byte) {
+	if key == "" || r.URL.RawQuery != "" || r.URL.RawPath != "" {
+		return
+	}
+	known := &kept{key: key, seq: seq, header: k.common(h), tag: []string{h.Get("ETag")}, length: []string{strconv.Itoa(len(body))}, body: bytes.Clone(body)}
+	k.answers.Set(form{r.URL.Path, acceptsGzip(r.Header["Accept-Encoding"])}, known)
+}
+
+// common returns the set of headers that h is but for those of the one answer.
+func (k *keeper) common(h http.Header) http.Header {
+	header := h.Clone()
+	for _, name := range []string{"Connection", "Etag", "Content-Length"} {
+		delete(header, name)
+	}
+	var id strings.Builder
+	header.Write(&id) // in order of names
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if same, ok := k.headers[id.String()]; ok {
+		return same
+	}
+	k.headers[id.String()] = header
+	return header
 }
 
 // A press compresses bodies, and remembers those it compressed lately.

@@ -41,7 +41,7 @@ func (a *API) identifierRoutes(h huma.API) {
 	handle(a, h, agents(op), a.resolveDID)
 }
 
-// encodedAs is encoded with another media type.
+// encodedAs describes an answer in the JSON of T that the handler writes itself.
 func encodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: schemaOf[T](h)}}}}
 	return op
@@ -53,10 +53,10 @@ type idInput struct {
 
 func (a *API) didJSON(ctx context.Context, in *idInput) (*rawOutput, error) {
 	out, err := a.didDocument(ctx, &lookupInput{AirID: in.ID})
-	if err == nil {
-		out.ContentType = typeDocument
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	return encodedAnswer(typeDocument, documentCache, out.Body)
 }
 
 func (a *API) registryDID(context.Context, *struct{}) (*rawOutput, error) {

@@ -13,8 +13,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// minGzip is the smallest body worth compressing: below it the headers weigh more.
-const minGzip = 1024
+// minGzip is the smallest body worth compressing: a shorter one goes with its
+// headers in the two packets that a compressed one takes, too.
+const minGzip = 2048
 
 // A reply holds back what a handler writes until it is done, so that the answer
 // can get its tag, become a 304, be compressed, or be replaced by a problem.
@@ -23,9 +24,14 @@ const minGzip = 1024
 type reply struct {
 	gin.ResponseWriter
 	press     *press
+	keeper    *keeper
 	status    int
 	body      bytes.Buffer
 	streaming bool
+
+	// The record that the answer is made of, "" for one that is not kept.
+	key string
+	seq uint64
 }
 
 func (r *reply) WriteHeader(status int) { r.status = status }
@@ -71,12 +77,13 @@ const maxPooled = 256 << 10
 // buffered is the middleware that answers through a [reply].
 func (a *API) buffered(c *gin.Context) {
 	r := replies.Get().(*reply)
-	r.ResponseWriter, r.press, r.status, r.streaming = c.Writer, a.press, c.Writer.Status(), false
+	r.ResponseWriter, r.press, r.keeper, r.status, r.streaming = c.Writer, a.press, a.keeper, c.Writer.Status(), false
+	r.key, r.seq = "", 0
 	original := c.Writer
 	c.Writer = r
 	defer func() {
 		c.Writer = original
-		r.ResponseWriter, r.press = nil, nil
+		r.ResponseWriter, r.press, r.keeper = nil, nil, nil
 		if r.body.Cap() <= maxPooled {
 			r.body.Reset()
 			replies.Put(r)
@@ -113,6 +120,9 @@ func (r *reply) send(request *http.Request) {
 	read := request.Method == http.MethodGet || request.Method == http.MethodHead
 	if read && (r.status == http.StatusOK || r.status == http.StatusMultipleChoices) {
 		body = r.represent(request, body)
+		if r.status == http.StatusOK {
+			r.keeper.take(request, r.key, r.seq, h, body)
+		}
 		if r.status == http.StatusOK && tagListed(request.Header["If-None-Match"], h.Get("ETag")) {
 			h.Del("Content-Type")
 			h.Del("Content-Length")

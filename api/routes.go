@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -34,7 +35,7 @@ func (a *API) publicRoutes(publicURL string) error {
 		"explained in x-problems.", publicURL)
 	handle(a, h, get("search", "/api/v1/search", "Find operations by words and filters, best first"), a.search)
 	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
-	handle(a, h, encoded[Service](h, get("service", "/api/v1/services/{host}", "All that is known of a host")), a.service)
+	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
 	handle(a, h, get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.crawlLog)
 	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
 	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
@@ -125,14 +126,6 @@ func schemaName(t reflect.Type, hint string) string {
 // get begins the description of a GET.
 func get(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
-}
-
-// encoded describes an answer in the JSON of T that the handler writes itself.
-func encoded[T any](h huma.API, op huma.Operation) huma.Operation {
-	op.Responses = map[string]*huma.Response{"200": {
-		Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](h)}},
-	}}
-	return op
 }
 
 // raw describes an answer of bytes that are somebody else's.
@@ -346,19 +339,26 @@ type hostInput struct {
 	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 }
 
-func (a *API) service(ctx context.Context, in *hostInput) (*rawOutput, error) {
+func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
-	body, err := a.keeper.answer(ctx, "service", store.HostKey(host), func() (any, bool, error) {
-		v, err := a.answers.Service(ctx, host)
-		return v, true, err
-	})
+	// What is read after the record is as new, or newer; then the next request
+	// finds another sequence.
+	record, err := a.answers.Store.Get(ctx, store.HostKey(host))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	found := err == nil
+	v, err := a.answers.Service(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return &rawOutput{ContentType: "application/json", Body: body}, nil
+	if found {
+		keep(ctx, record.Key, record.Seq)
+	}
+	return answer(v), nil
 }
 
 // documentInput and the inputs like it repeat their fields: huma sets only
