@@ -341,6 +341,10 @@ func (r *Registry) undecided(ctx context.Context, airID string) (Application, ui
 	}
 	switch _, err := r.store.Get(ctx, store.AgentKey(airID)); {
 	case err == nil:
+		// The agent may be this very application's, approved since it was read.
+		if _, _, err := r.application(ctx, airID); err != nil {
+			return p, 0, err
+		}
 		return p, 0, &Refusal{Kind: ErrState, Code: "air-id-taken", Message: "another agent has got the AIR ID meanwhile", Help: "refuse the registration; its owner can register again"}
 	case !errors.Is(err, store.ErrNotFound):
 		return p, 0, fmt.Errorf("read agent %s: %w", airID, err)
