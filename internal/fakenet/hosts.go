@@ -52,7 +52,7 @@ func (n *Net) Seeds() []string {
 	return seeds
 }
 
-//go:embed testdata/hosts.json testdata/services testdata/drafts testdata/odd
+//go:embed testdata/hosts.json testdata/services testdata/drafts testdata/everyday testdata/odd
 var embedded embed.FS
 
 // data returns an embedded file by its name below testdata.
@@ -70,7 +70,7 @@ func (n *Net) install() error {
 			n.sites[h.Name] = *s
 		}
 	}
-	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installOdd} {
+	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installEveryday, installOdd} {
 		if err := part(add); err != nil {
 			return err
 		}
@@ -153,6 +153,32 @@ func installDrafts(add func(Host, *Site)) error {
 	}
 	add(Host{Name: "payments.acme.test", Depth: 1, Expect: all("dns"), Note: "a related service whose name does not exist"}, nil)
 	add(Host{Name: "loyalty.acme.test", Depth: 1, Expect: all("unreachable"), Note: "a related service that refuses connections"}, &Site{Down: true})
+	return nil
+}
+
+// installEveryday adds services of everyday life, of which the directory of real
+// services has none: nobody describes a hairdresser in OpenAPI. All are seeds.
+func installEveryday(add func(Host, *Site)) error {
+	const dir = "everyday"
+	entries, err := embedded.ReadDir(path.Join("testdata", dir))
+	if err != nil {
+		return fmt.Errorf("list the services of everyday life: %w", err)
+	}
+	for _, e := range entries {
+		summary, err := data(path.Join(dir, e.Name(), "summary.json"))
+		if err != nil {
+			return err
+		}
+		doc, err := data(path.Join(dir, e.Name(), "service.agis"))
+		if err != nil {
+			return err
+		}
+		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[agisOnly]), Note: "a service of everyday life"},
+			&Site{Handler: site{
+				pathSummary:     newFile(summary, mediaTypes[".json"]),
+				"/service.agis": newFile(doc, mediaTypes[".agis"]),
+			}})
+	}
 	return nil
 }
 
