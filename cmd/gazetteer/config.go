@@ -25,6 +25,7 @@ type Config struct {
 	MinFreeBytes  int64    `toml:"min_free_bytes"`
 
 	Crawler  CrawlerConfig  `toml:"crawler"`
+	Search   SearchConfig   `toml:"search"`
 	Registry RegistryConfig `toml:"registry"`
 	API      APIConfig      `toml:"api"`
 }
@@ -50,6 +51,11 @@ type CrawlerConfig struct {
 	BlockList         string   `toml:"block_list"`
 	Deny              []string `toml:"deny"`
 	NAT64             []string `toml:"nat64"`
+}
+
+// SearchConfig is the table [search].
+type SearchConfig struct {
+	Vectors string `toml:"vectors"`
 }
 
 // RegistryConfig is the table [registry].

@@ -23,6 +23,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/wordvec"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/resolve"
@@ -59,7 +60,11 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 	if h.store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes}); err != nil {
 		return nil, err
 	}
-	if h.index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.store, Log: l}); err != nil {
+	vectors, err := readVectors(c.Search.Vectors)
+	if err != nil {
+		return nil, err
+	}
+	if h.index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.store, Vectors: vectors, Log: l}); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
 	if err = h.openRegistry(ctx, e); err != nil {
@@ -69,6 +74,24 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 		return nil, fmt.Errorf("set up the crawler: %w", err)
 	}
 	return h, h.openAPI(e)
+}
+
+// readVectors reads the table of word vectors that the configuration names; nil,
+// without one, is the program's own.
+func readVectors(file string) (*wordvec.Table, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usagef("search.vectors: %v", err)
+	}
+	defer f.Close() // only read
+	table, err := wordvec.Read(f)
+	if err != nil {
+		return nil, usagef("search.vectors: %s: %v", file, err)
+	}
+	return table, nil
 }
 
 func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
