@@ -20,7 +20,7 @@ var rows = [][]string{
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
 	{"protocol/convert", "protocol/agis/agishttp"},
 	{"document", "store", "index/wordvec"},
-	{"store/boltstore", "store/storetest", "fetch", "lint/mend", "registry/resolve", "registry/keyfile"},
+	{"store/boltstore", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
 	{"crawler", "index", "registry", "lint"},
 	{"lint/format", "registry/audit"},
 	{"api", "lint/command"},

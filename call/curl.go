@@ -1,0 +1,175 @@
+package call
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+// Curl returns a command line that calls the operation, with {name} where a value
+// has to be put in, and whether there can be one: curl speaks no AGTP, and what
+// the document does not tell cannot be made up.
+//
+// Whatever the document says, the line is one line of printable characters, and
+// every text of the document stands between single quotes without one inside, so
+// that a shell reads it as text.
+func (h How) Curl() (line string, ok bool) {
+	address, ok := safeURL(h.URL)
+	if !ok || h.Protocol != "http" || !plainMethod.MatchString(h.Method) {
+		return "", false
+	}
+	var asked, headers []string
+	body := map[string]any{}
+	for _, p := range wanted(h.Parameters) {
+		switch p.In {
+		case "query":
+			asked = append(asked, percent(p.Name, "")+"={"+percent(p.Name, "")+"}")
+		case "header":
+			if headerName.MatchString(p.Name) {
+				headers = append(headers, p.Name+": {"+p.Name+"}")
+			}
+		case "body":
+			body[p.Name] = sample(p)
+		}
+	}
+	if len(asked) > 0 {
+		separator := "?"
+		if strings.Contains(address, "?") {
+			separator = "&"
+		}
+		address += separator + strings.Join(asked, "&")
+	}
+	words := []string{"curl", "--globoff"} // or braces would stand for several addresses
+	if h.Method != "GET" {
+		words = append(words, "--request", h.Method)
+	}
+	words = append(words, quoted(address))
+	for _, header := range headers {
+		words = append(words, "--header", quoted(header))
+	}
+	if h.MediaType != "" {
+		words = append(words, "--header", quoted("Content-Type: "+h.MediaType), "--data-raw", quoted(plainJSON(body)))
+	}
+	return strings.Join(words, " "), true
+}
+
+var (
+	plainMethod = regexp.MustCompile(`^[A-Z]{1,16}$`)
+	headerName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+	authority   = regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+)
+
+// maxSample is how many parameters a line shows.
+const maxSample = 30
+
+// wanted returns the parameters that must be given, or all when none must.
+func wanted(all []Place) []Place {
+	var required []Place
+	for _, p := range all {
+		if p.Required {
+			required = append(required, p)
+		}
+	}
+	if len(required) == 0 {
+		required = all
+	}
+	return required[:min(len(required), maxSample)]
+}
+
+// sample is a value of a parameter's type to begin with.
+func sample(p Place) any {
+	switch strings.ToLower(p.Type) {
+	case "integer", "number":
+		return 0
+	case "boolean":
+		return false
+	case "array":
+		return []any{}
+	case "object":
+		return map[string]any{}
+	default:
+		return "{" + p.Name + "}"
+	}
+}
+
+// safeURL writes an address with the characters of RFC 3986 alone, and braces
+// around the names of parameters. It is false for what is no address on the web,
+// or has a password in it.
+func safeURL(text string) (string, bool) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || scheme != "https" && scheme != "http" {
+		return "", false
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, tail := rest[:end], rest[end:]
+	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return "", false
+		}
+		host = ascii
+	}
+	if !authority.MatchString(host) {
+		return "", false
+	}
+	if _, err := url.Parse(scheme + "://" + host); err != nil {
+		return "", false
+	}
+	return scheme + "://" + host + percent(tail, "/?#[]@:$&()*+,;={}%"), true
+}
+
+// percent writes all but the unreserved characters of RFC 3986, and those of
+// also, as %XX.
+func percent(s, also string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', strings.IndexByte("-._~", c) >= 0, strings.IndexByte(also, c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteString("%" + string(hex[c>>4]) + string(hex[c&15]))
+		}
+	}
+	return b.String()
+}
+
+// plainJSON writes a value so that it can stand in single quotes: what a shell or
+// a terminal could take for a command is escaped.
+func plainJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("a sample cannot be encoded: " + err.Error()) // it holds strings, numbers, lists and objects
+	}
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	for _, r := range string(text) {
+		if r != '\'' && r != '!' && (r < unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)) {
+			b.WriteRune(r)
+			continue
+		}
+		units := []rune{r}
+		if r > 0xFFFF { // JSON escapes UTF-16
+			r -= 0x10000
+			units = []rune{0xD800 + r>>10, 0xDC00 + r&0x3FF}
+		}
+		for _, u := range units {
+			b.WriteString(`\u`)
+			for shift := 12; shift >= 0; shift -= 4 {
+				b.WriteByte(hex[u>>shift&15])
+			}
+		}
+	}
+	return b.String()
+}
+
+// quoted puts a text that has no single quote between two of them.
+func quoted(s string) string { return "'" + s + "'" }

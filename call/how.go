@@ -1,0 +1,105 @@
+package call
+
+import (
+	"strings"
+
+	"gazetteer/document"
+)
+
+// How says how an operation is called, as far as its document tells. All text
+// came from a stranger.
+type How struct {
+	// Protocol is "http" or "agtp".
+	Protocol string `json:"protocol" doc:"http or agtp"`
+	// Method is the HTTP method, or the verb that is sent over AGTP.
+	Method string `json:"method,omitempty" doc:"the HTTP method, or the verb that is sent over AGTP"`
+	// URL has {name} in place of each parameter of its path. For AGTP it is the
+	// address of the service.
+	URL string `json:"url,omitempty" doc:"with {name} in place of each parameter of its path; for agtp the address of the service"`
+	// Target is the path that AGTP asks for; "" for HTTP.
+	Target string `json:"target,omitempty" doc:"the path that is asked for over AGTP"`
+	// Parameters are all that the operation takes.
+	Parameters []Place `json:"parameters,omitempty" doc:"what it takes, and where each goes"`
+	// MediaType is that of the body, "" when no parameter goes there.
+	MediaType string `json:"media_type,omitempty" doc:"of the body, where a parameter goes there"`
+	// Auth is how callers prove who they are, in the words of the document.
+	Auth string `json:"auth,omitempty" doc:"how callers prove who they are, in the words of the document"`
+	// Missing names what the document does not tell and a caller needs to know.
+	Missing []string `json:"missing,omitempty" doc:"what the document does not tell and a caller needs to know"`
+}
+
+// A Place is a parameter and where it goes.
+type Place struct {
+	Name     string `json:"name"`
+	In       string `json:"in,omitempty" doc:"path, query, body or header; absent where the document does not settle it"`
+	Type     string `json:"type,omitempty"`
+	Required bool   `json:"required,omitempty"`
+}
+
+// Of returns how an operation of a service is called.
+func Of(o document.Operation, s document.Service) How {
+	h := How{Protocol: o.Call.Protocol, Method: o.Call.Method, URL: o.Call.URL, Auth: s.Auth}
+	if h.Protocol == "agtp" {
+		h.Method, h.Target = o.Verb, o.Path
+	}
+	var nowhere []string
+	for _, p := range o.Parameters {
+		in := p.In
+		if in == "" && h.Protocol == "agtp" {
+			in = "body" // AGIS §7: input is the schema of what a request carries
+		}
+		switch in {
+		case "":
+			nowhere = append(nowhere, p.Name)
+		case "body":
+			h.MediaType = "application/json"
+		}
+		h.Parameters = append(h.Parameters, Place{p.Name, in, p.Type, p.Required})
+	}
+	if h.Method == "" {
+		h.Missing = append(h.Missing, "the method")
+	}
+	if h.URL == "" {
+		h.Missing = append(h.Missing, "the address")
+	}
+	if len(nowhere) > 0 {
+		h.Missing = append(h.Missing, "where to put "+strings.Join(nowhere, ", "))
+	}
+	return h
+}
+
+// String says in one line where a request goes, such as
+// "POST https://example.com/tables".
+func (h How) String() string {
+	words := []string{h.Method, h.URL}
+	if h.Target != "" {
+		words = []string{h.Method, h.Target}
+		if h.URL != "" {
+			words = append(words, "at", h.URL)
+		}
+	}
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// Inputs lists the parameters in one line, each with its type and where it goes;
+// a star marks those that must be there.
+func (h How) Inputs() string {
+	parts := make([]string, len(h.Parameters))
+	for i, p := range h.Parameters {
+		parts[i] = p.Name
+		if p.Required {
+			parts[i] += "*"
+		}
+		if about := strings.TrimSpace(p.Type + " " + p.where()); about != "" {
+			parts[i] += " (" + about + ")"
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p Place) where() string {
+	if p.In == "" {
+		return ""
+	}
+	return "in " + p.In
+}

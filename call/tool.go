@@ -1,0 +1,326 @@
+package call
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// An Offer is one operation of one service, as something to call.
+type Offer struct {
+	ID        string // names the operation among all
+	Host      string
+	Service   document.Service
+	Operation document.Operation
+	// Input is the JSON Schema of the input as its document has it, an object;
+	// nil to make one from the parameters.
+	Input json.RawMessage
+}
+
+// A Tool is an offer in the form that callers take: a name that is unique among
+// those it was made with, a description, and the JSON Schema of its input.
+type Tool struct {
+	ID          string
+	Name        string // at most 64 of a-z, A-Z, 0-9, "_" and "-"
+	Description string
+	Input       json.RawMessage
+	How         How
+	// ReadOnly, Destructive and Idempotent are what the document declares; nil
+	// where it does not.
+	ReadOnly, Destructive, Idempotent *bool
+}
+
+const (
+	// maxName is the longest name that callers of tools take.
+	maxName = 64
+	// maxDescription is how many characters of a description are handed on.
+	maxDescription = 600
+	// maxInput is the longest schema that is handed on, in bytes.
+	maxInput = 32 << 10
+)
+
+// Tools returns a tool for each offer, in order. A name is that of the operation;
+// where several would have the same, the host follows, and then a number. Texts
+// that speak to a model are left out, because a tool is read by one.
+func Tools(offers []Offer) []Tool {
+	plain := make([]string, len(offers))
+	bearers := map[string]int{}
+	for i, o := range offers {
+		plain[i] = nameOf(o.Operation)
+		bearers[plain[i]]++
+	}
+	taken := map[string]bool{}
+	tools := make([]Tool, len(offers))
+	for i, o := range offers {
+		name := plain[i]
+		if bearers[name] > 1 {
+			name = shorten(name + "_" + slug(o.Host))
+		}
+		tools[i] = toolOf(o, unique(name, taken))
+	}
+	return tools
+}
+
+func toolOf(o Offer, name string) Tool {
+	t := Tool{ID: o.ID, Name: name, Description: describe(o), Input: inputOf(o), How: Of(o.Operation, o.Service), Idempotent: o.Operation.Idempotent}
+	yes, no := true, false
+	switch o.Operation.Effect {
+	case document.Informational:
+		t.ReadOnly = &yes
+	case document.Reversible:
+		t.ReadOnly, t.Destructive = &no, &no
+	case document.Irreversible:
+		t.ReadOnly, t.Destructive = &no, &yes
+	}
+	return t
+}
+
+// nameOf makes a name from what the operation is called.
+func nameOf(o document.Operation) string {
+	name := slug(o.ID)
+	if name == "" { // written in a script that names of tools do not take
+		sum := sha256.Sum256([]byte(o.ID))
+		name = strings.Trim(slug(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
+	}
+	return shorten(name)
+}
+
+// slug keeps letters and digits of ASCII, in lower case, with one "_" for
+// everything between.
+func slug(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		if r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte('_')
+		}
+		gap = false
+		b.WriteRune(r)
+		if b.Len() > 4*maxName {
+			break
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+// shorten cuts a name that is too long and puts a digest of the whole in place of
+// the rest.
+func shorten(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// unique returns a name that is not taken yet, and takes it.
+func unique(name string, taken map[string]bool) string {
+	for i := 2; taken[name]; i++ {
+		number := "_" + strconv.Itoa(i)
+		if next := name[:min(len(name), maxName-len(number))] + number; !taken[next] {
+			name = next
+		}
+	}
+	taken[name] = true
+	return name
+}
+
+// describe says what an operation does and whose it is.
+func describe(o Offer) string {
+	does := line(honest(o.Operation.Intent))
+	if does == "" {
+		does = line(honest(o.Operation.ID))
+	}
+	whose := o.Host
+	if name := line(honest(o.Service.Name)); name != "" {
+		whose = clip(name, 80) + ", " + o.Host
+	}
+	text := clip(does, maxDescription-200) + " (" + whose + ")"
+	if outcome := line(honest(o.Operation.Outcome)); outcome != "" {
+		text += ". Outcome: " + outcome
+	}
+	return clip(text, maxDescription)
+}
+
+// line makes one line of a text, without characters that nobody sees.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// clip leaves the first n characters of a text.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimSpace(string(r[:n-1])) + "…"
+}
+
+// inputOf is the schema that the document has, if it can be handed on, or else one
+// made from the parameters.
+func inputOf(o Offer) json.RawMessage {
+	if len(o.Input) > 0 && len(o.Input) <= maxInput && harmless(o.Input) {
+		return o.Input
+	}
+	properties := map[string]any{}
+	required := []string{}
+	for _, p := range o.Operation.Parameters {
+		if p.Name == "" || honest(p.Name) == "" {
+			continue
+		}
+		schema := map[string]any{}
+		described := line(honest(p.Description))
+		if t := strings.ToLower(p.Type); schemaTypes[t] {
+			schema["type"] = t
+		} else if t := line(honest(p.Type)); t != "" {
+			described = strings.TrimSpace("(" + t + ") " + described)
+		}
+		if described != "" {
+			schema["description"] = clip(described, maxDescription)
+		}
+		properties[p.Name] = schema
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		panic("a schema cannot be encoded: " + err.Error()) // it holds strings, lists and objects
+	}
+	return text
+}
+
+// schemaTypes are the types of JSON Schema that a parameter may have.
+var schemaTypes = map[string]bool{"string": true, "integer": true, "number": true, "boolean": true, "array": true, "object": true}
+
+// harmless reports whether no text of a JSON value speaks to a model.
+func harmless(text []byte) bool {
+	root, err := protocol.ReadJSON(text, protocol.Limits{})
+	return err == nil && root.Kind == protocol.Object && harmlessNode(root)
+}
+
+func harmlessNode(n *protocol.Node) bool {
+	if honest(n.Key) != n.Key || n.Kind == protocol.String && honest(n.Text) != n.Text {
+		return false
+	}
+	for _, item := range n.Items {
+		if !harmlessNode(item) {
+			return false
+		}
+	}
+	return true
+}
+
+// MCP is the result of tools/list of the Model Context Protocol.
+type MCP struct {
+	Tools []MCPTool `json:"tools"`
+	Next  string    `json:"nextCursor,omitempty" doc:"the cursor of the next page"`
+}
+
+// An MCPTool is one of its tools.
+type MCPTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	// Meta says which operation the tool stands for, and how it is called.
+	Meta Meta `json:"_meta"`
+}
+
+// Annotations are what MCP has words for of what a call changes.
+type Annotations struct {
+	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+}
+
+// Meta is what we add to a tool.
+type Meta struct {
+	Operation string `json:"gazetteer/operation"`
+	Call      How    `json:"gazetteer/call"`
+}
+
+// ToMCP writes tools as the result of tools/list.
+func ToMCP(tools []Tool, next string) MCP {
+	list := MCP{Tools: []MCPTool{}, Next: next}
+	for _, t := range tools {
+		out := MCPTool{Name: t.Name, Description: t.Description, InputSchema: t.Input, Meta: Meta{t.ID, t.How}}
+		if t.ReadOnly != nil || t.Destructive != nil || t.Idempotent != nil {
+			out.Annotations = &Annotations{t.ReadOnly, t.Destructive, t.Idempotent}
+		}
+		list.Tools = append(list.Tools, out)
+	}
+	return list
+}
+
+// Functions are tools in the form that chat APIs take: a name, a description and
+// the JSON Schema of the parameters.
+type Functions struct {
+	Functions []Function `json:"functions"`
+	// Calls says for each name which operation it stands for, and how that is
+	// called.
+	Calls map[string]Meta `json:"calls" doc:"by name: the operation, and how it is called"`
+	Next  string          `json:"next,omitempty" doc:"the cursor of the next page"`
+}
+
+// A Function is one of them.
+type Function struct {
+	Type        string          `json:"type" doc:"function"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// ToFunctions writes tools as functions.
+func ToFunctions(tools []Tool, next string) Functions {
+	list := Functions{Functions: []Function{}, Calls: map[string]Meta{}, Next: next}
+	for _, t := range tools {
+		list.Functions = append(list.Functions, Function{"function", t.Name, t.Description, t.Input})
+		list.Calls[t.Name] = Meta{t.ID, t.How}
+	}
+	return list
+}
+
+// ToCurl writes tools as lines for curl, one an operation. Those that curl cannot
+// call are counted in a last line, which a shell takes for a comment.
+func ToCurl(tools []Tool) string {
+	var b strings.Builder
+	without := 0
+	for _, t := range tools {
+		line, ok := t.How.Curl()
+		if !ok {
+			without++
+			continue
+		}
+		b.WriteString(line + "\n")
+	}
+	if without > 0 {
+		fmt.Fprintf(&b, "# left out: %d that curl cannot call, because their document tells no address on the web\n", without)
+	}
+	return b.String()
+}
