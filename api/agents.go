@@ -40,6 +40,10 @@ func (a *API) agentRoutes(h huma.API) {
 		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
 		Summary: "Register an agent; the answer shows its secret this once",
 	})
+	register.Responses = map[string]*huma.Response{"202": {
+		Description: "The registration waits for the operator's approval; application is where to ask for it.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[RegistrationAnswer](h)}},
+	}}
 	handle(a, h, register, a.register)
 	describeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
 	handle(a, h, agents(get("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
@@ -58,6 +62,9 @@ func (a *API) agentRoutes(h huma.API) {
 	a.attestationRoutes(h)
 	a.keyRoutes(h)
 	a.domainRoutes(h)
+	a.waitingRoutes(h)
+	a.reportRoutes(h)
+	a.moveRoutes(h)
 	a.identifierRoutes(h)
 	a.logRoutes(h)
 	a.registryRoutes(h)
@@ -155,7 +162,7 @@ func (b *body) readNone(ctx huma.Context) {
 
 // credentials are what the request shows of who sent it.
 func (a *API) credentials(b *body, secret string) registry.Credentials {
-	return registry.Credentials{Secret: secret, Request: a.signed(b)}
+	return registry.Credentials{Secret: secret, Request: a.signed(b), Client: b.client}
 }
 
 // signed is the request as its sender saw it: behind a proxy that ends TLS only
@@ -239,7 +246,8 @@ func (in *registerInput) Resolve(ctx huma.Context) []error {
 // RegistrationAnswer answers a registration.
 type RegistrationAnswer struct {
 	registry.RegistrationView
-	Warnings []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
+	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
+	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
 }
 
 func (a *API) register(ctx context.Context, in *registerInput) (*output[RegistrationAnswer], error) {
@@ -250,18 +258,17 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[Registra
 	if err != nil {
 		return nil, err
 	}
-	if err := a.admit(in.body.client); err != nil {
-		return nil, err
-	}
 	warnings := a.sameName(registration.Name)
-	registration.Request = a.signed(&in.body)
+	registration.Request, registration.Client = a.signed(&in.body), in.body.client
 	agent, secret, err := a.answers.Registry.Register(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
-	a.wrote()
-	out := answer(RegistrationAnswer{a.answers.Registry.RegistrationView(agent, secret), warnings})
-	out.Status, out.CacheControl = http.StatusCreated, "no-store"
+	out := written(a, RegistrationAnswer{RegistrationView: a.answers.Registry.RegistrationView(agent, secret), Warnings: warnings})
+	out.Status = http.StatusCreated
+	if agent.Status == registry.Pending {
+		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
+	}
 	return out, nil
 }
 
@@ -277,33 +284,6 @@ func (a *API) sameName(name string) []string {
 		return nil // what is wrong with a name is said by the registration
 	}
 	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
-}
-
-// admit counts a registration, or refuses it and says when to come back. The
-// owner of the machine, who comes over the Unix socket and has no address, is
-// not counted.
-func (a *API) admit(client netip.Addr) error {
-	return a.quota.admit(client, "registrations")
-}
-
-// changesWord is what a client is told that it does too often.
-const changesWord = "changes"
-
-// admit counts one of what a client does, or refuses it and says when to come
-// back.
-func (q *quota) admit(client netip.Addr, what string) error {
-	if !client.IsValid() {
-		return nil
-	}
-	over := q.take(network(client))
-	if over == nil {
-		return nil
-	}
-	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", q.each, what)
-	if over.all {
-		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
-	}
-	return refuse(rateLimited, detail, "wait as long as Retry-After says").after(over.wait)
 }
 
 // wrote notes that something was written, so that lists wait for it.
@@ -501,7 +481,7 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
 	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.credentials(&in.body, in.Secret), update)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"gazetteer/protocol"
 	"gazetteer/registry"
 )
 
@@ -38,19 +37,20 @@ func notOperator() *refusal {
 // agentAdminRoutes declares what the operator does with agents: in the
 // reference's paths, and below /admin what it has no word for.
 func (a *API) agentAdminRoutes(h huma.API) {
-	handle(a, h, agents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: agentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), a.deleteAgent)
-	handle(a, h, agents(get("registry-stats", operatorPath+"stats", "Active agents, counted")), a.registryStats)
-	handle(a, h, agents(get("recent-registrations", operatorPath+"recent", "The newest active agents")), a.recentRegistrations)
+	handle(a, h, agents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: agentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), attended(a, a.deleteAgent))
+	handle(a, h, agents(get("registry-stats", operatorPath+"stats", "Active agents, counted")), attended(a, a.registryStats))
+	handle(a, h, agents(get("recent-registrations", operatorPath+"recent", "The newest active agents")), attended(a, a.recentRegistrations))
 	handle(a, h, agents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: operatorPath + "cron/did-wba-resolve",
-		Summary: "Look again at what is due of each agent, which also happens by itself"}), a.attendAgents)
+		Summary: "Look again at what is due of each agent, which also happens by itself"}), attended(a, a.attendAgents))
 	handle(a, h, agents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: operatorPath + "cron/publish-anchor",
-		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), a.publishAnchor)
+		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), attended(a, a.publishAnchor))
 	suspend := agents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
-	handle(a, h, suspend, a.suspend)
+	handle(a, h, suspend, attended(a, a.suspend))
 	describeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
-	handle(a, h, agents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), a.restore)
+	handle(a, h, agents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), attended(a, a.restore))
 	handle(a, h, agents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
-		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), a.eraseByOperator)
+		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), attended(a, a.eraseByOperator))
+	a.operatorRoutes(h)
 }
 
 type deleteInput struct {
@@ -257,15 +257,11 @@ func (a *API) suspend(ctx context.Context, in *operatorInput) (*output[Ended], e
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	root, err := protocol.ReadJSON(in.body.text, protocol.Limits{Bytes: maxAgentBody, Depth: 4, Members: 16})
+	values, err := readTexts(in.body.text, []string{"reason"}, nil)
 	if err != nil {
 		return nil, err
 	}
-	reason := root.Member("reason")
-	if reason == nil || len(root.Items) != 1 || reason.Kind != protocol.String || len(reason.Text) == 0 || len(reason.Text) > 500 {
-		return nil, refuse(badField, "the body must be an object with the one member reason, a text of 1 to 500 bytes", `for example {"reason": "sends junk"}`).at(Where{Pointer: "/reason"})
-	}
-	agent, err := a.answers.Registry.Suspend(ctx, in.AirID, reason.Text)
+	agent, err := a.answers.Registry.Suspend(ctx, in.AirID, values["reason"])
 	return a.stands(agent, err, in.AirID, "The agent is suspended until it is restored.")
 }
 

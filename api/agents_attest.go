@@ -49,7 +49,7 @@ func (a *API) attest(ctx context.Context, in *updateInput) (*output[registry.Att
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
 	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.credentials(&in.body, in.Secret))
@@ -102,7 +102,7 @@ func (a *API) revoke(ctx context.Context, in *revokeInput) (*output[registry.Rev
 	if err != nil || n < 1 {
 		return nil, refuse(badParameter, "invalid attestation_id", "it is a whole number from 1").at(Where{Parameter: "n"})
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
 	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.credentials(&in.body, in.Secret))

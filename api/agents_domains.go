@@ -69,6 +69,9 @@ func (a *API) proveDomain(ctx context.Context, in *updateInput) (*output[DomainA
 	if err != nil {
 		return nil, err
 	}
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
+		return nil, err
+	}
 	if err := a.proofs.admit(in.body.client, "proofs of domains"); err != nil {
 		return nil, err
 	}
@@ -128,7 +131,7 @@ func (a *API) giveUpDomain(ctx context.Context, in *giveUpInput) (*output[Domain
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
 	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.credentials(&in.body, in.Secret))

@@ -92,9 +92,10 @@ func (a *API) rotate(ctx context.Context, in *updateInput) (*output[registry.Key
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
+	x.Client = in.body.client
 	agent, err := a.answers.Registry.Rotate(ctx, in.AirID, x)
 	if err != nil {
 		return nil, asked(err, in.AirID)
@@ -110,9 +111,10 @@ func (a *API) recover(ctx context.Context, in *updateInput) (*output[registry.Ke
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
+	x.Client = in.body.client
 	agent, err := a.answers.Registry.Recover(ctx, in.AirID, x)
 	if err != nil {
 		return nil, asked(err, in.AirID)
@@ -154,7 +156,7 @@ func (a *API) end(ctx context.Context, in *ownerInput, end func(context.Context,
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	if err := a.writes.admit(in.body.client, changesWord); err != nil {
+	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
 	agent, err := end(ctx, in.AirID, a.credentials(&in.body, in.Secret))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"gazetteer/api"
+	"gazetteer/registry"
 	"strings"
 	"testing"
 	"time"
@@ -134,8 +135,8 @@ func TestAgents(t *testing.T) {
 // its headers. A body that cannot be read costs nothing.
 func TestRegistrationBudget(t *testing.T) {
 	now := seen
-	h := newHouse(t, options{api: func(o *api.Options) {
-		o.Registrations, o.RegistrationsGlobal, o.Now = 3, 100, func() time.Time { return now }
+	h := newHouse(t, options{registry: registry.Options{
+		Limits: registry.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
 	}})
 	try := func(i int) reply {
 		return h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,

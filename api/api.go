@@ -31,18 +31,13 @@ type Options struct {
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is
 	// believed. None by default: anybody can send that header.
 	TrustedProxies []string
-	// Registrations is how many agents one client (an IPv4 address, an IPv6
-	// /64) may register in an hour, RegistrationsGlobal how many all together.
-	// 0 means 20 and 1,000; a negative number lifts the limit.
-	Registrations       int
-	RegistrationsGlobal int
-	// Proofs is how many domains one client may have looked at in an hour,
-	// Resolutions how many DIDs of other hosts, Changes how often it may write
-	// otherwise; the Global ones bound all together. 0 means 30 and 600, 120 and
-	// 3,000, 1,200 and 60,000; a negative number lifts the limit.
+	// Proofs is how many domains one client (an IPv4 address, an IPv6 /64) may have
+	// looked at in an hour, Resolutions how many DIDs of other hosts; the Global
+	// ones bound all together. 0 means 30 and 600, 120 and 3,000; a negative number
+	// lifts the limit. How often agents are registered and changed the registry
+	// bounds.
 	Proofs, ProofsGlobal           int
 	Resolutions, ResolutionsGlobal int
-	Changes, ChangesGlobal         int
 	// Anchored returns the newest tree of the log that a witness has cosigned,
 	// nil when there is none; Publish asks the witnesses to cosign. Both are nil
 	// where there are no witnesses.
@@ -67,10 +62,8 @@ type API struct {
 	add      func(ctx context.Context, hosts ...string) error
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursors
-	quota    *quota // of registrations
 	proofs   *quota // of looks at a domain
 	lookups  *quota // of DIDs of other hosts
-	writes   *quota // of other changes to agents
 	anchored func() *Anchor
 	publish  func(ctx context.Context) error
 	written  atomic.Uint64 // the store's sequence after the last write of a route
@@ -111,19 +104,11 @@ func New(o Options) (*API, error) {
 	if len(o.CursorKey) < 16 {
 		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
 	}
-	registrations, err := newQuota(orDefault(o.Registrations, 20), orDefault(o.RegistrationsGlobal, 1000), o.Now)
-	if err != nil {
-		return nil, err
-	}
 	proofs, err := newQuota(orDefault(o.Proofs, 30), orDefault(o.ProofsGlobal, 600), o.Now)
 	if err != nil {
 		return nil, err
 	}
 	lookups, err := newQuota(orDefault(o.Resolutions, 120), orDefault(o.ResolutionsGlobal, 3000), o.Now)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := newQuota(orDefault(o.Changes, 1200), orDefault(o.ChangesGlobal, 60_000), o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +122,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
 		cursors: cursors{key: o.CursorKey, now: o.Now},
-		quota:   registrations, proofs: proofs, lookups: lookups, writes: changes,
+		proofs:  proofs, lookups: lookups,
 		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
 		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 		now:   o.Now, started: o.Now(),

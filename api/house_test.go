@@ -82,6 +82,9 @@ func newHouse(t testing.TB, o options) *house {
 	if !o.unread {
 		h.follow()
 	}
+	if o.registry.Limits == (registry.Limits{}) {
+		o.registry.Limits = registry.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: -1, Reports: -1}
+	}
 	o.registry.Store, o.registry.DIDHost = h.store, cmp.Or(o.registry.DIDHost, "registry.example")
 	r, err := registry.New(o.registry)
 	must(err)
@@ -94,7 +97,7 @@ func newHouse(t testing.TB, o options) *house {
 		h.openLog()
 	}
 	settings := api.Options{
-		Answers: h.answers, Version: "test", Registrations: -1, RegistrationsGlobal: -1, Changes: -1, ChangesGlobal: -1,
+		Answers: h.answers, Version: "test",
 		Add: func(context.Context, ...string) error { return nil },
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

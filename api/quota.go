@@ -13,8 +13,9 @@ import (
 // addresses to push another's out meets the global one.
 const maxKeys = 100_000
 
-// A quota bounds how often something is done in an hour, for each key and
-// together.
+// A quota bounds how often something is asked of others in an hour, for each key
+// and together: looks at a domain, DIDs of other hosts, documents to be judged.
+// What is done to agents the registry counts itself (registry.Limits).
 type quota struct {
 	each int
 	keys *otter.Cache[string, *rate.Limiter]
@@ -66,6 +67,24 @@ func (q *quota) take(key string) *overdraft {
 		return &overdraft{bound(wait), true}
 	}
 	return nil
+}
+
+// admit counts one of what a client does, or refuses it and says when to come
+// back. The owner of the machine, who comes over the Unix socket and has no
+// address, is not counted.
+func (q *quota) admit(client netip.Addr, what string) error {
+	if !client.IsValid() {
+		return nil
+	}
+	over := q.take(network(client))
+	if over == nil {
+		return nil
+	}
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", q.each, what)
+	if over.all {
+		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
+	}
+	return refuse(rateLimited, detail, "wait as long as Retry-After says").after(over.wait)
 }
 
 // bound keeps "never" (a quota of none) within what a header can say.

@@ -17,7 +17,7 @@ func TestQuotaCountsNeighboursAsOne(t *testing.T) {
 		if text != "" {
 			client = netip.MustParseAddr(text)
 		}
-		return (&API{quota: b}).admit(client) != nil
+		return b.admit(client, "looks") != nil
 	}
 	for _, step := range []struct {
 		client string

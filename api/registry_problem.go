@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/registry"
@@ -44,12 +46,18 @@ func inWords(err error, view registry.ErrorView) *refusal {
 			r.at(Where{Parameter: "name"})
 		case e.Field == "require":
 			r.at(Where{Parameter: "require"})
+		case strings.HasPrefix(e.Field, exportLine):
+			n, _ := strconv.Atoi(strings.TrimPrefix(e.Field, exportLine)) // 0, which is left out, when it is none
+			r.at(Where{Line: n})
 		case e.Field != "" && p.Status == badField.Status:
 			r.at(Where{Pointer: fieldPointer(e.Field)})
 		}
 	}
 	return r
 }
+
+// exportLine begins what an error says of where an export is wrong.
+const exportLine = "line "
 
 // agentSort tells which sort of problem an error of the registry is.
 func agentSort(err error) sort {

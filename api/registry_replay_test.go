@@ -118,8 +118,8 @@ func newPlayer(t *testing.T) *player {
 	p := &player{known: map[string]string{}, ticks: ticks}
 	clock := func() time.Time { return seen.Add(time.Duration(ticks.Load()) * time.Second) }
 	p.house = newHouse(t, options{log: true,
-		registry: registry.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock},
-		api:      func(o *api.Options) { o.Registrations, o.RegistrationsGlobal, o.Now = 20, 100, clock },
+		registry: registry.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: registry.Limits{Registrations: 20, AllRegistrations: 100}},
+		api:      func(o *api.Options) { o.Now = clock },
 	})
 	return p
 }

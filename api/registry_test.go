@@ -631,7 +631,7 @@ func TestSecretEndsAnAgent(t *testing.T) {
 
 // TestChangesHaveABudget bounds what one client writes.
 func TestChangesHaveABudget(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) { o.Changes, o.ChangesGlobal = 2, 100 }})
+	h := newHouse(t, options{registry: registry.Options{Limits: registry.Limits{Changes: 2, AllChanges: 100}}})
 	a := register(t, h)
 	for i := range 3 {
 		r := h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "`+strings.Repeat("x", i+1)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)

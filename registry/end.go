@@ -41,8 +41,13 @@ func (c *change) delete(ctx context.Context, reason string) error {
 }
 
 // Suspend takes an agent out of service until [Registry.Restore], as the
-// operator: it keeps its handle, its key and what is proved of it.
+// operator: it keeps its handle, its key and what is proved of it. Reason is shown
+// to its owner; the error is an [*Error] when it cannot be.
 func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, error) {
+	reason, err := checkText("reason", reason, maxReason, manyLines)
+	if err != nil {
+		return Agent{}, err
+	}
 	return r.alter(ctx, airID, func(c *change) error { return c.suspend(reason) })
 }
 

@@ -36,6 +36,7 @@ func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent,
 		return Agent{}, err
 	}
 	agent, err := r.alter(ctx, airID, func(c *change) error { return c.rotate(ctx, x) })
+	r.guessed(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("key rotated", "air_id", airID)
 	}
@@ -154,6 +155,7 @@ func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent
 		return Agent{}, err
 	}
 	agent, err := r.alter(ctx, airID, func(c *change) error { return c.askRecovery(ctx, x) })
+	r.guessed(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
 	}

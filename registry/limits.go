@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,6 +19,8 @@ type Limits struct {
 	Registrations    int // of one network in an hour; 20
 	AllRegistrations int // of all networks together in an hour; 1000
 	Reports          int // of abuse, of one network in a day; 10
+	Changes          int // writes of one network in an hour, to whichever agents; 1200
+	AllChanges       int // of all networks together in an hour; 60000
 	// Failures are writes of one network in an hour whose proof does not hold, such
 	// as guesses at a secret; 60.
 	Failures int
@@ -28,7 +31,7 @@ func (l Limits) orDefaults() Limits {
 	for _, row := range []struct {
 		to *int
 		n  int
-	}{{&l.Registrations, 20}, {&l.AllRegistrations, 1000}, {&l.Reports, 10}, {&l.Failures, 60}, {&l.Writes, 300}} {
+	}{{&l.Registrations, 20}, {&l.AllRegistrations, 1000}, {&l.Reports, 10}, {&l.Changes, 1200}, {&l.AllChanges, 60000}, {&l.Failures, 60}, {&l.Writes, 300}} {
 		if *row.to == 0 {
 			*row.to = row.n
 		}
@@ -207,12 +210,38 @@ func (r *Registry) crowded(wait time.Duration, all bool) error {
 	case wait == 0:
 		return nil
 	case all:
-		return &Refusal{Kind: ErrTooMany, Code: "registrations-all", Wait: wait, Message: fmt.Sprintf("very many agents are being registered: at most %d an hour from everybody", r.limits.AllRegistrations),
+		return &Refusal{Kind: ErrTooMany, Code: "registrations-all", Wait: wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being registered: at most %d an hour from everybody", r.limits.AllRegistrations),
 			Help: "wait as long as Retry-After says"}
 	}
 	return &Refusal{Kind: ErrTooMany, Code: "registrations-network", Wait: wait,
-		Message: fmt.Sprintf("your network has registered very many agents: at most %d an hour from one, and %d from those around it", r.limits.Registrations, wideShare*r.limits.Registrations),
+		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", r.limits.Registrations, wideShare*r.limits.Registrations),
 		Help:    "wait as long as Retry-After says; who needs more asks the operator of the registry"}
+}
+
+// AdmitChange counts one write of a client to an agent that is there, before
+// anything is read or judged of it. It refuses a client whose network is on the
+// block list, writes too often, or has too often failed to prove who sends what.
+// Whoever takes writes from the network calls it first. A client without an
+// address is not counted. The error is a [*Refusal] with [ErrForbidden] or
+// [ErrTooMany].
+func (r *Registry) AdmitChange(ctx context.Context, client netip.Addr) error {
+	if err := r.AdmitNetwork(ctx, client); err != nil || !client.IsValid() {
+		return err
+	}
+	now := r.now()
+	if err := r.guess(client, now); err != nil {
+		return err
+	}
+	wait, all := r.changes.take(client, now)
+	switch {
+	case wait == 0:
+		return nil
+	case all:
+		return &Refusal{Kind: ErrTooMany, Code: "changes-all", Wait: wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", r.limits.AllChanges),
+			Help: "wait as long as Retry-After says"}
+	}
+	return &Refusal{Kind: ErrTooMany, Code: "changes-network", Wait: wait, Message: fmt.Sprintf("Rate limit exceeded: your network has changed agents very often: at most %d times an hour", r.limits.Changes),
+		Help: "wait as long as Retry-After says; several members can be changed by one update"}
 }
 
 // guess refuses a client whose writes were refused again and again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type Merge struct {
 
 	FromSignature string // by FromKey, over Statement, as "z…"
 	IntoSignature string // by IntoKey
+
+	Client netip.Addr // as that of a Rotation
 }
 
 // Statement returns the text that both keys sign.
@@ -77,7 +80,7 @@ func (r *Registry) Merge(ctx context.Context, airID string, x Merge) (Agent, err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.IntoKey, Signed: string(x.Statement()),
 		Signatures: map[string]string{x.FromKey: x.FromSignature, x.IntoKey: x.IntoSignature}}
-	return r.merge(ctx, airID, into, func(from, into *change) (Entry, error) {
+	agent, err := r.merge(ctx, airID, into, func(from, into *change) (Entry, error) {
 		for _, side := range []struct {
 			c                          *change
 			agent, key, sig, signature string
@@ -108,6 +111,8 @@ func (r *Registry) Merge(ctx context.Context, airID string, x Merge) (Agent, err
 		}
 		return Entry{Actor: ActorOwner, Authority: authority}, nil
 	})
+	r.guessed(x.Client, r.now(), err)
+	return agent, err
 }
 
 // MergeByOperator is [Registry.Merge] as the operator, for an owner who has lost a

@@ -98,6 +98,7 @@ type Registry struct {
 	limits        Limits
 	registrations *budget
 	reports       *budget
+	changes       *budget
 	failures      *budget
 	gate          gate
 	waiting       tally       // applications
@@ -136,6 +137,7 @@ func New(o Options) (*Registry, error) {
 	r.doorMode, r.unattended, r.reportDue, r.limits = cmp.Or(o.Door, DoorOpen), cmp.Or(o.Unattended, defaultUnattended), cmp.Or(o.ReportDue, defaultReportDue), o.Limits.orDefaults()
 	r.registrations = newBudget(r.limits.Registrations, r.limits.AllRegistrations, time.Hour)
 	r.reports = newBudget(r.limits.Reports, -1, 24*time.Hour)
+	r.changes = newBudget(r.limits.Changes, r.limits.AllChanges, time.Hour)
 	r.failures = newBudget(r.limits.Failures, -1, time.Hour)
 	if r.recoveryDelay == 0 {
 		r.recoveryDelay = defaultRecoveryDelay

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ type Rotation struct {
 
 	OldSignature string // by From, over Statement, as "z…"
 	NewSignature string // by To
+
+	// Client is where it came from; without an address it is not counted.
+	Client netip.Addr
 }
 
 // Statement returns the text that both keys sign.
@@ -90,6 +94,8 @@ type Recovery struct {
 
 	RecoverySignature string // by Key, over Statement
 	NewSignature      string // by To; "" to withdraw
+
+	Client netip.Addr // as that of a Rotation
 }
 
 // Statement returns the text that the keys sign.

@@ -76,6 +76,10 @@ type APIConfig struct {
 	TrustedProxies             []string `toml:"trusted_proxies"`
 	RegistrationsPerHour       int      `toml:"registrations_per_hour"`
 	RegistrationsGlobalPerHour int      `toml:"registrations_global_per_hour"`
+	ChangesPerHour             int      `toml:"changes_per_hour"`
+	ChangesGlobalPerHour       int      `toml:"changes_global_per_hour"`
+	ChangesPerAgentHour        int      `toml:"changes_per_agent_hour"`
+	ReportsPerDay              int      `toml:"reports_per_day"`
 	FetchesPerHour             int      `toml:"fetches_per_hour"`
 	FetchesPerHostHour         int      `toml:"fetches_per_host_hour"`
 	FetchesGlobalPerHour       int      `toml:"fetches_global_per_hour"`
@@ -130,6 +134,10 @@ func defaultConfig() Config {
 			TrustedProxies:             []string{},
 			RegistrationsPerHour:       20,
 			RegistrationsGlobalPerHour: 1000,
+			ChangesPerHour:             1200,
+			ChangesGlobalPerHour:       60000,
+			ChangesPerAgentHour:        300,
+			ReportsPerDay:              10,
 			FetchesPerHour:             30,
 			FetchesPerHostHour:         12,
 			FetchesGlobalPerHour:       600,
@@ -233,6 +241,8 @@ func (c *Config) check() error {
 		return usagef("shutdown_grace: want 0 or more")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
 		return usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentHour == 0 || c.API.ReportsPerDay == 0:
+		return usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
 	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostHour == 0 || c.API.FetchesGlobalPerHour == 0:
 		return usagef("api.fetches_per_hour, api.fetches_per_host_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
 	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainHour == 0 || c.API.SubmissionsGlobalPerHour == 0:

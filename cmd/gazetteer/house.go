@@ -226,8 +226,7 @@ func (h *house) openAPI(e edge) error {
 	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
-		TrustedProxies: h.config.API.TrustedProxies, Registrations: h.config.API.RegistrationsPerHour,
-		RegistrationsGlobal: h.config.API.RegistrationsGlobalPerHour, Add: h.crawler.Add, Crawl: h.crawl,
+		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,
 		Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(),
 	})
 	if err != nil {

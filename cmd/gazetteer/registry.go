@@ -41,10 +41,12 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 	if h.registry, err = registry.New(registry.Options{
 		Store: h.store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.config.PublicURL, AllowLoopback: c.AllowLoopback,
 		RequireProof: c.RequireProof, Door: c.Door,
-		// A door that closed itself could not be opened again: no route of the
-		// operator's attends to it yet.
-		Unattended: -1,
-		Resolver:   h.resolver, Web: web, DNS: registry.NewDNS(c.DNS),
+		Limits: registry.Limits{
+			Registrations: h.config.API.RegistrationsPerHour, AllRegistrations: h.config.API.RegistrationsGlobalPerHour,
+			Changes: h.config.API.ChangesPerHour, AllChanges: h.config.API.ChangesGlobalPerHour, Writes: h.config.API.ChangesPerAgentHour,
+			Reports: h.config.API.ReportsPerDay,
+		},
+		Resolver: h.resolver, Web: web, DNS: registry.NewDNS(c.DNS),
 	}); err != nil {
 		return err
 	}

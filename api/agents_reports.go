@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/registry"
+)
+
+// reportRoutes declares how anybody tells the operator of abuse.
+func (a *API) reportRoutes(h huma.API) {
+	report := agents(huma.Operation{OperationID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", DefaultStatus: http.StatusCreated,
+		Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at"})
+	handle(a, h, report, a.report)
+	describeBody[ReportBody](h, h.OpenAPI().Paths[report.Path].Post)
+	handle(a, h, agents(get("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.reportByID)
+}
+
+// ReportBody documents the members of a report. [registry.ReadReport] reads it.
+type ReportBody struct {
+	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
+	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
+	Contact string `json:"contact,omitempty" doc:"where you want to be told, for the operator alone"`
+}
+
+// ReportView is how a report stands, as whoever knows its ID may see it.
+type ReportView struct {
+	ID      string    `json:"id"`
+	AirID   string    `json:"air_id"`
+	Reason  string    `json:"reason"`
+	Created time.Time `json:"created"`
+	Due     time.Time `json:"due" doc:"when the operator should have looked at it"`
+	Status  string    `json:"status" enum:"open,overdue,settled"`
+	Settled time.Time `json:"settled,omitzero"`
+	Outcome string    `json:"outcome,omitempty" enum:"dismissed,suspended,deleted"`
+	Note    string    `json:"note,omitempty" doc:"of the operator"`
+	URL     string    `json:"url" doc:"where this can be read again"`
+}
+
+func (a *API) reportView(p registry.Report) ReportView {
+	status := "open"
+	switch {
+	case !p.Settled.IsZero():
+		status = "settled"
+	case p.Overdue(a.now()):
+		status = "overdue"
+	}
+	return ReportView{ID: p.ID, AirID: p.AirID, Reason: p.Reason, Created: p.Created, Due: p.Due, Status: status,
+		Settled: p.Settled, Outcome: p.Outcome, Note: p.Note, URL: "/api/v1/reports/" + p.ID}
+}
+
+func (a *API) report(ctx context.Context, in *operatorInput) (*output[ReportView], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	q, err := registry.ReadReport(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	q.Client = in.body.client
+	made, err := a.answers.Registry.Report(ctx, in.AirID, q)
+	if err != nil {
+		return nil, asked(err, in.AirID)
+	}
+	out := written(a, a.reportView(made))
+	out.Status = http.StatusCreated
+	return out, nil
+}
+
+type reportInput struct {
+	ID string `path:"id" doc:"the ID of a report"`
+}
+
+func (a *API) reportByID(ctx context.Context, in *reportInput) (*output[ReportView], error) {
+	p, err := a.answers.Registry.ReportByID(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return unkept(a.reportView(p)), nil
+}

@@ -1,0 +1,357 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+)
+
+// operate asks one of the operator's routes and wants that status.
+func (h *house) operate(method, path, body string, status int) reply {
+	h.t.Helper()
+	headers := []string{}
+	if body != "" {
+		headers = []string{"Content-Type", jsonType}
+	}
+	r := h.askAt(h.admin, method, path, strings.NewReader(body), headers...)
+	if r.StatusCode != status {
+		h.t.Fatalf("%s %s %s: %s, want %d\n%s", method, path, body, r.Status, status, r.body)
+	}
+	return r
+}
+
+// apply posts a registration, and wants that status.
+func (h *house) applyFor(name string, status int) api.RegistrationAnswer {
+	h.t.Helper()
+	r := h.ask("POST", "/api/v1/agents/register", `{"name": "`+name+`", "public_key": "`+newKey(h.t)+`"}`, "Content-Type", jsonType)
+	if r.StatusCode != status {
+		h.t.Fatalf("register %s: %s, want %d\n%s", name, r.Status, status, r.body)
+	}
+	var v api.RegistrationAnswer
+	decodeInto(h.t, r, &v)
+	return v
+}
+
+func TestRegistrationsWaitForTheOperator(t *testing.T) {
+	h := newHouse(t, options{registry: registry.Options{Door: registry.DoorApproval}})
+	h.operate("PUT", "/admin/registry/door", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
+	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
+	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
+		t.Errorf("the answer is %+v", first)
+	}
+	var v api.ApplicationAnswer
+	decodeInto(t, h.get(first.Application, 200), &v)
+	if v.Status != "waiting" || v.Note != "write to door@registry.example" || v.Expires.IsZero() {
+		t.Errorf("it waits as %+v", v)
+	}
+	for _, path := range []string{"", "/did-document", "/history", "/keys"} {
+		if p := h.get("/api/v1/agents/"+first.AirID+path, 404).problem(t); path == "" && p.Rule != "application-pending" {
+			t.Errorf("of an agent that waits it says %+v", p)
+		}
+	}
+	var list api.ApplicationList
+	decodeInto(t, h.operate("GET", "/admin/registry/applications?limit=1", "", 200), &list)
+	if len(list.Applications) != 1 || list.Next == "" {
+		t.Fatalf("the first page is %+v", list)
+	}
+	next := list.Next
+	decodeInto(t, h.operate("GET", "/admin/registry/applications?after="+next, "", 200), &list)
+	if len(list.Applications) != 1 || list.Applications[0].Network != "127.0.0.0/24" {
+		t.Errorf("the second page is %+v", list)
+	}
+
+	h.operate("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 200)
+	decodeInto(t, h.get(first.Application, 200), &v)
+	if v.Status != "approved" || v.Agent != "/api/v1/agents/"+first.AirID {
+		t.Errorf("approved it is %+v", v)
+	}
+	h.get(v.Agent, 200)
+	h.operate("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 404)
+
+	h.operate("POST", "/admin/registry/applications/"+second.AirID+"/refuse", `{"reason": "we know of no such company"}`, 200)
+	decodeInto(t, h.get(second.Application, 200), &v)
+	if v.Status != "refused" || v.Reason != "we know of no such company" {
+		t.Errorf("refused it is %+v", v)
+	}
+	h.operate("POST", "/admin/registry/applications/"+second.AirID+"/approve", "", 409)
+	h.get("/api/v1/agents/AIR-0000-0000-0000/application", 404)
+
+	h.operate("PUT", "/admin/registry/door", `{"mode": "closed", "note": "come back in May"}`, 200)
+	r := h.ask("POST", "/api/v1/agents/register", `{"name": "Third", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "registration-closed" || !strings.Contains(p.Help, "come back in May") {
+		t.Errorf("a closed door answers %s %s", r.Status, r.body)
+	}
+}
+
+// TestTheDoorClosesItself after a week in which only strangers came.
+func TestTheDoorClosesItself(t *testing.T) {
+	now := seen
+	clock := func() time.Time { return now }
+	h := newHouse(t, options{registry: registry.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
+	h.applyFor("First", 201)
+	now = now.Add(6 * 24 * time.Hour)
+	h.operate("GET", "/admin/registry", "", 200) // the operator looks after it
+	now = now.Add(6 * 24 * time.Hour)
+	h.applyFor("Second", 201)
+	now = now.Add(2 * 24 * time.Hour)
+	waits := h.applyFor("Third", 202)
+	var v api.RegistryStanding
+	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
+	if v.Door.Mode != registry.DoorApproval || v.Door.SelfClosed.IsZero() || v.Waiting != 1 {
+		t.Errorf("it stands as %+v", v)
+	}
+	h.applyFor("Fourth", 202) // a look is not enough
+	h.operate("PUT", "/admin/registry/door", `{"mode": "open"}`, 200)
+	h.applyFor("Fifth", 201)
+	h.operate("POST", "/admin/registry/applications/"+waits.AirID+"/approve", "", 200)
+}
+
+func TestBlockLists(t *testing.T) {
+	h := newHouse(t, options{})
+	a := register(t, h)
+	var b registry.Ban
+	decodeInto(t, h.operate("POST", "/admin/registry/bans", `{"sort": "handle", "value": "Evil_Bot", "reason": "squatter", "until": "2126-01-31T12:00:00Z"}`, 200), &b)
+	if b.Value != "evil_bot" || b.Until.IsZero() {
+		t.Errorf("the line is %+v", b)
+	}
+	r := h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"username": "evil_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "banned-handle" || strings.Contains(string(r.body), "squatter") {
+		t.Errorf("a banned handle: %s %s", r.Status, r.body)
+	}
+	h.operate("POST", "/admin/registry/bans", `{"sort": "network", "value": "127.0.0.1"}`, 200)
+	for what, r := range map[string]reply{
+		"registration": h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType),
+		"update":       h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret),
+		"report":       h.ask("POST", "/api/v1/agents/"+a.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType),
+		"rotation":     h.ask("POST", "/api/v1/agents/"+a.AirID+"/keys", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
+		"merge":        h.ask("POST", "/api/v1/agents/"+a.AirID+"/merge", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
+		"end":          h.ask("POST", "/api/v1/agents/"+a.AirID+"/deactivate", "", "X-Agent-Secret", a.Secret),
+	} {
+		if p := r.problem(t); r.StatusCode != 403 || p.Rule != "banned-network" {
+			t.Errorf("%s from a banned network: %s %s", what, r.Status, r.body)
+		}
+	}
+	var list api.BanList
+	decodeInto(t, h.operate("GET", "/admin/registry/bans", "", 200), &list)
+	if len(list.Bans) != 2 {
+		t.Errorf("the lists are %+v", list)
+	}
+	h.operate("DELETE", "/admin/registry/bans?sort=network&value=127.0.0.1/32", "", 200)
+	h.operate("DELETE", "/admin/registry/bans?sort=network&value=127.0.0.1/32", "", 404)
+	h.get("/api/v1/agents/"+a.AirID, 200)
+	for _, body := range []string{`{"sort": "colour", "value": "red"}`, `{"sort": "network", "value": "0.0.0.0/0"}`, `{"sort": "key", "value": "z6Mk"}`,
+		`{"sort": "handle", "value": "a_b", "until": "tomorrow"}`, `{"sort": "handle"}`, `{"sort": "handle", "value": 5}`, `{"sort": "handle", "value": "a_b", "x": "y"}`, `[]`} {
+		if p := h.operate("POST", "/admin/registry/bans", body, 400).problem(t); p.Help == "" || p.Where == nil {
+			t.Errorf("%s: %+v", body, p)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	now := seen
+	clock := func() time.Time { return now }
+	h := newHouse(t, options{registry: registry.Options{Now: clock, Limits: registry.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
+	a := register(t, h)
+	path := "/api/v1/agents/" + a.AirID + "/reports"
+	post := func(body string) reply { return h.ask("POST", path, body, "Content-Type", jsonType) }
+	for _, body := range []string{`{"reason": "boring", "text": "x"}`, `{"reason": "spam"}`, `{"reason": "spam", "text": "` + strings.Repeat("x", 2001) + `"}`} {
+		if r := post(body); r.StatusCode != 400 {
+			t.Errorf("%.60s: %s %s", body, r.Status, r.body)
+		}
+	}
+	r := post(`{"reason": "malware", "text": "it served me a virus <script>alert(1)</script>", "contact": "me@reporter.example"}`)
+	var v api.ReportView
+	if decodeInto(t, r, &v); r.StatusCode != 201 || v.Status != "open" || !v.Due.Equal(seen.Add(72*time.Hour)) {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if p := post(`{"reason": "spam", "text": "again"}`).problem(t); p.Rule != "reported" || p.Status != 409 {
+		t.Errorf("a second report of one network: %+v", p)
+	}
+	now = now.Add(73 * time.Hour)
+	seenByAll := h.get(v.URL, 200)
+	if decodeInto(t, seenByAll, &v); v.Status != "overdue" || bytes.Contains(seenByAll.body, []byte("virus")) || bytes.Contains(seenByAll.body, []byte("reporter.example")) {
+		t.Errorf("the public sees %s", seenByAll.body)
+	}
+	var standing api.RegistryStanding
+	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &standing)
+	if standing.Reports != (api.ReportCount{Open: 1, Overdue: 1, OldestHour: 73}) {
+		t.Errorf("it stands as %+v", standing)
+	}
+	var list api.ReportList
+	decodeInto(t, h.operate("GET", "/admin/registry/reports?overdue=true&air_id="+a.AirID, "", 200), &list)
+	if len(list.Reports) != 1 || list.Reports[0].Contact != "me@reporter.example" {
+		t.Fatalf("the operator sees %+v", list)
+	}
+	h.operate("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "suspended", "note": "seen, and true"}`, 200)
+	h.operate("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "dismissed"}`, 409)
+	h.operate("POST", "/admin/registry/reports/20261101T120000.000Z-00000000/settle", `{"outcome": "dismissed"}`, 404)
+	if decodeInto(t, h.get(v.URL, 200), &v); v.Status != "settled" || v.Outcome != "suspended" || v.Note != "seen, and true" {
+		t.Errorf("settled it is %+v", v)
+	}
+	if p := h.get("/api/v1/agents/"+a.AirID+"/did-document", 403).problem(t); p.Rule != "suspended" {
+		t.Errorf("a suspended agent: %+v", p)
+	}
+	h.operate("POST", "/admin/agents/"+a.AirID+"/restore", "", 200)
+	h.get("/api/v1/agents/"+a.AirID+"/did-document", 200)
+
+	// What one network may say in a day is bounded.
+	now = now.Add(24 * time.Hour)
+	for i := range 3 {
+		b := register(t, h)
+		r := h.ask("POST", "/api/v1/agents/"+b.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
+		if want := []int{201, 201, 429}[i]; r.StatusCode != want || want == 429 && r.Header.Get("Retry-After") == "" {
+			t.Errorf("report %d of a day: %s %s", i, r.Status, r.body)
+		}
+	}
+	h.get("/api/v1/reports/unknown", 404)
+}
+
+func TestMerges(t *testing.T) {
+	h := newHouse(t, options{})
+	from, into, third := proved(t, h, 1, ""), proved(t, h, 2, ""), proved(t, h, 3, "")
+	send := func(x registry.Merge) reply {
+		body := encode(t, api.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
+			FromSignature: x.FromSignature, IntoSignature: x.IntoSignature})
+		return h.ask("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
+	}
+	x := registry.NewMerge(from.CreatorDID, into.CreatorDID, from.key, into.key, time.Now())
+	stolen := x
+	stolen.Into = third.CreatorDID
+	if p := send(stolen).problem(t); p.Status != 401 && p.Status != 409 {
+		t.Errorf("a merge carried to another agent: %+v", p)
+	}
+	r := send(x)
+	var v api.Ended
+	if decodeInto(t, r, &v); r.StatusCode != 200 || v.AirID != into.AirID {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if p := h.get(from.path, 200); !bytes.Contains(p.body, []byte(`"merged"`)) {
+		t.Errorf("the one that ended is shown as %s", p.body)
+	}
+	if p := h.get(from.path+"/did-document", 410).problem(t); !strings.Contains(p.Help, into.AirID) {
+		t.Errorf("its DID says %+v", p)
+	}
+	if r := send(x); r.StatusCode != 410 && r.StatusCode != 401 {
+		t.Errorf("the same merge again: %s %s", r.Status, r.body)
+	}
+	h.operate("POST", "/admin/agents/"+into.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "its owner has lost the key and showed us a passport"}`, 200)
+	h.get(into.path+"/did-document", 410)
+	h.operate("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "x"}`, 409)
+	h.operate("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`"}`, 400)
+}
+
+// TestAnAgentMovesHouse exports an agent with its history and imports it into
+// another registry.
+func TestAnAgentMovesHouse(t *testing.T) {
+	h := newHouse(t, options{})
+	a := proved(t, h, 1, "")
+	for i := range 20 {
+		if r := a.send("PUT", "", fmt.Sprintf(`{"description": "edition %d"}`, i)); r.StatusCode != 200 {
+			t.Fatalf("%s %s", r.Status, r.body)
+		}
+	}
+	h.get(a.path+"/export", 401)
+	if r := h.signed(seeded(2), a.CreatorDID+did.KeyFragment, "GET", a.path+"/export", "", httpsig.SignOptions{}); r.StatusCode != 401 {
+		t.Errorf("signed by another: %s", r.Status)
+	}
+	r := a.send("GET", "/export", "")
+	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/x-ndjson" || !strings.HasPrefix(r.Header.Get("Content-Disposition"), "attachment") || r.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%s %v %s", r.Status, r.Header, r.body)
+	}
+	if n := bytes.Count(r.body, []byte("\n")); n != 24 { // what it is, 21 entries, the agent, the end
+		t.Errorf("the export has %d lines", n)
+	}
+	byOperator := h.operate("GET", "/admin/agents/"+a.AirID+"/export?secret=true", "", 200)
+	if !bytes.HasPrefix(byOperator.body, []byte(`{"export":"gazetteer agent"`)) {
+		t.Errorf("the operator gets %.200s", byOperator.body)
+	}
+	h.operate("GET", "/admin/agents/AIR-0000-0000-0000/export", "", 404)
+
+	other := newHouse(t, options{registry: registry.Options{DIDHost: "other.example"}})
+	send := func(text []byte) reply {
+		return other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(text), "Content-Type", "application/x-ndjson")
+	}
+	broken := bytes.Replace(r.body, []byte("edition 19"), []byte("edition 20"), 1)
+	if p := send(broken).problem(t); p.Status != 400 || p.Where == nil || p.Where.Line == 0 || p.Help == "" {
+		t.Errorf("a changed export: %+v", p)
+	}
+	if p := send(r.body[:len(r.body)/2]).problem(t); p.Status != 400 {
+		t.Errorf("a cut export: %+v", p)
+	}
+	if p := other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(r.body), "Content-Type", jsonType); p.StatusCode != 415 {
+		t.Errorf("another media type: %s", p.Status)
+	}
+	imported := send(r.body)
+	var v api.ImportedAgent
+	if decodeInto(t, imported, &v); imported.StatusCode != 200 || v.AirID != a.AirID || v.Origin != "registry.example" || v.Entries != 21 || v.Signed != 21 {
+		t.Fatalf("%s %s", imported.Status, imported.body)
+	}
+	if p := send(r.body).problem(t); p.Status != 409 {
+		t.Errorf("imported again: %+v", p)
+	}
+	var history struct {
+		Total int `json:"total"`
+	}
+	decodeInto(t, other.get(a.path+"/history", 200), &history)
+	var record registry.RecordView
+	if decodeInto(t, other.get(a.path, 200), &record); record.Description != "edition 19" {
+		t.Errorf("there it is %+v", record)
+	}
+}
+
+// TestOnlyTheOperatorIsAnswered asks every operator's route of the public.
+func TestOnlyTheOperatorIsAnswered(t *testing.T) {
+	h := newHouse(t, options{})
+	spec := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	asked := 0
+	for path, item := range spec.paths() {
+		path = strings.NewReplacer("{air_id}", "AIR-0000-0000-0000", "{id}", "1").Replace(path)
+		for method := range item {
+			r := h.ask(strings.ToUpper(method), path, "{}", "Content-Type", jsonType, "X-Admin-Key", "guess", "Authorization", "Bearer guess")
+			if asked++; r.StatusCode != 401 && r.StatusCode != 404 {
+				t.Errorf("%s %s of the public: %s", method, path, r.Status)
+			}
+			if bytes.Contains(r.body, []byte("waiting")) {
+				t.Errorf("%s %s tells the public %s", method, path, r.body)
+			}
+		}
+	}
+	if asked < 20 {
+		t.Errorf("only %d routes were asked", asked)
+	}
+}
+
+// TestAdminAnswersAreAsDescribed holds what the operator gets against the
+// description, and lets no cache have it.
+func TestAdminAnswersAreAsDescribed(t *testing.T) {
+	h := newHouse(t, options{registry: registry.Options{Door: registry.DoorApproval}})
+	waiting := h.applyFor("First", 202)
+	h.operate("POST", "/admin/registry/bans", `{"sort": "domain", "value": "evil.example"}`, 200)
+	h.applyFor("Second", 202)
+	h.operate("POST", "/admin/registry/applications/"+waiting.AirID+"/approve", "", 200)
+	h.ask("POST", "/api/v1/agents/"+waiting.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
+	spec := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	for _, path := range []string{"/admin/registry", "/admin/registry/applications", "/admin/registry/bans", "/admin/registry/reports"} {
+		r := h.operate("GET", path, "", 200)
+		spec.check(t, path, r.body)
+		if r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %v", path, r.Header)
+		}
+		var v map[string]json.RawMessage
+		if decodeInto(t, r, &v); len(v) == 0 {
+			t.Errorf("%s is empty", path)
+		}
+	}
+	if r := h.askAt(h.admin, "PUT", "/admin/registry/door", strings.NewReader(`{"mode": "ajar"}`), "Content-Type", jsonType); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("an unknown mode: %s", r.Status)
+	}
+}
