@@ -11,10 +11,10 @@ import (
 	"gazetteer/store"
 )
 
-// A Directory finds agents by their names, by what they can do, and by the
-// evidence that holds of them. It is a view of the store in memory, some hundred
-// bytes an agent and what it says of itself; [Directory.Run] fills it and keeps
-// it up to date.
+// A Directory finds agents by their names, by what they can do, by the evidence
+// that holds of them, and by the hosts that they are tied to. It is a view of the
+// store in memory, some hundred bytes an agent and what it says of itself;
+// [Directory.Run] fills it and keeps it up to date.
 //
 // Agents stand in the order of how many signals are proved or observed of them,
 // then of age: never of points that they give themselves.
@@ -25,8 +25,9 @@ type Directory struct {
 	rows  map[string]*row
 	order []*row
 	names map[string]int // how many have a name, folded
-	seq   uint64         // up to where the store is followed; 0 before that
-	moved chan struct{}  // closed and replaced when seq moves
+	hosts map[string]*tied
+	seq   uint64        // up to where the store is followed; 0 before that
+	moved chan struct{} // closed and replaced when seq moves
 }
 
 // A row is one active agent.
@@ -34,12 +35,14 @@ type row struct {
 	agent  Agent // the parts of it that are searched or listed
 	weight int   // how many signals hold
 	folded string
-	name   string // folded
+	name   string   // folded
+	hosts  []string // to which it is tied, see tiedHosts
+	holds  []string // those of hosts with a tie that holds
 }
 
 // NewDirectory returns an empty directory.
 func (r *Registry) NewDirectory() *Directory {
-	return &Directory{r: r, moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}}
+	return &Directory{r: r, moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}, hosts: map[string]*tied{}}
 }
 
 // Run reads the agents and follows the store until ctx ends, and then returns
@@ -84,7 +87,7 @@ func (d *Directory) put(agents []Agent, upTo store.Cursor) {
 			d.take(old)
 		}
 		if a.Status == Active {
-			d.insert(newRow(a, now))
+			d.insert(d.r.newRow(a, now))
 		}
 	}
 	if upTo.Seq > d.seq {
@@ -94,8 +97,13 @@ func (d *Directory) put(agents []Agent, upTo store.Cursor) {
 	}
 }
 
-func newRow(a Agent, now time.Time) *row {
-	w := &row{agent: a.public(), name: foldName(a.Name)}
+func (r *Registry) newRow(a Agent, now time.Time) *row {
+	w := &row{agent: a.public(), name: foldName(a.Name), hosts: r.tiedHosts(a)}
+	for _, host := range w.hosts {
+		if ties := r.Ties(a, host); len(ties) > 0 && ties[0].Holds {
+			w.holds = append(w.holds, host)
+		}
+	}
 	// What is neither searched nor listed is not kept.
 	w.agent.Attested, w.agent.Issued, w.agent.Recovery, w.agent.Retired = nil, nil, nil, nil
 	w.agent.Domains = slices.Clone(a.Domains)
@@ -124,6 +132,7 @@ func (d *Directory) insert(w *row) {
 	d.order = slices.Insert(d.order, i, w)
 	d.rows[w.agent.AirID] = w
 	d.names[w.name]++
+	d.file(w)
 }
 
 // take removes a row; d.mu is held.
@@ -131,6 +140,7 @@ func (d *Directory) take(w *row) {
 	if i, found := slices.BinarySearchFunc(d.order, w, compareRows); found {
 		d.order = slices.Delete(d.order, i, i+1)
 	}
+	d.unfile(w)
 	delete(d.rows, w.agent.AirID)
 	if d.names[w.name]--; d.names[w.name] == 0 {
 		delete(d.names, w.name)

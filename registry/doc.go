@@ -19,6 +19,7 @@
 //	observe.go      what is seen of an agent elsewhere
 //	evidence.go     all of that as signals, and as a filter
 //	directory.go    agents by name, capability and evidence, in memory
+//	hosts.go        what ties an agent to a host, and agents by host
 //	caretaker.go    looks again on time: domains, observations, recoveries
 //	end.go          deactivation, suspension, erasure
 //	merge.go        two agents of one owner become one

@@ -31,6 +31,9 @@ const (
 // required are the signals that a caller can ask for.
 var required = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
 
+// Signals returns the names of the signals that can be required.
+func Signals() []string { return slices.Clone(required) }
+
 const (
 	// oldEnough is the age of a key that counts.
 	oldEnough = 30 * 24 * time.Hour

@@ -229,6 +229,22 @@ func (r *Resolver) once(ctx context.Context, key string, w did.Web) (answer, err
 	return f.answer, nil
 }
 
+// Kept returns what Resolve would answer without a request: what is kept of a DID;
+// false when nothing is.
+func (r *Resolver) Kept(text string) (Result, error, bool) {
+	w, err := parse(text)
+	if err != nil {
+		return Result{}, err, true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, ok := r.kept.GetIfPresent(cacheKey(w))
+	if !ok || !r.now().Before(a.until) {
+		return Result{}, nil, false
+	}
+	return a.result, a.err, true
+}
+
 // Forget drops what is kept of a DID, so that the next Resolve asks anew: the
 // answer to "403 Stale Key" (A2A §4.5.3). An answer under way is not kept either.
 func (r *Resolver) Forget(text string) {

@@ -1,0 +1,99 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/store"
+)
+
+// kinds are the documents whose word counts: what only /ai answers is not
+// authoritative.
+var kinds = [3]document.Kind{document.AI, document.AGISSummary, document.AGIS}
+
+// A naming is a place where a document of a host names an agent.
+type naming struct {
+	document.Mention
+	kind document.Kind
+	url  string
+	at   time.Time // when the document was fetched
+}
+
+// namings are those of all documents of a host, as they were when the records had
+// these sequences, which they had when the store was at head.
+type namings struct {
+	list []naming
+	seqs [3]uint64 // by kind, 0 for no document
+	head uint64
+}
+
+// named returns whom the documents of a host name. What is kept is asked of the
+// store again only when something was written meanwhile, and read anew only when
+// that was one of the documents.
+func (j *Joiner) named(ctx context.Context, host string) ([]naming, error) {
+	head := j.store.Head().Seq
+	kept, ok := j.kept.GetIfPresent(host)
+	if ok && kept.head == head {
+		return kept.list, nil
+	}
+	records, seqs, err := j.documents(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	n := namings{list: kept.list, seqs: seqs, head: head}
+	if !ok || kept.seqs != seqs {
+		if n.list, err = j.read(ctx, records); err != nil {
+			return nil, err
+		}
+	}
+	j.kept.Set(host, n)
+	return n.list, nil
+}
+
+// documents returns the records of a host's documents. One that is damaged is as
+// good as absent: the host's own page says so.
+func (j *Joiner) documents(ctx context.Context, host string) (records [3]store.Record, seqs [3]uint64, err error) {
+	for i, kind := range kinds {
+		record, err := j.store.Get(ctx, store.DocumentKey(host, string(kind)))
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			continue
+		case err != nil:
+			return records, seqs, fmt.Errorf("read %s of %s: %w", kind, host, err)
+		}
+		records[i], seqs[i] = record, record.Seq
+	}
+	return records, seqs, nil
+}
+
+func (j *Joiner) read(ctx context.Context, records [3]store.Record) ([]naming, error) {
+	var all []naming
+	for i, record := range records {
+		if record.Seq == 0 {
+			continue
+		}
+		var d struct {
+			URL       string    `json:"url"`
+			Digest    string    `json:"digest"`
+			FetchedAt time.Time `json:"fetched_at"`
+		}
+		if json.Unmarshal(record.Value, &d) != nil {
+			continue
+		}
+		blob, err := j.store.Get(ctx, store.BlobKey(d.Digest))
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read the bytes %s: %w", d.Digest, err)
+		}
+		for _, m := range document.Mentions(blob.Value) {
+			all = append(all, naming{m, kinds[i], d.URL, d.FetchedAt})
+		}
+	}
+	return all, nil
+}

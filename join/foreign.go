@@ -1,0 +1,140 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+const (
+	defaultPatience = 2 * time.Second
+	// maxForeign bounds how many DIDs of others one call resolves.
+	maxForeign = 8
+	// slowTime is for how long a DID is not asked for again that did not resolve in
+	// time: else each caller would wait that long.
+	slowTime = 30 * time.Second
+)
+
+// A Resolver finds the DID documents of others; [resolve.Resolver] does.
+type Resolver interface {
+	Resolve(ctx context.Context, did string) (resolve.Result, error)
+	// Kept returns what is known of a DID without a request; false for nothing.
+	Kept(did string) (resolve.Result, error, bool)
+}
+
+// A resolution is what came of looking for the DID document of another registry's
+// agent.
+type resolution struct {
+	resolve.Result
+	// gone says why there is no such agent, unknown why that could not be found
+	// out; both "" when there is one.
+	gone, unknown string
+}
+
+// resolveAll looks for the DIDs of others, all at once.
+func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[string]resolution {
+	found := map[string]resolution{}
+	var asked []string
+	for _, id := range dids {
+		if j.resolver == nil || w.Admit == nil {
+			found[id] = resolution{unknown: "DIDs of other registries are not asked for here"}
+			continue
+		}
+		if result, err, ok := j.resolver.Kept(id); ok {
+			found[id] = resolutionOf(result, err)
+			continue
+		}
+		if at, slow := j.slow.GetIfPresent(id); slow && j.now().Before(at.Add(slowTime)) {
+			found[id] = resolution{unknown: "its registry did not answer in time a moment ago"}
+			continue
+		}
+		if len(asked) == maxForeign {
+			found[id] = resolution{unknown: "too many registries of others are named at once"}
+			continue
+		}
+		if err := w.Admit(); err != nil {
+			found[id] = resolution{unknown: "you have asked for very many DIDs of other registries; it is looked for again later"}
+			continue
+		}
+		asked = append(asked, id)
+	}
+	if len(asked) == 0 {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, j.patience)
+	defer cancel()
+	answers := make([]resolution, len(asked))
+	var all sync.WaitGroup
+	for i, id := range asked {
+		all.Go(func() {
+			result, err := j.resolver.Resolve(ctx, id)
+			if ctx.Err() != nil && err != nil {
+				j.slow.Set(id, j.now())
+				answers[i] = resolution{unknown: "its registry did not answer in time"}
+				return
+			}
+			answers[i] = resolutionOf(result, err)
+		})
+	}
+	all.Wait()
+	for i, id := range asked {
+		found[id] = answers[i]
+	}
+	return found
+}
+
+func resolutionOf(result resolve.Result, err error) resolution {
+	switch {
+	case err == nil:
+		return resolution{Result: result}
+	case errors.Is(err, resolve.ErrAbsent), errors.Is(err, resolve.ErrDeactivated), errors.Is(err, resolve.ErrMethod):
+		return resolution{gone: err.Error()}
+	}
+	return resolution{unknown: err.Error()}
+}
+
+// foreign is an agent of another registry that documents of a service name.
+func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent, []string) {
+	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []registry.Signal{}, Unresolved: found.unknown}
+	if w, err := did.ParseWeb(id); err == nil {
+		a.AirID, _ = w.AirID()
+	}
+	if found.unknown != "" {
+		a.judge()
+		return a, []string{registry.SignalAGIS}
+	}
+	a.Contact, a.ResolvedAt = ContactOf(found.Document), found.At.UTC()
+	if u, err := url.Parse(a.Inbox); err != nil || u.Scheme != "https" {
+		a.Inbox = "" // A2A §3.4: senders treat any other scheme as invalid
+	}
+	meets := []string{registry.SignalAGIS}
+	source := found.URL
+	if a.Key != nil {
+		a.Evidence = append(a.Evidence,
+			registry.Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Key.PublicKeyMultibase, Detail: "its DID document lists it; nobody has shown to hold the private half", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"},
+			registry.Signal{Signal: registry.SignalDID, Grade: registry.Observed, Holds: true, What: id, Detail: "the DID resolves", Source: source, Date: a.ResolvedAt, Cost: "control of the web server of that domain"})
+		meets = append(meets, registry.SignalDID)
+	}
+	if a.Inbox != "" {
+		a.Evidence = append(a.Evidence, registry.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not looked at: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
+	}
+	if w, err := did.ParseWeb(id); err == nil && w.Host == host && w.Port == 0 {
+		a.Links = append(a.Links, Link{By: LinkDIDHost, Side: SideBoth, What: id, Source: source, Detail: "the DID lies on the host of the service itself", Date: a.ResolvedAt})
+		meets = append(meets, registry.SignalDomain)
+	}
+	for _, s := range found.Document.Service {
+		u, err := url.Parse(s.ServiceEndpoint)
+		if err == nil && u.Scheme == "https" && fold(u.Hostname()) == host {
+			a.Links = append(a.Links, Link{By: registry.TieEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
+		}
+	}
+	a.judge()
+	a.held = len(meets)
+	return a, meets
+}

@@ -1,0 +1,402 @@
+package join
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// Options of [New]. Store, Registry and Directory are required.
+type Options struct {
+	Store    store.Store
+	Registry *registry.Registry
+	// Directory finds the registry's agents by host; whoever makes it also runs it.
+	Directory *registry.Directory
+	// Resolver finds the DID documents of others; nil: their agents stay unresolved.
+	Resolver Resolver
+	// Patience is how long a caller waits for the registries of others, however many
+	// are asked; two seconds when 0.
+	Patience time.Duration
+	Now      func() time.Time // time.Now when nil
+}
+
+// A Joiner joins services with agents. Its methods may be called from any
+// goroutine. It starts nothing and follows nothing: what it keeps is compared with
+// the store each time.
+type Joiner struct {
+	store     store.Store
+	registry  *registry.Registry
+	directory *registry.Directory
+	resolver  Resolver
+	patience  time.Duration
+	now       func() time.Time
+	host      did.Web // of the registry's DIDs
+
+	kept *otter.Cache[string, namings]   // by host
+	slow *otter.Cache[string, time.Time] // DIDs that did not resolve in time, and when
+}
+
+const (
+	maxKept    = 20_000 // hosts
+	maxSlow    = 10_000
+	defaultTop = 5
+	// maxLooked bounds how many agents that only claim a host, and how many that
+	// have shown something, are read for it: of those that claim it there can be
+	// any number.
+	maxLooked = 30
+	maxLeft   = 5
+)
+
+// New returns a joiner.
+func New(o Options) (*Joiner, error) {
+	if o.Store == nil || o.Registry == nil || o.Directory == nil {
+		return nil, errors.New("join: store, registry and directory are needed")
+	}
+	host, err := did.ParseWeb(o.Registry.RegistryDocument(nil).ID)
+	if err != nil {
+		return nil, fmt.Errorf("join: the DID of the registry: %w", err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	j := &Joiner{store: o.Store, registry: o.Registry, directory: o.Directory, resolver: o.Resolver, patience: cmp.Or(o.Patience, defaultPatience), now: o.Now, host: host}
+	inline := func(work func()) { work() } // no goroutine of its own
+	if j.kept, err = otter.New(&otter.Options[string, namings]{MaximumSize: maxKept, Executor: inline}); err != nil {
+		return nil, fmt.Errorf("join: set up the cache: %w", err)
+	}
+	if j.slow, err = otter.New(&otter.Options[string, time.Time]{MaximumSize: maxSlow, Executor: inline}); err != nil {
+		return nil, fmt.Errorf("join: set up the cache: %w", err)
+	}
+	return j, nil
+}
+
+// A Want says which agents a caller takes. The zero value takes all.
+type Want struct {
+	// Require names evidence that must be proved or observed, see
+	// [registry.ParseRequire]. "domain" and "agis" are judged for the very service:
+	// its own domain must be proved, its own documents must name the agent.
+	Require []string
+	// Least is the weakest join that is taken; Claimed when "".
+	Least Strength
+	// Most is how many agents of a service are told of; 5 when 0.
+	Most int
+	// Admit is asked before each DID of another registry is looked for; with an
+	// error it is left unresolved. None is looked for when Admit is nil.
+	Admit func() error
+}
+
+// ParseStrength reads a strength, "" for the weakest. False for any other text.
+func ParseStrength(text string) (Strength, bool) {
+	s := cmp.Or(Strength(text), Claimed)
+	return s, slices.Contains(strengths, s)
+}
+
+// Join returns the agents of each of the hosts, which are DNS names in ASCII lower
+// case. The error is that of the store, or of ctx.
+func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*Joined, error) {
+	w.Least, w.Most = cmp.Or(w.Least, Claimed), cmp.Or(w.Most, defaultTop)
+	r := &round{j: j, want: w, named: map[string][]naming{}, agents: map[string]*member{}, signals: map[string][]registry.Signal{}}
+	var foreign []string
+	for _, host := range hosts {
+		if _, done := r.named[host]; done {
+			continue
+		}
+		list, err := j.named(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		r.named[host] = list
+		for _, n := range list {
+			if id, ours := j.ours(n); !ours && id != "" && !slices.Contains(foreign, id) {
+				foreign = append(foreign, id)
+			}
+		}
+	}
+	if len(foreign) > 0 {
+		r.foreign = j.resolveAll(ctx, foreign, w)
+	}
+	out := make(map[string]*Joined, len(r.named))
+	for host := range r.named {
+		joined, err := r.host(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		out[host] = joined
+	}
+	return out, ctx.Err()
+}
+
+// ours returns the AIR ID of an agent of this registry that a document names, or
+// the DID of another's with false.
+func (j *Joiner) ours(n naming) (string, bool) {
+	if n.DID == "" {
+		return n.AirID, true
+	}
+	if w, err := did.ParseWeb(n.DID); err == nil && w.SameHost(j.host) && n.AirID != "" {
+		return n.AirID, true
+	}
+	return n.DID, false
+}
+
+// A round is one call of Join: what is read is read once.
+type round struct {
+	j       *Joiner
+	want    Want
+	named   map[string][]naming
+	foreign map[string]resolution
+	agents  map[string]*member
+	signals map[string][]registry.Signal
+}
+
+// A member is an agent of this registry as its record is now.
+type member struct {
+	agent registry.Agent
+	err   error // of [registry.Agent.Resolvable], or that there is none
+}
+
+func (r *round) member(ctx context.Context, airID string) (*member, error) {
+	if m := r.agents[airID]; m != nil {
+		return m, nil
+	}
+	agent, _, err := r.j.registry.Agent(ctx, airID)
+	var refused *registry.Refusal
+	switch {
+	case err == nil:
+		err = agent.Resolvable()
+	case !errors.Is(err, registry.ErrNoAgent) && !errors.As(err, &refused):
+		return nil, err
+	}
+	m := &member{agent: agent, err: err}
+	r.agents[airID] = m
+	return m, nil
+}
+
+// host joins one host.
+func (r *round) host(ctx context.Context, host string) (*Joined, error) {
+	out := &Joined{Agents: []Agent{}}
+	proved, claimed, more := r.j.directory.At(host, maxLooked)
+	var ids []string // of this registry's agents, each once
+	links := map[string][]Link{}
+	for _, n := range r.named[host] {
+		id, ours := r.j.ours(n)
+		links[id] = append(links[id], Link{By: LinkDocument, Side: SideService, What: cmp.Or(n.DID, n.AirID), Source: n.url, Detail: "at " + n.Pointer, Date: n.at})
+		if ours && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, a := range append(proved, claimed...) {
+		if !slices.Contains(ids, a.AirID) {
+			ids = append(ids, a.AirID)
+		}
+	}
+	for _, id := range ids {
+		m, err := r.member(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		r.add(out, host, id, m, links[id])
+	}
+	for id, found := range r.foreign {
+		if links[id] == nil {
+			continue
+		}
+		if found.gone != "" {
+			out.leave(Left{DID: id, Why: found.gone})
+			continue
+		}
+		a, meets := r.j.foreign(host, id, links[id], found)
+		r.offer(out, a, func(name string) bool { return slices.Contains(meets, name) })
+	}
+	slices.SortFunc(out.Agents, compare)
+	shown := min(len(out.Agents), r.want.Most)
+	if out.More = len(out.Agents) - shown; r.want.Least == Claimed {
+		out.More += more
+	}
+	out.Agents = out.Agents[:shown]
+	for i := range out.Agents {
+		if err := r.addEvidence(ctx, &out.Agents[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out.Left, func(a, b Left) int { return strings.Compare(a.DID, b.DID) })
+	out.Left = out.Left[:min(len(out.Left), maxLeft)]
+	out.explain()
+	return out, nil
+}
+
+// add judges one agent of this registry.
+func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
+	id := r.j.registry.DID(airID)
+	if m.err != nil {
+		why := m.err.Error()
+		if errors.Is(m.err, registry.ErrNoAgent) {
+			why = "this registry has no such agent"
+		}
+		out.leave(Left{DID: id, AirID: airID, Why: why})
+		return
+	}
+	links = slices.Clone(links)
+	for _, t := range r.j.registry.Ties(m.agent, host) {
+		l := Link{By: t.By, Side: SideAgent, What: t.What, Source: t.Source, Detail: t.Detail, Date: t.Date}
+		if t.Holds {
+			l.Side = SideBoth
+		}
+		links = append(links, l)
+	}
+	if len(links) == 0 { // it has changed since the directory saw it
+		return
+	}
+	document := r.j.registry.DIDDocument(m.agent)
+	a := Agent{Contact: ContactOf(document), Name: m.agent.Name, Handle: m.agent.Handle, Links: links, UpdatedAt: m.agent.Updated}
+	if a.Key != nil {
+		a.Key.Since = m.agent.Created
+		if !m.agent.KeySince.IsZero() {
+			a.Key.Since = m.agent.KeySince
+		}
+	}
+	a.judge()
+	now := r.j.now()
+	meets := func(name string) bool {
+		switch name {
+		case registry.SignalDomain:
+			return a.Strength == Proved
+		case registry.SignalAGIS:
+			return slices.ContainsFunc(a.Links, func(l Link) bool { return l.By == LinkDocument })
+		}
+		return m.agent.Meets([]string{name}, now)
+	}
+	for _, name := range registry.Signals() {
+		if meets(name) {
+			a.held++
+		}
+	}
+	r.offer(out, a, meets)
+}
+
+// addEvidence adds the signals of an agent of this registry, but for what it says
+// of itself alone.
+func (r *round) addEvidence(ctx context.Context, a *Agent) error {
+	m := r.agents[a.AirID]
+	if m == nil || a.Evidence != nil {
+		return nil // another registry's
+	}
+	signals, known := r.signals[a.AirID]
+	if !known {
+		var err error
+		if signals, err = r.j.registry.Evidence(ctx, m.agent); err != nil {
+			return err
+		}
+		signals = slices.DeleteFunc(signals, func(s registry.Signal) bool { return s.Signal == registry.SignalClaims })
+		r.signals[a.AirID] = signals
+	}
+	a.Evidence = signals
+	return nil
+}
+
+// offer takes an agent in, unless the caller wants more than it has.
+func (r *round) offer(out *Joined, a Agent, meets func(signal string) bool) {
+	var missing []string
+	for _, name := range r.want.Require {
+		if !meets(name) {
+			missing = append(missing, name)
+		}
+	}
+	switch {
+	case slices.Index(strengths, a.Strength) > slices.Index(strengths, r.want.Least):
+		out.leave(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its join is %s, and %s is asked for: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
+	case len(missing) > 0:
+		out.leave(Left{DID: a.DID, AirID: a.AirID, Why: "evidence that is required does not hold: " + strings.Join(missing, ", "), Missing: missing})
+	default:
+		out.Agents = append(out.Agents, a)
+	}
+}
+
+func (out *Joined) leave(l Left) { out.Left = append(out.Left, l) }
+
+// explain says why there is no agent.
+func (out *Joined) explain() {
+	switch {
+	case len(out.Agents) > 0:
+	case len(out.Left) == 0:
+		out.None = "no document of the service names an agent, and no agent here proves or claims its host"
+	default:
+		out.None = "all that are tied to the service are left out: " + out.Left[0].Why
+	}
+}
+
+// judge sets how strong the join is and says it, from the links, which it puts
+// into order.
+func (a *Agent) judge() {
+	slices.SortStableFunc(a.Links, func(x, y Link) int { return linkRank(x.By) - linkRank(y.By) })
+	has := func(by ...string) *Link {
+		i := slices.IndexFunc(a.Links, func(l Link) bool { return slices.Contains(by, l.By) })
+		if i < 0 {
+			return nil
+		}
+		return &a.Links[i]
+	}
+	service, agent := has(LinkDocument), has(registry.TieEndpoint, registry.TieClaim)
+	a.Strength = Claimed
+	switch l := has(registry.TieDomain, registry.TieParent, LinkDIDHost, registry.TieCreator); {
+	case l != nil && l.By == registry.TieDomain:
+		a.Strength, a.Says = Proved, "it has proved that the owner of "+l.What+" names it"
+	case l != nil && l.By == registry.TieParent:
+		a.Strength, a.Says = Proved, "it has proved by DNS that the owner of "+l.What+", above the host, names it"
+	case l != nil && l.By == LinkDIDHost:
+		a.Strength, a.Says = Proved, "the service names its DID, which lies on the service's own host"
+	case l != nil:
+		a.Strength, a.Says = Mutual, "the DID of its creator lies on the host, and the document there lists its key"
+	case service != nil && agent != nil:
+		a.Strength, a.Says = Mutual, "a document of the service names it, and it names the host"
+	case service != nil:
+		a.Says = "only the service says so: its document names the agent"
+	case agent != nil && agent.By == registry.TieEndpoint:
+		a.Says = "only the agent says so: it has an endpoint at the host"
+	default:
+		a.Says = "only the agent says so: " + cmp.Or(agent.Detail, "it claims "+agent.What)
+	}
+}
+
+var linkOrder = []string{registry.TieDomain, registry.TieParent, LinkDIDHost, registry.TieCreator, LinkDocument, registry.TieEndpoint, registry.TieClaim}
+
+func linkRank(by string) int { return slices.Index(linkOrder, by) }
+
+// compare puts the strongest join first; of equals that which the service says
+// before that which the agent says, one that can be written to, the one with more
+// behind it, and the older key. Nothing that an agent only writes of itself
+// counts.
+func compare(a, b Agent) int {
+	flag := func(yes bool) int {
+		if yes {
+			return 0
+		}
+		return 1
+	}
+	since := func(a Agent) time.Time {
+		if a.Key == nil || a.Key.Since.IsZero() {
+			return a.ResolvedAt
+		}
+		return a.Key.Since
+	}
+	return cmp.Or(
+		slices.Index(strengths, a.Strength)-slices.Index(strengths, b.Strength),
+		linkRank(a.Links[0].By)-linkRank(b.Links[0].By),
+		flag(a.Unresolved == "")-flag(b.Unresolved == ""),
+		flag(a.Inbox != "")-flag(b.Inbox != ""),
+		b.held-a.held,
+		since(a).Compare(since(b)),
+		strings.Compare(a.DID, b.DID),
+	)
+}
+
+func fold(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
