@@ -246,6 +246,7 @@ func (in *registerInput) Resolve(ctx huma.Context) []error {
 // RegistrationAnswer answers a registration.
 type RegistrationAnswer struct {
 	registry.RegistrationView
+	DID         string   `json:"did" doc:"of the agent itself"`
 	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
 	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
 }
@@ -264,7 +265,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[Registra
 	if err != nil {
 		return nil, err
 	}
-	out := written(a, RegistrationAnswer{RegistrationView: a.answers.Registry.RegistrationView(agent, secret), Warnings: warnings})
+	out := written(a, RegistrationAnswer{RegistrationView: a.answers.Registry.RegistrationView(agent, secret), DID: a.answers.Registry.DID(agent.AirID), Warnings: warnings})
 	out.Status = http.StatusCreated
 	if agent.Status == registry.Pending {
 		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)

@@ -174,8 +174,8 @@ func (a *API) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
 func (a *API) Handler() http.Handler { return a.public }
 
 // AdminHandler answers the owner of the data directory: what the public gets,
-// the routes below /admin, and what the AIR reference takes from its operator. It must be reachable by nobody else, so serve it
-// on a Unix socket of mode 0600.
+// the routes below /admin, and what the AIR reference takes from its operator. It
+// must be reachable by nobody else, so serve it on a Unix socket of mode 0600.
 func (a *API) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isAdmin(r.URL.Path) || isOperators(r.Method, r.URL.Path) {
@@ -183,5 +183,20 @@ func (a *API) AdminHandler() http.Handler {
 			return
 		}
 		a.public.ServeHTTP(w, r)
+	})
+}
+
+// LocalAdminHandler is [API.AdminHandler] for an address of this machine, where any
+// of its programs can ask. A page in a browser must not be one of them: what names
+// another host than address (its own name was led here) and what a page of another
+// origin has sent is refused.
+func (a *API) LocalAdminHandler(address string) http.Handler {
+	handler := http.NewCrossOriginProtection().Handler(a.AdminHandler())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != address {
+			http.Error(w, "this is not the address of the operator's routes", http.StatusMisdirectedRequest)
+			return
+		}
+		handler.ServeHTTP(w, r)
 	})
 }

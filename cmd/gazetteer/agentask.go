@@ -47,29 +47,50 @@ func (c *client) write(ctx context.Context, method, path string, body any, by *s
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	request, err := c.request(ctx, method, path, text, by)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.do(request)
+	if err != nil {
+		return nil, err
+	}
+	return c.answer(response, v)
+}
+
+// request makes a request that accepts JSON, signed unless the signer is nil.
+func (c *client) request(ctx context.Context, method, path string, body []byte, by *signer) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, usagef("ask %s: %v", c.base, err)
 	}
 	request.Header.Set("Accept", "application/json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+	if by == nil {
+		return request, nil
 	}
-	if by != nil {
-		if c.local {
-			request.Host = by.host
-		}
-		if err := httpsig.Sign(request, text, by.key, httpsig.SignOptions{KeyID: by.keyID}); err != nil {
-			return nil, err
-		}
+	if c.local {
+		request.Host = by.host
 	}
+	return request, httpsig.Sign(request, body, by.key, httpsig.SignOptions{KeyID: by.keyID})
+}
+
+// do sends a request; the error knows its exit code.
+func (c *client) do(request *http.Request) (*http.Response, error) {
 	response, err := c.http.Do(request)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
+	case err != nil && request.Context().Err() != nil:
+		return nil, request.Context().Err()
 	case err != nil:
 		return nil, networkf("ask %s: %v", c.base, err)
 	}
+	return response, nil
+}
+
+// answer reads an answer in JSON into v, and closes it; raw is what came.
+func (c *client) answer(response *http.Response, v any) (raw []byte, err error) {
 	defer response.Body.Close()
 	raw, err = io.ReadAll(io.LimitReader(response.Body, 8<<20))
 	if err != nil {
@@ -86,6 +107,7 @@ func (c *client) write(ctx context.Context, method, path string, body any, by *s
 
 // refusal is what the registry says beside the words that every problem has.
 type refusal struct {
+	Code     string `json:"code"`
 	Rule     string `json:"rule"`
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
@@ -95,6 +117,7 @@ type refusal struct {
 // A refusedError is an answer that says no, with the rule behind it.
 type refusedError struct {
 	status int
+	code   string // the sort of problem
 	rule   string
 	err    error
 }
@@ -118,7 +141,7 @@ func refusalError(status int, body []byte) error {
 	if r.Got != "" {
 		text += "\n  got:      " + visible(r.Got)
 	}
-	return &exitError{e.code, &refusedError{status: status, rule: r.Rule, err: errors.New(text)}}
+	return &exitError{e.code, &refusedError{status: status, code: r.Code, rule: r.Rule, err: errors.New(text)}}
 }
 
 // refusedBy reports whether an error is an answer that names a rule.

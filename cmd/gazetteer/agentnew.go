@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
@@ -157,13 +158,16 @@ func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent
 	if err != nil {
 		return err
 	}
-	var made registry.RegistrationView
+	var made api.RegistrationAnswer
 	raw, err := server.write(ctx, http.MethodPost, agentPath("register", ""), body, &signer{key: key, keyID: did.FormatMultikey(public), host: host}, &made)
 	if refusedBy(err, "key-taken") || refusedBy(err, "key-used") {
 		return usagef("%v\nIf an earlier try was cut off, it got through: look the agent up by its name, then run: %s", err, a.again(k, "show AIR-…"))
 	}
 	if err != nil {
 		return err
+	}
+	if made.Status == registry.Pending {
+		return a.applied(k, made, raw)
 	}
 	keys, err := server.keysOf(ctx, made.AirID)
 	if err != nil {
@@ -175,7 +179,23 @@ func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent
 	if a.json {
 		return writeJSONText(a.out, raw)
 	}
-	a.printNew(k, n, made, keys)
+	a.printNew(k, n, made.RegistrationView, keys)
+	return nil
+}
+
+// applied tells of a registration that waits for the operator.
+func (a *app) applied(k *keyring, made api.RegistrationAnswer, raw []byte) error {
+	if err := k.belongTo(made.DID); err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSONText(a.out, raw)
+	}
+	a.field("agent", made.AirID+"  "+made.Name)
+	a.field("status", "waits for the approval of the registry's operator")
+	a.field("key", k.path)
+	a.field("secret", made.AgentSecret)
+	a.next("Ask again later whether it was approved:", a.again(k, "show"))
 	return nil
 }
 

@@ -177,7 +177,7 @@ func signalText(now time.Time, s registry.Signal) string {
 }
 
 func (a *app) agentExportCommand(k *keyring) *cobra.Command {
-	out := ""
+	out, move := "", false
 	c := &cobra.Command{
 		Use:   "export [AGENT]",
 		Short: "Write down all that the registry has of an agent",
@@ -186,7 +186,11 @@ its keys, its whole history with what each change was signed by, its attestation
 and the evidence. No private key is in it. Without an AIR ID, handle or DID it
 exports the agent whose key is in agent.key.
 
-  gazetteer agent export --out booker.json`,
+With --move it writes your agent as another registry takes it over, with its AIR ID
+and its whole history: its operator imports that.
+
+  gazetteer agent export --out booker.json
+  gazetteer agent export --move --out booker.jsonl`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("export takes one agent, got %q\nsee: %s --help", strings.Join(args, " "), c.CommandPath())
@@ -194,10 +198,17 @@ exports the agent whose key is in agent.key.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if move && len(args) > 0 {
+				return usagef("export --move writes the agent whose key --key names, got %q", args[0])
+			}
+			if move {
+				return a.askAgents(c.Context(), func(server *client) error { return a.agentMove(c.Context(), server, k, out) })
+			}
 			return a.askAgents(c.Context(), func(server *client) error { return a.agentExport(c.Context(), server, k, out, args) })
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet (default: standard output)")
+	c.Flags().BoolVar(&move, "move", false, "as another registry takes it over")
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"reflect"
 	"strconv"
@@ -19,6 +20,7 @@ type Config struct {
 	DataDir       string   `toml:"data_dir"`
 	Listen        string   `toml:"listen"`
 	MetricsListen string   `toml:"metrics_listen"`
+	AdminListen   string   `toml:"admin_listen"`
 	PublicURL     string   `toml:"public_url"`
 	ShutdownGrace Duration `toml:"shutdown_grace"`
 	LogLevel      string   `toml:"log_level"`
@@ -225,6 +227,8 @@ func (c *Config) check() error {
 	switch {
 	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
 		return usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
+	case !loopback(c.AdminListen):
+		return usagef("admin_listen %q: want an address of this machine alone, for example \"127.0.0.1:9465\": nobody is asked there who they are", c.AdminListen)
 	case c.DataDir == "":
 		return usagef("data_dir is empty: name a directory")
 	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
@@ -249,6 +253,16 @@ func (c *Config) check() error {
 		return usagef("api.submissions_per_hour, api.submissions_per_domain_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 	}
 	return nil
+}
+
+// loopback reports whether an address to listen on is one that only this machine
+// reaches; none is one, too.
+func loopback(address string) bool {
+	if address == "" {
+		return true
+	}
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().IsLoopback()
 }
 
 // envKey turns CRAWLER_HOST_INTERVAL into crawler.host_interval: the first word

@@ -259,13 +259,19 @@ const socketName = "gazetteer.sock"
 // the index and the transparency log follow to the end of the store. public may be nil, crawl false.
 // ready, if not nil, is called when all of it answers.
 func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
-	var metrics net.Listener
-	if address := h.config.MetricsListen; address != "" && public != nil {
-		var err error
-		if metrics, err = net.Listen("tcp", address); err != nil {
-			return fmt.Errorf("listen for metrics: %w", err)
+	var metrics, admin net.Listener
+	for what, l := range map[string]struct {
+		address string
+		to      *net.Listener
+	}{"metrics": {h.config.MetricsListen, &metrics}, "the operator": {h.config.AdminListen, &admin}} {
+		if l.address == "" || public == nil {
+			continue
 		}
-		defer metrics.Close() // closed already when it has served
+		var err error
+		if *l.to, err = net.Listen("tcp", l.address); err != nil {
+			return fmt.Errorf("listen for %s: %w", what, err)
+		}
+		defer (*l.to).Close() // closed already when it has served
 	}
 	socket, err := listenSocket(h.config.DataDir)
 	if err != nil {
@@ -302,6 +308,9 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	}
 	if metrics != nil {
 		group.Go(func() error { return h.serve(ctx, metrics, h.api.MetricsHandler()) })
+	}
+	if admin != nil {
+		group.Go(func() error { return h.serve(ctx, admin, h.api.LocalAdminHandler(admin.Addr().String())) })
 	}
 	if crawl {
 		group.Go(func() error { return h.crawler.Run(ctx) })

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,13 +29,31 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"gazetteer": func() { os.Exit(testProgram()) },
-		"fetch":     func() { os.Exit(get(os.Args[1])) },
+		"fetch":     func() { os.Exit(get(os.Args[1:])) },
 	})
 }
 
 // get prints what an address answers; the exit code tells success.
-func get(address string) int {
-	response, err := http.Get(address)
+func get(args []string) int {
+	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
+	method, body := flags.String("X", http.MethodGet, "method"), flags.String("d", "", "body, in JSON")
+	headers := http.Header{}
+	flags.Func("H", "header", func(text string) error {
+		name, value, _ := strings.Cut(text, ": ")
+		headers.Set(name, value)
+		return nil
+	})
+	flags.Parse(args)
+	request, err := http.NewRequest(*method, flags.Arg(0), strings.NewReader(*body))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	request.Header, request.Host = headers, cmp.Or(headers.Get("Host"), request.Host)
+	if *body != "" {
+		headers.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -65,12 +86,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			// Sockets want short paths, and a script its own free port.
-			port, err := freePort()
-			if err != nil {
-				return err
+			// Sockets want short paths, and a script its own free ports.
+			for _, name := range []string{"ADDR", "ADMIN"} {
+				port, err := freePort()
+				if err != nil {
+					return err
+				}
+				e.Setenv(name, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 			}
-			e.Setenv("ADDR", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			// Nobody answers there: names are asked of loopback alone.
+			e.Setenv("GAZETTEER_REGISTRY_DNS", "127.0.0.1:1")
 			e.Setenv("GAZETTEER_CRAWLER_HOST_INTERVAL", "10ms")
 			e.Setenv("GAZETTEER_CRAWLER_DOMAIN_INTERVAL", "10ms")
 			return nil

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/registry"
+)
+
+func (a *app) agentMergeCommand(k *keyring) *cobra.Command {
+	into, yes := "", false
+	c := &cobra.Command{
+		Use:   "merge",
+		Short: "End an agent in favour of another of yours",
+		Long: `Merge ends the agent whose key --key names, and leaves the one whose key --into
+names; both keys sign it. The handle goes over when the other has none. What was
+proved or attested of the one that ends does not: its keys and history stay to be
+read, and its DID says where to go. It cannot be undone.
+
+  gazetteer agent merge --key old.key --into agent.key`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if into == "" {
+				return usagef("merge needs --into, the file with the key of the agent that stays\nsee: %s --help", c.CommandPath())
+			}
+			return a.askAgents(c.Context(), func(server *client) error {
+				return a.agentMerge(c.Context(), server, k, &keyring{path: into, passphraseFile: k.passphraseFile}, yes)
+			})
+		},
+	}
+	c.Flags().StringVar(&into, "into", "", "file with the key of the agent that stays")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+func (a *app) agentMerge(ctx context.Context, server *client, k, other *keyring, yes bool) error {
+	from, fromKey, keys, err := a.mine(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	into, intoKey, _, err := a.mine(ctx, server, other)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		if err := a.confirm(keys.AirID, "merged into "+into.String()); err != nil {
+			return err
+		}
+	}
+	x := registry.NewMerge(from.String(), into.String(), fromKey, intoKey, time.Now())
+	var v api.Ended
+	raw, err := server.write(ctx, http.MethodPost, agentPath(keys.AirID, "/merge"), api.MergeBody{
+		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
+		FromSignature: x.FromSignature, IntoSignature: x.IntoSignature,
+	}, nil, &v)
+	if err != nil || a.json {
+		return a.orJSON(raw, err)
+	}
+	a.field("agent", v.AirID)
+	a.field("status", fmt.Sprintf("%s; %s is merged into it", v.Status, keys.AirID))
+	return nil
+}
+
+// agentMove writes an agent as another registry takes it over.
+func (a *app) agentMove(ctx context.Context, server *client, k *keyring, out string) error {
+	owner, key, keys, err := a.mine(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	return a.fetchExport(ctx, server, agentPath(keys.AirID, "/export"), signerOf(owner, key), out)
+}
