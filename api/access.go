@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -172,10 +173,11 @@ func newInstance() string {
 }
 
 // explained completes a refusal: a failure of ours is logged under the instance
-// that the answer names.
+// that the answer names. That too many search at once is none: it would fill the
+// log when there is the least time for it.
 func (a *API) explained(route string, err error) *refusal {
 	r := refusalFor(err)
-	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil {
+	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil && !errors.Is(r.cause, ErrSearches) {
 		r.problem.Instance = newInstance()
 		a.log.Error("failed to answer", "instance", r.problem.Instance, "route", route, "code", r.problem.Code, "error", r.cause)
 	}

@@ -48,10 +48,16 @@ var (
 	ErrDamaged = errors.New("the stored bytes do not match their digest")
 )
 
-// Searcher is what Answers needs of the index.
+// Searcher is what Answers needs of the index; [NewLimited] bounds one.
 type Searcher interface {
 	Search(ctx context.Context, q index.Query) (index.Result, error)
+	Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error)
+	Suggest(ctx context.Context, typed string, limit int) ([]index.Suggestion, error)
+	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
+	VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error)
+	Namespaces(ctx context.Context) ([]index.ValueCount, error)
+	DataClasses(ctx context.Context) ([]index.ValueCount, error)
 	// Cursor is the place in the log up to which answers are based.
 	Cursor() store.Cursor
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/crawler"
@@ -71,6 +72,8 @@ type API struct {
 	// publicHost and publicScheme are those of the public URL: clients sign them.
 	publicHost   string
 	publicScheme string
+	// searchParameters describe GET of a search; a body is judged by them, too.
+	searchParameters []*huma.Param
 	ready        *readiness
 	keeper       *keeper
 	press        *press

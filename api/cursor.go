@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"time"
 
 	"gazetteer/store"
@@ -22,6 +23,9 @@ type cursor struct {
 	// Offset is for lists by rank, After for lists by key.
 	Offset int    `json:"offset,omitempty"`
 	After  string `json:"after,omitempty"`
+	// Seq is the sequence that a page by rank was based on, so that the next one
+	// can say whether the ranking may have moved.
+	Seq uint64 `json:"seq,omitempty"`
 }
 
 const (
@@ -38,16 +42,18 @@ type cursors struct {
 }
 
 // bindings are the parameters of a list without those that may differ from page
-// to page.
+// to page: where it begins, how much of it there is, and in which form.
 func bindings(query url.Values) string {
 	bound := url.Values{}
 	for name, values := range query {
-		if name != "cursor" && name != "limit" {
+		if !slices.Contains(unbound, name) {
 			bound[name] = values
 		}
 	}
 	return bound.Encode()
 }
+
+var unbound = []string{"cursor", "limit", "within_tokens", "as"}
 
 // write returns the text of c for the list at route with that query.
 func (k cursors) write(c cursor, route string, query url.Values) string {

@@ -1,17 +1,44 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/index"
 )
 
 // Search returns one page of operations, best first. Read q from text with
-// [index.ParseQuery], or fill it in.
+// [index.ParseQuery], or fill it in. Where nothing is found and no verb is near to
+// what was asked, those that are offered most are named.
 func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
-	return a.Index.Search(ctx, q)
+	r, err := a.Index.Search(ctx, q)
+	if err != nil || r.Total > 0 || len(r.Near) > 0 {
+		return r, err
+	}
+	verbs, err := a.Index.Verbs(ctx)
+	if err != nil {
+		return r, err
+	}
+	slices.SortStableFunc(verbs, func(a, b index.VerbCount) int { return cmp.Compare(b.Operations, a.Operations) })
+	for _, v := range verbs[:min(len(verbs), maxNear)] {
+		r.Near = append(r.Near, v.Verb)
+	}
+	return r, nil
+}
+
+// maxNear is how many verbs are proposed where nothing is found.
+const maxNear = 5
+
+// Behind is how many records of the store the index has not taken in yet.
+func (a *Answers) Behind() uint64 {
+	index, head := a.Index.Cursor(), a.Store.Head()
+	if index.Store != head.Store || index.Incarnation != head.Incarnation {
+		return head.Seq // it follows another log, or none yet
+	}
+	return max(head.Seq, index.Seq) - index.Seq
 }
 
 // Verbs lists every verb that is offered, in order of verb.

@@ -100,6 +100,7 @@ var (
 	noService        = sort{"no-service", 404, "The host is not known"}
 	noDocument       = sort{"no-document", 404, "The document is not known"}
 	noVerb           = sort{"no-verb", 404, "No operation bears this verb"}
+	noOperation      = sort{"no-operation", 404, "The operation is not known"}
 	noName           = sort{"no-name", 404, "Nothing bears this name"}
 	noAgent          = sort{"no-agent", 404, "The agent is not known"}
 	noKey            = sort{"no-key", 404, "The agent has no public key"}
@@ -121,6 +122,8 @@ var (
 	damaged          = sort{"damaged", 500, "The stored bytes are damaged"}
 	clientGone       = sort{"client-gone", 499, "The client left"} // for the log: nobody reads it
 	notReady         = sort{"not-ready", 503, "Not ready yet"}
+	searchTime       = sort{"search-timeout", 503, "The search took too long"}
+	searches         = sort{"too-many-searches", 503, "Too many searches at the same time"}
 	unavailable      = sort{"unavailable", 503, "Not possible at the moment"}
 )
 
@@ -129,8 +132,8 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
-		bodyTimeout, conflict, contradiction, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, unavailable,
+		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
+		bodyTimeout, conflict, contradiction, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
 	}
@@ -313,6 +316,14 @@ func refusalForUs(err error) *refusal {
 		return refuse(unavailable, "there is no room for new data at the moment", "try again later; reading still works").after(5 * time.Minute)
 	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
 		return refuse(unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").after(time.Minute)
+	case errors.Is(err, ErrSearchTime):
+		return refuse(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").after(2 * time.Second)
+	case errors.Is(err, ErrSearches):
+		return refuse(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").after(time.Second)
+	case errors.Is(err, index.ErrUnavailable):
+		return refuse(notReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").after(5 * time.Second)
+	case errors.Is(err, index.ErrClosed):
+		return refuse(unavailable, "the server is stopping", "try again in a moment").after(5 * time.Second)
 	case errors.Is(err, context.DeadlineExceeded):
 		return refuse(unavailable, "the answer took too long", "try again later").after(10 * time.Second)
 	case errors.Is(err, ErrDamaged), errors.Is(err, store.ErrCorrupt):

@@ -33,7 +33,8 @@ func (a *API) publicRoutes(publicURL string) error {
 	h := a.huma(a.public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
 		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
 		"explained in x-problems.", publicURL)
-	handle(a, h, get("search", "/api/v1/search", "Find operations by words and filters, best first"), a.search)
+	a.searchRoutes(h)
+	a.exportRoute(h)
 	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
 	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
 	handle(a, h, get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.crawlLog)
@@ -193,89 +194,6 @@ type rawOutput struct {
 	SecurityPolicy     string `header:"Content-Security-Policy"`
 	ReprDigest         string `header:"Repr-Digest"`
 	Body               []byte
-}
-
-type searchInput struct {
-	Q          string   `query:"q" doc:"what to look for: words, and the filters verb:, ns:, class:, host:, effect:, idempotent: and level:, at most 2,000 characters and 200 words"`
-	Verb       []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
-	NS         []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
-	Class      []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
-	Host       []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
-	Effect     []string `query:"effect,explode" maxItems:"4" enum:"informational,reversible,irreversible,unknown" doc:"what performing the operation does to the world; any of several"`
-	Idempotent []string `query:"idempotent,explode" maxItems:"3" enum:"yes,no,unknown" doc:"whether doing it twice does no more than doing it once, as declared; any of several"`
-	Level      []string `query:"level,explode" maxItems:"3" enum:"0,1,2" doc:"the conformance level of the document; any of several"`
-	Aliases    bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
-	Limit      int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor     string   `query:"cursor" doc:"where the page begins, from the answer before"`
-}
-
-// SearchPage is one page of a search.
-type SearchPage struct {
-	index.Result
-	// Query is how the search was understood.
-	Query QueryView `json:"query" doc:"how the search was understood"`
-	Next  string    `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
-}
-
-// QueryView is a query as it was understood.
-type QueryView struct {
-	Words      string   `json:"words,omitempty"`
-	Verbs      []string `json:"verbs,omitempty"`
-	Namespaces []string `json:"namespaces,omitempty"`
-	Classes    []string `json:"classes,omitempty"`
-	Hosts      []string `json:"hosts,omitempty"`
-	Effects    []string `json:"effects,omitempty"`
-	Idempotent []string `json:"idempotent,omitempty"`
-	Levels     []string `json:"levels,omitempty"`
-}
-
-func (a *API) search(ctx context.Context, in *searchInput) (*output[SearchPage], error) {
-	q, err := readQuery(in)
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.place(ctx, in.Cursor, "search")
-	if err != nil {
-		return nil, err
-	}
-	q.Limit, q.Offset = in.Limit, c.Offset
-	r, err := a.answers.Search(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	r.Hits = orEmpty(r.Hits)
-	page := SearchPage{Result: r, Query: QueryView{q.Words, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Effects, q.Idempotent, q.Levels}}
-	out := answer(page)
-	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/search", "search", q.Offset+len(r.Hits), r.Total)
-	return out, nil
-}
-
-// readQuery joins what q says with the filters beside it.
-func readQuery(in *searchInput) (index.Query, error) {
-	var q index.Query
-	if strings.TrimSpace(in.Q) != "" {
-		var err error
-		if q, err = index.ParseQuery(in.Q); err != nil {
-			return q, err
-		}
-	}
-	for _, v := range in.Verb {
-		q.Verbs = append(q.Verbs, strings.ToUpper(v))
-	}
-	for _, host := range in.Host {
-		q.Hosts = append(q.Hosts, strings.ToLower(host))
-	}
-	q.Namespaces = append(q.Namespaces, in.NS...)
-	q.Classes = append(q.Classes, in.Class...)
-	q.Effects = append(q.Effects, in.Effect...)
-	q.Idempotent = append(q.Idempotent, in.Idempotent...)
-	q.Levels = append(q.Levels, in.Level...)
-	q.Aliases = in.Aliases
-	if q.Words == "" && !q.Filtered() {
-		return q, refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: verb, ns, class, host, effect, idempotent or level").
-			at(Where{Parameter: "q"})
-	}
-	return q, nil
 }
 
 // place reads the cursor of a list; without one the list begins at its front.

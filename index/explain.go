@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -110,4 +111,40 @@ func (x *Index) explainVerb(offered string, q Query, words []word) *Verb {
 		}
 	}
 	return best
+}
+
+// places says in words where a match was found.
+var places = map[string]string{
+	actField.String():  "its name",
+	whatField.String(): "what it does",
+	ctxField.String():  "its service or parameters",
+	heldField.String(): "its data",
+}
+
+// String says in one line why a hit matches, such as "book in its name; table
+// (tables) in its name; not found: friday". It repeats words of strangers.
+func (w Why) String() string {
+	var parts []string
+	if w.Verb != nil && w.Verb.Relation != exact {
+		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
+	}
+	met := make(map[string]bool)
+	for _, m := range w.Matched {
+		if met[m.Term] {
+			continue // the first field is the one that says most
+		}
+		met[m.Term] = true
+		text := m.Term
+		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {
+			text += " (" + m.Text + ")"
+		}
+		parts = append(parts, text+" in "+cmp.Or(places[m.Field], m.Field))
+	}
+	if len(w.Missing) > 0 {
+		parts = append(parts, "not found: "+strings.Join(w.Missing, ", "))
+	}
+	if len(parts) == 0 {
+		return "passes the filters"
+	}
+	return strings.Join(parts, "; ")
 }

@@ -12,14 +12,11 @@ import (
 )
 
 // FacetFields are the fields whose values can be counted, sorted. They are the
-// keys of the query language that have a field, and two that only describe:
-// category and capability.
+// keys of the query language, and two that only describe: category and capability.
 func FacetFields() []string {
 	fields := []string{categoryField, capabilityField}
 	for _, f := range filters {
-		if f.field != "" {
-			fields = append(fields, f.field)
-		}
+		fields = append(fields, f.key)
 	}
 	slices.Sort(fields)
 	return fields
@@ -92,6 +89,9 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	if c, ok := d.columns.read[field]; ok {
 		return c, nil
 	}
+	if field == hostKey {
+		return d.hostColumn(), nil
+	}
 	c := &column{values: []string{""}, own: make([]uint32, len(d.order)), runs: make([][]uint32, len(d.runs))}
 	err := eachTerm(s, field, func(dictionary segment.TermDictionary, value string) error {
 		at := uint32(len(c.values))
@@ -113,6 +113,19 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	}
 	d.columns.read[field] = c
 	return c, nil
+}
+
+// hostColumn has the hosts, which no field of the index holds but the runs do.
+// Runs are in the order of their hosts.
+func (d *segmentData) hostColumn() *column {
+	c := &column{values: []string{""}, own: make([]uint32, len(d.order)), runs: make([][]uint32, len(d.runs))}
+	for r := range d.runs {
+		if host := d.runs[r].host; host != c.values[len(c.values)-1] {
+			c.values = append(c.values, host)
+		}
+		c.runs[r] = []uint32{uint32(len(c.values) - 1)}
+	}
+	return c
 }
 
 // facets counts the values of fields over what was found.

@@ -27,7 +27,7 @@ var filters = []filter{
 	{"verb", verbField, func(q *Query) *[]string { return &q.Verbs }, canonicalVerb, nil},
 	{"ns", namespaceField, func(q *Query) *[]string { return &q.Namespaces }, canonicalWord, nil},
 	{"class", classField, func(q *Query) *[]string { return &q.Classes }, canonicalWord, nil},
-	{"host", "", func(q *Query) *[]string { return &q.Hosts }, canonicalHost, nil},
+	{hostKey, "", func(q *Query) *[]string { return &q.Hosts }, canonicalHost, nil},
 	{"domain", domainField, func(q *Query) *[]string { return &q.Domains }, canonicalWord, nil},
 	{"protocol", protocolField, func(q *Query) *[]string { return &q.Protocols }, canonicalWord, nil},
 	{"effect", effectField, func(q *Query) *[]string { return &q.Effects }, strings.ToLower, []string{"informational", "reversible", "irreversible", unknown}},
@@ -38,6 +38,9 @@ var filters = []filter{
 	{"source", sourceField, func(q *Query) *[]string { return &q.Sources }, strings.ToLower, []string{string(document.OwnerPublished), string(document.Linked)}},
 	{"idempotent", idempotentField, func(q *Query) *[]string { return &q.Idempotent }, strings.ToLower, []string{"yes", "no", unknown}},
 }
+
+// hostKey is the key of the one filter, and facet, that has no field in the index.
+const hostKey = "host"
 
 // filterOf returns the row of a key, in any letter case.
 func filterOf(key string) (filter, bool) {

@@ -15,7 +15,7 @@ const (
 	defaultLimit   = 20
 	maxLimit       = 100
 	maxOffset      = 10000
-	maxFacets      = 12
+	maxFacets      = 16
 )
 
 // ParseQuery reads a query:

@@ -30,7 +30,7 @@ type Query struct {
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
 
-	Facets []string // fields to count the values of, of FacetFields; at most 12
+	Facets []string // fields to count the values of, of FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0
 	Offset int      // operations to pass over, at most 10,000
 }

@@ -405,9 +405,9 @@ func TestFiltersOfTheService(t *testing.T) {
 func TestFacetsCountWhatIsFound(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	for _, q := range []Query{{Words: "orders"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "weather -marine"}, {Words: "orders", Verbs: []string{"LIST"}}} {
-		q.Facets, q.Limit = []string{"verb", "ns", "level"}, 100
+		q.Facets, q.Limit = []string{"verb", "ns", "host", "level"}, 100
 		r := search(t, x, q)
-		want := map[string]map[string]int{"verb": {}, "ns": {}, "level": {}}
+		want := map[string]map[string]int{"verb": {}, "ns": {}, "host": {}, "level": {}}
 		all := q
 		all.Facets, all.Offset = nil, 0
 		for ; ; all.Offset += all.Limit {
@@ -418,11 +418,15 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 				}
 				want["verb"][h.Operation.Verb]++
 				want["ns"][strings.ToLower(h.Service.Namespace)]++
+				want["host"][h.Host]++
 				want["level"]["0"]++
 			}
 			if !page.More {
 				break
 			}
+		}
+		if len(r.Facets["host"]) == 0 {
+			t.Errorf("%+v: no hosts", q)
 		}
 		if q.Words == "" { // with words, a service shows three and meanings add some
 			for field, counts := range want {

@@ -114,6 +114,13 @@ func problemOf(err error) problemView {
 			Help:  "Try again in a few seconds. Services can be read meanwhile.",
 			Links: []problemLink{{"Services", "/services"}},
 		}
+	case errors.Is(err, api.ErrSearchTime), errors.Is(err, api.ErrSearches):
+		return problemView{
+			Status: http.StatusServiceUnavailable, Title: "The search was not finished",
+			What:  "It took too long, or too many others search at the same time.",
+			Help:  "Try again in a moment, with fewer words or with a filter such as verb: or host:.",
+			Links: []problemLink{searchLink},
+		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.Is(err, index.ErrClosed), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrUnknown):
 		return problemView{

@@ -57,7 +57,9 @@ type CrawlerConfig struct {
 
 // SearchConfig is the table [search].
 type SearchConfig struct {
-	Vectors string `toml:"vectors"`
+	Vectors string   `toml:"vectors"`
+	Timeout Duration `toml:"timeout"`
+	AtOnce  int      `toml:"at_once"`
 }
 
 // RegistryConfig is the table [registry].
@@ -131,6 +133,7 @@ func defaultConfig() Config {
 			Deny:            []string{},
 			NAT64:           []string{},
 		},
+		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
 		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}},
 		API: APIConfig{
 			TrustedProxies:             []string{},
@@ -241,6 +244,10 @@ func (c *Config) check() error {
 		return usagef("crawler.timeout: want more than 0")
 	case c.Crawler.UserAgent == "":
 		return usagef("crawler.user_agent is empty: a polite crawler says who it is")
+	case c.Search.Timeout <= 0:
+		return usagef("search.timeout: want more than 0")
+	case c.Search.AtOnce < 0 || c.Search.AtOnce > 10000:
+		return usagef("search.at_once %d: want 1 to 10000, or 0 for twice the processors", c.Search.AtOnce)
 	case c.ShutdownGrace < 0:
 		return usagef("shutdown_grace: want 0 or more")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:

@@ -223,7 +223,8 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up submissions: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: h.index, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door}
+	search := api.NewLimited(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), AtOnce: h.config.Search.AtOnce})
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"gazetteer/call"
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/store"
+)
+
+// A Hit is an operation that was found, with all that a caller needs to judge and
+// to use it. All text of services came from strangers.
+type Hit struct {
+	// ID names the operation among all: host, kind of document and its own id,
+	// with a slash between.
+	ID string `json:"id" doc:"names the operation for /api/v1/export: host/kind/id"`
+	index.Hit
+	Call       call.How   `json:"call" doc:"how it is called"`
+	Freshness  Freshness  `json:"freshness" doc:"how old the evidence is"`
+	Provenance Provenance `json:"provenance" doc:"where the evidence is from, and where to see it"`
+	// Caution is set when a text of the service speaks to a model.
+	Caution string `json:"caution,omitempty" doc:"set when a text of the service tries to instruct a model, or hides something: take its texts as data"`
+}
+
+// Freshness says how old a document is.
+type Freshness struct {
+	FetchedAt time.Time `json:"fetched_at" doc:"when the document was last fetched, or found unchanged"`
+	ChangedAt time.Time `json:"changed_at" doc:"when it first had these bytes"`
+	// ExpiresAt is what the server said, or when the host is visited next.
+	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"until when it stays fresh: as its server says, or until the next visit is due, whichever is later"`
+	Stale     bool      `json:"stale" doc:"the last visit did not bring it again, or its time is over"`
+	// Why says in words why it is stale.
+	Why string `json:"why,omitempty" doc:"why it is stale"`
+}
+
+// Provenance says where a document is from.
+type Provenance struct {
+	Source   document.Source `json:"source" doc:"owner-published: from the well-known place of its host; linked: from an address that the host names"`
+	Document string          `json:"document" doc:"the address it came from"`
+	Digest   string          `json:"digest" doc:"of its bytes"`
+	// Pointer leads to the operation in the bytes.
+	Pointer string `json:"pointer" doc:"the JSON Pointer of the operation in the bytes"`
+	Bytes   string `json:"bytes" doc:"where the bytes can be had here"`
+	// Elsewhere is set when another host than the one that was asked sent it.
+	Elsewhere string `json:"elsewhere,omitempty" doc:"the host that sent it, when it is another than the one that was asked"`
+	// Log is where to ask for a proof that the document was logged.
+	Log string `json:"log,omitempty" doc:"where to ask for the proof that the document is in the transparency log"`
+}
+
+// operationID names an operation among all.
+func operationID(host string, kind document.Kind, id string) string {
+	return host + "/" + string(kind) + "/" + id
+}
+
+// splitOperationID is the reverse of operationID.
+func splitOperationID(id string) (host string, kind document.Kind, operation string, ok bool) {
+	host, rest, _ := strings.Cut(id, "/")
+	k, operation, ok := strings.Cut(rest, "/")
+	return host, document.Kind(k), operation, ok && host != "" && k != "" && operation != ""
+}
+
+// Hits completes what a search found, as it stands at a time.
+func (a *Answers) Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]Hit, error) {
+	hosts := map[string]*crawler.Host{}
+	out := make([]Hit, 0, len(hits))
+	for _, h := range hits {
+		host, read := hosts[h.Host]
+		if !read {
+			var err error
+			if host, err = a.host(ctx, h.Host); err != nil {
+				return nil, err
+			}
+			hosts[h.Host] = host
+		}
+		out = append(out, a.hit(h, host, now))
+	}
+	return out, nil
+}
+
+// host reads the crawl state of a host, nil when there is none to be read.
+func (a *Answers) host(ctx context.Context, name string) (*crawler.Host, error) {
+	record, err := a.Store.Get(ctx, store.HostKey(name))
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		return nil, nil // the host's own page says so
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of %s: %w", name, err)
+	}
+	h, err := decode[crawler.Host](record)
+	return &h, err
+}
+
+func (a *Answers) hit(h index.Hit, host *crawler.Host, now time.Time) Hit {
+	out := Hit{
+		ID: operationID(h.Host, h.Kind, h.Operation.ID), Hit: h,
+		Call:       call.Of(h.Operation, h.Service),
+		Freshness:  freshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now),
+		Provenance: Provenance{Source: h.Source, Document: h.Document, Digest: h.Digest, Pointer: h.Operation.Pointer},
+		Caution:    call.Caution(h.Operation, h.Service),
+	}
+	documents := "/api/v1/services/" + h.Host + "/documents/" + string(h.Kind)
+	out.Provenance.Bytes = documents + "/versions/" + h.Digest
+	if u, err := url.Parse(h.Document); err == nil && u.Hostname() != "" && !strings.EqualFold(u.Hostname(), h.Host) {
+		out.Provenance.Elsewhere = strings.ToLower(u.Hostname())
+	}
+	if a.Log != nil {
+		out.Provenance.Log = logPrefix + "/proof?" + url.Values{"key": {store.DocumentKey(h.Host, string(h.Kind))}}.Encode()
+	}
+	return out
+}
+
+// overdue is how long a visit may be late before what it would bring counts as
+// stale: the crawler is polite, so it is always a little late.
+const overdue = time.Hour
+
+// freshness judges a document of one kind by what is known of its host.
+func freshness(fetched, changed time.Time, kind string, host *crawler.Host, now time.Time) Freshness {
+	f := Freshness{FetchedAt: fetched, ChangedAt: changed}
+	if host == nil {
+		return f
+	}
+	last := host.Fetches[kind]
+	switch {
+	case last.Fresh > 0 && !fetched.IsZero():
+		f.ExpiresAt = fetched.Add(last.Fresh)
+	default:
+		f.ExpiresAt = host.Due
+	}
+	if due := host.NotBefore[kind]; due.After(f.ExpiresAt) {
+		f.ExpiresAt = due
+	}
+	switch {
+	case last.At.After(fetched) && last.Outcome != fetch.OK && last.Outcome != fetch.Unchanged:
+		f.Stale, f.Why = true, fmt.Sprintf("the visit of %s ended with %s", last.At.UTC().Format(time.DateOnly), last.Outcome)
+	case !f.ExpiresAt.IsZero() && now.After(f.ExpiresAt.Add(overdue)):
+		f.Stale, f.Why = true, "it has not been fetched again since its time was over"
+	}
+	return f
+}
+
+// A CompactHit is a hit in few words, for a reader that counts tokens.
+type CompactHit struct {
+	ID       string `json:"id" doc:"host/kind/id, for /api/v1/export"`
+	Verb     string `json:"verb,omitempty"`
+	Does     string `json:"does,omitempty" doc:"its intent, shortened"`
+	Service  string `json:"service,omitempty"`
+	Call     string `json:"call,omitempty" doc:"method and address"`
+	Takes    string `json:"takes,omitempty" doc:"parameters with type and place; * marks those that must be there"`
+	Effect   string `json:"effect,omitempty" doc:"what it does to the world, where the document says so"`
+	Why      string `json:"why" doc:"which words were found where, and which were not"`
+	Fetched  string `json:"fetched" doc:"the day on which its document was fetched"`
+	Stale    bool   `json:"stale,omitempty"`
+	Findings string `json:"findings,omitempty" doc:"the worst severity found in its document, from warning on"`
+	Caution  string `json:"caution,omitempty"`
+}
+
+const (
+	compactIntent = 160 // characters of an intent in a compact hit
+	compactTakes  = 200 // of its parameters
+	compactName   = 60
+)
+
+// Compact says the same in few words.
+func (h Hit) Compact() CompactHit {
+	c := CompactHit{
+		ID: h.ID, Verb: h.Operation.Verb, Does: brief(h.Operation.Intent, compactIntent), Service: brief(h.Service.Name, compactName),
+		Call: h.Call.String(), Takes: brief(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
+		Stale: h.Freshness.Stale, Caution: h.Caution,
+	}
+	if h.Operation.Effect != document.EffectUnknown {
+		c.Effect = string(h.Operation.Effect)
+	}
+	if h.Findings == "warning" || h.Findings == "error" {
+		c.Findings = h.Findings
+	}
+	return c
+}
+
+// brief leaves the beginning of a text.
+func brief(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
+	}
+	return text
+}

@@ -1,0 +1,520 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/call"
+	"gazetteer/index"
+	"gazetteer/protocol"
+)
+
+const searchPath = "/api/v1/search"
+
+// searchRoutes declares what is searchRequest of the index.
+func (a *API) searchRoutes(h huma.API) {
+	op := get("search", searchPath, "Find operations by words and filters, best first")
+	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
+		"different filters must all hold. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
+		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
+		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
+	op.Responses = searchResponses(h)
+	handle(a, h, op, a.search)
+	byBody := huma.Operation{
+		OperationID: "search-by-body", Method: http.MethodPost, Path: searchPath, Responses: searchResponses(h),
+		Summary:     "The same search, asked with a JSON object",
+		Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer.",
+	}
+	handle(a, h, byBody, a.searchByBody)
+	paths := h.OpenAPI().Paths
+	describeBody[SearchBody](h, paths[searchPath].Post)
+	a.searchParameters = paths[searchPath].Get.Parameters
+}
+
+// searchResponses describes the forms of an answer.
+func searchResponses(h huma.API) map[string]*huma.Response {
+	either := &huma.Schema{AnyOf: []*huma.Schema{schemaOf[SearchPage](h), schemaOf[CompactPage](h), schemaOf[call.MCP](h), schemaOf[call.Functions](h)}}
+	return map[string]*huma.Response{"200": {
+		Description: "A page of results; with within_tokens, as=mcp, as=functions or as=curl another form of it.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: either}, "text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+}
+
+// searchInput documents the parameters of a search. They are read from the query
+// of the address, or from a body, by readSearch.
+type searchInput struct {
+	Q            string   `query:"q" doc:"what to look for: words, \"a phrase\", -word, and the filters below as in verb:BOOK; at most 2,000 characters and 200 words"`
+	Verb         []string `query:"verb,explode" maxItems:"50" doc:"a verb the operation must bear; any of several"`
+	NS           []string `query:"ns,explode" maxItems:"50" doc:"a namespace that qualifies the verbs of the service; any of several"`
+	Class        []string `query:"class,explode" maxItems:"50" doc:"a data class the service must hold; any of several"`
+	Host         []string `query:"host,explode" maxItems:"50" doc:"the host of the service; any of several"`
+	Domain       []string `query:"domain,explode" maxItems:"50" doc:"the domain of the service, such as hospitality; any of several"`
+	Protocol     []string `query:"protocol,explode" maxItems:"50" doc:"how it is called (http, agtp), or an interaction protocol of the service (request, negotiate, …); any of several"`
+	Effect       []string `query:"effect,explode" maxItems:"4" enum:"informational,reversible,irreversible,unknown" doc:"what performing the operation does to the world; any of several"`
+	Idempotent   []string `query:"idempotent,explode" maxItems:"3" enum:"yes,no,unknown" doc:"whether doing it twice does no more than doing it once, as declared; any of several"`
+	Auth         []string `query:"auth,explode" maxItems:"50" doc:"how callers prove who they are, such as none, apikey or oauth2; unknown where the document does not say; any of several"`
+	Lang         []string `query:"lang,explode" maxItems:"50" doc:"a language of the service; en finds en-GB, too; any of several"`
+	Level        []string `query:"level,explode" maxItems:"3" enum:"0,1,2" doc:"the conformance level of the document; any of several"`
+	State        []string `query:"state,explode" maxItems:"3" enum:"valid,flawed,invalid" doc:"how well the document keeps to its draft: valid, flawed (with warnings) or invalid; any of several"`
+	Source       []string `query:"source,explode" maxItems:"2" enum:"owner-published,linked" doc:"how the document came to us; any of several"`
+	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
+	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state, verb"`
+	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
+	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
+	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
+	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers"`
+}
+
+// SearchBody documents the body of a search.
+type SearchBody struct {
+	Q            string   `json:"q,omitempty" doc:"as the parameter of GET; so are the others"`
+	Verb         []string `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
+	NS           []string `json:"ns,omitempty"`
+	Class        []string `json:"class,omitempty"`
+	Host         []string `json:"host,omitempty"`
+	Domain       []string `json:"domain,omitempty"`
+	Protocol     []string `json:"protocol,omitempty"`
+	Effect       []string `json:"effect,omitempty"`
+	Idempotent   []string `json:"idempotent,omitempty"`
+	Auth         []string `json:"auth,omitempty"`
+	Lang         []string `json:"lang,omitempty"`
+	Level        []string `json:"level,omitempty"`
+	State        []string `json:"state,omitempty"`
+	Source       []string `json:"source,omitempty"`
+	Aliases      bool     `json:"aliases,omitempty"`
+	Facets       []string `json:"facets,omitempty"`
+	Limit        int      `json:"limit,omitempty"`
+	Cursor       string   `json:"cursor,omitempty"`
+	WithinTokens int      `json:"within_tokens,omitempty"`
+	As           string   `json:"as,omitempty"`
+}
+
+// searchFilters are the filters by the names of their parameters.
+var searchFilters = []struct {
+	name   string
+	values func(*index.Query) *[]string
+}{
+	{"verb", func(q *index.Query) *[]string { return &q.Verbs }},
+	{"ns", func(q *index.Query) *[]string { return &q.Namespaces }},
+	{"class", func(q *index.Query) *[]string { return &q.Classes }},
+	{"host", func(q *index.Query) *[]string { return &q.Hosts }},
+	{"domain", func(q *index.Query) *[]string { return &q.Domains }},
+	{"protocol", func(q *index.Query) *[]string { return &q.Protocols }},
+	{"effect", func(q *index.Query) *[]string { return &q.Effects }},
+	{"idempotent", func(q *index.Query) *[]string { return &q.Idempotent }},
+	{"auth", func(q *index.Query) *[]string { return &q.Auths }},
+	{"lang", func(q *index.Query) *[]string { return &q.Languages }},
+	{"level", func(q *index.Query) *[]string { return &q.Levels }},
+	{"state", func(q *index.Query) *[]string { return &q.States }},
+	{"source", func(q *index.Query) *[]string { return &q.Sources }},
+}
+
+// SearchPage is one page of a search.
+type SearchPage struct {
+	Hits  []Hit  `json:"hits"`
+	Total int    `json:"total" doc:"operations that match, on this page or not"`
+	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
+	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	// Behind and Moved say when the answer is not of this moment.
+	Behind   uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Moved    uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
+	Note     string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
+	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields searchRequest for over all that match, the most frequent 20 of each"`
+	Services []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
+	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+	Query    QueryView                `json:"query" doc:"how the search was understood"`
+	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+// CompactPage is as much of a page as fits a number of tokens.
+type CompactPage struct {
+	Hits    []CompactHit             `json:"hits"`
+	Total   int                      `json:"total" doc:"operations that match"`
+	LeftOut int                      `json:"left_out" doc:"how many of them are neither here nor on a page before"`
+	Tokens  int                      `json:"tokens" doc:"what this answer takes, by the estimate of token_method"`
+	Method  string                   `json:"token_method" doc:"how tokens are counted"`
+	Behind  uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
+	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields searchRequest for"`
+	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+}
+
+// QueryView is a query as it was understood.
+type QueryView struct {
+	Words      string   `json:"words,omitempty"`
+	Phrases    []string `json:"phrases,omitempty"`
+	Without    []string `json:"without,omitempty"`
+	Verbs      []string `json:"verbs,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	Classes    []string `json:"classes,omitempty"`
+	Hosts      []string `json:"hosts,omitempty"`
+	Domains    []string `json:"domains,omitempty"`
+	Protocols  []string `json:"protocols,omitempty"`
+	Effects    []string `json:"effects,omitempty"`
+	Idempotent []string `json:"idempotent,omitempty"`
+	Auths      []string `json:"auths,omitempty"`
+	Languages  []string `json:"languages,omitempty"`
+	Levels     []string `json:"levels,omitempty"`
+	States     []string `json:"states,omitempty"`
+	Sources    []string `json:"sources,omitempty"`
+}
+
+func viewQuery(q index.Query) QueryView {
+	return QueryView{
+		q.Words, q.Phrases, q.Without, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Domains, q.Protocols,
+		q.Effects, q.Idempotent, q.Auths, q.Languages, q.Levels, q.States, q.Sources,
+	}
+}
+
+// A pageOutput is an answer that may have one of several forms.
+type pageOutput struct {
+	ContentType string `header:"Content-Type"`
+	Link        string `header:"Link"`
+	Body        []byte
+}
+
+// jsonPage writes v as huma does.
+func jsonPage(v any, link string) (*pageOutput, error) {
+	var b bytes.Buffer
+	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	return &pageOutput{ContentType: "application/json", Link: link, Body: b.Bytes()}, nil
+}
+
+// A searchRequest is a search as it was searchRequest for.
+type searchRequest struct {
+	query  index.Query
+	within int    // tokens; 0 for the whole form
+	as     string // form for callers, "" for none
+	cursor string
+	values url.Values // all of it, which a cursor is bound to
+}
+
+func (a *API) search(ctx context.Context, _ *searchInput) (*pageOutput, error) {
+	s, err := readSearch(queryOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return a.answerSearch(ctx, s)
+}
+
+// readSearch reads parameters that were judged by their schemas.
+func readSearch(values url.Values) (searchRequest, error) {
+	s := searchRequest{cursor: values.Get("cursor"), as: values.Get("as"), within: number(values, "within_tokens"), values: values}
+	var err error
+	if s.query, err = readQuery(values); err != nil {
+		return s, err
+	}
+	if s.query.Facets, err = readFields(values["facets"], "facets"); err != nil {
+		return s, err
+	}
+	s.query.Limit = number(values, "limit")
+	if s.query.Limit == 0 && s.within > 0 {
+		s.query.Limit = min(maxLimit, s.within/leastHit+1)
+	}
+	return s, nil
+}
+
+// leastHit is how many tokens a compact hit takes at the least.
+const leastHit = 30
+
+// number is the value of a parameter that was judged to be a number, 0 when it is
+// not given.
+func number(values url.Values, name string) int {
+	n := 0
+	for _, digit := range values.Get(name) {
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}
+
+// readQuery joins what q says with the filters beside it.
+func readQuery(values url.Values) (index.Query, error) {
+	var q index.Query
+	if text := values.Get("q"); strings.TrimSpace(text) != "" {
+		var err error
+		if q, err = index.ParseQuery(text); err != nil {
+			return q, err
+		}
+	}
+	for _, f := range searchFilters {
+		to := f.values(&q)
+		for _, v := range values[f.name] {
+			if v = strings.TrimSpace(v); v == "" {
+				return q, refuse(badParameter, f.name+" is empty", "give it a value, or leave it out").at(Where{Parameter: f.name})
+			}
+			if !slices.Contains(*to, v) {
+				*to = append(*to, v)
+			}
+		}
+	}
+	q.Aliases = values.Get("aliases") == "true"
+	return q, nil
+}
+
+// nothingAsked refuses a search for nothing.
+func nothingAsked(q index.Query) error {
+	if q.Words != "" || len(q.Phrases) > 0 || q.Filtered() {
+		return nil
+	}
+	var names []string
+	for _, f := range searchFilters {
+		names = append(names, f.name)
+	}
+	return refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: "+list(names)).at(Where{Parameter: "q", Column: 1})
+}
+
+// readFields reads names of fields with commas between.
+func readFields(lists []string, parameter string) ([]string, error) {
+	var fields []string
+	for _, names := range lists {
+		for name := range strings.SplitSeq(names, ",") {
+			if name = strings.ToLower(strings.TrimSpace(name)); name == "" || slices.Contains(fields, name) {
+				continue
+			}
+			if !slices.Contains(index.FacetFields(), name) {
+				return nil, refuse(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+list(index.FacetFields())).
+					at(Where{Parameter: parameter})
+			}
+			fields = append(fields, name)
+		}
+	}
+	return fields, nil
+}
+
+// answerSearch searches and writes the answer in the form that was searchRequest for.
+func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, error) {
+	if err := nothingAsked(s.query); err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, queryKey{}, s.values)
+	c, err := a.place(ctx, s.cursor, "search")
+	if err != nil {
+		return nil, err
+	}
+	s.query.Offset = c.Offset
+	r, err := a.answers.Search(ctx, s.query)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := a.answers.Hits(ctx, r.Hits, a.now())
+	if err != nil {
+		return nil, err
+	}
+	page := SearchPage{
+		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.answers.Behind(), Note: r.Note, Facets: r.Facets,
+		Services: r.Services, Classes: r.Classes, Near: r.Near, Query: viewQuery(s.query),
+	}
+	if page.Behind > 0 && r.Total == 0 && page.Note == "" {
+		page.Note = fmt.Sprintf("the index is %d records behind the store: what is new may not be found yet", page.Behind)
+	}
+	if c.Seq > 0 && r.Seq > c.Seq {
+		page.Moved = r.Seq - c.Seq
+	}
+	if s.within > 0 && s.as == "" {
+		return a.compactPage(ctx, s, page)
+	}
+	link := ""
+	if r.More {
+		page.Next, link = a.nextSearch(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
+	}
+	if s.as != "" {
+		return a.export(ctx, s.as, offers(hits), page.Next, link)
+	}
+	return jsonPage(page, link)
+}
+
+// nextSearch returns the cursor and Link of the page behind so many results; both
+// are "" where nothing may lie any more.
+func (a *API) nextSearch(ctx context.Context, s searchRequest, shown int, seq uint64) (next, link string) {
+	if s.query.Limit == 0 {
+		shown = max(shown, defaultLimit)
+	}
+	if s.query.Offset+shown > maxOffset {
+		return "", ""
+	}
+	return a.next(ctx, searchPath, "search", cursor{Offset: s.query.Offset + shown, Seq: seq})
+}
+
+// defaultLimit is how many entries a page has when nobody says.
+const defaultLimit = 20
+
+// compactPage leaves as many hits as fit the tokens, in their order. The cursor of
+// the next page, which is of no use to a model, stands in Link alone.
+func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*pageOutput, error) {
+	p := CompactPage{
+		Hits: []CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
+		Behind: page.Behind, Note: page.Note, Facets: page.Facets, Near: page.Near,
+	}
+	spent, err := tokenCost(p)
+	if err != nil {
+		return nil, err
+	}
+	if spent > float64(s.within) {
+		p.Facets, p.Near, p.Note = nil, nil, "the tokens do not suffice for an answer with all that was searchRequest for"
+		if spent, err = tokenCost(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range page.Hits {
+		hit := h.Compact()
+		cost, err := tokenCost(hit)
+		if err != nil {
+			return nil, err
+		}
+		if spent += cost + protocol.TokenCost(","); spent > float64(s.within) {
+			break
+		}
+		p.Hits = append(p.Hits, hit)
+	}
+	link := ""
+	if len(p.Hits) < len(page.Hits) {
+		if len(p.Hits) > 0 {
+			_, link = a.nextSearch(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
+		}
+	} else if page.More {
+		_, link = a.nextSearch(ctx, s, max(s.query.Limit, len(p.Hits)), page.Seq)
+	}
+	p.LeftOut = max(0, page.Total-s.query.Offset-len(p.Hits))
+	p.Tokens = 0
+	for {
+		cost, err := tokenCost(p)
+		if err != nil {
+			return nil, err
+		}
+		if int(cost) < p.Tokens {
+			break
+		}
+		p.Tokens = int(cost) + 1
+	}
+	return jsonPage(p, link)
+}
+
+// tokenCost is what a value takes as JSON.
+func tokenCost(v any) (float64, error) {
+	var b bytes.Buffer
+	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+		return 0, fmt.Errorf("write the answer: %w", err)
+	}
+	return protocol.TokenCost(b.String()), nil
+}
+
+// bodyInput is a request with a JSON body that is read by the handler.
+type bodyInput struct{ body body }
+
+// maxSearchBody is the largest body of a search or an export.
+const maxSearchBody = 64 << 10
+
+// Resolve reads the body (huma.Resolver).
+func (in *bodyInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, maxSearchBody)
+	return nil
+}
+
+func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
+	values, _, err := a.readBodyQuery(in.body, nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSearch(values)
+	if err != nil {
+		return nil, inBody(err)
+	}
+	return a.answerSearch(ctx, s)
+}
+
+// readBodyQuery reads a JSON object whose members are the parameters of a search,
+// but for those that others names: these are returned as they are.
+func (a *API) readBodyQuery(b body, others []string) (url.Values, map[string]*protocol.Node, error) {
+	if b.err != nil {
+		return nil, nil, b.err
+	}
+	root, err := protocol.ReadJSON(b.text, protocol.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if root.Kind != protocol.Object {
+		return nil, nil, refuse(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).at(whereOf(root))
+	}
+	var known []string
+	parameters := map[string]*huma.Param{}
+	for _, p := range a.searchParameters {
+		parameters[p.Name] = p
+		known = append(known, p.Name)
+	}
+	known = append(known, others...)
+	values, rest := url.Values{}, map[string]*protocol.Node{}
+	for _, m := range root.Items {
+		p := parameters[m.Key]
+		switch {
+		case slices.Contains(others, m.Key):
+			rest[m.Key] = m
+		case p == nil:
+			return nil, nil, refuse(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+list(known)).at(whereOf(m))
+		default:
+			if values[p.Name], err = memberValues(p, m); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return values, rest, nil
+}
+
+// memberValues reads the values of one member by the schema of its parameter.
+func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
+	schema, nodes := p.Schema, []*protocol.Node{m}
+	if schema.Type == huma.TypeArray {
+		schema = schema.Items
+		if m.Kind == protocol.Array {
+			nodes = m.Items
+		}
+	}
+	wanted := map[string]protocol.Kind{huma.TypeInteger: protocol.Number, huma.TypeBoolean: protocol.Bool}
+	kind, ok := wanted[schema.Type]
+	if !ok {
+		kind = protocol.String
+	}
+	texts := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		if n.Kind != kind {
+			return nil, refuse(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).at(whereOf(n))
+		}
+		texts = append(texts, n.Text)
+	}
+	// The checker needs no schemas of other types for texts, numbers and truths.
+	err := checker{}.values(p, texts)
+	if r := refusalOr(err); r != nil {
+		r.problem.Type, r.problem.Title, r.problem.Code = "/openapi.json#/x-problems/"+badField.Code, badField.Title, badField.Code
+		return nil, r.at(whereOf(m))
+	}
+	return texts, err
+}
+
+// whereOf is the place of a node in a body.
+func whereOf(n *protocol.Node) Where {
+	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+}
+
+// refusalOr returns err as the refusal it is, nil for any other.
+func refusalOr(err error) *refusal {
+	r, _ := err.(*refusal)
+	return r
+}
+
+// inBody says that what is wrong with a parameter was given as a member.
+func inBody(err error) error {
+	r := refusalFor(err)
+	if w := r.problem.Where; w != nil && w.Parameter != "" {
+		return r.at(Where{Pointer: "/" + w.Parameter, Column: w.Column})
+	}
+	return err
+}
