@@ -74,15 +74,15 @@ type API struct {
 	publicScheme string
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
-	ready        *readiness
-	keeper       *keeper
-	press        *press
-	notFound     gin.HandlerFunc // set before serving
-	now          func() time.Time
-	started      time.Time
-	streams      chan struct{} // a place for each client that follows a stream
-	ending       chan struct{} // closed when streams have to end
-	endOnce      sync.Once
+	ready            *readiness
+	keeper           *keeper
+	press            *press
+	notFound         gin.HandlerFunc // set before serving
+	now              func() time.Time
+	started          time.Time
+	streams          chan struct{} // a place for each client that follows a stream
+	ending           chan struct{} // closed when streams have to end
+	endOnce          sync.Once
 
 	public *gin.Engine
 	admin  *gin.Engine
