@@ -28,7 +28,7 @@ const maxExport = 100
 // exportRoute declares how chosen operations are written for callers.
 func (a *API) exportRoute(h huma.API) {
 	op := huma.Operation{
-		OperationID: "export", Method: http.MethodPost, Path: exportPath,
+		OperationID: "export-operations", Method: http.MethodPost, Path: exportPath,
 		Summary: "Chosen operations as tools of MCP, functions with a JSON Schema, or lines for curl",
 		Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. A schema is that of the document, " +
 			"where it has one. Texts that try to instruct a model are left out. A line for curl is safe to paste; {name} stands for a value.",
@@ -53,7 +53,7 @@ type ExportBody struct {
 // ErrNoOperation: no document has that operation now. Test with errors.Is.
 var ErrNoOperation = errors.New("no such operation")
 
-func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
+func (a *API) exportByBody(ctx context.Context, in *searchBodyInput) (*pageOutput, error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -72,7 +72,7 @@ func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 		}
 		chosen = append(chosen, o)
 	}
-	return a.export(ctx, as, chosen, "", "")
+	return a.exportOperations(ctx, as, chosen, "", "")
 }
 
 // readExport reads the body of an export.
@@ -167,8 +167,8 @@ func (a *Answers) document(ctx context.Context, host string, kind document.Kind)
 	return d, true, err
 }
 
-// export writes operations in a form for callers.
-func (a *API) export(ctx context.Context, as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
+// exportOperations writes operations in a form for callers.
+func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
 	if as != "curl" {
 		if err := a.answers.addSchemas(ctx, chosen); err != nil {
 			return nil, err

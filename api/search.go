@@ -328,7 +328,7 @@ func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, e
 		page.Next, link = a.nextSearch(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
 	}
 	if s.as != "" {
-		return a.export(ctx, s.as, offers(hits), page.Next, link)
+		return a.exportOperations(ctx, s.as, offers(hits), page.Next, link)
 	}
 	return jsonPage(page, link)
 }
@@ -408,19 +408,19 @@ func tokenCost(v any) (float64, error) {
 	return protocol.TokenCost(b.String()), nil
 }
 
-// bodyInput is a request with a JSON body that is read by the handler.
-type bodyInput struct{ body body }
+// searchBodyInput is a request with a JSON body that is read by the handler.
+type searchBodyInput struct{ body body }
 
 // maxSearchBody is the largest body of a search or an export.
 const maxSearchBody = 64 << 10
 
 // Resolve reads the body (huma.Resolver).
-func (in *bodyInput) Resolve(ctx huma.Context) []error {
+func (in *searchBodyInput) Resolve(ctx huma.Context) []error {
 	in.body.read(ctx, maxSearchBody)
 	return nil
 }
 
-func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
+func (a *API) searchByBody(ctx context.Context, in *searchBodyInput) (*pageOutput, error) {
 	values, _, err := a.readBodyQuery(in.body, nil)
 	if err != nil {
 		return nil, err
