@@ -100,7 +100,7 @@ func (p *Pages) agents(c *gin.Context) (view, error) {
 	for _, a := range found {
 		v.Agents = append(v.Agents, p.agentRow(a))
 	}
-	v.Pages = pagesOf("/agents", queryOf(v, require), number, total)
+	v.Pages = pagesOf("/agents", queryOf(v, require), number, total, perPage)
 	return view{name: "agents", title: "Agents", body: v}, nil
 }
 

@@ -7,11 +7,16 @@ import (
 )
 
 // policy lets a page load our own style sheet and icon, send our own forms, and
-// nothing else: no script can run, no address of another host is asked.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// nothing else: no script can run, no address of another host is asked. livePolicy
+// is that of the search page: our own script file may run, and may ask us. Neither
+// lets anything that is written into a page run.
+const (
+	policy     = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	livePolicy = policy + "; script-src 'self'; connect-src 'self'"
+)
 
 // secure sets the headers that every answer of this package carries.
-func secure(h http.Header) {
+func secure(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -22,12 +27,16 @@ func secure(h http.Header) {
 
 // answer writes a page. A reader may keep one that was found, but asks whether
 // it changed before showing it again; the tag is the engine's.
-func answer(c *gin.Context, status int, html []byte) {
+func answer(c *gin.Context, v view, html []byte) {
+	status := v.status
 	if status == 0 {
 		status = http.StatusOK
 	}
 	h := c.Writer.Header()
-	secure(h)
+	secure(h, policy)
+	if v.live {
+		secure(h, livePolicy)
+	}
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusOK {
 		h.Set("Cache-Control", "no-cache")

@@ -112,10 +112,13 @@ var placeWords = map[string]string{
 // whyView says why an operation matched.
 type whyView struct {
 	Verb     string // the verb it offers, when the query asked for one
-	Asked    string // the verb that was asked for, when it is another form
+	Asked    string // the verb that was asked for, when it is another
+	Relation string // how the one offered stands to the one asked for
+	Opposite bool   // it does the opposite of what was asked for
 	Terms    []termView
 	Missing  []string
 	Coverage string // 2 of 3 words found
+	Whole    bool   // no word was found, only the sense of all of them together
 }
 
 // termView is a word of the query and where it was found.
@@ -127,6 +130,7 @@ type termView struct {
 type placeView struct {
 	Field string
 	Text  string // the word in the document, "" when it is the term
+	Near  bool   // it is another word, near in meaning
 }
 
 var fieldWords = map[string]string{
@@ -146,7 +150,7 @@ func whyOf(w index.Why) whyView {
 			at[m.Term] = i
 			v.Terms = append(v.Terms, termView{Term: m.Term})
 		}
-		place := placeView{Field: cmp.Or(fieldWords[m.Field], m.Field), Text: m.Text}
+		place := placeView{Field: cmp.Or(fieldWords[m.Field], m.Field), Text: m.Text, Near: m.Kind == "vector"}
 		if strings.EqualFold(m.Text, m.Term) {
 			place.Text = ""
 		}
@@ -155,13 +159,22 @@ func whyOf(w index.Why) whyView {
 	if asked := len(v.Terms) + len(w.Missing); asked > 0 {
 		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), count(asked, "word"))
 	}
+	v.Whole = len(v.Terms) == 0 && len(w.Missing) > 0
 	if w.Verb != nil {
 		v.Verb = w.Verb.Offered
 		if w.Verb.Relation != "exact" {
-			v.Asked = w.Verb.Asked
+			v.Asked, v.Relation, v.Opposite = w.Verb.Asked, verbRelations[w.Verb.Relation], w.Verb.Relation == "antonym"
 		}
 	}
 	return v
+}
+
+// verbRelations say how the verb that is offered stands to the one asked for.
+var verbRelations = map[string]string{
+	"stem":     "is a form of",
+	"synonym":  "means much the same as",
+	"hypernym": "is more general or more special than",
+	"antonym":  "is the opposite of",
 }
 
 // findingsWords says what a document's worst finding means.

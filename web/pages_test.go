@@ -35,6 +35,17 @@ var samplePages = []struct {
 	{"/services/empty.test", 200},
 	{"/verbs", 200},
 	{"/verbs/BOOK", 200},
+	{"/verbs?page=2", 200},
+	{"/namespaces", 200},
+	{"/namespaces?page=3", 200},
+	{"/namespaces/dining", 200},
+	{"/namespaces/dining?page=2", 200},
+	{"/namespaces/nobody", 404},
+	{"/data-classes", 200},
+	{"/data-classes/dining", 200},
+	{"/data-classes/nobody", 404},
+	{"/help/search", 200},
+	{"/?q=book+verb%3ABOOK+class%3Anone", 200},
 	{"/agents", 200},
 	{"/agents?q=alice&capability=BOOK&require=domain&require=inbox&page=2", 200},
 	{"/agents?require=points", 400},
@@ -125,7 +136,7 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 			ours := p.path == "/services?after=ristorante.test" ||
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
-				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/bot", "/status", "/services/empty.test/crawl-log"}, p.path)
+				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/status", "/services/empty.test/crawl-log"}, p.path)
 			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")
@@ -218,7 +229,7 @@ func TestAHitSaysHowToCallItAndWhyItMatched(t *testing.T) {
 		"BOOK", "/table", "Reserve a table", "Ristorante", "ristorante.test",
 		"POST https://ristorante.test/tables", "date in the body, required", "guests in the query",
 		"its verb BOOK is a form of BOOKING", "book in verb or path", "tables in intent (table)", "2 of 3 words found, missing: cheap",
-		"fetched 3 minutes ago", "Has warnings", "Changes something, can be undone", "sha256:abababababab",
+		"checked 3 minutes ago", "Has warnings", "Changes something, can be undone", "sha256:abababababab",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
@@ -492,7 +503,11 @@ func faults(page *html.Node) []string {
 		}
 		count[n.Data]++
 		switch n.Data {
-		case "script", "style", "iframe", "object", "embed", "base", "math":
+		case "script":
+			if src := attribute(n, "src"); !strings.HasPrefix(src, "/static/htmx.min-") || textOf(n) != "" {
+				fault("a script stands in the page: %q %q", src, textOf(n))
+			}
+		case "style", "iframe", "object", "embed", "base", "math":
 			fault("<%s> stands in the page", n.Data)
 		case "svg": // a drawing of ours: it shows, and leads nowhere
 			if attribute(n, "role") != "img" || attribute(n, "aria-label") == "" {

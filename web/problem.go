@@ -26,11 +26,19 @@ type problemView struct {
 	What   string
 	Help   string
 	Links  []problemLink
-	Query  string // a query that could not be read, and where
+	// Mistake is set for a query that could not be read.
+	Mistake *mistake
+}
+
+// mistake shows a query with a caret below the character at fault.
+type mistake struct {
+	Query  string
 	Before string
 	At     string
 	After  string
 	Caret  string
+	What   string
+	Help   string
 }
 
 type problemLink struct{ Text, Address string }
@@ -161,6 +169,14 @@ func callerProblem(err error) (problemView, bool) {
 	if e, ok := errors.AsType[*noVerb](err); ok {
 		return verbProblem(e), true
 	}
+	if e, ok := errors.AsType[*noValue](err); ok {
+		return problemView{
+			Status: http.StatusNotFound, Title: "Nothing goes by this name",
+			What:  fmt.Sprintf("No service names the %s %q.", e.shelf.thing, clipPlain(60, e.value)),
+			Help:  "Perhaps it was withdrawn, or is written otherwise.",
+			Links: []problemLink{{e.shelf.title, e.shelf.path}, searchLink},
+		}, true
+	}
 	if e, ok := errors.AsType[*noAgent](err); ok {
 		return agentProblem(e), true
 	}
@@ -175,24 +191,22 @@ func callerProblem(err error) (problemView, bool) {
 	return problemView{}, false
 }
 
-// queryProblem shows the query with a caret below the character at fault.
+// queryProblem is for a query that came otherwise than by the search page.
 func queryProblem(e *index.QueryError) problemView {
+	m := mistakeIn(e)
+	return problemView{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
+}
+
+func mistakeIn(e *index.QueryError) mistake {
 	chars := []rune(e.Query)
 	at := max(0, min(e.Offset, len(chars)))
-	v := problemView{
-		Status: http.StatusBadRequest, Title: "That query cannot be read",
-		What:   sentence(e.Message),
-		Help:   sentence(e.Help),
-		Query:  e.Query,
-		Before: oneLine(plain(string(chars[:at]))),
-		At:     " ",
-	}
+	m := mistake{Query: e.Query, Before: oneLine(plain(string(chars[:at]))), At: " ", What: sentence(e.Message), Help: sentence(e.Help)}
 	if at < len(chars) {
-		v.At = oneLine(plain(string(chars[at : at+1])))
-		v.After = oneLine(plain(string(chars[at+1:])))
+		m.At = oneLine(plain(string(chars[at : at+1])))
+		m.After = oneLine(plain(string(chars[at+1:])))
 	}
-	v.Caret = caret(v.Before)
-	return v
+	m.Caret = caret(m.Before)
+	return m
 }
 
 func hostProblem(e *noHost) problemView {

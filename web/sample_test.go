@@ -63,9 +63,20 @@ func (s sample) operation(n int) document.Operation {
 }
 
 func (s sample) Search(_ context.Context, q index.Query) (index.Result, error) {
-	r := index.Result{Total: s.hits, Seq: 7}
+	r := index.Result{Total: s.hits, Seq: 7, More: q.Offset+q.Limit < s.hits}
 	if s.hits == 0 {
 		r.Near = []string{s.word("BOOK")}
+	} else if q.Offset == 0 && q.Words != "" {
+		r.Services = []index.ServiceHit{{Host: "ristorante.test", Kind: document.AGIS, Service: s.service(), Operations: 2}}
+		r.Classes = []index.ClassHit{{Host: "ristorante.test", Kind: document.AGIS, Class: document.DataClass{Name: s.word("reservation")}}}
+	}
+	for _, f := range q.Facets {
+		if r.Facets == nil {
+			r.Facets = map[string][]index.Count{"effect": {{Value: "reversible", Operations: s.hits}, {Value: "unknown", Operations: 1}}}
+		}
+		for n := range min(20, s.hits) {
+			r.Facets[f] = append(r.Facets[f], index.Count{Value: fmt.Sprint(s.word("value"), n), Operations: s.hits - n})
+		}
 	}
 	for n := q.Offset; n < min(s.hits, q.Offset+q.Limit); n++ {
 		r.Hits = append(r.Hits, index.Hit{
@@ -146,6 +157,35 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 
 func (s sample) Verbs(context.Context) ([]index.VerbCount, error) {
 	return []index.VerbCount{{Verb: s.word("BOOK"), Operations: 12, Services: 8}, {Verb: "CANCEL", Operations: 1, Services: 1}}, s.err
+}
+
+func (s sample) Namespaces(context.Context) ([]index.ValueCount, error) {
+	return []index.ValueCount{{Value: s.word("acme"), Operations: 3, Services: 1}, {Value: "dining", Operations: 5, Services: 2}}, s.err
+}
+
+func (s sample) DataClasses(ctx context.Context) ([]index.ValueCount, error) {
+	return s.Namespaces(ctx)
+}
+
+func (s sample) Suggest(_ context.Context, typed string, _ int) ([]index.Suggestion, error) {
+	return []index.Suggestion{
+		{Text: s.word("BOOK"), Kind: index.SuggestVerb, Operations: 7}, {Text: s.word("table"), Kind: index.SuggestNoun, Operations: 2},
+		{Text: s.word("exchange rates"), Kind: index.SuggestClass, Operations: 2}, {Text: "ristorante.test", Kind: index.SuggestService, Operations: 2},
+	}, s.err
+}
+
+func (s sample) Similar(context.Context, string, int) ([]index.SimilarService, error) {
+	return []index.SimilarService{
+		{Host: "hotel.test", Service: s.service(), Score: .8, Classes: []string{s.word("reservation")}, Verbs: []string{s.word("BOOK"), "CANCEL"}},
+		{Host: "far.test", Score: .1},
+	}, s.err
+}
+
+func (s sample) VerbFamily(context.Context, string) ([]index.RelatedVerb, error) {
+	verb := func(v, relation string) index.RelatedVerb {
+		return index.RelatedVerb{VerbCount: index.VerbCount{Verb: v, Operations: 12, Services: 8}, Relation: relation}
+	}
+	return []index.RelatedVerb{verb("BOOK", "exact"), verb(s.word("RESERVE"), "synonym"), verb("CANCEL", "antonym")}, s.err
 }
 
 func (s sample) Figures(context.Context) (api.Figures, error) {
@@ -260,14 +300,20 @@ func (s sample) LogStanding(context.Context) (api.LogStanding, error) {
 	}, s.err
 }
 
+// both are answers and catalogue in one.
+type both interface {
+	web.Answers
+	web.Catalogue
+}
+
 // engine mounts the pages over answers as the program does: on the engine of an
 // API, here with an empty store.
-func engine(t testing.TB, a web.Answers) http.Handler {
+func engine(t testing.TB, a both) http.Handler {
 	t.Helper()
 	return mount(t, a, web.Options{Now: func() time.Time { return now }})
 }
 
-func mount(t testing.TB, a web.Answers, o web.Options) http.Handler {
+func mount(t testing.TB, a both, o web.Options) http.Handler {
 	t.Helper()
 	gin.SetMode(gin.TestMode)
 	s, err := boltstore.Open(context.Background(), t.TempDir(), boltstore.Options{})
@@ -279,7 +325,7 @@ func mount(t testing.TB, a web.Answers, o web.Options) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := web.New(a, o)
+	p := web.New(a, a, o)
 	p.Mount(host.Engine())
 	host.SetNotFound(p.NotFound)
 	return host.Handler()

@@ -1,16 +1,20 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"gazetteer/api"
+	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/protocol"
 
 	"github.com/gin-gonic/gin"
 )
@@ -20,22 +24,45 @@ const perPage = 20
 
 // homeView is the front page.
 type homeView struct {
+	Search   searchbox
 	Figures  api.Figures
 	Visited  moment
 	Examples []string
 	Verbs    []index.VerbCount
 }
 
-// resultsView is a page of results.
+// resultsView is a page of results, or the query that has none because it cannot
+// be read.
 type resultsView struct {
-	Query string
-	Hits  []hitView
-	Total int
-	First int // number of the first hit shown, from 1
-	Last  int
-	Pages pager
-	Near  []string
-	Agent string // the query, when it looks like the id of an agent
+	Search  searchbox
+	Mistake *mistake
+	Hits    []hitView
+	Total   int
+	First   int // number of the first hit shown, from 1
+	Last    int
+	Grouped bool // at most three operations of a service are shown
+	Pages   pager
+	Note    string
+	Near    []string
+	Agent   string // the query, when it looks like the id of an agent
+	// Services and Classes answer the words as a whole.
+	Services []besideView
+	Classes  []besideView
+	Facets   []facetView
+}
+
+// searchbox is the field with what belongs to it.
+type searchbox struct {
+	Query       string
+	Told        string // what those hear who do not see the results change
+	Suggestions []suggestion
+}
+
+// besideView is a service or a class of data that stands beside the operations.
+type besideView struct {
+	Text    string
+	Address string
+	Detail  string
 }
 
 type hitView struct {
@@ -48,6 +75,7 @@ type hitView struct {
 	Fetched  moment
 	Findings string
 	Digest   string
+	Speaks   string // what in its text speaks to a model instead of describing
 }
 
 // pager holds the addresses of the pages beside this one.
@@ -60,32 +88,93 @@ type pager struct {
 
 // search is the front page, and with a query the results.
 func (p *Pages) search(c *gin.Context) (view, error) {
-	text := strings.TrimSpace(c.Query("q"))
-	if text == "" {
+	text := c.Query("q")
+	if strings.TrimSpace(text) == "" {
 		return p.home(c.Request.Context())
 	}
 	number, err := pageNumber(c)
 	if err != nil {
 		return view{}, err
 	}
+	v, err := p.results(c.Request.Context(), text, number)
+	if e, ok := errors.AsType[*index.QueryError](err); ok {
+		m := mistakeIn(e)
+		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
+		return view{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
+	}
+	return view{name: "results", title: plain(text), body: v, live: true}, err
+}
+
+// results answers a query.
+func (p *Pages) results(ctx context.Context, text string, number int) (resultsView, error) {
 	q, err := index.ParseQuery(text)
 	if err != nil {
-		return view{}, err
+		return resultsView{}, err
 	}
-	q.Limit, q.Offset = perPage, (number-1)*perPage
-	r, err := p.answers.Search(c.Request.Context(), q)
+	asked := q
+	q.Limit, q.Offset, q.Facets = perPage, (number-1)*perPage, facetFields()
+	r, err := p.answers.Search(ctx, q)
 	if err != nil {
-		return view{}, err
+		return resultsView{}, err
 	}
-	v := resultsView{Query: text, Total: r.Total, Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
+	suggested, err := p.suggestions(ctx, text)
+	if err != nil {
+		return resultsView{}, err
+	}
+	text = strings.TrimSpace(text)
+	v := resultsView{
+		Search: searchbox{Query: text, Told: told(r), Suggestions: suggested},
+		Total:  r.Total, Note: sentence(r.Note), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
+		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r),
+	}
 	for _, h := range r.Hits {
 		v.Hits = append(v.Hits, p.hit(h))
 	}
-	v.Pages = pagesOf("/", url.Values{"q": {text}}, number, r.Total)
+	v.Services, v.Classes = beside(r)
+	v.Pages = pagesOf("/", url.Values{"q": {text}}, number, r.Total, perPage)
+	if v.Grouped {
+		// How many pages there are is not known before the last one is made.
+		v.Pages.Count = 0
+	}
+	if !r.More {
+		v.Pages.Next = ""
+	}
 	if agentID.MatchString(text) {
 		v.Agent = text
 	}
-	return view{name: "results", title: plain(text), body: v}, nil
+	return v, nil
+}
+
+// beside lists the services and the classes of data that answer the words as a
+// whole, each once: a service may be described by several documents.
+func beside(r index.Result) (services, classes []besideView) {
+	met := map[string]bool{}
+	for _, s := range r.Services {
+		if !met[s.Host] {
+			services = append(services, besideView{Text: cmp.Or(s.Service.Name, s.Host), Address: servicePath(s.Host), Detail: count(s.Operations, "operation")})
+		}
+		met[s.Host] = true
+	}
+	for _, k := range r.Classes {
+		if key := k.Host + " " + k.Class.Name; !met[key] {
+			classes = append(classes, besideView{Text: k.Class.Name, Address: classShelf.address(strings.ToLower(k.Class.Name)), Detail: "held by " + k.Host})
+			met[key] = true
+		}
+	}
+	return services, classes
+}
+
+// told says in one sentence what was found.
+func told(r index.Result) string {
+	switch {
+	case r.Note != "":
+		return sentence(r.Note)
+	case r.Total == 0:
+		return "No operation matches."
+	case r.Total == 1:
+		return "One operation matches."
+	}
+	return number(r.Total) + " operations match."
 }
 
 // agentID matches what could be the id of an agent rather than words.
@@ -102,11 +191,23 @@ func (p *Pages) hit(h index.Hit) hitView {
 		Fetched:  p.moment(h.FetchedAt),
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
+		Speaks:   speaks(h.Operation),
 	}
 	if v.Service == "" {
 		v.Service = h.Host
 	}
 	return v
+}
+
+// speaks names what in the texts of an operation speaks to a model, "" when they
+// only describe.
+func speaks(o document.Operation) string {
+	for _, text := range []string{o.Intent, o.Outcome, o.ID, o.Path} {
+		if found, ok := protocol.Instruction(text); ok {
+			return found
+		}
+	}
+	return ""
 }
 
 // maxPages keeps the offset within what the index accepts.
@@ -128,9 +229,10 @@ func pageNumber(c *gin.Context) (int, error) {
 	return n, nil
 }
 
-// pagesOf returns the links beside page number of a list of total entries.
-func pagesOf(path string, q url.Values, number, total int) pager {
-	count := min((total+perPage-1)/perPage, maxPages)
+// pagesOf returns the links beside page number of a list of total entries, size of
+// them on a page.
+func pagesOf(path string, q url.Values, number, total, size int) pager {
+	count := min((total+size-1)/size, maxPages)
 	g := pager{Number: number, Count: count}
 	address := func(n int) string {
 		if n == 1 {
@@ -168,17 +270,5 @@ func (p *Pages) home(ctx context.Context) (view, error) {
 	if v.Examples, err = p.examples(ctx, v.Verbs); err != nil {
 		return view{}, err
 	}
-	return view{name: "home", title: "", body: v}, nil
-}
-
-// mostOffered orders verbs by the services that offer them, then by name.
-func mostOffered(verbs []index.VerbCount) []index.VerbCount {
-	top := slices.Clone(verbs)
-	slices.SortStableFunc(top, func(a, b index.VerbCount) int {
-		if a.Services != b.Services {
-			return b.Services - a.Services
-		}
-		return strings.Compare(a.Verb, b.Verb)
-	})
-	return top
+	return view{name: "home", title: "", body: v, live: true}, nil
 }

@@ -101,6 +101,7 @@ type serviceView struct {
 	MoreClasses int
 	Related     []string
 	MoreRelated int
+	Similar     []similarView
 	State       stateView
 }
 
@@ -209,7 +210,12 @@ func (p *Pages) service(c *gin.Context) (view, error) {
 	first := min((number-1)*perPage, len(all))
 	v.Operations = all[first:min(first+perPage, len(all))]
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
-	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all))
+	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all), perPage)
+	if v.Published {
+		if v.Similar, err = p.similar(c.Request.Context(), host); err != nil {
+			return view{}, err
+		}
+	}
 	return view{name: "service", title: plain(v.Name), body: v}, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-//go:embed static
+//go:embed static/style.css static/icon.svg static/htmx.min.js
 var staticFiles embed.FS
 
 // assets are the static files under names that contain their digest, so that a
@@ -30,13 +30,14 @@ type asset struct {
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
+	".js":  "text/javascript; charset=utf-8",
 }
 
 // readAssets names the embedded files. That they can be read is settled when
 // the program is built.
 func readAssets() assets {
 	a := assets{hashed: map[string]string{}, files: map[string]asset{}}
-	for _, file := range []string{"style.css", "icon.svg"} {
+	for _, file := range []string{"style.css", "icon.svg", "htmx.min.js"} {
 		body, err := staticFiles.ReadFile("static/" + file)
 		if err != nil {
 			panic(err)
@@ -66,7 +67,7 @@ func (p *Pages) static(c *gin.Context) {
 		return
 	}
 	h := c.Writer.Header()
-	secure(h)
+	secure(h, policy)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	c.Data(http.StatusOK, f.mediaType, f.body)
 }

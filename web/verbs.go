@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"gazetteer/index"
@@ -12,41 +13,67 @@ import (
 type verbsView struct {
 	Verbs []index.VerbCount
 	Total int
-}
-
-// verbsPerPage bounds the page: strangers choose their verbs.
-const verbsPerPage = 200
-
-// verbs lists the verbs that are offered, most offered first.
-func (p *Pages) verbs(c *gin.Context) (view, error) {
-	all, err := p.answers.Verbs(c.Request.Context())
-	if err != nil {
-		return view{}, err
-	}
-	top := mostOffered(all)
-	v := verbsView{Verbs: top[:min(len(top), verbsPerPage)], Total: len(top)}
-	return view{name: "verbs", title: "Verbs", body: v}, nil
-}
-
-type verbView struct {
-	Verb  string
-	Count index.VerbCount
-	Hits  []hitView
-	Total int
 	First int
 	Last  int
 	Pages pager
 }
 
-// verb lists the operations that bear one verb.
+// verbs lists the verbs that are offered, most offered first.
+func (p *Pages) verbs(c *gin.Context) (view, error) {
+	number, err := pageNumber(c)
+	if err != nil {
+		return view{}, err
+	}
+	all, err := p.answers.Verbs(c.Request.Context())
+	if err != nil {
+		return view{}, err
+	}
+	top := mostOffered(all)
+	from := min((number-1)*shelfPerPage, len(top))
+	to := min(from+shelfPerPage, len(top))
+	v := verbsView{Verbs: top[from:to], Total: len(top), First: from + 1, Last: to}
+	v.Pages = pagesOf("/verbs", url.Values{}, number, len(top), shelfPerPage)
+	return view{name: "verbs", title: "Verbs", body: v}, nil
+}
+
+type verbView struct {
+	Verb     string
+	Services int
+	Family   []relatedView
+	Hits     []hitView
+	Total    int
+	First    int
+	Last     int
+	Pages    pager
+}
+
+// relatedView is a verb that is offered, too, and how it stands to this one.
+type relatedView struct {
+	index.VerbCount
+	Relation string
+}
+
+// relationWords say how a verb stands to another.
+var relationWords = map[string]string{
+	"stem":     "another form of it",
+	"synonym":  "means much the same",
+	"hypernym": "more general or more special",
+	"antonym":  "the opposite",
+}
+
+// maxFamily bounds the related verbs of a page.
+const maxFamily = 24
+
+// verb lists the operations that bear one verb, and the verbs near it.
 func (p *Pages) verb(c *gin.Context) (view, error) {
+	ctx := c.Request.Context()
 	verb := strings.ToUpper(c.Param("verb"))
 	number, err := pageNumber(c)
 	if err != nil {
 		return view{}, err
 	}
 	q := index.Query{Verbs: []string{verb}, Limit: perPage, Offset: (number - 1) * perPage}
-	r, err := p.answers.Search(c.Request.Context(), q)
+	r, err := p.answers.Search(ctx, q)
 	if err != nil {
 		return view{}, err
 	}
@@ -54,11 +81,34 @@ func (p *Pages) verb(c *gin.Context) (view, error) {
 		return view{}, &noVerb{verb: verb, near: r.Near}
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
+	family, err := p.catalogue.VerbFamily(ctx, verb)
+	if err != nil {
+		return view{}, err
+	}
+	for _, f := range family {
+		if f.Verb == verb {
+			v.Services = f.Services
+		} else if len(v.Family) < maxFamily {
+			v.Family = append(v.Family, relatedView{f.VerbCount, relationWords[f.Relation]})
+		}
+	}
 	for _, h := range r.Hits {
 		v.Hits = append(v.Hits, p.hit(h))
 	}
-	v.Pages = pagesOf(verbPath(verb), url.Values{}, number, r.Total)
+	v.Pages = pagesOf(verbPath(verb), url.Values{}, number, r.Total, perPage)
 	return view{name: "verb", title: plain(verb), body: v}, nil
 }
 
 func verbPath(verb string) string { return "/verbs/" + url.PathEscape(verb) }
+
+// mostOffered orders verbs by the services that offer them, then by name.
+func mostOffered(verbs []index.VerbCount) []index.VerbCount {
+	top := slices.Clone(verbs)
+	slices.SortStableFunc(top, func(a, b index.VerbCount) int {
+		if a.Services != b.Services {
+			return b.Services - a.Services
+		}
+		return strings.Compare(a.Verb, b.Verb)
+	})
+	return top
+}

@@ -84,6 +84,10 @@ func TestBrowserWalk(t *testing.T) {
 func (h *house) walk(t *testing.T, tab *tab) {
 	tab.open("/")
 	tab.judge("home")
+	if tab.scripts {
+		h.typeAQuery(t, tab)
+		tab.open("/")
+	}
 	tab.submit("#q", "send a text message")
 	tab.sees(".hits h2", "message")
 	tab.sees(".why", "words found")
@@ -113,6 +117,15 @@ func (h *house) walk(t *testing.T, tab *tab) {
 		{"services-next", "/services?after=klarna.test", ".pager", "First page"},
 		{"verbs", "/verbs", "table", "SEND"},
 		{"verb", "/verbs/SEND", ".hits", "SEND"},
+		{"verb-family", "/verbs/BOOK", "#family + ul", "RESERVE"},
+		{"namespaces", "/namespaces", "table", "accounting-xero"},
+		{"similar", "/services/doctor.test", "#similar ~ .cards", "both offer"},
+		{"namespace", "/namespaces/taxi", ".hits", "ESTIMATE"},
+		{"data-classes", "/data-classes", "table", "appointment"},
+		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
+		{"help", "/help/search", ".tries", "operations now"},
+		{"filtered", "/?q=cancel+verb%3ACANCEL+effect%3Airreversible", "#facets", "Cancel"},
+		{"beside", "/?q=library", ".beside", "Town Library"},
 		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
 		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
 		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
@@ -163,6 +176,49 @@ func (h *house) walk(t *testing.T, tab *tab) {
 		tab.fails(path)
 		tab.judge(name)
 	}
+}
+
+// typeAQuery types as a person does and watches the results change below: the
+// field keeps the focus, the address follows, and a mistake is pointed at.
+func (h *house) typeAQuery(t *testing.T, tab *tab) {
+	tab.types("order a taxi")
+	tab.until(`document.querySelector("#found .hit h2")?.innerText.includes("taxi")`)
+	tab.sees("#told", "operations match")
+	tab.judge("typed")
+	if got := evaluate[string](tab, `document.activeElement.id + ": " + new URLSearchParams(location.search).get("q") + ": " + document.title`); got != "q: order a taxi: order a taxi · Gazetteer" {
+		t.Errorf("after typing: %q", got)
+	}
+	tab.types(" ver")
+	tab.until(`[...document.querySelectorAll("#q-suggestions option")].some(o => o.value.startsWith("order a taxi ver"))`)
+	address := h.url + "/?q=order%20a%20taxi%20verb%3A" // as htmx writes it
+	tab.mu.Lock()
+	tab.asked[address] = true // answers 400
+	tab.mu.Unlock()
+	tab.types("b:")
+	tab.until(`document.querySelector("#found pre.query b")`)
+	tab.sees("#told", "a value is missing")
+	tab.judge("typed-mistake")
+	tab.types("ORDER")
+	tab.until(`document.querySelector("#facets .on a")?.innerText.includes("ORDER")`)
+	tab.follow("#facets .on a")
+	tab.sees("#found .hit h2", "taxi")
+}
+
+// types presses the keys of a text in the field of the search.
+func (b *tab) types(text string) {
+	b.Helper()
+	must(b.T, chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS("#q"), text)))
+}
+
+// until waits until an expression holds in the page, which looks at each change
+// of it; the limit of the tab is its limit.
+func (b *tab) until(expression string) {
+	b.Helper()
+	evaluate[bool](b, fmt.Sprintf(`new Promise(done => {
+		const holds = () => %s
+		if (holds()) return done(true)
+		new MutationObserver((_, watch) => { if (holds()) { watch.disconnect(); done(true) } }).observe(document, {subtree: true, childList: true, attributes: true, characterData: true})
+	})`, expression), chromedp.EvalAwaitPromise)
 }
 
 // byKeyboard does without a mouse what the walk does with one.
@@ -290,7 +346,7 @@ func openHouse(t *testing.T) *house {
 	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Log: tree, Judge: judge, Door: door, Crawler: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
-	pages := web.New(answers, web.Options{Standing: routes.Standing, Bot: web.Bot{
+	pages := web.New(answers, x, web.Options{Standing: routes.Standing, Bot: web.Bot{
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})

@@ -1,11 +1,12 @@
 // Package web is Gazetteer for people: pages over the same answers that the API
 // gives to programs. Begin with [New] and [Pages.Mount]; search.go, services.go,
-// verbs.go, agents.go and log.go each hold one sort of page, the templates folder its
-// HTML, static the one style sheet.
+// verbs.go, catalogue.go, agents.go and log.go each hold one sort of page, the
+// templates folder its HTML, static the one style sheet and the one script.
 //
-// Pages are rendered on the server, work without scripts (there are none), ask
-// nothing of any other host, and look right in light and dark from 390 pixels
-// up. All that a page shows of services and agents was written by strangers.
+// Pages are rendered on the server, work without scripts, ask nothing of any other
+// host, and look right in light and dark from 390 pixels up. One script there is:
+// htmx, on the search page alone, which shows results while one types by asking for
+// the very page that the form leads to, and taking its parts. All that a page shows of services and agents was written by strangers.
 // Three rules keep it inert: html/template escapes it, characters that hide or
 // reorder text are written out as U+XXXX (text.go), and only https addresses
 // become links (links.go). The content security policy stands behind all three.
@@ -82,6 +83,7 @@ type Options struct {
 // Pages are the pages. Any number of requests may use them at once.
 type Pages struct {
 	answers   Answers
+	catalogue Catalogue
 	log       *slog.Logger
 	now       func() time.Time
 	assets    assets
@@ -94,9 +96,9 @@ type Pages struct {
 //go:embed templates
 var templateFiles embed.FS
 
-// New prepares the pages over a.
-func New(a Answers, o Options) *Pages {
-	p := &Pages{answers: a, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
+// New prepares the pages over a, and for what is listed and suggested over c.
+func New(a Answers, c Catalogue, o Options) *Pages {
+	p := &Pages{answers: a, catalogue: c, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -109,8 +111,8 @@ func New(a Answers, o Options) *Pages {
 
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
-// /, /services, /verbs, /agents, /rules and /static and what lies below, and
-// /validate, /submit, /bot, /log and /status; they meet no path of the API.
+// /, /services, /verbs, /namespaces, /data-classes, /agents, /rules, /help and /static
+// and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                         p.page(p.search),
@@ -119,6 +121,11 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/services/:host/crawl-log": p.page(p.crawlLog),
 		"/verbs":                    p.page(p.verbs),
 		"/verbs/:verb":              p.page(p.verb),
+		"/namespaces":               p.page(p.shelf(namespaceShelf)),
+		"/namespaces/:value":        p.page(p.shelved(namespaceShelf)),
+		"/data-classes":             p.page(p.shelf(classShelf)),
+		"/data-classes/:value":      p.page(p.shelved(classShelf)),
+		"/help/search":              p.page(p.help),
 		"/agents":                   p.page(p.agents),
 		"/validate":                 p.page(p.validateForm),
 		"/submit":                   p.page(p.submitForm),
@@ -150,12 +157,14 @@ type view struct {
 	status   int // 200 when 0
 	body     any
 	location string // where to go instead, for a redirect
+	live     bool   // shows results while one types, so it runs our script
 }
 
 // frame is what the layout template sees.
 type frame struct {
 	Title   string
 	Section string
+	Live    bool
 	Body    any
 }
 
@@ -168,7 +177,7 @@ func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
 			v = p.failed(c, err)
 		}
 		if v.location != "" {
-			secure(c.Writer.Header())
+			secure(c.Writer.Header(), policy)
 			c.Redirect(v.status, v.location)
 			return
 		}
@@ -181,7 +190,7 @@ func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
 				return
 			}
 		}
-		answer(c, v.status, html)
+		answer(c, v, html)
 	}
 }
 
@@ -197,7 +206,7 @@ func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context)
 
 func (p *Pages) render(v view) ([]byte, error) {
 	var b bytes.Buffer
-	f := frame{Title: v.title, Section: v.name, Body: v.body}
+	f := frame{Title: v.title, Section: v.name, Live: v.live, Body: v.body}
 	if err := p.templates[v.name].ExecuteTemplate(&b, "layout", f); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.name, err)
 	}
@@ -218,7 +227,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "agents", "agent", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "shelf", "shelved", "help", "agents", "agent", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

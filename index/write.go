@@ -1,0 +1,68 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// String writes a query as [ParseQuery] reads it: words, texts in quotes, words to
+// leave out, then the filters in the order of the keys. A value that was not read
+// from a text may hold what the language cannot say, such as a quotation mark;
+// what is written then is not read back.
+func (q Query) String() string {
+	var items []string
+	if words := strings.TrimSpace(q.Words); words != "" {
+		items = append(items, words)
+	}
+	for _, p := range q.Phrases {
+		items = append(items, `"`+p+`"`)
+	}
+	for _, w := range q.Without {
+		items = append(items, "-"+w)
+	}
+	for _, f := range filters {
+		for _, v := range *f.values(&q) {
+			if v == "" || strings.ContainsFunc(v, unicode.IsSpace) {
+				v = `"` + v + `"`
+			}
+			items = append(items, f.key+":"+v)
+		}
+	}
+	return strings.Join(items, " ")
+}
+
+// Asks reports whether a query filters by a value of a facet.
+func (q Query) Asks(facet, value string) bool {
+	f, ok := filterOf(facet)
+	return ok && slices.Contains(q.Asked(facet), f.canonical(value))
+}
+
+// Asked returns the values of a facet that a query filters by, in the form in
+// which the index holds them.
+func (q Query) Asked(facet string) []string {
+	f, ok := filterOf(facet)
+	if !ok {
+		return nil
+	}
+	return each(*f.values(&q), f.canonical)
+}
+
+// Turned returns the query with the filter for a value of a facet added, or taken
+// out where it stands. It is false where no text says that query: for the facets
+// that only describe, and for a value that the language cannot write.
+func (q Query) Turned(facet, value string) (Query, bool) {
+	f, ok := filterOf(facet)
+	if !ok {
+		return q, false
+	}
+	value = f.canonical(value)
+	values := f.values(&q)
+	if at := slices.Index(*values, value); at >= 0 {
+		*values = slices.Delete(slices.Clone(*values), at, at+1)
+		return q, true
+	}
+	*values = append(slices.Clip(*values), value)
+	read, err := ParseQuery(q.String())
+	return q, err == nil && read.Asks(facet, value)
+}

@@ -1,0 +1,58 @@
+package index
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestQueryIsWrittenAsItIsRead(t *testing.T) {
+	for _, text := range []string{
+		"book a table", `book "a table: now" -hotel verb:BOOK verb:CANCEL class:"exchange rates" level:2`,
+		"meet at 10:30 https://example.com/x e-mail - -5", "예약해 줘 host:xn--bcher-kva.example idempotent:yes", "verb:BOOK", `"-word"`,
+	} {
+		q, err := ParseQuery(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.String(); got != text {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+}
+
+func TestAFilterIsTurnedOnAndOff(t *testing.T) {
+	q := Query{Words: "book", Verbs: []string{"BOOK"}}
+	more, ok := q.Turned("class", "exchange rates")
+	if !ok || more.String() != `book verb:BOOK class:"exchange rates"` || !more.Asks("class", "Exchange Rates") {
+		t.Errorf("turned on: %q, %v", more, ok)
+	}
+	less, ok := more.Turned("verb", "book")
+	if !ok || less.String() != `book class:"exchange rates"` || less.Asks("verb", "BOOK") {
+		t.Errorf("turned off: %q, %v", less, ok)
+	}
+	if q.String() != "book verb:BOOK" {
+		t.Errorf("the query itself has changed: %q", q)
+	}
+	for _, c := range []struct{ facet, value string }{{"category", "travel"}, {"class", `a"b`}, {"class", "a\u202eb"}, {"nothing", "x"}, {"level", "9"}} {
+		if got, ok := q.Turned(c.facet, c.value); ok {
+			t.Errorf("%s %q is said as %q", c.facet, c.value, got)
+		}
+	}
+}
+
+// Every query that is read is written so that it is read the same again.
+func FuzzQueryString(f *testing.F) {
+	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a -b`, "host:bücher.example -x", `class:"a  b"`, "auth:\u00a0x", `"a:b" -c:d`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := ParseQuery(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseQuery(q.String())
+		if err != nil || !reflect.DeepEqual(q, again) {
+			t.Fatalf("%q is written %q and read %+v, %v instead of %+v", text, q, again, err, q)
+		}
+	})
+}

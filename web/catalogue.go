@@ -1,0 +1,164 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/index"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Catalogue lists what the operations that are known have in common.
+// [index.Index] does.
+type Catalogue interface {
+	// Namespaces and DataClasses list all values, sorted.
+	Namespaces(ctx context.Context) ([]index.ValueCount, error)
+	DataClasses(ctx context.Context) ([]index.ValueCount, error)
+	// Suggest completes what was typed.
+	Suggest(ctx context.Context, typed string, limit int) ([]index.Suggestion, error)
+	// Similar returns the services most like that of a host.
+	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
+	// VerbFamily returns the verbs that are offered and related to a word.
+	VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error)
+}
+
+var _ Catalogue = (*index.Index)(nil)
+
+// A shelf is one sort of things that operations are listed by, verbs apart.
+type shelf struct {
+	path   string // of the list
+	key    string // of the query language
+	title  string
+	lead   string
+	thing  string // one of them
+	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
+	filter func(value string) index.Query
+}
+
+var namespaceShelf = shelf{
+	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace",
+	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
+	every:  Catalogue.Namespaces,
+	filter: func(value string) index.Query { return index.Query{Namespaces: []string{value}} },
+}
+
+var classShelf = shelf{
+	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data",
+	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
+	every:  Catalogue.DataClasses,
+	filter: func(value string) index.Query { return index.Query{Classes: []string{value}} },
+}
+
+type shelfView struct {
+	Path   string
+	Title  string
+	Lead   string
+	Thing  string
+	Values []shelfValue
+	Total  int
+	First  int
+	Last   int
+	Pages  pager
+}
+
+type shelfValue struct {
+	Text       string
+	Address    string
+	Services   int
+	Operations int
+}
+
+// shelfPerPage bounds a page: strangers choose the names.
+const shelfPerPage = 100
+
+// shelf lists the values of a shelf, most used first.
+func (p *Pages) shelf(s shelf) func(c *gin.Context) (view, error) {
+	return func(c *gin.Context) (view, error) {
+		number, err := pageNumber(c)
+		if err != nil {
+			return view{}, err
+		}
+		all, err := s.every(p.catalogue, c.Request.Context())
+		if err != nil {
+			return view{}, err
+		}
+		slices.SortStableFunc(all, func(a, b index.ValueCount) int {
+			return cmp.Or(cmp.Compare(b.Services, a.Services), cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
+		})
+		from := min((number-1)*shelfPerPage, len(all))
+		to := min(from+shelfPerPage, len(all))
+		v := shelfView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Total: len(all), First: from + 1, Last: to}
+		for _, value := range all[from:to] {
+			v.Values = append(v.Values, shelfValue{Text: value.Value, Address: s.address(value.Value), Services: value.Services, Operations: value.Operations})
+		}
+		v.Pages = pagesOf(s.path, url.Values{}, number, len(all), shelfPerPage)
+		return view{name: "shelf", title: s.title, body: v}, nil
+	}
+}
+
+// address is the page of a value. Names are strangers' and may hold a slash, or be
+// "..", which a path does not survive: such a value has its search instead.
+func (s shelf) address(value string) string {
+	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || plain(value) != value {
+		return searchPath(s.filter(value).String())
+	}
+	return s.path + "/" + url.PathEscape(value)
+}
+
+type shelvedView struct {
+	Path   string
+	Shelf  string
+	Text   string
+	Search string // address of the search for it
+	Count  index.ValueCount
+	Hits   []hitView
+	Total  int
+	First  int
+	Last   int
+	Pages  pager
+}
+
+// shelved is the page of one value: the operations that have it.
+func (p *Pages) shelved(s shelf) func(c *gin.Context) (view, error) {
+	return func(c *gin.Context) (view, error) {
+		ctx := c.Request.Context()
+		value := strings.ToLower(strings.TrimSpace(c.Param("value")))
+		number, err := pageNumber(c)
+		if err != nil {
+			return view{}, err
+		}
+		all, err := s.every(p.catalogue, ctx)
+		if err != nil {
+			return view{}, err
+		}
+		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
+		if at < 0 {
+			return view{}, &noValue{shelf: s, value: value}
+		}
+		q := s.filter(value)
+		q.Limit, q.Offset = perPage, (number-1)*perPage
+		r, err := p.answers.Search(ctx, q)
+		if err != nil {
+			return view{}, err
+		}
+		v := shelvedView{Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at], Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
+		for _, h := range r.Hits {
+			v.Hits = append(v.Hits, p.hit(h))
+		}
+		v.Pages = pagesOf(s.address(value), url.Values{}, number, r.Total, perPage)
+		return view{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil
+	}
+}
+
+// noValue is a value that nothing has.
+type noValue struct {
+	shelf shelf
+	value string
+}
+
+func (e *noValue) Error() string { return "no " + e.shelf.thing + " " + e.value }

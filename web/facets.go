@@ -1,0 +1,124 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+
+	"gazetteer/index"
+)
+
+// facetView is one field of the results with its values, each a link that adds
+// the filter to the query or takes it out.
+type facetView struct {
+	Title string
+	First []facetValue
+	Rest  []facetValue // shown when asked for
+}
+
+type facetValue struct {
+	Text    string
+	Address string // "" where no query can say it
+	Count   int
+	On      bool // the query has this filter
+}
+
+// facetTitles are the fields that results can be narrowed by, in their order on
+// the page. Each is a key of the query language, too.
+var facetTitles = []struct{ field, title string }{
+	{"verb", "Verb"}, {"effect", "Effect"}, {"idempotent", "Repeating"}, {"ns", "Namespace"}, {"class", "Class of data"},
+	{"domain", "Domain"}, {"protocol", "Protocol"}, {"auth", "Login"}, {"lang", "Language"},
+	{"level", "Level of the document"}, {"state", "State of the document"}, {"source", "Source"},
+}
+
+func facetFields() []string {
+	fields := make([]string, 0, len(facetTitles))
+	for _, f := range facetTitles {
+		fields = append(fields, f.field)
+	}
+	return fields
+}
+
+const (
+	valuesFirst = 5  // shown of each facet
+	valuesMost  = 12 // shown when asked for
+)
+
+// facetsOf makes the facets of a result. One whose values would leave out nothing
+// is not shown, but what the query asks for always is, so that it can be taken
+// out again.
+func facetsOf(q index.Query, r index.Result) []facetView {
+	var views []facetView
+	for _, f := range facetTitles {
+		counts := r.Facets[f.field]
+		var on, off []facetValue
+		narrows := len(counts) > 1
+		for _, c := range counts {
+			v := valueOf(q, f.field, c)
+			narrows = narrows || c.Operations < r.Total
+			if v.On {
+				on = append(on, v)
+			} else {
+				off = append(off, v)
+			}
+		}
+		for _, value := range q.Asked(f.field) {
+			if !slices.ContainsFunc(counts, func(c index.Count) bool { return c.Value == value }) {
+				on = append(on, valueOf(q, f.field, index.Count{Value: value}))
+			}
+		}
+		if len(on) == 0 && !narrows {
+			continue
+		}
+		all := append(on, off...)
+		v := facetView{Title: f.title}
+		v.First, _ = cut(all, max(valuesFirst, len(on)))
+		v.Rest, _ = cut(all[len(v.First):], valuesMost-valuesFirst)
+		views = append(views, v)
+	}
+	return views
+}
+
+func valueOf(q index.Query, field string, c index.Count) facetValue {
+	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.Asks(field, c.Value)}
+	if turned, ok := q.Turned(field, c.Value); ok {
+		v.Address = searchPath(turned.String())
+	}
+	return v
+}
+
+// searchPath is the address of the results of a query; that of an empty one is
+// the front page.
+func searchPath(query string) string {
+	if query == "" {
+		return "/"
+	}
+	return "/?" + url.Values{"q": {query}}.Encode()
+}
+
+// facetText says in words what the values of the closed fields mean.
+func facetText(field, value string) string {
+	if w, ok := valueWords[field+":"+value]; ok {
+		return w
+	}
+	return value
+}
+
+var valueWords = map[string]string{
+	"effect:informational":   "Only reads",
+	"effect:reversible":      "Can be undone",
+	"effect:irreversible":    "Cannot be undone",
+	"effect:unknown":         "Not declared",
+	"level:0":                "Level 0",
+	"level:1":                "Level 1",
+	"level:2":                "Level 2",
+	"idempotent:yes":         "Safe to repeat",
+	"idempotent:no":          "Not safe to repeat",
+	"idempotent:unknown":     "Not declared",
+	"auth:unknown":           "Not declared",
+	"auth:none":              "None needed",
+	"state:valid":            "Valid",
+	"state:flawed":           "With warnings",
+	"state:invalid":          "With errors",
+	"source:owner-published": "Published by the host itself",
+	"source:linked":          "Named by the host's document",
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"context"
+
+	"gazetteer/index"
+
+	"github.com/gin-gonic/gin"
+)
+
+// helpView explains the query language.
+type helpView struct {
+	Parts []helpPart
+	Keys  []helpKey
+}
+
+// A helpPart is one thing that the language can say, with examples.
+type helpPart struct {
+	ID       string
+	Title    string
+	Text     string
+	Examples []helpExample
+}
+
+// A helpExample is a query that runs.
+type helpExample struct {
+	Query string
+	Text  string // what it asks for
+	Found int    // operations, now
+}
+
+// A helpKey is a key of the language.
+type helpKey struct{ Key, Text, Example string }
+
+// helpParts are examples that find something in the small internet of the demo; a
+// test runs each.
+var helpParts = []helpPart{
+	{"words", "Words", "Say what should be done. Operations are found by what they are called, by what they say they do, and by what the words mean: a word that stands nowhere may still be near one that does. The more of the words an operation answers, the higher it stands. Words such as “please” or “I want to” change nothing.", []helpExample{
+		{Query: "book a table for two", Text: "in plain words"},
+		{Query: "could you please get me a taxi to the airport", Text: "as one says it"},
+		{Query: "주문 피자", Text: "in other scripts and languages, as far as words are known"},
+	}},
+	{"phrases", "Texts in quotes", "A text in quotes must stand in the operation as it is, but for the endings of its words.", []helpExample{
+		{Query: `"text message"`, Text: "both words, side by side"},
+	}},
+	{"without", "Words to leave out", "A minus sign before a word leaves out every operation that has it.", []helpExample{
+		{Query: "book room -hotel", Text: "rooms that are not in hotels"},
+	}},
+	{"filters", "Filters", "A key with a colon keeps to what has that value. The value follows without a space; one that has spaces is put in quotes.", []helpExample{
+		{Query: "verb:CANCEL", Text: "everything that can be cancelled"},
+		{Query: "cancel appointment effect:irreversible", Text: "words and a filter together"},
+		{Query: `class:"appointment" domain:healthcare`, Text: "whoever holds appointments, among those of one domain"},
+	}},
+	{"alternatives", "Or, and and", "Values of one key are alternatives; filters of different keys must all hold.", []helpExample{
+		{Query: "verb:BOOK verb:ORDER effect:reversible", Text: "booked or ordered, and can be undone"},
+		{Query: "find verb:FIND verb:SEARCH level:2", Text: "found or searched, by services that describe themselves in full"},
+	}},
+	{"colons", "Colons that are none", "A time or an address is no filter. Any other text with a colon goes in quotes.", []helpExample{
+		{Query: "remind me at 10:30", Text: "a time"},
+	}},
+}
+
+// helpKeys has a row for each key of the language; a test compares the two.
+var helpKeys = []helpKey{
+	{"verb", "the imperative word of the operation", "verb:BOOK"},
+	{"ns", "the namespace that qualifies the verb, or the domain where there is none", "ns:taxi"},
+	{"class", "a class of data that the service holds", "class:appointment"},
+	{"host", "the host that publishes it", "host:taxi.test"},
+	{"domain", "the domain that the service works in", "domain:transport"},
+	{"protocol", "how it is called (http, agtp), or a protocol of interaction that the document names (request, negotiate, confirm, query)", "protocol:agtp"},
+	{"effect", "informational (only reads), reversible, irreversible, or unknown", "effect:informational"},
+	{"auth", "the login that is asked for, such as none, apikey or oauth2; unknown where the document does not say", "auth:none"},
+	{"lang", "a language that the service speaks; en finds en-GB, too", "lang:en"},
+	{"level", "0, 1 or 2: how fully the document describes its operations", "level:2"},
+	{"state", "valid, flawed (with warnings) or invalid (with errors)", "state:valid"},
+	{"source", "owner-published, or linked: named by the host's own document", "source:owner-published"},
+	{"idempotent", "yes, no or unknown: whether it may be called twice by mistake", "idempotent:yes"},
+}
+
+// help is the page of the query language. Each example says how much it finds now,
+// so that one which finds nothing here does not mislead.
+func (p *Pages) help(c *gin.Context) (view, error) {
+	v := helpView{Keys: helpKeys}
+	for _, part := range helpParts {
+		examples := make([]helpExample, len(part.Examples))
+		for i, e := range part.Examples {
+			found, err := p.count(c.Request.Context(), e.Query)
+			if err != nil {
+				return view{}, err
+			}
+			e.Found = found
+			examples[i] = e
+		}
+		part.Examples = examples
+		v.Parts = append(v.Parts, part)
+	}
+	return view{name: "help", title: "How to search", body: v}, nil
+}
+
+// count returns how many operations a query finds.
+func (p *Pages) count(ctx context.Context, text string) (int, error) {
+	q, err := index.ParseQuery(text)
+	if err != nil {
+		return 0, err
+	}
+	q.Limit = 1
+	r, err := p.answers.Search(ctx, q)
+	return r.Total, err
+}

@@ -1,0 +1,80 @@
+package web_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"gazetteer/index"
+)
+
+// visit asks a house for a page.
+func (h *house) visit(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+	must(t, err)
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, string(text)
+}
+
+// Every example of the help page, run on the small internet, finds something.
+func TestEveryExampleOfTheHelpFindsSomething(t *testing.T) {
+	h := openHouse(t)
+	status, body := h.visit(t, "/help/search")
+	page := parse(t, body)
+	if status != http.StatusOK || strings.Contains(textOf(page), "nothing at present") {
+		t.Errorf("status %d: %s", status, textOf(page))
+	}
+	run := 0
+	for _, a := range elements(byID(page, "main"), "a") {
+		href := attribute(a, "href")
+		target, err := url.Parse(href)
+		must(t, err)
+		if query := target.Query().Get("q"); query != textOf(a) || query == "" {
+			t.Errorf("the example %q leads to the query %q", textOf(a), query)
+		}
+		status, body := h.visit(t, href)
+		if found := elements(byID(parse(t, body), "found"), "article"); status != http.StatusOK || len(found) == 0 {
+			t.Errorf("%s: status %d, %d operations", textOf(a), status, len(found))
+		}
+		run++
+	}
+	if run < 20 {
+		t.Errorf("%d examples were run", run)
+	}
+}
+
+// The help page names each key that the language has, and no other.
+func TestTheHelpNamesEveryKey(t *testing.T) {
+	_, err := index.ParseQuery("nothing:x")
+	var unknown *index.QueryError
+	if !errors.As(err, &unknown) {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for word := range strings.FieldsSeq(strings.ReplaceAll(unknown.Help, ",", " ")) {
+		if key, ok := strings.CutSuffix(word, ":"); ok {
+			keys[key] = true
+		}
+	}
+	page := parse(t, get(t, engine(t, sample{word: plainWord, hits: 1}), "/help/search").Body.String())
+	for _, row := range elements(page, "tr") {
+		if cells := elements(row, "td"); len(cells) == 2 {
+			key := strings.TrimSuffix(textOf(elements(row, "th")[0]), ":")
+			if !keys[key] || !strings.HasPrefix(textOf(cells[1]), key+":") {
+				t.Errorf("the key %q has the example %q; the language has it: %v", key, textOf(cells[1]), keys[key])
+			}
+			delete(keys, key)
+		}
+	}
+	if len(keys) > 0 {
+		t.Errorf("the page does not name %v", keys)
+	}
+}

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"gazetteer/index"
+)
+
+// similarView is a service that does much of what another does.
+type similarView struct {
+	Host    string
+	Name    string
+	Verbs   []string // that both offer
+	Classes string   // that both hold
+}
+
+const (
+	maxSimilar   = 5
+	leastSimilar = 0.3 // below it, two services have little in common
+	maxShared    = 6   // verbs, and classes, named of each
+)
+
+// similar returns the services most like that of a host. While the index is being
+// rebuilt there are none: the page has much to say without them.
+func (p *Pages) similar(ctx context.Context, host string) ([]similarView, error) {
+	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
+	if errors.Is(err, index.ErrUnavailable) {
+		return nil, nil
+	}
+	var views []similarView
+	for _, s := range found {
+		if s.Score < leastSimilar {
+			break
+		}
+		v := similarView{Host: s.Host, Name: cmp.Or(s.Service.Name, s.Host)}
+		v.Verbs, _ = cut(s.Verbs, maxShared)
+		classes, _ := cut(s.Classes, maxShared)
+		v.Classes = strings.Join(classes, ", ")
+		views = append(views, v)
+	}
+	return views, err
+}

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"gazetteer/index"
+)
+
+// suggestion is one way to go on from what was typed: the whole text of the field.
+type suggestion struct{ Text, Label string }
+
+// maxSuggestions is how many are offered: more are not read while typing.
+const maxSuggestions = 8
+
+// suggestedKeys are the keys of the query language whose values are suggested.
+var suggestedKeys = map[string]string{
+	index.SuggestVerb: "verb", index.SuggestNamespace: "ns", index.SuggestClass: "class", index.SuggestService: "host",
+}
+
+var suggestedLabels = map[string]string{
+	index.SuggestVerb: "verb", index.SuggestNamespace: "namespace", index.SuggestClass: "class of data", index.SuggestService: "service", index.SuggestNoun: "word",
+}
+
+// suggestions completes the last word of a query, or the value of its last
+// filter. A text that ends in a space, or in a text in quotes, has nothing to
+// complete.
+func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, error) {
+	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
+	before, word := text[:at], text[at:]
+	key, typed, filter := strings.Cut(word, ":")
+	if !filter {
+		key, typed = "", word
+	}
+	if typed == "" || strings.Count(text, `"`) > 0 {
+		return nil, nil
+	}
+	found, err := p.catalogue.Suggest(ctx, typed, 4*maxSuggestions)
+	if _, odd := errors.AsType[*index.QueryError](err); odd {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []suggestion
+	seen := map[string]bool{text: true}
+	for _, s := range found {
+		whole := before + completion(s, strings.ToLower(key))
+		if whole == before || seen[whole] || plain(whole) != whole {
+			continue
+		}
+		seen[whole] = true
+		if list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + count(s.Operations, "operation")}); len(list) == maxSuggestions {
+			break
+		}
+	}
+	return list, nil
+}
+
+// completion writes a suggestion as a word or, where a key was typed or nothing
+// else would find it, as a filter; "" when it does not fit the key or cannot be
+// written.
+func completion(s index.Suggestion, key string) string {
+	own := suggestedKeys[s.Kind]
+	if key == "" && (s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun) {
+		return strings.ToLower(s.Text)
+	}
+	if own == "" || key != "" && key != own {
+		return ""
+	}
+	q, ok := index.Query{}.Turned(own, s.Text)
+	if own == "host" { // which is no facet: its values are counted nowhere
+		q, ok = index.Query{Hosts: []string{s.Text}}, true
+	}
+	if !ok {
+		return ""
+	}
+	return q.String()
+}
