@@ -46,6 +46,7 @@ func (a *API) adminRoutes() error {
 	handle(a, h, crawl, a.crawlHosts)
 	describeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
 	handle(a, h, get("status", "/admin/status", "How the crawl, the store and the index stand"), a.status)
+	a.blockRoutes(h)
 	a.agentAdminRoutes(h)
 	return a.finish(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }

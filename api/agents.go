@@ -144,6 +144,15 @@ func (b *body) read(ctx huma.Context, limit int64) {
 	b.request = httpsig.FromRequest(c.Request, b.text)
 }
 
+// readOptional is read for a body that may be left out.
+func (b *body) readOptional(ctx huma.Context, limit int64) {
+	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
+		b.client, b.request = address(c), httpsig.FromRequest(c.Request, nil)
+		return
+	}
+	b.read(ctx, limit)
+}
+
 // readNone takes a request that needs no body, and refuses one that has one: a
 // signature would have to cover it.
 func (b *body) readNone(ctx huma.Context) {

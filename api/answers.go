@@ -31,6 +31,9 @@ type Answers struct {
 	Crawler CrawlStatus // nil in a process that does not crawl
 	Judge   *Judge      // judges documents for whoever asks
 	Door    *Door       // takes hosts that strangers name; nil: none are taken
+	Wishes  *Wishes     // takes what owners of hosts wish; nil: none are taken
+	// Blocks knows which hosts are not shown; nil: all are.
+	Blocks BlockKeeper
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an

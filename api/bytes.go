@@ -22,6 +22,9 @@ func (a *Answers) Document(ctx context.Context, host string, kind document.Kind,
 	if err != nil {
 		return RawDocument{}, err
 	}
+	if err := a.shown(ctx, host); err != nil {
+		return RawDocument{}, err
+	}
 	raw, err := a.current(ctx, host, kind)
 	if err != nil {
 		return RawDocument{}, err
@@ -92,6 +95,9 @@ func (a *Answers) version(ctx context.Context, host string, kind document.Kind, 
 func (a *Answers) history(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
+		return "", nil, err
+	}
+	if err := a.shown(ctx, host); err != nil {
 		return "", nil, err
 	}
 	versions, err := a.Versions(ctx, host, kind)

@@ -29,6 +29,9 @@ func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, l
 	}
 	_, err = a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
+		if e := (*WithdrawnError)(nil); errors.As(a.shown(ctx, host), &e) {
+			return nil, e
+		}
 		return nil, fmt.Errorf("%w: %s", ErrNoService, host)
 	}
 	return entries, err

@@ -112,6 +112,9 @@ var (
 	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
 	conflict         = sort{"conflict", 409, "Somebody else was first"}
 	contradiction    = sort{"contradiction", 409, "This contradicts what is registered"}
+	notOptedOut      = sort{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
+	blockedHost      = sort{"blocked-host", 403, "The operator does not visit this host"}
+	optedOut         = sort{"opted-out", 410, "The owner does not want this host to be shown"}
 	agentGone        = sort{"agent-gone", 410, "The agent is no more"}
 	noEvidence       = sort{"no-evidence", 412, "The agent does not show the required evidence"}
 	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
@@ -133,7 +136,7 @@ func sorts() map[string]sort {
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
 		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
-		bodyTimeout, conflict, contradiction, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
+		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
 	}
@@ -263,6 +266,9 @@ func refusalForCaller(err error) *refusal {
 	}
 	if e, ok := errors.AsType[*QuotaError](err); ok {
 		return refuse(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).after(e.Wait)
+	}
+	if r := refusalForOwner(err); r != nil {
+		return r
 	}
 	if r := refusalForAgent(err); r != nil {
 		return r

@@ -54,6 +54,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
 	a.schemaRoute(h)
 	a.submissionRoutes(h)
+	a.ownerRoutes(h)
 	a.standingRoutes(h)
 	a.agentRoutes(h)
 	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)

@@ -71,10 +71,14 @@ func listed(s ServiceSummary) bool {
 
 // Service returns all that is known of a host. The name is normalised as the
 // crawler does; the error is a *[fetch.HostError] for what cannot be a host,
-// and [ErrNoService] for a host that nobody ever named.
+// [ErrNoService] for a host that nobody ever named, and a *[WithdrawnError] for one
+// that is not shown.
 func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
+		return Service{}, err
+	}
+	if err := a.shown(ctx, host); err != nil {
 		return Service{}, err
 	}
 	state, known, err := a.state(ctx, host)

@@ -157,6 +157,9 @@ func (a *Answers) Submission(ctx context.Context, host string) (Submitted, error
 	if err != nil {
 		return Submitted{}, err
 	}
+	if e := (*WithdrawnError)(nil); errors.As(a.shown(ctx, host), &e) {
+		return Submitted{Host: host, State: "refused", Detail: e.Why(), Help: e.Help()}, nil
+	}
 	record, err := a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
 		return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)

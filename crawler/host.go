@@ -65,7 +65,7 @@ type Result struct {
 	Operations int           `json:"operations"`    // in them
 	Requests   int           `json:"requests"`      // made in this visit, redirects included
 	New        []string      `json:"new,omitempty"` // hosts found and added
-	NextDue    time.Time     `json:"next_due"`
+	NextDue    time.Time     `json:"next_due,omitzero"`
 	Took       time.Duration `json:"took_ns"`
 	// NotDue is set when nothing was asked because the host is not due before
 	// NextDue; the rest then describes its last visit.

@@ -22,7 +22,13 @@ type Block struct {
 	Subdomains bool      `json:"subdomains,omitempty"`
 	By         BlockedBy `json:"by"`
 	Why        string    `json:"why,omitempty"` // for a person
-	Since      time.Time `json:"since"`
+	// Proof is what showed that the owner wishes it: "TXT _gazetteer.example.com".
+	Proof string    `json:"proof,omitempty"`
+	Since time.Time `json:"since"`
+	// Operator: the operator wishes it beside the owner, whose wish it is then.
+	Operator bool `json:"operator,omitempty"`
+	// ByHand: the operator named it by a command, so that no list lifts it.
+	ByHand bool `json:"by_hand,omitempty"`
 }
 
 // BlockedBy says whose wish a [Block] is.
@@ -31,7 +37,7 @@ type BlockedBy string
 // Whose wish a block is.
 const (
 	ByOwner    BlockedBy = "owner"
-	ByOperator BlockedBy = "operator" // it is on the operator's list: see [Crawler.SetBlockList]
+	ByOperator BlockedBy = "operator" // by a list or a command: see [Crawler.SetBlockList]
 )
 
 // blockList is the blocks of the store in memory.
@@ -90,6 +96,20 @@ func (c *Crawler) Blocked(ctx context.Context, host string) (Block, bool, error)
 	defer c.blocking.Unlock()
 	b, ok := c.blocks.find(host)
 	return b, ok, nil
+}
+
+// Blocks returns all blocks in order of host. The error is one of the store.
+func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
+	if err := c.loadBlocks(ctx); err != nil {
+		return nil, err
+	}
+	c.blocking.Lock()
+	defer c.blocking.Unlock()
+	all := make([]Block, 0, len(c.blocks.blocks))
+	for _, host := range slices.Sorted(maps.Keys(c.blocks.blocks)) {
+		all = append(all, c.blocks.blocks[host])
+	}
+	return all, nil
 }
 
 // Block makes a host one that is not visited any more, and removes what it
@@ -202,17 +222,18 @@ func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 	before := maps.Clone(c.blocks.blocks)
 	c.blocking.Unlock()
 	for host, b := range before {
-		if _, stays := wanted[host]; !stays && b.By == ByOperator {
+		if _, stays := wanted[host]; !stays && b.By == ByOperator && !b.ByHand {
 			if err := c.Unblock(ctx, host); err != nil {
 				return err
 			}
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(wanted)) {
-		if b, known := before[host]; known && (b.By == ByOwner || b.Subdomains == wanted[host]) {
+		b, known := before[host]
+		if known && (b.By == ByOwner || b.ByHand && b.Subdomains || b.Subdomains == wanted[host]) {
 			continue
 		}
-		if err := c.Block(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, Why: "it is on the block list of whoever runs this server"}); err != nil {
+		if err := c.Block(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, ByHand: b.ByHand, Why: "it is on the block list of whoever runs this server"}); err != nil {
 			return err
 		}
 	}
@@ -233,5 +254,5 @@ func (c *Crawler) barred(ctx context.Context, host string) (why string, err erro
 	case b.By == ByOwner:
 		return "the owner of " + b.Host + " does not want it to be visited", nil
 	}
-	return b.Host + " is on the block list of whoever runs this server", nil
+	return "whoever runs this server does not visit " + b.Host, nil
 }

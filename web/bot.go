@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Bot struct {
 }
 
 type botView struct {
+	Form           wishView
 	UserAgent      string
 	Token          string // by which robots.txt names us
 	Contact        outside
@@ -33,10 +35,15 @@ type botView struct {
 }
 
 // bot is the page that the User-Agent names.
-func (p *Pages) bot(*gin.Context) (view, error) {
+func (p *Pages) bot(c *gin.Context) (view, error) {
+	return p.botPage(http.StatusOK, wishView{Host: c.Query("host"), Wish: "opt-out"}), nil
+}
+
+// botPage is the page with what became of a wish on it.
+func (p *Pages) botPage(status int, w wishView) view {
 	b := p.owner
-	return view{name: "bot", title: "The crawler", body: botView{
-		UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: outsideOf(strings.TrimPrefix(b.Contact, "mailto:")),
+	return view{name: "bot", title: "The crawler", status: status, body: botView{
+		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: outsideOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: b.HostInterval.String(), DomainInterval: b.DomainInterval.String(),
-	}}, nil
+	}}
 }

@@ -61,12 +61,15 @@ var samplePages = []struct {
 	{"/submit", 200},
 	{"/submit?host=api.example.com", 200},
 	{"/bot", 200},
+	{"/bot?host=api.example.com", 200},
 	{"/status", 200},
 	{"/rules", 200},
 	{"/rules/AI303", 200},
 	{"/rules/wk104", 200},
 	{"/rules/AI9999", 404},
 	{"/services/unknown.test", 404},
+	{"/services/withdrawn.test", 410},
+	{"/services/blocked.test", 403},
 	{"/services/10.0.0.1", 404},
 	{"/services?after=10.0.0.1", 400},
 	{"/agents/AIR-0000-0000-0000", 404},
@@ -136,7 +139,7 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 			ours := p.path == "/services?after=ristorante.test" ||
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
-				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/status", "/services/empty.test/crawl-log"}, p.path)
+				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/bot?host=api.example.com", "/status", "/services/empty.test/crawl-log"}, p.path)
 			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode"
 
 	"gazetteer/api"
+	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/protocol/did"
@@ -166,6 +168,9 @@ func callerProblem(err error) (problemView, bool) {
 	if e, ok := errors.AsType[*noHost](err); ok {
 		return hostProblem(e), true
 	}
+	if e, ok := errors.AsType[*api.WithdrawnError](err); ok {
+		return withdrawnProblem(e), true
+	}
 	if e, ok := errors.AsType[*noVerb](err); ok {
 		return verbProblem(e), true
 	}
@@ -224,6 +229,19 @@ func hostProblem(e *noHost) problemView {
 		Help:  fmt.Sprintf("If it is yours, publish an AI Discovery document at https://%s/.well-known/ai. The operator of this index adds it with: gazetteer crawl %s", plain(e.host), plain(e.host)),
 		Links: []problemLink{{"All services", "/services"}, searchLink},
 	}
+}
+
+// withdrawnProblem is the page of a host that is not shown.
+func withdrawnProblem(e *api.WithdrawnError) problemView {
+	v := problemView{
+		Status: http.StatusGone, Title: "This host is not shown", What: sentence(plain(e.Why())),
+		Help:  "If it is yours and shall be visited after all, say so on the page about the crawler.",
+		Links: []problemLink{{"The crawler", "/bot?host=" + url.QueryEscape(e.Block.Host)}, {"What it was asked", "/services/" + e.Host + "/crawl-log"}, {"All services", "/services"}},
+	}
+	if e.Block.By != crawler.ByOwner {
+		v.Status, v.Help = http.StatusForbidden, "The page about the crawler says how to reach the operator."
+	}
+	return v
 }
 
 func verbProblem(e *noVerb) problemView {

@@ -15,11 +15,13 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
@@ -126,6 +128,10 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 	}
 	switch host {
 	case "ristorante.test":
+	case "withdrawn.test":
+		return api.Service{}, &api.WithdrawnError{Host: host, Block: crawler.Block{Host: host, By: crawler.ByOwner, Since: now}}
+	case "blocked.test":
+		return api.Service{}, &api.WithdrawnError{Host: host, Block: crawler.Block{Host: "test", By: crawler.ByOperator, Since: now, Subdomains: true}}
 	case "empty.test":
 		return api.Service{ServiceSummary: api.ServiceSummary{Host: host}, State: state}, s.err
 	default:
@@ -385,6 +391,24 @@ func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.S
 		out = append(out, api.Submitted{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
 	}
 	return out, nil
+}
+
+// Wish does as the host's first label says, and else finds no proof.
+func (s sample) Wish(_ context.Context, wish owner.Wish, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
+	a := owner.Answer{Host: host, Wish: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
+	switch {
+	case s.err != nil:
+		return a, s.err
+	case strings.HasPrefix(host, "proved."):
+		a.Done, a.Proof = true, s.word("TXT _gazetteer."+host)
+	default:
+		a.Looks = []registry.Look{{Asked: s.word("TXT " + host), Where: s.word("192.0.2.1:53"), Got: []string{s.word("v=spf1")}, More: 2, Problem: s.word("no value is the one that is expected")}}
+	}
+	return a, nil
+}
+
+func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr) (api.Submitted, error) {
+	return api.Submitted{Host: host, State: "visited", Due: now}, s.err
 }
 
 func (s sample) Validate(ctx context.Context, in api.Submission) ([]api.Judgement, error) {

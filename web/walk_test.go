@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
 	"gazetteer/index"
 	"gazetteer/internal/fakenet"
 	"gazetteer/protocol/did"
@@ -166,6 +167,9 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.open("/bot")
 	tab.sees("main", "User-agent: Gazetteer")
 	tab.judge("bot")
+	tab.send("#host", "klarna.test")
+	tab.sees("main", "gazetteer-opt-out=klarna.test")
+	tab.judge("opt-out-asked")
 	tab.open("/status")
 	tab.sees("main", "Hosts known")
 	tab.judge("status")
@@ -343,7 +347,9 @@ func openHouse(t *testing.T) *house {
 	must(t, err)
 	door, err := api.NewDoor(api.DoorOptions{Add: crawl.Add})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Log: tree, Judge: judge, Door: door, Crawler: crawl}
+	wishes, err := api.NewWishes(api.WishesOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
+	must(t, err)
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Log: tree, Judge: judge, Door: door, Crawler: crawl, Wishes: wishes, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.Standing, Bot: web.Bot{

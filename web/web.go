@@ -26,7 +26,9 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
 	"gazetteer/index"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 
 	"github.com/gin-gonic/gin"
@@ -63,6 +65,10 @@ type Answers interface {
 	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
 	// Submit takes names of hosts into the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submitted, error)
+	// Wish has a wish of a host's owner judged, and done when it is proved.
+	Wish(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
+	// Recrawl has a known host visited again.
+	Recrawl(ctx context.Context, host string, client netip.Addr) (api.Submitted, error)
 }
 
 var _ Answers = (*api.Answers)(nil)
@@ -142,6 +148,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 	}
 	e.POST("/validate", p.page(p.validate))
 	e.POST("/submit", p.page(p.submit))
+	e.POST("/bot", p.page(p.wish))
 }
 
 // NotFound answers with the page for an address where nothing is. It is for

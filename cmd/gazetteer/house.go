@@ -67,6 +67,9 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 	if h.index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.store, Vectors: vectors, Log: l}); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
+	h.recorder = newRecorder(func(ctx context.Context, why string, made ...fetch.Made) error {
+		return h.crawler.Record(ctx, why, made...)
+	}, l)
 	if err = h.openRegistry(ctx, e); err != nil {
 		return nil, fmt.Errorf("set up the registry: %w", err)
 	}
@@ -214,7 +217,6 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return err
 	}
-	h.recorder = newRecorder(h.crawler.Record, h.log)
 	judge, err := newJudge(h.config, e, h.recorder.note)
 	if err != nil {
 		return fmt.Errorf("set up the checking of documents: %w", err)
@@ -224,7 +226,11 @@ func (h *house) openAPI(e edge) error {
 		return fmt.Errorf("set up submissions: %w", err)
 	}
 	search := api.NewLimited(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), AtOnce: h.config.Search.AtOnce})
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door}
+	wishes, err := h.openWishes(e)
+	if err != nil {
+		return fmt.Errorf("set up the wishes of owners: %w", err)
+	}
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,

@@ -24,10 +24,11 @@ import (
 // and the transparency log.
 func (h *house) openRegistry(ctx context.Context, e edge) error {
 	c := h.config.Registry
-	web, err := newHTTPS(h.config, e)
+	client, err := newHTTPS(h.config, e)
 	if err != nil {
 		return err
 	}
+	web := &recorded{client, h.recorder, "an agent's DID document, domain or inbox was looked at"}
 	bases, err := readRegistries(c.Registries)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%v\nsee: %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.resolveCommand(), a.crawlLogCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.versionCommand())
 	root.AddCommand(a.logCommand(), a.agentCommand(), a.registryCommand())
 	root.AddCommand(a.documentCommands()...)
 	return root

@@ -22,7 +22,7 @@ var rows = [][]string{
 	{"document", "store", "index/wordvec"},
 	{"store/boltstore", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
 	{"crawler", "index", "registry", "lint"},
-	{"lint/format", "registry/audit", "join"},
+	{"lint/format", "registry/audit", "join", "crawler/owner"},
 	{"api", "lint/command"},
 	{"web"},
 	{"internal/fakenet"}, // for the demo: knows nothing of the house

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+)
+
+// blockRoutes declares how the operator keeps hosts from being visited and shown.
+func (a *API) blockRoutes(h huma.API) {
+	handle(a, h, get("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.blocks)
+	block := huma.Operation{OperationID: "block-host", Method: http.MethodPost, Path: "/admin/blocks",
+		Summary: "Have a host visited no more, and what it published removed"}
+	handle(a, h, block, a.block)
+	describeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
+	handle(a, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
+		Summary: "Let a host be visited again, whoever blocked it"}, a.unblock)
+}
+
+// BlockList holds the hosts that are not visited.
+type BlockList struct {
+	Blocks []crawler.Block `json:"blocks" doc:"in order of host"`
+}
+
+// BlockBody documents the body of a block.
+type BlockBody struct {
+	Host       string `json:"host" doc:"the name of a host"`
+	Subdomains bool   `json:"subdomains,omitempty" doc:"true: all hosts below it, too"`
+	Why        string `json:"why,omitempty" doc:"for those who look; at most 300 characters are kept"`
+}
+
+// keeper of blocks of this process, or the refusal of one that has none.
+func (a *API) blockKeeper() (BlockKeeper, error) {
+	if a.answers.Blocks == nil {
+		return nil, refuse(unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
+	}
+	return a.answers.Blocks, nil
+}
+
+func (a *API) blocks(ctx context.Context, _ *struct{}) (*output[BlockList], error) {
+	keeper, err := a.blockKeeper()
+	if err != nil {
+		return nil, err
+	}
+	all, err := keeper.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(BlockList{orEmpty(all)})
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+type blockInput struct{ body body }
+
+// Resolve reads the body (huma.Resolver).
+func (in *blockInput) Resolve(ctx huma.Context) []error {
+	in.body.read(ctx, 4<<10)
+	return nil
+}
+
+func (a *API) block(ctx context.Context, in *blockInput) (*output[crawler.Block], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	keeper, err := a.blockKeeper()
+	if err != nil {
+		return nil, err
+	}
+	b, err := readBlock(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	before, blocked, err := keeper.Blocked(ctx, b.Host)
+	if err != nil {
+		return nil, err
+	}
+	if blocked && before.Host == b.Host && before.By == crawler.ByOwner {
+		b.By, b.Proof, b.Since, b.Operator = before.By, before.Proof, before.Since, true
+		b.Subdomains = b.Subdomains || before.Subdomains
+	}
+	if err := keeper.Block(ctx, b); err != nil {
+		return nil, err
+	}
+	b, _, err = keeper.Blocked(ctx, b.Host)
+	return answer(b), err
+}
+
+// readBlock reads the body of a block, strictly.
+func readBlock(text []byte) (crawler.Block, error) {
+	b := crawler.Block{By: crawler.ByOperator, ByHand: true}
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: 4 << 10, Depth: 4, Members: 16})
+	if err != nil {
+		return b, err
+	}
+	refused := func(n *protocol.Node, detail string) error {
+		return refuse(badField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).at(placeOf(n))
+	}
+	host := root.Member("host")
+	if root.Kind != protocol.Object || host == nil || host.Kind != protocol.String {
+		return b, refused(root, "the body must be an object with a member host, a string")
+	}
+	if b.Host, err = fetch.CheckHost(host.Text); err != nil {
+		return b, refusalFor(err).at(placeOf(host))
+	}
+	known := 1
+	if n := root.Member("subdomains"); n != nil {
+		if known++; n.Kind != protocol.Bool {
+			return b, refused(n, "subdomains must be true or false")
+		}
+		b.Subdomains = n.True()
+	}
+	if n := root.Member("why"); n != nil {
+		if known++; n.Kind != protocol.String {
+			return b, refused(n, "why must be a text")
+		}
+		b.Why = fetch.Clip(n.Text, 300)
+	}
+	if known != len(root.Items) {
+		return b, refused(root, "the body has a member that is not known; known are host, subdomains and why")
+	}
+	return b, nil
+}
+
+type unblockInput struct {
+	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
+	body body
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *unblockInput) Resolve(ctx huma.Context) []error {
+	in.body.readNone(ctx)
+	return nil
+}
+
+func (a *API) unblock(ctx context.Context, in *unblockInput) (*output[BlockList], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	keeper, err := a.blockKeeper()
+	if err != nil {
+		return nil, err
+	}
+	host, err := fetch.CheckHost(in.Host)
+	if err != nil {
+		return nil, err
+	}
+	b, blocked, err := keeper.Blocked(ctx, host)
+	switch {
+	case err != nil:
+		return nil, err
+	case !blocked:
+		return nil, refuse(noService, "the host is not blocked", "see /admin/blocks for those that are")
+	case b.Host != host:
+		return nil, refuse(notOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
+	}
+	if err := keeper.Unblock(ctx, host); err != nil {
+		return nil, err
+	}
+	return a.blocks(ctx, nil)
+}

@@ -1,0 +1,320 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/store"
+)
+
+// BlockKeeper keeps the hosts that are not visited; [crawler.Crawler] does.
+type BlockKeeper interface {
+	owner.Crawler
+	Blocks(ctx context.Context) ([]crawler.Block, error)
+}
+
+// A WithdrawnError says that nothing is shown of a host, and whose wish that is.
+type WithdrawnError struct {
+	Host  string
+	Block crawler.Block
+}
+
+func (e *WithdrawnError) Error() string { return e.Host + " is not shown: " + e.Why() }
+
+// Why says for a person why nothing is shown of the host.
+func (e *WithdrawnError) Why() string {
+	what := e.Host
+	if e.Block.Host != e.Host {
+		what = e.Block.Host + " and all hosts below it"
+	}
+	if e.Block.By == crawler.ByOwner {
+		return "the owner of " + what + " does not want to be visited, since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
+	}
+	return "whoever runs this server does not visit " + what + ", since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
+}
+
+// Help says what can be done about it.
+func (e *WithdrawnError) Help() string {
+	if e.Block.By == crawler.ByOwner {
+		return "if it is yours, withdraw the wish: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
+	}
+	return "ask the operator of this server; the page /bot says where"
+}
+
+// shown reports whether something may be shown of a host: the error is a
+// *[WithdrawnError] when not.
+func (a *Answers) shown(ctx context.Context, host string) error {
+	if a.Blocks == nil {
+		return nil
+	}
+	b, blocked, err := a.Blocks.Blocked(ctx, host)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask whether %s is shown: %w", host, err)
+	case blocked:
+		return &WithdrawnError{Host: host, Block: b}
+	}
+	return nil
+}
+
+// Wishes takes what owners of hosts wish of the crawler. Each makes us ask name
+// servers and hosts, or visit one, so how often is bounded.
+type Wishes struct {
+	owners  *owner.Owners
+	recrawl func(ctx context.Context, host string) error
+	add     func(ctx context.Context, hosts ...string) error
+	clients *quota
+	domains *quota
+}
+
+// WishesOptions shape [Wishes].
+type WishesOptions struct {
+	// Owners judges wishes; it is required.
+	Owners *owner.Owners
+	// Recrawl has a host visited again, Add makes one known; nil where nothing is
+	// crawled.
+	Recrawl func(ctx context.Context, host string) error
+	Add     func(ctx context.Context, hosts ...string) error
+	// PerClient is how many wishes one client may have in an hour, PerDomain how
+	// many there may be about one registrable domain, All how many together. 0
+	// means 30, 12 and 600; a negative number lifts the limit.
+	PerClient, PerDomain, All int
+	Now                       func() time.Time // nil: time.Now
+}
+
+// NewWishes returns what takes wishes. It starts nothing.
+func NewWishes(o WishesOptions) (*Wishes, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	clients, err := newQuota(orDefault(o.PerClient, 30), orDefault(o.All, 600), o.Now)
+	if err != nil {
+		return nil, err
+	}
+	domains, err := newQuota(orDefault(o.PerDomain, 12), -1, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Wishes{owners: o.Owners, recrawl: o.Recrawl, add: o.Add, clients: clients, domains: domains}, nil
+}
+
+// admit counts a wish about a host. The zero address, the owner of the machine,
+// is not counted.
+func (w *Wishes) admit(client netip.Addr, host string) error {
+	if !client.IsValid() {
+		return nil
+	}
+	if over := w.clients.take(network(client)); over != nil {
+		return &QuotaError{"too many requests about hosts came from your address in the last hour", "come back later", over.wait}
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	if over := w.domains.take(domain); over != nil {
+		return &QuotaError{"too many requests about hosts below " + domain + " came in the last hour", "come back later", over.wait}
+	}
+	return nil
+}
+
+// ErrNoWishes: this process takes no wishes of owners. Test with errors.Is.
+var ErrNoWishes = errors.New("this server takes no wishes of owners")
+
+// Wish has a wish of a host's owner judged, and done when it is proved. Subdomains
+// counts for opting out; request is the HTTP request that carries the wish, for
+// its signature, nil without one. The error is that of [owner.Owners.OptOut] and
+// [owner.Owners.OptIn], a *[QuotaError], or [ErrNoWishes].
+func (a *Answers) Wish(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
+	if a.Wishes == nil {
+		return owner.Answer{}, ErrNoWishes
+	}
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return owner.Answer{}, err
+	}
+	if err := a.Wishes.admit(client, host); err != nil {
+		return owner.Answer{}, err
+	}
+	if wish == owner.OptOut {
+		return a.Wishes.owners.OptOut(ctx, host, subdomains, request)
+	}
+	done, err := a.Wishes.owners.OptIn(ctx, host, request)
+	if err == nil && done.Done && a.Wishes.add != nil {
+		err = a.Wishes.add(ctx, host) // it was known before, as likely as not
+	}
+	return done, err
+}
+
+// Recrawl has a known host visited again: see [crawler.Crawler.Recrawl], whose
+// errors come too; [ErrNoCrawl] where nothing is crawled, a *[QuotaError], and a
+// *[WithdrawnError] for a host that is not visited.
+func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr) (Submitted, error) {
+	if a.Wishes == nil || a.Wishes.recrawl == nil {
+		return Submitted{}, ErrNoCrawl
+	}
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return Submitted{}, err
+	}
+	if err := a.shown(ctx, host); err != nil {
+		return Submitted{}, err
+	}
+	if err := a.Wishes.admit(client, host); err != nil {
+		return Submitted{}, err
+	}
+	if err := a.Wishes.recrawl(ctx, host); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)
+		}
+		return Submitted{}, err
+	}
+	return a.Submission(ctx, host)
+}
+
+// ownerRoutes declares what owners of hosts may ask of the crawler.
+func (a *API) ownerRoutes(h huma.API) {
+	for _, o := range []struct {
+		id, summary, description string
+		wish                     owner.Wish
+	}{
+		{"opt-out", "Have a host visited no more, and what it published removed", "Ask once to learn what to publish, publish it, and ask again. " +
+			"Or sign the request (RFC 9421) with a key of the host's DID document: then it is done at once.", owner.OptOut},
+		{"opt-in", "Withdraw that: the host may be visited again", "Proved as the opt-out is. The value of the opt-out must be taken away.", owner.OptIn},
+	} {
+		op := huma.Operation{OperationID: o.id, Method: http.MethodPost, Path: "/api/v1/services/{host}/" + o.id, Summary: o.summary, Description: o.description}
+		op.Responses = map[string]*huma.Response{"202": {
+			Description: "Nothing has changed: the answer says what was looked at, and what to publish.",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[owner.Answer](h)}},
+		}}
+		handle(a, h, op, func(ctx context.Context, in *wishInput) (*output[owner.Answer], error) {
+			return a.wish(ctx, o.wish, in)
+		})
+		post := h.OpenAPI().Paths[op.Path].Post
+		describeBody[WishBody](h, post)
+		post.RequestBody.Required = false
+	}
+	handle(a, h, huma.Operation{
+		OperationID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", DefaultStatus: http.StatusAccepted,
+		Summary: "Have a host visited again now, at most once in 10 minutes",
+	}, a.recrawl)
+}
+
+// WishBody documents the body of an opt-out or opt-in, which may be left out.
+type WishBody struct {
+	Subdomains bool `json:"subdomains,omitempty" doc:"true: for all hosts below this one, too; counts for opt-out"`
+}
+
+type wishInput struct {
+	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
+	body body
+}
+
+// Resolve reads the body, if there is one (huma.Resolver).
+func (in *wishInput) Resolve(ctx huma.Context) []error {
+	in.body.readOptional(ctx, 4<<10)
+	return nil
+}
+
+func (a *API) wish(ctx context.Context, wish owner.Wish, in *wishInput) (*output[owner.Answer], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	subdomains, err := readSubdomains(in.body.text)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.answers.Wish(ctx, wish, in.Host, subdomains, in.body.client, a.signed(&in.body))
+	if err != nil {
+		return nil, err
+	}
+	out := answer(found)
+	out.CacheControl = "no-store"
+	if !found.Done {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+// readSubdomains reads the body of a wish, strictly; an empty one wishes nothing
+// beside.
+func readSubdomains(text []byte) (bool, error) {
+	if len(text) == 0 {
+		return false, nil
+	}
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: 4 << 10, Depth: 4, Members: 16})
+	if err != nil {
+		return false, err
+	}
+	n := root.Member("subdomains")
+	switch {
+	case root.Kind == protocol.Object && len(root.Items) == 0:
+		return false, nil
+	case root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.Bool:
+		return n.True(), nil
+	}
+	return false, refuse(badField, "the body may be left out, or be an object with the one member subdomains, true or false", `for example {"subdomains": true}`).
+		at(Where{Pointer: "/subdomains"})
+}
+
+type recrawlInput struct {
+	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
+	body body
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *recrawlInput) Resolve(ctx huma.Context) []error {
+	in.body.readNone(ctx)
+	return nil
+}
+
+func (a *API) recrawl(ctx context.Context, in *recrawlInput) (*output[Submitted], error) {
+	if in.body.err != nil {
+		return nil, in.body.err
+	}
+	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(s)
+	out.Status, out.CacheControl = http.StatusAccepted, "no-store"
+	return out, nil
+}
+
+// refusalForOwner covers what owners ask for.
+func refusalForOwner(err error) *refusal {
+	if e, ok := errors.AsType[*WithdrawnError](err); ok {
+		if e.Block.By == crawler.ByOwner {
+			return refuse(optedOut, e.Why(), e.Help())
+		}
+		return refuse(blockedHost, e.Why(), e.Help())
+	}
+	if e, ok := errors.AsType[*crawler.SoonError](err); ok {
+		return refuse(rateLimited, e.Error(), "wait as long as Retry-After says").after(e.Wait)
+	}
+	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
+		return refuse(notOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
+	}
+	switch {
+	case errors.Is(err, owner.ErrNotOut):
+		return refuse(notOptedOut, "the owner of this host has not opted out, so there is nothing to withdraw", "name the host to have it visited: POST /api/v1/submissions")
+	case errors.Is(err, owner.ErrOperator):
+		return refuse(blockedHost, "it is the operator of this server who does not visit the host", "ask the operator; the page /bot says where")
+	case errors.Is(err, crawler.ErrBlocked): // by somebody who was faster
+		return refuse(blockedHost, "the host is not visited", "ask for the host itself to learn whose wish that is")
+	case errors.Is(err, ErrNoWishes):
+		return refuse(unavailable, "wishes of owners are not taken here", "ask the operator; the page /bot says where").after(time.Hour)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/fetch"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+)
+
+// File is the path of the file that takes the place of a TXT record.
+const File = "/.well-known/gazetteer-crawler"
+
+const (
+	maxFile  = 16 << 10 // bytes
+	maxShown = 10       // values that a look shows
+	maxValue = 300      // bytes of one that it shows
+)
+
+// value is what an owner publishes for a wish.
+func value(wish Wish, host string, subdomains bool) string {
+	if subdomains && wish == OptOut {
+		host = "*." + host
+	}
+	return "gazetteer-" + string(wish) + "=" + host
+}
+
+// names are where TXT records are looked for: at the host and at the registrable
+// domain it lies in, at a label of ours first, since a host that is an alias
+// (CNAME) can have no record of its own.
+func names(host string) []string {
+	all := []string{registry.DomainLabel + "." + host, host}
+	if domain := registrable(host); domain != host {
+		all = append(all, registry.DomainLabel+"."+domain, domain)
+	}
+	return all
+}
+
+// registrable is the registrable domain of a host that CheckHost has taken.
+func registrable(host string) string {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return host
+	}
+	return domain
+}
+
+func publication(wish Wish, host string, subdomains bool) Publication {
+	p := Publication{Value: value(wish, host, subdomains), Key: "did:web:" + host}
+	for _, name := range names(host) {
+		p.At = append(p.At, "TXT "+name)
+	}
+	p.At = append(p.At, "https://"+host+File)
+	if domain := registrable(host); domain != host {
+		p.Key += " or did:web:" + domain
+	}
+	return p
+}
+
+// prove looks for what shows that the owner wishes what a says, and notes it in
+// a: Proof is "" when there is nothing.
+func (o *Owners) prove(ctx context.Context, a *Answer, request *httpsig.Message) error {
+	if request != nil && isSigned(*request) {
+		var err error
+		a.Proof, err = o.proveBySignature(ctx, a.Host, *request)
+		return err
+	}
+	want := a.Publish.Value
+	if o.dns != nil {
+		for _, name := range names(a.Host) {
+			if a.look(ctx, o.lookAtTXT(ctx, name, want)) {
+				return ctx.Err()
+			}
+		}
+	}
+	if o.web != nil && a.look(ctx, o.lookAtFile(ctx, a.Host, want)) {
+		return ctx.Err()
+	}
+	if len(a.Looks) == 0 {
+		a.Looks = append(a.Looks, registry.Look{Asked: "nothing", Expected: want, Problem: "this server asks no other hosts; sign the request"})
+	}
+	return ctx.Err()
+}
+
+// look notes a look and reports that no other is needed.
+func (a *Answer) look(ctx context.Context, l registry.Look) (enough bool) {
+	a.Looks = append(a.Looks, l)
+	if l.Found {
+		a.Proof = l.Asked
+	}
+	return l.Found || ctx.Err() != nil
+}
+
+func (o *Owners) lookAtTXT(ctx context.Context, name, want string) registry.Look {
+	l := registry.Look{Asked: "TXT " + name, Expected: want}
+	values, server, err := o.dns.TXT(ctx, name)
+	l.Where = server
+	if err != nil {
+		l.Problem = "the name server did not answer as it should: " + clip(err.Error())
+		return l
+	}
+	judge(&l, values, "the name has no TXT record")
+	return l
+}
+
+func (o *Owners) lookAtFile(ctx context.Context, host, want string) registry.Look {
+	address := "https://" + host + File
+	l := registry.Look{Asked: "GET " + address, Expected: want}
+	page, err := o.web.Get(ctx, address, "text/plain", maxFile)
+	l.Where = page.Remote
+	switch {
+	case err != nil:
+		l.Problem = "there was no whole answer: " + clip(err.Error())
+	case page.Location != "":
+		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clip(page.Location))
+	case page.Status != http.StatusOK:
+		l.Problem = fmt.Sprintf("it answered %d", page.Status)
+	default:
+		lines := strings.FieldsFunc(string(page.Body), func(c rune) bool { return c == '\n' || c == '\r' })
+		judge(&l, lines, "the file is empty")
+	}
+	return l
+}
+
+// judge compares what is published with what is expected. A value that says the
+// opposite counts against it: whoever changes a wish takes the old one away.
+func judge(l *registry.Look, values []string, none string) {
+	wish, host := parse(l.Expected)
+	var about, others []string // values that say something of wishes are shown first
+	for _, v := range values {
+		gotWish, gotHost := parse(v)
+		if gotWish == "" {
+			others = append(others, v)
+			continue
+		}
+		about = append(about, v)
+		switch bare := strings.TrimPrefix(gotHost, "*."); {
+		case gotWish == wish && covers(gotHost, host):
+			l.Found = true
+		case gotWish != wish && bare == strings.TrimPrefix(host, "*."):
+			l.Problem = "a value beside it says the opposite; take that away"
+		}
+	}
+	switch {
+	case l.Problem != "":
+		l.Found = false
+	case len(values) == 0:
+		l.Problem = none
+	case !l.Found:
+		l.Problem = "no value is the one that is expected"
+	default: // the one that counts is enough to show
+		about = slices.DeleteFunc(about, func(v string) bool { w, h := parse(v); return w != wish || !covers(h, host) })[:1]
+		others = nil
+		l.More = len(values) - 1
+	}
+	shown := append(about, others...)
+	if !l.Found {
+		l.More = max(0, len(shown)-maxShown)
+		shown = shown[:len(shown)-l.More]
+	}
+	for _, v := range shown {
+		l.Got = append(l.Got, clip(v))
+	}
+}
+
+// covers reports whether what is said of got holds for want: "*.example.com" holds
+// for it and all below.
+func covers(got, want string) bool {
+	below, all := strings.CutPrefix(got, "*.")
+	return got == want || all && (want == below || strings.HasSuffix(want, "."+below))
+}
+
+// parse reads a published value, "" for one that is no wish.
+func parse(text string) (wish Wish, host string) {
+	name, rest, ok := strings.Cut(strings.TrimSpace(text), "=")
+	if !ok || len(rest) > 300 {
+		return "", ""
+	}
+	for _, w := range []Wish{OptOut, OptIn} {
+		if strings.EqualFold(strings.TrimSpace(name), "gazetteer-"+string(w)) {
+			wish = w
+		}
+	}
+	star, rest := "", strings.TrimSpace(rest)
+	if below, ok := strings.CutPrefix(rest, "*."); ok {
+		star, rest = "*.", below
+	}
+	host, err := fetch.CheckHost(rest)
+	if e := (*fetch.HostError)(nil); wish == "" || errors.As(err, &e) {
+		return "", ""
+	}
+	return wish, star + host
+}
+
+// clip keeps a stranger's text short and whole.
+func clip(v string) string {
+	v = strings.ToValidUTF8(v, "\uFFFD")
+	if len(v) > maxValue {
+		v = strings.ToValidUTF8(v[:maxValue], "") + "…"
+	}
+	return v
+}

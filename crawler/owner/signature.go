@@ -1,0 +1,141 @@
+package owner
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+)
+
+// The window of a signed request, and how many nonces are kept for as long as
+// their signatures would be taken.
+const (
+	maxAge    = 5 * time.Minute
+	maxAhead  = 30 * time.Second
+	maxNonces = 10_000
+)
+
+func isSigned(m httpsig.Message) bool {
+	return m.Header.Get("Signature-Input") != "" || m.Header.Get("Signature") != ""
+}
+
+// proveBySignature reports what shows that the owner of a host signed a request:
+// a key that the DID document of the host itself, or of its registrable domain,
+// holds. A DID with a path does not count: it may be that of anybody who has a
+// page there.
+func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Message) (proof string, err error) {
+	signatures, err := httpsig.Read(m)
+	if err != nil {
+		return "", refusalOf(err)
+	}
+	wanted := []string{host, registrable(host)}
+	i := slices.IndexFunc(signatures, func(s httpsig.Signature) bool { return slices.Contains(wanted, hostOf(s.KeyID)) })
+	if i < 0 {
+		return "", refuse("signature-key", "the request is signed, but not by a key of the host", "did:web:"+strings.Join(slices.Compact(wanted), " or did:web:")+", with the id of a key",
+			clip(signatures[0].KeyID), "set keyid to a verification method of the host's DID document, such as did:web:"+host+"#key-1")
+	}
+	s := signatures[i]
+	// A signature from before the start may have been used then.
+	if !s.Created.IsZero() && s.Created.Before(o.started.Add(-time.Second)) {
+		return "", refuse("signature-created", "the signature is older than the last start of this server", "", "", "sign the request again")
+	}
+	id, _, _ := strings.Cut(s.KeyID, "#")
+	key, err := o.key(ctx, id, s.KeyID)
+	if err != nil {
+		return "", err
+	}
+	if err := s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: o.now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
+		return "", refusalOf(err)
+	}
+	if err := o.nonces.spend(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {
+		return "", err
+	}
+	return "a signature by " + clip(s.KeyID), nil
+}
+
+// hostOf is the host whose own DID a key belongs to, "" for that of another sort.
+func hostOf(keyID string) string {
+	id, _, _ := strings.Cut(keyID, "#")
+	w, err := did.ParseWeb(id)
+	if err != nil || len(w.Path) > 0 || w.Port != 0 && w.Port != 443 {
+		return ""
+	}
+	return w.Host
+}
+
+// key is the key of an id in a DID document that its owner uses.
+func (o *Owners) key(ctx context.Context, id, keyID string) ([]byte, error) {
+	if o.resolver == nil {
+		return nil, refuse("signature-key", "this server asks no other hosts for keys", "", "", "publish a TXT record and ask again without a signature")
+	}
+	found, err := o.resolver.Resolve(ctx, id)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, refuse("signature-key", "the DID document of the key was not found", "the DID document of "+id, clip(err.Error()), "publish it at the address that was asked, or prove the wish by a TXT record")
+	}
+	var ids []string
+	for _, m := range found.Document.VerificationMethod {
+		ids = append(ids, m.ID)
+		if m.ID != keyID {
+			continue
+		}
+		key, err := did.ParseMultikey(m.PublicKeyMultibase)
+		if err == nil && found.Document.Vouches(key) {
+			return key, nil
+		}
+		return nil, refuse("signature-key", "the key is not one that the DID document at "+found.URL+" lets authenticate", "a verification method under authentication or assertionMethod, not revoked", clip(m.ID), "")
+	}
+	return nil, refuse("signature-key", "the DID document at "+found.URL+" has no such key", clip(keyID), clip(strings.Join(ids, ", ")), "set keyid to the id of one of its Ed25519 keys")
+}
+
+func refuse(code, message, expected, got, help string) *registry.Refusal {
+	return &registry.Refusal{Kind: registry.ErrUnauthorized, Code: code, Message: message, Expected: expected, Got: got, Help: help}
+}
+
+// refusalOf makes a refusal of why a signature does not hold.
+func refusalOf(err error) error {
+	e, ok := errors.AsType[*httpsig.Error](err)
+	if !ok {
+		return err
+	}
+	r := refuse(e.Code, e.Message, e.Expected, e.Got, e.Help)
+	r.Base = e.Base
+	return r
+}
+
+// nonces takes each nonce of a key once while its signature would be taken.
+type nonces struct {
+	mu   sync.Mutex           // guards used
+	used map[string]time.Time // by hash, until when
+}
+
+func (n *nonces) spend(text string, created, now time.Time) error {
+	sum := sha256.Sum256([]byte(text))
+	key := string(sum[:16])
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, again := n.used[key]; again {
+		return refuse("nonce-used", "the nonce was used before", "", "", "sign every request with a nonce of its own")
+	}
+	if len(n.used) >= maxNonces {
+		for old, until := range n.used {
+			if until.Before(now) {
+				delete(n.used, old)
+			}
+		}
+	}
+	if len(n.used) >= maxNonces {
+		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-writes", Message: "too many signed requests came within the last minutes", Help: "wait a minute", Wait: time.Minute}
+	}
+	n.used[key] = created.Add(maxAge + time.Second)
+	return nil
+}

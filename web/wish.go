@@ -1,0 +1,126 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
+	"gazetteer/fetch"
+	"gazetteer/registry"
+
+	"github.com/gin-gonic/gin"
+)
+
+// wishView is the form by which owners say what they wish of the crawler, and
+// what became of it.
+type wishView struct {
+	Host, Wish    string // as sent
+	Subdomains    bool
+	Trouble, Help string
+	Done          string // what has been done
+	// Value is to be published, and Looks what is there: only for a wish that is
+	// not proved.
+	Value string
+	Looks []registry.Look
+	More  bool // a look has more values than it shows
+}
+
+// maxWishForm is the size of the form.
+const maxWishForm = 4 << 10
+
+// wish takes the form of the page about the crawler.
+func (p *Pages) wish(c *gin.Context) (view, error) {
+	r := c.Request
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return view{}, &badRequest{"the form was sent by another site", "Use the form on the page about the crawler."}
+	}
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxWishForm)
+	if err := r.ParseForm(); err != nil {
+		return view{}, &badRequest{"the form cannot be read", "Send it again from the page about the crawler."}
+	}
+	v := wishView{Host: strings.TrimSpace(r.PostFormValue("host")), Wish: r.PostFormValue("wish"), Subdomains: r.PostFormValue("subdomains") == "yes"}
+	switch {
+	case v.Host == "":
+		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
+		return p.botPage(http.StatusBadRequest, v), nil
+	case v.Wish == "recrawl":
+		s, err := p.answers.Recrawl(r.Context(), v.Host, clientOf(c))
+		if err != nil {
+			return p.notDone(c, v, err)
+		}
+		v.Done = s.Host + " is visited again as soon as its turn comes."
+		return p.botPage(http.StatusOK, v), nil
+	case v.Wish != string(owner.OptOut) && v.Wish != string(owner.OptIn):
+		v.Wish, v.Trouble, v.Help = "opt-out", "It is not said what shall be done.", "Choose one of the three."
+		return p.botPage(http.StatusBadRequest, v), nil
+	}
+	a, err := p.answers.Wish(r.Context(), owner.Wish(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
+	if err != nil {
+		return p.notDone(c, v, err)
+	}
+	v.tell(a)
+	return p.botPage(http.StatusOK, v), nil
+}
+
+// tell writes what came of a wish.
+func (v *wishView) tell(a owner.Answer) {
+	v.Host = a.Host
+	what := a.Host
+	if a.Subdomains {
+		what += " and all hosts below it"
+	}
+	switch {
+	case !a.Done:
+		v.Value, v.Looks = a.Publish.Value, a.Looks
+		for _, l := range a.Looks {
+			v.More = v.More || l.More > 0
+		}
+	case a.Wish == owner.OptOut:
+		v.Done = fmt.Sprintf("Done: %s will not be visited any more, and what was published there has been removed. What showed it: %s.", what, a.Proof)
+	default:
+		v.Done = fmt.Sprintf("Done: %s may be visited again. What showed it: %s.", what, a.Proof)
+	}
+}
+
+// notDone shows the form again with the reason, where the reader can do something
+// about it.
+func (p *Pages) notDone(c *gin.Context, v wishView, err error) (view, error) {
+	again := func(wait time.Duration) { c.Header("Retry-After", fmt.Sprint(int(wait/time.Second)+1)) }
+	status := http.StatusConflict
+	host, isHost := errors.AsType[*fetch.HostError](err)
+	over, isOver := errors.AsType[*api.QuotaError](err)
+	soon, isSoon := errors.AsType[*crawler.SoonError](err)
+	gone, isGone := errors.AsType[*api.WithdrawnError](err)
+	covered, isCovered := errors.AsType[*owner.CoveredError](err)
+	switch {
+	case isHost:
+		status, v.Trouble, v.Help = http.StatusBadRequest, sentence(plain(host.Problem)), sentence(host.Help)
+	case isOver:
+		again(over.Wait)
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, sentence(over.Message), "Come back later."
+	case isSoon:
+		again(soon.Wait)
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, sentence(soon.Error()), "Come back then."
+	case isGone:
+		v.Trouble, v.Help = sentence(gone.Why()), "It can be visited when that is withdrawn."
+	case isCovered:
+		v.Trouble, v.Help = sentence(covered.Error()), "Withdraw that one."
+	case errors.Is(err, owner.ErrNotOut):
+		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
+	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
+		status, v.Trouble, v.Help = http.StatusForbidden, "It is the operator of this server who does not visit this host.", "Write to whoever runs it; see above."
+	case errors.Is(err, api.ErrNoService):
+		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, name it under Submit."
+	case errors.Is(err, api.ErrNoCrawl), errors.Is(err, api.ErrNoWishes):
+		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
+	default:
+		return view{}, err
+	}
+	return p.botPage(status, v), nil
+}

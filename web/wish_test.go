@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
+	"gazetteer/fetch"
+)
+
+// wish sends the form of /bot as a browser does.
+func wish(t *testing.T, h http.Handler, form url.Values, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/bot", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestWishPage(t *testing.T) {
+	_, notAHost := fetch.CheckHost("10.0.0.1")
+	for _, c := range []struct {
+		name, host, wish string
+		err              error
+		status           int
+		says             []string
+	}{
+		{"not proved", "api.example.com", "opt-out", nil, 200, []string{"Nothing has changed yet", "gazetteer-opt-out=api.example.com", "TXT api.example.com", "192.0.2.1:53", "v=spf1", "no value is the one"}},
+		{"proved", "proved.example.com", "opt-out", nil, 200, []string{"Done: proved.example.com and all hosts below it will not be visited any more", "TXT _gazetteer.proved.example.com"}},
+		{"withdrawn", "proved.example.com", "opt-in", nil, 200, []string{"may be visited again"}},
+		{"again", "api.example.com", "recrawl", nil, 200, []string{"is visited again as soon as its turn comes"}},
+		{"no host", " ", "opt-out", nil, 400, []string{"no name of a host"}},
+		{"no wish", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
+		{"not a host", "10.0.0.1", "opt-out", notAHost, 400, []string{"value=\"10.0.0.1\""}},
+		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "it was asked for already"}, 429, []string{"it was asked for already"}},
+		{"too often", "api.example.com", "opt-out", &api.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
+		{"not out", "api.example.com", "opt-in", owner.ErrNotOut, 409, []string{"nothing to withdraw"}},
+		{"not out alone", "a.example.com", "opt-in", &owner.CoveredError{Host: "a.example.com", By: "example.com"}, 409, []string{"opt-out of example.com"}},
+		{"the operator", "api.example.com", "opt-in", owner.ErrOperator, 403, []string{"the operator of this server"}},
+		{"gone", "api.example.com", "recrawl", &api.WithdrawnError{Host: "api.example.com", Block: crawler.Block{Host: "api.example.com", By: crawler.ByOwner, Since: now}}, 409, []string{"does not want to be visited"}},
+		{"not known", "api.example.com", "recrawl", api.ErrNoService, 404, []string{"Nothing is known"}},
+		{"no crawler", "api.example.com", "recrawl", api.ErrNoCrawl, 503, []string{"does not crawl"}},
+		{"hostile", `"><script>x</script>` + "\u202e.example.com", "opt-out", nil, 200, []string{"&lt;script&gt;", "U+202E"}},
+	} {
+		w := wish(t, engine(t, sample{word: plainWord, err: c.err}), url.Values{"host": {c.host}, "wish": {c.wish}, "subdomains": {"yes"}})
+		if w.Code != c.status {
+			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
+		}
+		if (c.status == 429) != (w.Header().Get("Retry-After") != "") {
+			t.Errorf("%s: Retry-After is %q", c.name, w.Header().Get("Retry-After"))
+		}
+		for _, want := range c.says {
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s: the page does not say %q:\n%s", c.name, want, w.Body)
+			}
+		}
+		for _, fault := range faults(parse(t, w.Body.String())) {
+			t.Errorf("%s: %s", c.name, fault)
+		}
+		if strings.Contains(w.Body.String(), "<script") {
+			t.Errorf("%s: live text of a stranger", c.name)
+		}
+	}
+	form := url.Values{"host": {"api.example.com"}, "wish": {"opt-out"}}
+	if w := wish(t, engine(t, sample{word: plainWord}), form, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusBadRequest {
+		t.Errorf("the form of another site: %d", w.Code)
+	}
+}
