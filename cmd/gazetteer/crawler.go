@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,14 +40,6 @@ func oneHost(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// operate connects to where the operator's routes are.
-func (a *app) operate(ctx context.Context, use func(*client) error) error {
-	if a.server != "" {
-		return usagef("blocks are kept over the socket in the data directory; leave --server out, or use --data-dir")
-	}
-	return a.ask(ctx, false, use)
-}
-
 func (a *app) blockCommand() *cobra.Command {
 	var subdomains bool
 	var why string
@@ -57,7 +48,7 @@ func (a *app) blockCommand() *cobra.Command {
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
 		Args:    oneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.operate(c.Context(), func(server *client) error {
+			return a.askOperator(c.Context(), func(server *client) error {
 				var b crawler.Block
 				raw, err := server.write(c.Context(), http.MethodPost, "/admin/blocks", api.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, nil, &b)
 				if err != nil {
@@ -83,7 +74,7 @@ func (a *app) unblockCommand() *cobra.Command {
 visited when somebody names it, for example with: gazetteer crawl HOST`,
 		Args: oneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.operate(c.Context(), func(server *client) error {
+			return a.askOperator(c.Context(), func(server *client) error {
 				var left api.BlockList
 				if _, err := server.write(c.Context(), http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, nil, &left); err != nil {
 					return err
@@ -103,7 +94,7 @@ func (a *app) blockedCommand() *cobra.Command {
 		Use: "blocked", Short: "List the hosts that are not visited, and whose wish that is",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.operate(c.Context(), func(server *client) error {
+			return a.askOperator(c.Context(), func(server *client) error {
 				var list api.BlockList
 				if _, err := server.get(c.Context(), "/admin/blocks", &list); err != nil {
 					return err
