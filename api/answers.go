@@ -9,6 +9,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
@@ -24,6 +25,8 @@ type Answers struct {
 	// Directory finds agents; whoever makes it also runs it. Nil: agents are
 	// neither listed nor searched.
 	Directory *registry.Directory
+	// Joiner joins services with agents; nil: nobody is joined.
+	Joiner *join.Joiner
 	// Resolver finds the DID documents of others; nil: only our own are found.
 	Resolver registry.Resolver
 	// Log is the transparency log; nil: there is none.
@@ -163,7 +166,9 @@ type Resolution struct {
 	// Kind is "agent" or "verb".
 	Kind       string        `json:"kind"`
 	AirID      string        `json:"air_id,omitempty"`
+	DID        string        `json:"did,omitempty"`
 	Inbox      string        `json:"inbox,omitempty"` // the first A2AInbox, "" when there is none
+	Key        *join.Key     `json:"key,omitempty"`   // what the agent signs with now
 	Document   *did.Document `json:"did_document,omitempty"`
 	Candidates []index.Hit   `json:"candidates,omitempty"`
 	// Ambiguous is set when more than one service bears the name: the caller

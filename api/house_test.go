@@ -24,6 +24,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/join"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
@@ -92,7 +93,10 @@ func newHouse(t testing.TB, o options) *house {
 	h.run("follow the store into the directory", directory.Run)
 	judge, err := api.NewJudge(o.judge)
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Resolver: o.registry.Resolver, Judge: judge}
+	far, _ := o.registry.Resolver.(join.Resolver)
+	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
+	must(err)
+	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Judge: judge}
 	if o.log {
 		h.openLog()
 	}

@@ -77,24 +77,15 @@ func (a *Answers) Agent(ctx context.Context, id string) (AgentAnswer, error) {
 // Resolve answers where to write to. An AIR ID, a handle or a did:wba leads to
 // the agent; NAMESPACE.VERB to every operation that bears the name, of which
 // none is picked when there are several services ([Resolution.Ambiguous]). The
-// error is [ErrNoName], or [registry.ErrNoAgent], when the name leads nowhere.
-func (a *Answers) Resolve(ctx context.Context, name string) (Resolution, error) {
+// error is [ErrNoName], or [registry.ErrNoAgent], when the name leads nowhere, and
+// a [*registry.Refusal] for an agent that is gone. The DID of another host is
+// looked for when admit lets it; nil: never.
+func (a *Answers) Resolve(ctx context.Context, name string, admit func() error) (Resolution, error) {
 	name = strings.TrimSpace(name)
 	if namespace, verb, ok := splitVerb(name); ok {
 		return a.resolveVerb(ctx, name, namespace, verb)
 	}
-	agent, err := a.Agent(ctx, name)
-	if err != nil {
-		return Resolution{}, err
-	}
-	return Resolution{
-		Asked:    name,
-		Kind:     "agent",
-		AirID:    agent.Agent.AirID,
-		Inbox:    agent.DID.Inbox(),
-		Document: &agent.DID,
-		Seq:      agent.Seq,
-	}, nil
+	return a.contact(ctx, name, admit)
 }
 
 func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string) (Resolution, error) {

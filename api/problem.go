@@ -273,6 +273,9 @@ func refusalForCaller(err error) *refusal {
 	if r := refusalForAgent(err); r != nil {
 		return r
 	}
+	if r := refusalForDID(err); r != nil {
+		return r
+	}
 	if e, ok := errors.AsType[*did.Error](err); ok {
 		return refuse(badParameter, e.Message, e.Help).under(e.Code, "")
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -49,6 +50,7 @@ func (a *API) publicRoutes(publicURL string) error {
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Resolution](h)}},
 	}}
 	handle(a, h, resolve, a.resolve)
+	a.orchestrateRoutes(h)
 	a.validateRoute(h)
 	handle(a, h, get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.rules)
 	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
@@ -404,14 +406,21 @@ func (a *API) verb(ctx context.Context, in *verbInput) (*output[VerbPage], error
 }
 
 type resolveInput struct {
-	Name string `query:"name" required:"true" doc:"an AIR ID, a handle with or without @, a did:wba, or NAMESPACE.VERB"`
+	Name   string `query:"name" required:"true" doc:"an AIR ID, a handle with or without @, a did:wba or did:web, or NAMESPACE.VERB"`
+	client netip.Addr
+}
+
+// Resolve reads what huma does not (huma.Resolver).
+func (in *resolveInput) Resolve(ctx huma.Context) []error {
+	in.client = address(humagin.Unwrap(ctx))
+	return nil
 }
 
 func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
 	if strings.TrimSpace(in.Name) == "" {
 		return nil, refuse(badParameter, "name is missing", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB").at(Where{Parameter: "name"})
 	}
-	r, err := a.answers.Resolve(ctx, in.Name)
+	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(in.client))
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "alice_1"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
+	report := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/reports", `{"reason": "spam", "text": "it writes to everybody"}`, "Content-Type", jsonType)
+	var reported api.ReportView
+	decodeInto(t, report, &reported)
 	if h.answers.Log != nil {
 		h.logged()
 	}
@@ -32,12 +35,10 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
 		t.Fatal(err)
 	}
-	report := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/reports", `{"reason": "spam", "text": "it writes to everybody"}`, "Content-Type", jsonType)
-	var reported api.ReportView
-	decodeInto(t, report, &reported)
 	version := document.Digest([]byte(aiText("Ristorante")))
 	return map[string]string{
 		"/api/v1/search":                                             "/api/v1/search?q=book+a+table",
+		"/api/v1/orchestrate":                                        "/api/v1/orchestrate?q=book+a+table&require=&join=claimed",
 		"/api/v1/services":                                           "/api/v1/services?limit=3",
 		"/api/v1/services/{host}":                                    "/api/v1/services/ristorante.example",
 		"/api/v1/services/{host}/documents/{kind}":                   "/api/v1/services/ristorante.example/documents/ai",

@@ -1,7 +1,6 @@
 package join
 
 import (
-	"crypto/ed25519"
 	"net/url"
 	"time"
 
@@ -67,24 +66,28 @@ type Contact struct {
 	Key   *Key   `json:"key,omitempty"` // nil when it has none
 }
 
-// ContactOf reads the contact out of a DID document. Everything that tells where
-// an agent is written to uses it, so that all tell the same.
+// ContactOf reads the contact out of the DID document of an agent of this
+// registry, which has checked where its inbox may be. Everything that tells where
+// an agent is written to uses it, or [FarContactOf], so that all tell the same.
 func ContactOf(d did.Document) Contact {
-	c := Contact{DID: d.ID}
+	c := Contact{DID: d.ID, Inbox: d.Inbox()}
 	if w, err := did.ParseWeb(d.ID); err == nil {
 		c.AirID, _ = w.AirID()
 	}
-	if u, err := url.Parse(d.Inbox()); err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http") {
-		c.Inbox = d.Inbox()
-	}
 	if key, err := d.Key(); err == nil {
-		c.Key = keyOf(d.ID, key)
+		c.Key = &Key{ID: d.ID + did.KeyFragment, Type: did.TypeEd25519, PublicKeyMultibase: did.FormatMultikey(key)}
 	}
 	return c
 }
 
-func keyOf(id string, key ed25519.PublicKey) *Key {
-	return &Key{ID: id + did.KeyFragment, Type: did.TypeEd25519, PublicKeyMultibase: did.FormatMultikey(key)}
+// FarContactOf reads the contact out of a DID document that another host
+// published. An inbox that is not at an absolute https address is none (A2A §3.4).
+func FarContactOf(d did.Document) Contact {
+	c := ContactOf(d)
+	if u, err := url.Parse(c.Inbox); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		c.Inbox = ""
+	}
+	return c
 }
 
 // An Agent is one that serves a service, and why that is believed. All texts are

@@ -109,10 +109,7 @@ func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent
 		a.judge()
 		return a, []string{registry.SignalAGIS}
 	}
-	a.Contact, a.ResolvedAt = ContactOf(found.Document), found.At.UTC()
-	if u, err := url.Parse(a.Inbox); err != nil || u.Scheme != "https" {
-		a.Inbox = "" // A2A §3.4: senders treat any other scheme as invalid
-	}
+	a.Contact, a.ResolvedAt = FarContactOf(found.Document), found.At.UTC()
 	meets := []string{registry.SignalAGIS}
 	source := found.URL
 	if a.Key != nil {

@@ -24,6 +24,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/wordvec"
+	"gazetteer/join"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/resolve"
@@ -40,6 +41,7 @@ type house struct {
 	registry  *registry.Registry
 	resolver  *resolve.Resolver
 	directory *registry.Directory
+	joiner    *join.Joiner
 	audit     *audit.Log
 	witnesses *witnesses
 	crawler   *crawler.Crawler
@@ -230,7 +232,7 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the wishes of owners: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,

@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/fetch"
+	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
@@ -52,6 +53,9 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 		return err
 	}
 	h.directory = h.registry.NewDirectory()
+	if h.joiner, err = join.New(join.Options{Store: h.store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
+		return err
+	}
 	key, err := audit.OpenKey(filepath.Join(h.config.DataDir, "log.key"), c.DIDHost+"/log")
 	if err != nil {
 		return err

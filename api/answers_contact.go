@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/join"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+// farTime is how long a caller waits for the registry of others.
+const farTime = 8 * time.Second
+
+// contact answers where an agent is written to: one of this registry by AIR ID,
+// handle or DID, one of another by its DID, which is looked for when admit lets it.
+// What it says is what [Answers.Orchestrate] says of the agent. The error is
+// [registry.ErrNoAgent], a [*registry.Refusal] for one that cannot be reached any
+// more, or that of the resolver.
+func (a *Answers) contact(ctx context.Context, name string, admit func() error) (Resolution, error) {
+	found, err := a.Agent(ctx, name)
+	if errors.Is(err, registry.ErrNoAgent) && strings.HasPrefix(name, "did:") {
+		return a.farContact(ctx, name, admit, err)
+	}
+	if err == nil {
+		err = found.Agent.Resolvable()
+	}
+	if err != nil {
+		return Resolution{}, err
+	}
+	return resolutionOf(name, found.DID, join.ContactOf(found.DID), found.Seq), nil
+}
+
+// farContact looks for the DID of another host; ours is the error that says that
+// it is not this registry's.
+func (a *Answers) farContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
+	w, err := did.ParseWeb(name)
+	if err != nil || a.Resolver == nil || admit == nil {
+		return Resolution{}, ours
+	}
+	own, err := did.ParseWeb(a.Registry.RegistryDocument(nil).ID)
+	if err != nil {
+		return Resolution{}, fmt.Errorf("read the DID of the registry: %w", err)
+	}
+	if w.SameHost(own) {
+		return Resolution{}, ours
+	}
+	if err := admit(); err != nil {
+		return Resolution{}, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, farTime)
+	defer cancel()
+	r, err := a.Resolver.Resolve(waiting, w.String())
+	if err != nil {
+		return Resolution{}, err
+	}
+	return resolutionOf(name, r.Document, join.FarContactOf(r.Document), a.Store.Head().Seq), nil
+}
+
+func resolutionOf(asked string, d did.Document, c join.Contact, seq uint64) Resolution {
+	return Resolution{Asked: asked, Kind: "agent", AirID: c.AirID, DID: c.DID, Inbox: c.Inbox, Key: c.Key, Document: &d, Seq: seq}
+}
+
+// refusalForDID says why the DID of another host leads nowhere; nil for another
+// error.
+func refusalForDID(err error) *refusal {
+	e, ok := errors.AsType[*resolve.Error](err)
+	if !ok {
+		return nil
+	}
+	at := Where{Parameter: "name"}
+	switch text := clean(e.Error(), 500); {
+	case errors.Is(err, resolve.ErrDeactivated):
+		return refuse(agentGone, text, "its registry says that it is gone for good").at(at)
+	case errors.Is(err, resolve.ErrUnreachable):
+		return refuse(unavailable, text, "try again in a moment").at(at).after(5 * time.Second)
+	default:
+		return refuse(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").at(at)
+	}
+}

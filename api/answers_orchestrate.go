@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"gazetteer/call"
+	"gazetteer/index"
+	"gazetteer/join"
+)
+
+// An Offer is an operation with the agents that serve its service.
+type Offer struct {
+	index.Hit
+	How call.How `json:"how" doc:"how it is called, and where each parameter goes"`
+	join.Joined
+}
+
+// Offers is one page of them, in the ranking of a search.
+type Offers struct {
+	Operations []Offer `json:"operations" doc:"in the order of a search"`
+	// Total counts the operations that match, with an agent or not.
+	Total int `json:"total" doc:"operations that match, with an agent or without"`
+	// Passed counts those that were left out because they have no agent.
+	Passed int `json:"passed,omitempty" doc:"operations left out here because they have no agent"`
+	// Unresolved tells that a registry of others was not asked or did not answer:
+	// the agents that it keeps are known by their DIDs alone.
+	Unresolved bool     `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
+	Note       string   `json:"note,omitempty" doc:"why nothing was looked for"`
+	Near       []string `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+	Seq        uint64   `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	// next is how many operations of the ranking were gone through; more tells
+	// that others follow.
+	next int
+	more bool
+}
+
+const (
+	// maxPassed bounds how many operations one page goes through to find some
+	// that have an agent.
+	maxPassed = 500
+	offerStep = 50
+)
+
+// Orchestrate answers who can do something and whom to write to: the operations
+// of a search, in its order, each with the agents that serve it ([join.Joiner]).
+// With joined, operations without an agent are left out; of the ranking at most
+// 500 are gone through for one page. The error is that of a search, and
+// [ErrNoDirectory] in a process that keeps no directory of agents.
+func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool) (Offers, error) {
+	if a.Joiner == nil {
+		return Offers{}, ErrNoDirectory
+	}
+	limit, first := q.Limit, q.Offset
+	out := Offers{Operations: []Offer{}, next: first, more: true}
+	for len(out.Operations) < limit && out.more && out.next-first < maxPassed {
+		q.Offset, q.Limit = out.next, limit
+		if joined {
+			q.Limit = max(limit, offerStep)
+		}
+		if err := a.addOffers(ctx, q, w, joined, limit, &out); err != nil {
+			return Offers{}, err
+		}
+		if !joined {
+			break
+		}
+	}
+	return out, nil
+}
+
+// addOffers goes through one page of the ranking.
+func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, out *Offers) error {
+	r, err := a.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	out.Total, out.Note, out.Near, out.Seq, out.more = r.Total, r.Note, r.Near, r.Seq, r.More
+	var hosts []string
+	for _, h := range r.Hits {
+		hosts = append(hosts, h.Host)
+	}
+	agents, err := a.Joiner.Join(ctx, hosts, w)
+	if err != nil {
+		return err
+	}
+	for i, h := range r.Hits {
+		if len(out.Operations) == limit {
+			out.next, out.more = q.Offset+i, true
+			return nil
+		}
+		found := agents[h.Host]
+		if joined && len(found.Agents) == 0 {
+			out.Passed++
+			continue
+		}
+		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.Agent) bool { return a.Unresolved != "" })
+		out.Operations = append(out.Operations, Offer{Hit: h, How: call.Of(h.Operation, h.Service), Joined: *found})
+	}
+	// A page is shorter than asked for when the index is behind: what it left out
+	// was gone through, too.
+	out.next = q.Offset + len(r.Hits)
+	if r.More {
+		out.next = q.Offset + q.Limit
+	}
+	return nil
+}
+
+// AgentsOf returns the agents that serve a host, which is a normalised name. It
+// asks no other registries, so that a page about the host waits for nobody. The
+// error is [ErrNoDirectory] in a process that keeps no directory of agents.
+func (a *Answers) AgentsOf(ctx context.Context, host string) (join.Joined, error) {
+	if a.Joiner == nil {
+		return join.Joined{}, ErrNoDirectory
+	}
+	all, err := a.Joiner.Join(ctx, []string{host}, join.Want{})
+	if err != nil {
+		return join.Joined{}, err
+	}
+	if all[host] == nil {
+		return join.Joined{}, errors.New("nothing was joined")
+	}
+	return *all[host], nil
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/index"
+	"gazetteer/join"
+	"gazetteer/registry"
+)
+
+// orchestrateRoutes declares the question of an orchestrator.
+func (a *API) orchestrateRoutes(h huma.API) {
+	handle(a, h, get("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrate)
+}
+
+type orchestrateInput struct {
+	Q        string   `query:"q" doc:"what is to be done: words and filters, as in a search"`
+	Verb     []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
+	NS       []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
+	Class    []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
+	Host     []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
+	Protocol []string `query:"protocol,explode" maxItems:"10" doc:"an interaction protocol the service must speak, such as request, negotiate, confirm or query, or how it is called, http or agtp; any of several"`
+	Require  string   `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
+	Join     string   `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
+	Joined   bool     `query:"joined" doc:"true to leave out operations that have no such agent"`
+	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
+	Cursor   string   `query:"cursor" doc:"where the page begins, from the answer before"`
+	client   netip.Addr
+}
+
+// Resolve reads what huma does not (huma.Resolver).
+func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
+	in.client = address(humagin.Unwrap(ctx))
+	return nil
+}
+
+// OfferPage answers an orchestrator.
+type OfferPage struct {
+	Offers
+	Require []string      `json:"require,omitempty" doc:"the evidence that was asked for"`
+	Join    join.Strength `json:"join" doc:"the weakest join that was taken"`
+	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[OfferPage], error) {
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	require, err := registry.ParseRequire(in.Require)
+	if err != nil {
+		return nil, ofParameter(err, "require")
+	}
+	least, ok := join.ParseStrength(in.Join)
+	if !ok {
+		return nil, refuse(badParameter, fmt.Sprintf("join: there is no join %.40q", in.Join), "write proved, mutual or claimed").at(Where{Parameter: "join"})
+	}
+	c, err := a.place(ctx, in.Cursor, "orchestrate")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.directory(ctx); err != nil {
+		return nil, err
+	}
+	q.Limit, q.Offset = in.Limit, c.Offset
+	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(in.client)}, in.Joined)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(OfferPage{Offers: offers, Require: require, Join: least})
+	if offers.more && offers.next < maxOffset {
+		out.Body.Next, out.Link = a.next(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.next})
+	}
+	return out, nil
+}
+
+// admitLookup counts the DIDs of other hosts that are looked for on behalf of a
+// client.
+func (a *API) admitLookup(client netip.Addr) func() error {
+	return func() error { return a.lookups.admit(client, "DIDs of other hosts") }
+}
+
+// query joins what q says with the filters beside it.
+func (in *orchestrateInput) query() (index.Query, error) {
+	var q index.Query
+	if strings.TrimSpace(in.Q) != "" {
+		var err error
+		if q, err = index.ParseQuery(in.Q); err != nil {
+			return q, err
+		}
+	}
+	for _, v := range in.Verb {
+		q.Verbs = append(q.Verbs, strings.ToUpper(v))
+	}
+	for _, host := range in.Host {
+		q.Hosts = append(q.Hosts, strings.ToLower(host))
+	}
+	q.Namespaces = append(q.Namespaces, in.NS...)
+	q.Classes = append(q.Classes, in.Class...)
+	q.Protocols = append(q.Protocols, in.Protocol...)
+	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
+		return q, refuse(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").at(Where{Parameter: "q"})
+	}
+	return q, nil
+}

@@ -1,0 +1,197 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gazetteer/api"
+	"gazetteer/document"
+	"gazetteer/join"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+// A web answers for the hosts of others.
+type web map[string]string
+
+func (w web) Get(_ context.Context, address, _ string, _ int) (resolve.Page, error) {
+	page := resolve.Page{URL: address, Status: http.StatusNotFound}
+	if body, ok := w[address]; ok {
+		page.Status, page.MediaType, page.Body = http.StatusOK, "application/did+json", []byte(body)
+	}
+	return page, nil
+}
+
+// offers asks who can do something.
+func (h *house) offers(query string) (page api.OfferPage) {
+	h.t.Helper()
+	if err := json.Unmarshal(h.get("/api/v1/orchestrate?"+query, 200).body, &page); err != nil {
+		h.t.Fatal(err)
+	}
+	return page
+}
+
+// agentAt registers an agent with an inbox.
+func (h *house) agentAt(inbox string) registered {
+	h.t.Helper()
+	agent := register(h.t, h)
+	body := `{"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "` + inbox + `"}]}`
+	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, body, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+		h.t.Fatalf("%s %s", r.Status, r.body)
+	}
+	return agent
+}
+
+func (h *house) proves(z zone, agent registered, domain string) {
+	h.t.Helper()
+	a, _, err := h.answers.Registry.Agent(h.t.Context(), agent.AirID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	z["_gazetteer."+domain] = []string{h.answers.Registry.DomainRecord(a)}
+	if r := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/domains", `{"domain": "`+domain+`"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+		h.t.Fatalf("%s %s", r.Status, r.body)
+	}
+}
+
+func agentsOf(o api.Offer) string {
+	var all []string
+	for _, a := range o.Agents {
+		all = append(all, a.AirID+" "+string(a.Strength))
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestWhoCanBookATable(t *testing.T) {
+	z := zone{}
+	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
+	h.publish("osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
+	own := h.agentAt("https://relay.example/inbox/1")
+	h.proves(z, own, "trattoria.example")
+	stranger := h.agentAt("https://trattoria.example/inbox/2")
+
+	page := h.offers("q=book+a+table")
+	var search api.SearchPage
+	if err := json.Unmarshal(h.get("/api/v1/search?q=book+a+table", 200).body, &search); err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Operations) != len(search.Hits) || page.Total != search.Total || page.Seq == 0 {
+		t.Fatalf("%d operations of %d, a search has %d of %d", len(page.Operations), page.Total, len(search.Hits), search.Total)
+	}
+	for i, o := range page.Operations {
+		if o.Host != search.Hits[i].Host || o.Operation.ID != search.Hits[i].Operation.ID || o.Score != search.Hits[i].Score {
+			t.Errorf("%d: %s %s is not what a search says", i, o.Host, o.Operation.ID)
+		}
+		want := ""
+		if o.Host == "trattoria.example" {
+			want = own.AirID + " proved, " + stranger.AirID + " claimed"
+		}
+		if agentsOf(o) != want || (want == "") != (o.None != "") || o.FetchedAt.IsZero() || o.Digest == "" || o.How.URL == "" && o.How.Protocol == "http" {
+			t.Errorf("%s: %s, want %s; none: %q", o.Host, agentsOf(o), want, o.None)
+		}
+	}
+	for query, want := range map[string]string{
+		"q=book+a+table&host=trattoria.example&limit=1&join=proved": own.AirID + " proved",
+		"verb=BOOK&host=trattoria.example&require=domain":           own.AirID + " proved",
+		"verb=book&require=domain&joined=true":                      own.AirID + " proved",
+		"verb=BOOK&host=trattoria.example&require=domain,age":       "",
+		"verb=BOOK&ns=osteria":                                      "",
+	} {
+		page := h.offers(query)
+		if len(page.Operations) == 0 || agentsOf(page.Operations[0]) != want {
+			t.Errorf("%s: %+v, want %s", query, page, want)
+		}
+	}
+	left := h.offers("verb=BOOK&host=trattoria.example&require=domain,age").Operations[0]
+	if len(left.Left) != 2 || !strings.Contains(left.None, "evidence that is required does not hold") || fmt.Sprint(left.Left[0].Missing, left.Left[1].Missing) == "[] []" {
+		t.Errorf("%q, %+v", left.None, left.Left)
+	}
+	if page := h.offers("verb=BOOK&require=domain,age&joined=true"); len(page.Operations) != 0 || page.Passed == 0 || page.Next != "" {
+		t.Errorf("%+v", page)
+	}
+
+	// What resolve says of an agent is what is offered.
+	offered := h.offers("q=book+a+table&host=trattoria.example").Operations[0].Agents[0]
+	var r api.Resolution
+	for _, name := range []string{offered.AirID, offered.DID} {
+		if err := json.Unmarshal(h.get("/api/v1/resolve?name="+url.QueryEscape(name), 200).body, &r); err != nil {
+			t.Fatal(err)
+		}
+		if offered.Inbox != "https://relay.example/inbox/1" || r.Inbox != offered.Inbox || r.DID != offered.DID || r.AirID != offered.AirID || r.Key == nil || r.Key.ID != offered.Key.ID || r.Key.PublicKeyMultibase != offered.Key.PublicKeyMultibase {
+			t.Errorf("resolve says %+v, orchestrate %+v", r, offered.Contact)
+		}
+	}
+
+	// An agent that is suspended is neither.
+	if _, err := h.answers.Registry.Suspend(t.Context(), own.AirID, "spam"); err != nil {
+		t.Fatal(err)
+	}
+	if o := h.offers("verb=BOOK&host=trattoria.example").Operations[0]; agentsOf(o) != stranger.AirID+" claimed" {
+		t.Errorf("after the suspension: %s", agentsOf(o))
+	}
+	h.get("/api/v1/resolve?name="+own.AirID, 403)
+}
+
+func TestOffersInPages(t *testing.T) {
+	z := zone{}
+	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	var hosts []string
+	for i := range 120 {
+		hosts = append(hosts, fmt.Sprintf("s%03d.example", i))
+	}
+	h.publishAll(hosts...)
+	agent := h.agentAt("https://relay.example/inbox/1")
+	for _, i := range []int{3, 70, 110} {
+		h.proves(z, agent, hosts[i])
+	}
+	for query, want := range map[string]int{"verb=BOOK": 120, "verb=BOOK&joined=true": 3, "verb=BOOK&joined=true&join=proved&require=domain": 3} {
+		seen, pages := map[string]bool{}, 0
+		for cursor := ""; pages == 0 || cursor != ""; pages++ {
+			page := h.offers(query + "&limit=2&cursor=" + cursor)
+			for _, o := range page.Operations {
+				if seen[o.Host] {
+					t.Errorf("%s: %s twice", query, o.Host)
+				}
+				seen[o.Host] = true
+			}
+			cursor = page.Next
+		}
+		if len(seen) != want || pages > want/2+2 {
+			t.Errorf("%s: %d hosts on %d pages, want %d", query, len(seen), pages, want)
+		}
+	}
+	page := h.offers("verb=BOOK&limit=2")
+	h.get("/api/v1/orchestrate?verb=LIST&limit=2&cursor="+page.Next, 400)
+}
+
+func TestAnAgentOfAnotherRegistry(t *testing.T) {
+	const far, gone = "did:wba:elsewhere.example:agents:AIR-7G3K-M9JQ-X2PT", "did:web:elsewhere.example:gone"
+	const inbox = "https://elsewhere.example/inbox/1"
+	pages := web{"https://elsewhere.example/agents/AIR-7G3K-M9JQ-X2PT/did.json": `{"id": "` + far + `", "service": [{"id": "` + far + `#inbox", "type": "A2AInbox", "serviceEndpoint": "` + inbox + `"}]}`}
+	resolver, err := resolve.New(resolve.Options{Fetcher: pages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, options{registry: registry.Options{Resolver: resolver}})
+	text := aiText("Trattoria")
+	h.publish("trattoria.example", document.AI, "application/json", text[:len(text)-1]+`, "meta": {"agents": ["`+far+`", "`+gone+`"]}}`, seen)
+	o := h.offers("verb=BOOK").Operations[0]
+	if len(o.Agents) != 1 || o.Agents[0].DID != far || o.Agents[0].Inbox != inbox || o.Agents[0].Strength != join.Claimed || o.Agents[0].ResolvedAt.IsZero() || len(o.Left) != 1 || o.Left[0].DID != gone {
+		t.Errorf("%+v, left out %+v", o.Agents, o.Left)
+	}
+	var r api.Resolution
+	if err := json.Unmarshal(h.get("/api/v1/resolve?name="+far, 200).body, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Inbox != inbox || r.DID != far || r.AirID != "AIR-7G3K-M9JQ-X2PT" || !reflect.DeepEqual(r.Key, o.Agents[0].Key) {
+		t.Errorf("%+v", r)
+	}
+	h.get("/api/v1/resolve?name="+gone, 404)
+}
