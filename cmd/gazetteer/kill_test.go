@@ -33,14 +33,7 @@ import (
 // and each acknowledged agent is there; in the end no host is lost and the
 // index says what the store says. KILLS sets the number of kills.
 func TestKillLosesNothing(t *testing.T) {
-	kills := 10
-	if text := os.Getenv("KILLS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kills = n
-	}
+	kills := killsOr(t, 10)
 	// The long form needs the crawl to last: the rate spreads it over the kills.
 	internet, err := fakenet.Open(fakenet.Options{})
 	if err != nil {
@@ -65,6 +58,20 @@ func TestKillLosesNothing(t *testing.T) {
 		t.Errorf("nothing was acknowledged: %d visits, %d agents", len(ledger.visits), len(ledger.agents))
 	}
 	t.Logf("%d kills, %d visits and %d agents acknowledged", kills, len(ledger.visits), len(ledger.agents))
+}
+
+// killsOr is how many times a test kills: KILLS, or so many.
+func killsOr(t *testing.T, n int) int {
+	t.Helper()
+	text := os.Getenv("KILLS")
+	if text == "" {
+		return n
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // ledger is what the server acknowledged: a visit by its log line, which is
@@ -129,15 +136,31 @@ type child struct {
 
 func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) *child {
 	t.Helper()
+	c, stderr := launch(t, dir, "crawler.rate="+strconv.Itoa(rate), "crawler.seeds="+strings.Join(seeds, ","),
+		"crawler.host_interval=10ms", "crawler.domain_interval=10ms")
+	ctx, stop := context.WithCancel(t.Context())
+	c.stop = stop
+	c.work.Go(func() { readLog(t, stderr, l) })
+	c.work.Go(func() { c.register(ctx, l) })
+	return c
+}
+
+// launch starts the program on a data directory, without limits on how much is
+// registered and changed. Whoever calls it reads what it logs.
+func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
+	t.Helper()
 	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := "127.0.0.1:" + strconv.Itoa(port)
-	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address,
-		"--set", "crawler.rate="+strconv.Itoa(rate), "--set", "crawler.seeds="+strings.Join(seeds, ","),
-		"--set", "crawler.host_interval=10ms", "--set", "crawler.domain_interval=10ms",
-		"--set", "api.registrations_per_hour=100000", "--set", "api.registrations_global_per_hour=100000")
+	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address)
+	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_hour"} {
+		settings = append(settings, "api."+limit+"=-1")
+	}
+	for _, s := range settings {
+		command.Args = append(command.Args, "--set", s)
+	}
 	command.Args[0] = "gazetteer" // testscript.Main picks the program by its name
 	command.Env = append(os.Environ(), "GAZETTEER_LOG_LEVEL=info")
 	stderr, err := command.StderrPipe()
@@ -147,11 +170,7 @@ func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) 
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	c := &child{command: command, base: "http://" + address, stop: stop}
-	c.work.Go(func() { readLog(t, stderr, l) })
-	c.work.Go(func() { c.register(ctx, l) })
-	return c
+	return &child{command: command, base: "http://" + address}, stderr
 }
 
 // readLog takes every visit that the server logs into the ledger.
