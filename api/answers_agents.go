@@ -102,6 +102,18 @@ func (a *Answers) Dossier(ctx context.Context, id string) (Dossier, error) {
 	return d, nil
 }
 
+// Report stores what somebody says against an agent, as [registry.Registry.Report]
+// does.
+func (a *Answers) Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error) {
+	return a.Registry.Report(ctx, airID, q)
+}
+
+// ReportByID returns what is public of a report.
+func (a *Answers) ReportByID(ctx context.Context, id string) (registry.Report, error) {
+	found, err := a.Registry.ReportByID(ctx, id)
+	return found.Public(), err
+}
+
 // A LogStanding says how the transparency log stands.
 type LogStanding struct {
 	Origin string

@@ -37,6 +37,10 @@ type agentView struct {
 	Capabilities []string
 	Created      moment
 	Updated      moment
+	MergedInto   string
+	Origin       string // the registry that it was imported from
+	// Sources lead to where each thing was said or done, by name.
+	Sources map[string]string
 
 	Evidence []evidenceGroup
 	Keys     []keyView
@@ -109,6 +113,7 @@ type domainView struct {
 
 type attestationView struct {
 	Number    int
+	By        string // AIR ID of the attester
 	Other     string
 	Name      string
 	Type      string
@@ -160,7 +165,7 @@ func (p *Pages) agent(c *gin.Context) (view, error) {
 		Created: p.moment(a.Created), Updated: p.moment(a.Updated),
 		Evidence: p.evidence(d), Keys: p.keys(d), Recovery: p.recovery(a), Domains: p.domains(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
-		Entries: d.Entries, Logged: d.Logged,
+		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: sources(d),
 	}
 	if v.Name == "" {
 		v.Name = a.AirID // erased
@@ -246,11 +251,33 @@ func claimOf(what string) (title, value, field string) {
 	return title, value, field
 }
 
+// sources are the entries that the head of the page rests on.
+func sources(d api.Dossier) map[string]string {
+	status := 1 // as it was registered
+	for _, e := range d.History {
+		if endings[e.Event] {
+			status = e.N
+			break
+		}
+	}
+	all := map[string]string{"status": entryLink(d, status), "created": entryLink(d, 1), "updated": entryLink(d, d.Entries)}
+	for name, field := range map[string]string{"name": "name", "description": "description", "handle": "username", "inbox": "service_endpoints", "capabilities": "capabilities", "recovery": "recovery_commitment"} {
+		all[name] = entryLink(d, said(d, field))
+	}
+	return all
+}
+
+// endings are the events that change how an agent stands.
+var endings = map[string]bool{
+	registry.EventRegistered: true, registry.EventApproved: true, registry.EventImported: true, registry.EventDeactivated: true, registry.EventSuspended: true,
+	registry.EventRestored: true, registry.EventDeleted: true, registry.EventErased: true, registry.EventMerged: true,
+}
+
 // said is the number of the newest entry that set a member, 0 when it is not
 // among those that are known.
 func said(d api.Dossier, field string) int {
 	for _, e := range d.History { // newest first
-		if e.Event == registry.EventRegistered || slices.Contains(e.Fields, field) {
+		if e.N == 1 || slices.Contains(e.Fields, field) {
 			return e.N
 		}
 	}
@@ -342,7 +369,7 @@ func (p *Pages) attestations(d api.Dossier, all []registry.Attestation, other fu
 	all, more = cut(all, maxAttestations)
 	for _, t := range all {
 		v := attestationView{
-			Number: t.N, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
+			Number: t.N, By: t.Attester, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
 			Why: t.Why, At: p.moment(t.Created), Revoked: p.moment(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
 		}
 		if v.Name = d.Names[v.Other]; v.Name == "" {
@@ -369,6 +396,10 @@ var eventWords = map[string]string{
 	registry.EventRestored:    "Restored",
 	registry.EventDeleted:     "Deleted",
 	registry.EventErased:      "Erased",
+	registry.EventApproved:    "Approved by the operator",
+	registry.EventMerged:      "Merged into another agent of its owner",
+	registry.EventAbsorbed:    "Another agent of its owner was merged into it",
+	registry.EventImported:    "Taken over with its history from another registry",
 }
 
 var actorWords = map[string]string{

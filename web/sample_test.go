@@ -38,6 +38,8 @@ type sample struct {
 	word func(field string) string
 	hits int   // of every search
 	err  error // of every answer
+	// reportErr is that of a report that is made.
+	reportErr error
 }
 
 func plainWord(field string) string { return field }
@@ -287,6 +289,27 @@ func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]re
 		agents = append(agents, found.Agent)
 	}
 	return agents, s.hits, err
+}
+
+// reportID is the one report that there is.
+const reportID = "20260314T092000.000Z-0a1b2c3d"
+
+func (s sample) Report(_ context.Context, airID string, q registry.ReportRequest) (registry.Report, error) {
+	if q.Text == "" {
+		return registry.Report{}, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened"}
+	}
+	return registry.Report{ID: reportID, AirID: airID}, s.reportErr
+}
+
+func (s sample) ReportByID(_ context.Context, id string) (registry.Report, error) {
+	if id != reportID {
+		return registry.Report{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report"}
+	}
+	p := registry.Report{ID: id, AirID: airID, Reason: "spam", Created: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)}
+	if s.hits == 0 {
+		p.Settled, p.Outcome, p.Note = now, registry.ReportSuspended, s.word("seen, and true")
+	}
+	return p, s.err
 }
 
 func (s sample) LogStanding(context.Context) (api.LogStanding, error) {

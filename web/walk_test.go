@@ -80,6 +80,20 @@ func TestBrowserWalk(t *testing.T) {
 	})
 }
 
+// dismiss ends every report that is open.
+func (h *house) dismiss(t *testing.T) {
+	t.Helper()
+	open, _, err := h.registry.Reports(t.Context(), registry.ReportFilter{}, "", 0)
+	if err != nil || len(open) == 0 {
+		t.Fatalf("%d reports, %v", len(open), err)
+	}
+	for _, p := range open {
+		if _, err := h.registry.SettleReport(t.Context(), p.ID, registry.ReportDismissed, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // walk searches, follows a hit to its service, looks an agent up, and visits
 // the pages that are left, those for what went wrong among them.
 func (h *house) walk(t *testing.T, tab *tab) {
@@ -109,6 +123,12 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.sees(".keys", "replaced by rotation")
 	tab.sees(".checks", "names this agent")
 	tab.judge("agent")
+	tab.follow(`a[href$="/report"]`)
+	tab.judge("report")
+	tab.send("#text", "it writes to everybody")
+	tab.sees("main", "It waits for the operator.")
+	tab.judge("reported")
+	h.dismiss(t) // the next walk reports it again
 	tab.open("/log")
 	tab.sees("main", "gazetteer log verify")
 	tab.sees("table", "Key rotated")
@@ -296,6 +316,8 @@ func startBrowser(t *testing.T) context.Context {
 type house struct {
 	url   string
 	agent registry.Agent
+
+	registry *registry.Registry
 }
 
 func openHouse(t *testing.T) *house {
@@ -330,6 +352,7 @@ func openHouse(t *testing.T) *house {
 
 	h := &house{}
 	old, next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	h.registry = r
 	made, _, err := r.Register(ctx, registry.Registration{
 		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
 		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.Commit(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),

@@ -53,6 +53,10 @@ type Answers interface {
 	FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error)
 	// Dossier returns all that is known of an agent.
 	Dossier(ctx context.Context, id string) (api.Dossier, error)
+	// Report stores what somebody says against an agent, for the operator.
+	Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error)
+	// ReportByID returns what is public of a report.
+	ReportByID(ctx context.Context, id string) (registry.Report, error)
 	// LogStanding says how the transparency log stands.
 	LogStanding(ctx context.Context) (api.LogStanding, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
@@ -121,27 +125,29 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/":                         p.page(p.search),
-		"/services":                 p.page(p.services),
-		"/services/:host":           p.page(p.service),
-		"/services/:host/crawl-log": p.page(p.crawlLog),
-		"/verbs":                    p.page(p.verbs),
-		"/verbs/:verb":              p.page(p.verb),
-		"/namespaces":               p.page(p.shelf(namespaceShelf)),
-		"/namespaces/:value":        p.page(p.shelved(namespaceShelf)),
-		"/data-classes":             p.page(p.shelf(classShelf)),
-		"/data-classes/:value":      p.page(p.shelved(classShelf)),
-		"/help/search":              p.page(p.help),
-		"/agents":                   p.page(p.agents),
-		"/validate":                 p.page(p.validateForm),
-		"/submit":                   p.page(p.submitForm),
-		"/bot":                      p.page(p.bot),
-		"/status":                   p.page(p.status),
-		"/rules":                    p.page(p.rules),
-		"/rules/:code":              p.page(p.rule),
-		"/agents/:id":               p.page(p.agent),
-		"/log":                      p.page(p.logPage),
-		"/static/:name":             p.static,
+		"/":                          p.page(p.search),
+		"/services":                  p.page(p.services),
+		"/services/:host":            p.page(p.service),
+		"/services/:host/crawl-log":  p.page(p.crawlLog),
+		"/verbs":                     p.page(p.verbs),
+		"/verbs/:verb":               p.page(p.verb),
+		"/namespaces":                p.page(p.shelf(namespaceShelf)),
+		"/namespaces/:value":         p.page(p.shelved(namespaceShelf)),
+		"/data-classes":              p.page(p.shelf(classShelf)),
+		"/data-classes/:value":       p.page(p.shelved(classShelf)),
+		"/help/search":               p.page(p.help),
+		"/agents":                    p.page(p.agents),
+		"/validate":                  p.page(p.validateForm),
+		"/submit":                    p.page(p.submitForm),
+		"/bot":                       p.page(p.bot),
+		"/status":                    p.page(p.status),
+		"/rules":                     p.page(p.rules),
+		"/rules/:code":               p.page(p.rule),
+		"/agents/:id":                p.page(p.agent),
+		"/agents/:id/report":         p.page(p.reportForm),
+		"/agents/:id/report/:report": p.page(p.reportStanding),
+		"/log":                       p.page(p.logPage),
+		"/static/:name":              p.static,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)
@@ -149,6 +155,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/validate", p.page(p.validate))
 	e.POST("/submit", p.page(p.submit))
 	e.POST("/bot", p.page(p.wish))
+	e.POST("/agents/:id/report", p.page(p.report))
 }
 
 // NotFound answers with the page for an address where nothing is. It is for
@@ -234,7 +241,7 @@ func parseTemplates(a assets) map[string]*template.Template {
 		"digits": number,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
-	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "shelf", "shelved", "help", "agents", "agent", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
+	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "shelf", "shelved", "help", "agents", "agent", "report", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {
 		pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return pages

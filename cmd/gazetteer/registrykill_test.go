@@ -257,7 +257,7 @@ func (c caller) register(ctx context.Context) {
 
 func didOf(airID string) string { return "did:wba:" + killHost + ":agents:" + airID }
 
-// A rotator rotates the key of one agent, over all runs.
+// A rotator rotates the key of an agent, over all runs.
 type rotator struct {
 	airID string
 	key   ed25519.PrivateKey
@@ -286,6 +286,8 @@ func (c caller) rotate(ctx context.Context, r *rotator) {
 		case http.StatusOK:
 			c.rotated(r)
 		case 0:
+		case http.StatusTooManyRequests: // 300 in five minutes: on with another
+			*r = rotator{}
 		default:
 			c.book.t.Errorf("rotate %s: %d", r.airID, status)
 			return
