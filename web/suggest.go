@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -44,6 +46,8 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 	if err != nil {
 		return nil, err
 	}
+	// Words first: most who type want to go on typing.
+	slices.SortStableFunc(found, func(a, b index.Suggestion) int { return cmp.Compare(filterOnly(a), filterOnly(b)) })
 	var list []suggestion
 	seen := map[string]bool{text: true}
 	for _, s := range found {
@@ -59,12 +63,20 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 	return list, nil
 }
 
+// filterOnly is 1 for what is no word of operations.
+func filterOnly(s index.Suggestion) int {
+	if s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun {
+		return 0
+	}
+	return 1
+}
+
 // completion writes a suggestion as a word or, where a key was typed or nothing
 // else would find it, as a filter; "" when it does not fit the key or cannot be
 // written.
 func completion(s index.Suggestion, key string) string {
 	own := suggestedKeys[s.Kind]
-	if key == "" && (s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun) {
+	if key == "" && filterOnly(s) == 0 {
 		return strings.ToLower(s.Text)
 	}
 	if own == "" || key != "" && key != own {

@@ -148,7 +148,10 @@ func whyText(w index.Why) string {
 	}
 	for _, m := range w.Matched {
 		text := m.Term
-		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {
+		switch {
+		case m.Kind == "vector":
+			text += ", near in meaning to " + m.Text + ","
+		case m.Text != "" && !strings.EqualFold(m.Text, m.Term):
 			text += "→" + m.Text
 		}
 		parts = append(parts, text+" in "+fieldWords[m.Field])
