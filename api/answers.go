@@ -131,15 +131,6 @@ type RawDocument struct {
 	Bytes     []byte
 }
 
-// VerbAnswer is a verb with the operations that bear it.
-type VerbAnswer struct {
-	index.VerbCount
-	Hits []index.Hit `json:"hits"`
-	// Total counts the operations, this page or not.
-	Total int    `json:"total"`
-	Seq   uint64 `json:"seq"`
-}
-
 // State is the crawl state of a host, for a person and for a program.
 type State struct {
 	Added    time.Time     `json:"added"`
@@ -157,22 +148,4 @@ type AgentAnswer struct {
 	Agent registry.Agent
 	DID   did.Document
 	Seq   uint64
-}
-
-// Resolution answers "where do I write to": for an id of an agent its DID
-// document and inbox, for a name NAMESPACE.VERB every operation that bears it.
-type Resolution struct {
-	Asked string `json:"asked"`
-	// Kind is "agent" or "verb".
-	Kind       string        `json:"kind"`
-	AirID      string        `json:"air_id,omitempty"`
-	DID        string        `json:"did,omitempty"`
-	Inbox      string        `json:"inbox,omitempty"` // the first A2AInbox, "" when there is none
-	Key        *join.Key     `json:"key,omitempty"`   // what the agent signs with now
-	Document   *did.Document `json:"did_document,omitempty"`
-	Candidates []index.Hit   `json:"candidates,omitempty"`
-	// Ambiguous is set when more than one service bears the name: the caller
-	// chooses, nothing is picked silently.
-	Ambiguous bool   `json:"ambiguous,omitempty"`
-	Seq       uint64 `json:"seq"`
 }

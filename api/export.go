@@ -53,7 +53,7 @@ type ExportBody struct {
 // ErrNoOperation: no document has that operation now. Test with errors.Is.
 var ErrNoOperation = errors.New("no such operation")
 
-func (a *API) exportByBody(ctx context.Context, in *searchBodyInput) (*pageOutput, error) {
+func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}

@@ -270,6 +270,7 @@ func agisText(namespace, intent string) string {
   "input": {"type": "object", "required": ["party_size"], "properties": {"party_size": {"type": "integer"}}},
   "output": {"type": "object", "properties": {"status": {"type": "string"}}},
   "errors": ["table_unavailable"]}],
+ "data_manifest": {"pre_auth_discovery": true, "available_data": [{"class": "reservation", "description": "Tables that were booked", "sensitivity": "reversible", "requires_authorization": true}]},
  "vocabulary": {"declared_verbs": ["BOOK"], "domain": "hospitality", "namespace": "` + namespace + `", "version": "1.0.0", "negotiable": false}}`
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -46,24 +45,6 @@ func (a *Answers) Verbs(ctx context.Context) ([]index.VerbCount, error) {
 	return a.Index.Verbs(ctx)
 }
 
-// Verb returns a verb with one page of the operations that bear it, and
-// [ErrNoVerb] when none does. The case of the verb does not matter.
-func (a *Answers) Verb(ctx context.Context, verb string, limit, offset int) (VerbAnswer, error) {
-	verb = strings.ToUpper(verb)
-	counts, err := a.Index.Verbs(ctx)
-	if err != nil {
-		return VerbAnswer{}, err
-	}
-	for _, c := range counts {
-		if c.Verb != verb {
-			continue
-		}
-		r, err := a.Index.Search(ctx, index.Query{Verbs: []string{verb}, Limit: limit, Offset: offset})
-		return VerbAnswer{VerbCount: c, Hits: orEmpty(r.Hits), Total: r.Total, Seq: r.Seq}, err
-	}
-	return VerbAnswer{}, fmt.Errorf("%w: %s", ErrNoVerb, verb)
-}
-
 // Agent finds an agent by AIR ID, handle (with or without "@") or did:wba. The
 // error is [registry.ErrNoAgent] when there is none.
 func (a *Answers) Agent(ctx context.Context, id string) (AgentAnswer, error) {
@@ -72,45 +53,6 @@ func (a *Answers) Agent(ctx context.Context, id string) (AgentAnswer, error) {
 		return AgentAnswer{}, err
 	}
 	return AgentAnswer{Agent: agent, DID: a.Registry.DIDDocument(agent), Seq: seq}, nil
-}
-
-// Resolve answers where to write to. An AIR ID, a handle or a did:wba leads to
-// the agent; NAMESPACE.VERB to every operation that bears the name, of which
-// none is picked when there are several services ([Resolution.Ambiguous]). The
-// error is [ErrNoName], or [registry.ErrNoAgent], when the name leads nowhere, and
-// a [*registry.Refusal] for an agent that is gone. The DID of another host is
-// looked for when admit lets it; nil: never.
-func (a *Answers) Resolve(ctx context.Context, name string, admit func() error) (Resolution, error) {
-	name = strings.TrimSpace(name)
-	if namespace, verb, ok := splitVerb(name); ok {
-		return a.resolveVerb(ctx, name, namespace, verb)
-	}
-	return a.contact(ctx, name, admit)
-}
-
-func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string) (Resolution, error) {
-	r, err := a.Index.Search(ctx, index.Query{Namespaces: []string{namespace}, Verbs: []string{verb}, Limit: maxLimit})
-	if err != nil {
-		return Resolution{}, err
-	}
-	if len(r.Hits) == 0 {
-		return Resolution{}, fmt.Errorf("%w: %s", ErrNoName, name)
-	}
-	hosts := map[string]bool{}
-	for _, h := range r.Hits {
-		hosts[h.Host] = true
-	}
-	return Resolution{Asked: name, Kind: "verb", Candidates: r.Hits, Ambiguous: len(hosts) > 1, Seq: r.Seq}, nil
-}
-
-// splitVerb cuts NAMESPACE.VERB at the last dot. Handles and AIR IDs have no
-// dot, and a DID has colons, so what has a dot and no colon names a verb.
-func splitVerb(name string) (namespace, verb string, ok bool) {
-	dot := strings.LastIndexByte(name, '.')
-	if dot <= 0 || dot == len(name)-1 || strings.Contains(name, ":") || strings.HasPrefix(name, "@") {
-		return "", "", false
-	}
-	return name[:dot], strings.ToUpper(name[dot+1:]), true
 }
 
 // orEmpty writes [] where nothing was found.

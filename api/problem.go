@@ -100,6 +100,8 @@ var (
 	noService        = sort{"no-service", 404, "The host is not known"}
 	noDocument       = sort{"no-document", 404, "The document is not known"}
 	noVerb           = sort{"no-verb", 404, "No operation bears this verb"}
+	noNamespace      = sort{"no-namespace", 404, "No service uses this namespace"}
+	noClass          = sort{"no-data-class", 404, "No service holds this data class"}
 	noOperation      = sort{"no-operation", 404, "The operation is not known"}
 	noName           = sort{"no-name", 404, "Nothing bears this name"}
 	noAgent          = sort{"no-agent", 404, "The agent is not known"}
@@ -135,7 +137,7 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
+		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
 		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
@@ -286,6 +288,10 @@ func refusalForCaller(err error) *refusal {
 		return refuse(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
 	case errors.Is(err, ErrNoVerb):
 		return refuse(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
+	case errors.Is(err, ErrNoNamespace):
+		return refuse(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
+	case errors.Is(err, ErrNoClass):
+		return refuse(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
 	case errors.Is(err, ErrNoName):
 		return refuse(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
 	case errors.Is(err, ErrNothingToJudge):

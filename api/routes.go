@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -22,7 +21,6 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
-	"gazetteer/index"
 	"gazetteer/store"
 )
 
@@ -36,20 +34,15 @@ func (a *API) publicRoutes(publicURL string) error {
 		"explained in x-problems.", publicURL)
 	a.searchRoutes(h)
 	a.exportRoute(h)
+	a.exploreRoutes(h)
 	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
 	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
 	handle(a, h, get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.crawlLog)
 	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
 	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
 	handle(a, h, raw(get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.versionBytes)
-	handle(a, h, get("list-verbs", "/api/v1/verbs", "Every verb that is offered"), a.verbs)
-	handle(a, h, get("verb", "/api/v1/verbs/{verb}", "A verb and the operations that bear it"), a.verb)
-	resolve := get("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
-	resolve.Responses = map[string]*huma.Response{"300": {
-		Description: "More than one service bears the name: the caller chooses among the candidates.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Resolution](h)}},
-	}}
-	handle(a, h, resolve, a.resolve)
+	a.catalogueRoutes(h)
+	a.resolveRoute(h)
 	a.orchestrateRoutes(h)
 	a.validateRoute(h)
 	handle(a, h, get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.rules)
@@ -207,15 +200,6 @@ func (a *API) place(ctx context.Context, text, route string) (cursor, error) {
 	return a.cursors.read(text, route, queryOf(ctx), a.answers.Store.Head())
 }
 
-// nextByRank returns the cursor and Link of the next page of a list by rank,
-// or nothing at its end.
-func (a *API) nextByRank(ctx context.Context, path, route string, shown, total int) (next, link string) {
-	if shown >= min(total, maxOffset) {
-		return "", ""
-	}
-	return a.next(ctx, path, route, cursor{Offset: shown})
-}
-
 // next returns the cursor and Link of the page that c begins.
 func (a *API) next(ctx context.Context, path, route string, c cursor) (next, link string) {
 	c.Log = a.answers.Store.Head()
@@ -363,72 +347,6 @@ func (a *API) versions(ctx context.Context, in *documentInput) (*output[VersionL
 		return nil, err
 	}
 	return answer(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
-}
-
-// VerbList holds every verb of the catalogue.
-type VerbList struct {
-	Verbs []index.VerbCount `json:"verbs"`
-}
-
-func (a *API) verbs(ctx context.Context, _ *struct{}) (*output[VerbList], error) {
-	verbs, err := a.answers.Verbs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return answer(VerbList{Verbs: orEmpty(verbs)}), nil
-}
-
-type verbInput struct {
-	Verb   string `path:"verb" pattern:"^[A-Za-z][A-Za-z0-9_-]{0,63}$" doc:"an imperative word such as BOOK"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
-}
-
-// VerbPage is a verb with one page of its operations.
-type VerbPage struct {
-	VerbAnswer
-	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
-}
-
-func (a *API) verb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
-	verb := strings.ToUpper(in.Verb)
-	c, err := a.place(ctx, in.Cursor, "verb "+verb)
-	if err != nil {
-		return nil, err
-	}
-	v, err := a.answers.Verb(ctx, verb, in.Limit, c.Offset)
-	if err != nil {
-		return nil, err
-	}
-	out := answer(VerbPage{VerbAnswer: v})
-	out.Body.Next, out.Link = a.nextByRank(ctx, "/api/v1/verbs/"+verb, "verb "+verb, c.Offset+len(v.Hits), v.Total)
-	return out, nil
-}
-
-type resolveInput struct {
-	Name   string `query:"name" required:"true" doc:"an AIR ID, a handle with or without @, a did:wba or did:web, or NAMESPACE.VERB"`
-	client netip.Addr
-}
-
-// Resolve reads what huma does not (huma.Resolver).
-func (in *resolveInput) Resolve(ctx huma.Context) []error {
-	in.client = address(humagin.Unwrap(ctx))
-	return nil
-}
-
-func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
-	if strings.TrimSpace(in.Name) == "" {
-		return nil, refuse(badParameter, "name is missing", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB").at(Where{Parameter: "name"})
-	}
-	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(in.client))
-	if err != nil {
-		return nil, err
-	}
-	out := answer(r)
-	if r.Ambiguous {
-		out.Status = http.StatusMultipleChoices
-	}
-	return out, nil
 }
 
 // Health says that the process is alive.

@@ -408,20 +408,8 @@ func tokenCost(v any) (float64, error) {
 	return protocol.TokenCost(b.String()), nil
 }
 
-// searchBodyInput is a request with a JSON body that is read by the handler.
-type searchBodyInput struct{ body body }
-
-// maxSearchBody is the largest body of a search or an export.
-const maxSearchBody = 64 << 10
-
-// Resolve reads the body (huma.Resolver).
-func (in *searchBodyInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxSearchBody)
-	return nil
-}
-
-func (a *API) searchByBody(ctx context.Context, in *searchBodyInput) (*pageOutput, error) {
-	values, _, err := a.readBodyQuery(in.body, nil)
+func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
+	values, _, err := a.readBodyQuery(in.body, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -432,9 +420,9 @@ func (a *API) searchByBody(ctx context.Context, in *searchBodyInput) (*pageOutpu
 	return a.answerSearch(ctx, s)
 }
 
-// readBodyQuery reads a JSON object whose members are the parameters of a search,
-// but for those that others names: these are returned as they are.
-func (a *API) readBodyQuery(b body, others []string) (url.Values, map[string]*protocol.Node, error) {
+// readBodyQuery reads a JSON object whose members are the parameters of a search
+// without some of them, and others, which are returned as they are.
+func (a *API) readBodyQuery(b body, without, others []string) (url.Values, map[string]*protocol.Node, error) {
 	if b.err != nil {
 		return nil, nil, b.err
 	}
@@ -448,8 +436,10 @@ func (a *API) readBodyQuery(b body, others []string) (url.Values, map[string]*pr
 	var known []string
 	parameters := map[string]*huma.Param{}
 	for _, p := range a.searchParameters {
-		parameters[p.Name] = p
-		known = append(known, p.Name)
+		if !slices.Contains(without, p.Name) {
+			parameters[p.Name] = p
+			known = append(known, p.Name)
+		}
 	}
 	known = append(known, others...)
 	values, rest := url.Values{}, map[string]*protocol.Node{}

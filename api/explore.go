@@ -1,0 +1,252 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/protocol"
+	"gazetteer/store"
+)
+
+const explorePath = "/api/v1/explore"
+
+// exploreRoutes declares what helps to find a question: counts, completions, and
+// services that are like one that is known.
+func (a *API) exploreRoutes(h huma.API) {
+	op := huma.Operation{
+		OperationID: "explore", Method: http.MethodPost, Path: explorePath,
+		Summary:     "How many operations have which values of a field",
+		Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted.",
+	}
+	handle(a, h, op, a.explore)
+	describeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
+	handle(a, h, get("suggest", "/api/v1/suggest", "Verbs, namespaces, data classes, services and nouns that begin like what was typed"), a.suggest)
+	handle(a, h, get("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.similar)
+}
+
+// ExploreBody documents the body of an exploration.
+type ExploreBody struct {
+	Fields     []string `json:"fields" doc:"the fields to count: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state or verb"`
+	Limit      int      `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"how many values of each, the most frequent first; 20 when left out"`
+	Q          string   `json:"q,omitempty" doc:"as the parameter of a search; so are the others"`
+	Verb       []string `json:"verb,omitempty"`
+	NS         []string `json:"ns,omitempty"`
+	Class      []string `json:"class,omitempty"`
+	Host       []string `json:"host,omitempty"`
+	Domain     []string `json:"domain,omitempty"`
+	Protocol   []string `json:"protocol,omitempty"`
+	Effect     []string `json:"effect,omitempty"`
+	Idempotent []string `json:"idempotent,omitempty"`
+	Auth       []string `json:"auth,omitempty"`
+	Lang       []string `json:"lang,omitempty"`
+	Level      []string `json:"level,omitempty"`
+	State      []string `json:"state,omitempty"`
+	Source     []string `json:"source,omitempty"`
+	Aliases    bool     `json:"aliases,omitempty"`
+}
+
+// An Exploration counts the values of fields.
+type Exploration struct {
+	Facets map[string][]index.Count `json:"facets" doc:"by field: its values with the number of operations that have them, the most frequent first"`
+	// More names the fields that have further values.
+	More   []string  `json:"more,omitempty" doc:"the fields that have further values"`
+	Seq    uint64    `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Behind uint64    `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Query  QueryView `json:"query" doc:"how the filters were understood"`
+}
+
+// maxExplored is how many values of a field are named at most.
+const maxExplored = 1000
+
+func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
+	values, own, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
+	if err != nil {
+		return nil, err
+	}
+	q, err := readQuery(values)
+	if err != nil {
+		return nil, inBody(err)
+	}
+	fields, err := exploredFields(own["fields"])
+	if err != nil {
+		return nil, err
+	}
+	limit, err := exploredLimit(own["limit"])
+	if err != nil {
+		return nil, err
+	}
+	seq := a.answers.Index.Cursor().Seq // before the count, which is then at least as new
+	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, maxExplored))
+	if err != nil {
+		return nil, err
+	}
+	out := answer(Exploration{Facets: map[string][]index.Count{}, Seq: seq, Behind: a.answers.Behind(), Query: viewQuery(q)})
+	for _, field := range fields {
+		found := counts[field]
+		if len(found) > limit || limit == maxExplored && len(found) == limit {
+			out.Body.More = append(out.Body.More, field)
+		}
+		out.Body.Facets[field] = orEmpty(found[:min(len(found), limit)])
+	}
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// exploredFields reads the member fields: a text, or a list of texts.
+func exploredFields(n *protocol.Node) ([]string, error) {
+	bad := func(n *protocol.Node, message string) error {
+		w := Where{Pointer: "/fields"}
+		if n != nil {
+			w = whereOf(n)
+		}
+		return refuse(badField, message, "the fields are "+list(index.FacetFields())).at(w)
+	}
+	if n == nil {
+		return nil, bad(nil, "fields is missing")
+	}
+	nodes := []*protocol.Node{n}
+	if n.Kind == protocol.Array {
+		nodes = n.Items
+	}
+	var fields []string
+	for _, item := range nodes {
+		if item.Kind != protocol.String {
+			return nil, bad(item, "the name of a field is "+item.Kind.String()+", and should be string")
+		}
+		named, err := readFields([]string{item.Text}, "fields")
+		if err != nil {
+			return nil, bad(item, refusalFor(err).problem.Detail)
+		}
+		for _, field := range named {
+			if !slices.Contains(fields, field) {
+				fields = append(fields, field)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil, bad(n, "fields names no field")
+	}
+	return fields, nil
+}
+
+func exploredLimit(n *protocol.Node) (int, error) {
+	if n == nil {
+		return defaultLimit, nil
+	}
+	limit, err := strconv.Atoi(n.Text)
+	if n.Kind != protocol.Number || err != nil || limit < 1 || limit > maxExplored {
+		return 0, refuse(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", maxExplored)).at(whereOf(n))
+	}
+	return limit, nil
+}
+
+type suggestInput struct {
+	Q     string `query:"q" doc:"the beginning of a word, as typed; with none, nothing is suggested"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many suggestions, 1 to 100"`
+}
+
+// Suggestions complete what was typed.
+type Suggestions struct {
+	Q           string       `json:"q" doc:"what was typed"`
+	Suggestions []Suggestion `json:"suggestions" doc:"the most offered first"`
+	Note        string       `json:"note,omitempty" doc:"why there are none"`
+}
+
+// A Suggestion is something that exists and begins like what was typed.
+type Suggestion struct {
+	index.Suggestion
+	// Query finds the operations that are meant.
+	Query string `json:"query" doc:"the query that finds its operations"`
+}
+
+func (a *API) suggest(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
+	found, err := a.answers.Index.Suggest(ctx, in.Q, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
+	for _, s := range found {
+		out.Body.Suggestions = append(out.Body.Suggestions, Suggestion{s, queryFor(s)})
+	}
+	switch {
+	case strings.TrimSpace(in.Q) == "":
+		out.Body.Note = "nothing was typed: every verb is listed at /api/v1/verbs"
+	case len(found) == 0:
+		out.Body.Note = "nothing that is offered begins so"
+	}
+	return out, nil
+}
+
+// queryFor is the query that finds what a suggestion stands for.
+func queryFor(s index.Suggestion) string {
+	key := map[string]string{index.SuggestVerb: "verb", index.SuggestNamespace: "ns", index.SuggestClass: "class", index.SuggestService: "host"}[s.Kind]
+	if key == "" {
+		return s.Text
+	}
+	text := key + ":" + s.Text
+	if strings.ContainsAny(s.Text, " \t\n") {
+		text = key + `:"` + s.Text + `"`
+	}
+	if _, err := index.ParseQuery(text); err != nil {
+		return "" // a name that no query can hold, such as one with a quotation mark
+	}
+	return text
+}
+
+type similarInput struct {
+	Host  string `path:"host" doc:"the name of a host, such as www.example.com"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many services, 1 to 100"`
+}
+
+// SimilarServices are services that do much of what one does.
+type SimilarServices struct {
+	Host     string                 `json:"host"`
+	Services []index.SimilarService `json:"services" doc:"the most similar first"`
+	Note     string                 `json:"note,omitempty" doc:"why there are none"`
+}
+
+func (a *API) similar(ctx context.Context, in *similarInput) (*output[SimilarServices], error) {
+	host, err := fetch.CheckHost(in.Host)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.answers.Index.Similar(ctx, host, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := answer(SimilarServices{Host: host, Services: orEmpty(found)})
+	if len(found) > 0 {
+		return out, nil
+	}
+	switch publishes, known, err := a.answers.known(ctx, host); {
+	case err != nil:
+		return nil, err
+	case !known:
+		return nil, fmt.Errorf("%w: %s", ErrNoService, host)
+	case !publishes:
+		out.Body.Note = "the host publishes nothing that could be compared"
+	default:
+		out.Body.Note = "no other service does anything alike"
+	}
+	return out, nil
+}
+
+// known reports whether a host has a document, and whether anybody ever named it.
+func (a *Answers) known(ctx context.Context, host string) (publishes, known bool, err error) {
+	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
+		if err != nil && !store.Damaged(record, err) {
+			return false, false, fmt.Errorf("list the documents of %s: %w", host, err)
+		}
+		return true, true, nil
+	}
+	state, err := a.host(ctx, host)
+	return false, state != nil, err
+}
