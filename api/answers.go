@@ -140,7 +140,19 @@ type State struct {
 	FoundOn  string        `json:"found_on,omitempty"`
 	Failures int           `json:"failures"`
 	Fetches  []fetch.Fetch `json:"fetches"` // the last of each kind, by kind
-	Robots   *fetch.Robots `json:"robots,omitempty"`
+	Robots   *RobotsView   `json:"robots,omitempty"`
+	// TLS is what the last connection to the host rested on.
+	TLS *fetch.TLS `json:"tls,omitempty"`
+}
+
+// RobotsView is what a host's robots.txt said of the paths we ask for.
+type RobotsView struct {
+	FetchedAt  time.Time     `json:"fetched_at"`
+	Status     int           `json:"status,omitempty"`
+	Disallowed []string      `json:"disallowed,omitempty" doc:"of the paths we ask for; only * when all are"`
+	Delay      time.Duration `json:"delay_ns,omitempty" doc:"the Crawl-delay that is kept"`
+	Open       bool          `json:"open,omitempty" doc:"no path at all is forbidden"`
+	Why        string        `json:"why,omitempty" doc:"the rule or the failure"`
 }
 
 // AgentAnswer is an agent with its computed DID document.

@@ -123,8 +123,16 @@ func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
 	}
 	slices.SortFunc(state.Fetches, func(f, g fetch.Fetch) int { return strings.Compare(f.Kind, g.Kind) })
 	state.Added, state.Visited, state.Due = h.Added, h.Visited, h.Due
-	state.Depth, state.FoundOn, state.Failures, state.Robots = h.Depth, h.FoundOn, h.Failures, h.Robots
+	state.Depth, state.FoundOn, state.Failures, state.Robots = h.Depth, h.FoundOn, h.Failures, robotsView(h.Robots)
+	state.TLS = h.TLS
 	return state, true, nil
+}
+
+func robotsView(r *fetch.Robots) *RobotsView {
+	if r == nil {
+		return nil
+	}
+	return &RobotsView{FetchedAt: r.FetchedAt, Status: r.Status, Disallowed: r.Disallowed.Paths(), Delay: r.Delay, Open: r.Open, Why: r.Why}
 }
 
 // documents reads the current documents of host with their versions, in order

@@ -301,6 +301,9 @@ func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
 				t.Errorf("%s came on connection %d over %s, TLS %v; want all on one", q.Path, q.Conn, q.Proto, q.TLS)
 			}
 		}
+		if c := w.host("acme.test").TLS; c == nil || c.Version != "TLS 1.3" || c.Issuer == "" || !strings.HasPrefix(c.Keys, "ECDSA") || c.Expires.IsZero() {
+			t.Errorf("what is kept of the connection is %+v", c)
+		}
 		if r.Documents != 3 || r.Operations < 3 {
 			t.Errorf("result %+v, want 3 documents", r)
 		}

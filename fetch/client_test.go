@@ -182,7 +182,7 @@ func TestHost(t *testing.T) {
 				if (a.Body != nil) != (a.Outcome == fetch.OK) {
 					t.Errorf("%s: a body with outcome %s", a.Kind, a.Outcome)
 				}
-				if a.Outcome == fetch.OK && (a.Digest != document.Digest(a.Body) || a.TLS == nil || a.TLS.Version != "TLS 1.3" || a.Robots == nil || !a.Robots.Open && len(a.Robots.Disallowed) == 0) {
+				if a.Outcome == fetch.OK && (a.Digest != document.Digest(a.Body) || a.TLS == nil || a.TLS.Version != "TLS 1.3" || a.Robots == nil || !a.Robots.Open && a.Robots.Disallowed == 0) {
 					t.Errorf("%s: digest %s, TLS %+v, robots %+v", a.Kind, a.Digest, a.TLS, a.Robots)
 				}
 			}

@@ -295,14 +295,38 @@ var ourPaths = sync.OnceValue(func() []string {
 	return paths
 })
 
-// everything, as the one member of Robots.Disallowed, forbids all paths.
-const everything = "*"
+// A PathSet is a set of the fixed paths that every host is asked for: one bit for
+// each, in the order of [document.Formats].
+type PathSet uint8
+
+// EveryPath is the set of all paths that there are, not of ours alone.
+const EveryPath PathSet = 1 << 7
+
+// Has reports whether a path is in the set.
+func (s PathSet) Has(path string) bool {
+	i := slices.Index(ourPaths(), path)
+	return s&EveryPath != 0 || i >= 0 && s&(1<<i) != 0
+}
+
+// Paths returns the paths of the set, and "*" for every one.
+func (s PathSet) Paths() []string {
+	if s&EveryPath != 0 {
+		return []string{"*"}
+	}
+	var paths []string
+	for _, path := range ourPaths() {
+		if s.Has(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
 
 // Robots is what a host's robots.txt said of the paths we ask for.
 type Robots struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`
-	Disallowed []string      `json:"disallowed,omitempty"` // of our paths; ["*"] when all are
+	Disallowed PathSet       `json:"disallowed,omitempty"`
 	Delay      time.Duration `json:"delay_ns,omitempty"`   // crawl-delay, within our limit
 	// Open is set when no path at all is forbidden, so paths besides ours (of a
 	// redirect, of an AGIS document) need no second look at the file.
@@ -311,7 +335,7 @@ type Robots struct {
 }
 
 // Closed reports that nothing of the host may be asked for.
-func (r *Robots) Closed() bool { return slices.Contains(r.Disallowed, everything) }
+func (r *Robots) Closed() bool { return r.Disallowed&EveryPath != 0 }
 
 // A Verdict is what the robots.txt of a host allows, until when.
 type Verdict struct {
@@ -340,7 +364,7 @@ func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 		allowed, why = v.rules.allows(path)
 		return allowed, true, why
 	case slices.Contains(ourPaths(), path):
-		return !slices.Contains(v.Disallowed, path), true, v.Why
+		return !v.Disallowed.Has(path), true, v.Why
 	}
 	return false, false, ""
 }
@@ -352,7 +376,7 @@ func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 	v := &Verdict{Robots: Robots{FetchedAt: now, Status: f.Status}}
 	forbid := func(why string) *Verdict {
-		v.Disallowed, v.Why = []string{everything}, why
+		v.Disallowed, v.Why = EveryPath, why
 		return v
 	}
 	switch {
@@ -373,17 +397,17 @@ func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 	v.rules = parseRobots(f.Body, RobotsToken)
 	v.Open = v.rules.open()
 	v.Delay = min(v.rules.delay, maxDelay)
-	for _, path := range ourPaths() {
+	for i, path := range ourPaths() {
 		if ok, rule := v.rules.allows(path); !ok {
-			v.Disallowed = append(v.Disallowed, path)
+			v.Disallowed |= 1 << i
 			if v.Why == "" {
 				v.Why = rule
 			}
 		}
 	}
-	if len(v.Disallowed) == len(ourPaths()) {
+	if v.Disallowed == 1<<len(ourPaths())-1 {
 		if ok, _ := v.rules.allows("/"); !ok {
-			v.Disallowed = []string{everything}
+			v.Disallowed = EveryPath
 		}
 	}
 	return v

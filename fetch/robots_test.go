@@ -156,7 +156,7 @@ func TestRobotsVerdicts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := JudgeRobots(c.fetch, now, 10*time.Second)
-			if got := strings.Join(r.Disallowed, " "); got != c.disallowed || r.Open != c.open || r.Delay != c.delay {
+			if got := strings.Join(r.Disallowed.Paths(), " "); got != c.disallowed || r.Open != c.open || r.Delay != c.delay {
 				t.Errorf("got disallowed %q, open %v, delay %v", got, r.Open, r.Delay)
 			}
 			if (c.disallowed != "") != (r.Why != "" && !r.Open) {

@@ -122,7 +122,7 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 	state := api.State{
 		Added: now.Add(-48 * time.Hour), Visited: now.Add(-3 * time.Minute), Due: now.Add(24 * time.Hour), Depth: 1,
 		FoundOn: "guide.test", Failures: 2,
-		Robots: &fetch.Robots{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
+		Robots: &api.RobotsView{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
 		Fetches: []fetch.Fetch{
 			{Kind: "agis", URL: "https://ristorante.test/agis.yaml", Outcome: fetch.OK, Status: 200, At: now.Add(-3 * time.Minute), Took: 12},
 			{Kind: "ai", URL: "https://ristorante.test/.well-known/ai", Outcome: fetch.Absent, Status: 404, At: now.Add(-3 * time.Minute), Took: 8, Detail: s.word("not there"), Redirects: []string{s.word("https://www.ristorante.test/ai")}},

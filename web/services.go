@@ -422,7 +422,7 @@ func (p *Pages) state(s api.State) stateView {
 }
 
 // robotsVerdict says what robots.txt lets us do, and the paths it closes.
-func robotsVerdict(r fetch.Robots) (verdict string, closed []string) {
+func robotsVerdict(r api.RobotsView) (verdict string, closed []string) {
 	switch {
 	case slices.Contains(r.Disallowed, "*"):
 		return "It asks us to stay away, and we do", nil

@@ -72,6 +72,9 @@ func get(args []string) int {
 func testProgram() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if address := os.Getenv(farNet); address != "" {
+		return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, farWorld(address, []byte(os.Getenv(farRoot))))
+	}
 	internet, err := fakenet.Open(fakenet.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

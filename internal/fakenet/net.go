@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log"
@@ -152,6 +153,16 @@ func (n *Net) Serve(host string, s Site) {
 // Roots returns the pool with the root certificate of this Net. Nothing else
 // trusts it.
 func (n *Net) Roots() *x509.CertPool { return n.roots.Clone() }
+
+// Address is where port 443 of all hosts is, for the dialler of another process,
+// and RootPEM the certificate that it has to trust. There is none with
+// Options.Memory.
+func (n *Net) Address() string { return n.https.listener.Addr().String() }
+
+// RootPEM returns the root certificate of this Net in PEM.
+func (n *Net) RootPEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: n.ca.root.Raw})
+}
 
 // Dial returns a function for http.Transport.DialContext that leads names under
 // .test here and hands all other addresses to next; with next nil those are

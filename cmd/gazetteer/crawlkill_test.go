@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/internal/fakenet"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// farNet and farRoot lead the program to a small internet that another process
+// holds: one that outlives it.
+const (
+	farNet  = "FARNET_ADDRESS"
+	farRoot = "FARNET_ROOT"
+)
+
+// farWorld is that internet.
+func farWorld(address string, root []byte) edge {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(root)
+	return edge{roots: roots, dial: func(dialFunc) dialFunc {
+		return func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
+	}}
+}
+
+// fromEnvironment is a number of the environment, or what the short form has.
+func fromEnvironment(t *testing.T, name string, short int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return short
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestKillDuringACrawl kills "gazetteer crawl" again and again while it works
+// through a list, now and then as soon as the servers have seen a few requests,
+// and judges by what the servers saw: no host and no document is lost, and each
+// kill costs at most one batch of visits again. KILLS and HOSTS set the numbers.
+func TestKillDuringACrawl(t *testing.T) {
+	kills, hosts := fromEnvironment(t, "KILLS", 6), fromEnvironment(t, "HOSTS", 250)
+	w := newFarCrawl(t, hosts)
+	each := hosts / max(kills, 1) // so that the crawl lasts for all kills
+	before := 0
+	stuck, longest := 0, 0
+	for n := range kills {
+		life := w.begin(max(50, each))
+		if n%3 == 0 { // as fast as kills can come: the first visits are hardly over
+			life.after(1 + rand.IntN(20))
+		} else {
+			life.after(1 + rand.IntN(2*each))
+		}
+		life.kill()
+		committed := w.check()
+		if t.Failed() {
+			return
+		}
+		if stuck++; committed > before {
+			stuck = 0
+		}
+		before, longest = committed, max(longest, stuck)
+	}
+	life := w.begin(max(200, each))
+	if err := life.command.Wait(); err != nil {
+		t.Errorf("the last crawl: %v\n%s", err, life.errors.String())
+	}
+	life.reading.Wait()
+	if committed := w.check(); committed != hosts {
+		t.Errorf("%d of %d hosts were visited in the end", committed, hosts)
+	}
+	w.wantOutcomes(life)
+	again, worst := w.again()
+	if worst > 500 {
+		t.Errorf("after one kill %d hosts were asked again, want a batch of 500 at most", worst)
+	}
+	if before == 0 {
+		t.Errorf("%d kills, and nothing was committed between them", kills)
+	}
+	t.Logf("%d kills during a crawl of %d hosts: %d visited when the kills ended, at most %d kills in a row without progress; %d asked again in all, %d after one kill at most",
+		kills, hosts, before, longest, again, worst)
+}
+
+// A farCrawl is a list of hosts, the servers behind it, and a data directory.
+type farCrawl struct {
+	t        *testing.T
+	internet *fakenet.Net
+	names    []string
+	dir      string
+	list     string
+
+	mu    sync.Mutex        // guards following
+	life  int               // of the program, from 1
+	asked map[string][]int  // in which lives a host's document was asked for
+	told  map[string]bool   // hosts whose visit was acknowledged
+	event chan struct{}     // holds one element when a document was asked for
+	lines map[string][]byte // the last result of each host, in this life
+}
+
+func newFarCrawl(t *testing.T, hosts int) *farCrawl {
+	t.Helper()
+	internet, err := fakenet.Open(fakenet.Options{Empty: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { internet.Close() })
+	dir := t.TempDir()
+	w := &farCrawl{t: t, internet: internet, dir: filepath.Join(dir, "data"), list: filepath.Join(dir, "hosts.txt"),
+		asked: map[string][]int{}, told: map[string]bool{}, event: make(chan struct{}, 1)}
+	for i := range hosts {
+		name := fmt.Sprintf("www.h%05d.test", i)
+		w.names = append(w.names, name)
+		internet.Handle(name, http.HandlerFunc(w.serve))
+	}
+	if err := os.WriteFile(w.list, []byte(strings.Join(w.names, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// serve is each of the hosts.
+func (w *farCrawl) serve(out http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/.well-known/ai" {
+		http.NotFound(out, r)
+		return
+	}
+	w.mu.Lock()
+	w.asked[r.Host] = append(w.asked[r.Host], w.life)
+	w.mu.Unlock()
+	select {
+	case w.event <- struct{}{}:
+	default:
+	}
+	out.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(out, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Tables."}, "capabilities": [{"id": "book_table", "description": "Book a table", "endpoint": "/api", "method": "POST"}]}`, r.Host)
+}
+
+// A life is one run of the program.
+type life struct {
+	crawl   *farCrawl
+	command *exec.Cmd
+	number  int
+	errors  bytes.Buffer
+	reading sync.WaitGroup
+}
+
+// begin starts the program.
+func (w *farCrawl) begin(rate int) *life {
+	w.t.Helper()
+	w.mu.Lock()
+	w.life++
+	w.lines = map[string][]byte{}
+	l := &life{crawl: w, number: w.life}
+	w.mu.Unlock()
+	l.command = exec.Command(os.Args[0], "crawl", "--file", w.list, "--data", w.dir, "--once", "--json", "--set", "crawler.rate="+strconv.Itoa(rate), "--set", "crawler.workers=32")
+	l.command.Args[0] = "gazetteer" // testscript.Main picks the program by its name
+	l.command.Env = append(os.Environ(), farNet+"="+w.internet.Address(), farRoot+"="+string(w.internet.RootPEM()), "GAZETTEER_LOG_LEVEL=error")
+	l.command.Stderr = &l.errors
+	out, err := l.command.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := l.command.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	l.reading.Go(func() { w.read(out) })
+	return l
+}
+
+// read notes each host whose result the program has told of: it is committed.
+func (w *farCrawl) read(r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var result crawler.Result
+		if json.Unmarshal(lines.Bytes(), &result) != nil {
+			continue // cut by the kill
+		}
+		w.mu.Lock()
+		w.told[result.Host] = true
+		w.lines[result.Host] = bytes.Clone(lines.Bytes())
+		w.mu.Unlock()
+	}
+}
+
+// after waits until so many documents were asked for in this life, or it ended.
+func (l *life) after(requests int) {
+	ended := make(chan struct{})
+	go func() { defer close(ended); l.reading.Wait() }()
+	for seen := 0; seen < requests; seen++ {
+		select {
+		case <-l.crawl.event:
+		case <-ended:
+			return
+		}
+	}
+}
+
+func (l *life) kill() {
+	l.command.Process.Kill()
+	l.reading.Wait()
+	// It may have come to the end before the kill came.
+	if l.command.Wait(); l.command.ProcessState.Exited() && !l.command.ProcessState.Success() {
+		l.crawl.t.Errorf("the program failed: %s", l.errors.String())
+	}
+}
+
+// check reads the store that was left behind: whatever was acknowledged is there,
+// with its document. It returns how many hosts were visited.
+func (w *farCrawl) check() int {
+	w.t.Helper()
+	s, err := boltstore.Open(w.t.Context(), w.dir, boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
+	if errors.Is(err, os.ErrNotExist) && len(w.told) == 0 {
+		return 0
+	}
+	if err != nil {
+		w.t.Fatalf("the store does not open after a kill: %v", err)
+	}
+	defer s.Close()
+	visited := 0
+	for r, err := range s.List(w.t.Context(), store.HostPrefix, "") {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var h crawler.Host
+		if err := json.Unmarshal(r.Value, &h); err != nil {
+			w.t.Fatal(err)
+		}
+		switch f := h.Fetches["ai"]; {
+		case h.Visits == 0:
+			if w.told[h.Name] {
+				w.t.Errorf("the visit to %s was acknowledged and is gone", h.Name)
+			}
+			continue
+		case f.Outcome == fetch.Timeout: // the machine is busy: it is asked again, and not lost
+		case f.Digest == "":
+			w.t.Errorf("%s was visited without its document: %s %s", h.Name, f.Outcome, f.Detail)
+		default:
+			if _, err := s.Get(w.t.Context(), store.DocumentKey(h.Name, "ai")); err != nil {
+				w.t.Errorf("the document of %s is lost: %v", h.Name, err)
+			}
+			if _, err := s.Get(w.t.Context(), store.BlobKey(f.Digest)); err != nil {
+				w.t.Errorf("the bytes of %s are lost: %v", h.Name, err)
+			}
+		}
+		visited++
+	}
+	return visited
+}
+
+// wantOutcomes asks for one result a host of the life that came to the end.
+func (w *farCrawl) wantOutcomes(l *life) {
+	w.t.Helper()
+	for _, name := range w.names {
+		var r crawler.Result
+		if err := json.Unmarshal(w.lines[name], &r); err != nil || r.Documents != 1 && r.Outcome() != fetch.Timeout {
+			w.t.Errorf("%s has the result %s", name, w.lines[name])
+			return
+		}
+	}
+	if len(w.lines) != len(w.names) {
+		w.t.Errorf("%d results for %d hosts", len(w.lines), len(w.names))
+	}
+}
+
+// again counts the hosts that were asked for their document more than once: in
+// all, and in the life after a kill at most.
+func (w *farCrawl) again() (all, worst int) {
+	lives := map[int]int{}
+	for name, asked := range w.asked {
+		for i := 1; i < len(asked); i++ {
+			if asked[i] == asked[i-1] {
+				w.t.Errorf("%s was asked twice in one life", name)
+			}
+			lives[asked[i]]++
+			all++
+		}
+	}
+	for _, n := range lives {
+		worst = max(worst, n)
+	}
+	return all, worst
+}

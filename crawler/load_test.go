@@ -1,0 +1,222 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/fetch"
+	"gazetteer/internal/fakenet"
+	"gazetteer/store/boltstore"
+)
+
+// BenchmarkReschedule puts visited hosts back with their new times, durably, in
+// batches as a crawl commits them, with 100,000 others in the store: records are
+// read, changed, and written in one Apply a batch.
+func BenchmarkReschedule(b *testing.B) {
+	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	now := time.Unix(1e9, 0)
+	c, err := New(Options{Store: s, Rate: -1, HostInterval: -1, DomainInterval: -1, Now: func() time.Time { return now }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const known = 100_000
+	names := make([]string, known)
+	for i := range names {
+		names[i] = hostNumber(i)
+	}
+	if err := c.Add(b.Context(), names...); err != nil {
+		b.Fatal(err)
+	}
+	f := newFrontier(0, 1, known)
+	for _, name := range names {
+		f.add(name, now, now)
+	}
+	rescheduled := 0
+	begun, worked := time.Now(), cpu()
+	for b.Loop() {
+		now = now.Add(time.Minute)
+		visits := make([]*visit, 0, batchVisits)
+		for range batchVisits {
+			e, ok := f.next(now)
+			if !ok {
+				b.Fatal("nothing is due")
+			}
+			h, seq, err := c.host(b.Context(), e.name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			h.Visits++
+			h.Visited, h.Due = now, now.Add(time.Hour)
+			h.Fetches = map[string]fetch.Fetch{"ai": {Kind: "ai", Outcome: fetch.Absent, Status: 404, At: now}}
+			visits = append(visits, &visit{entry: e, host: h, seq: seq})
+		}
+		if err := c.commit(b.Context(), nil, visits); err != nil {
+			b.Fatal(err)
+		}
+		for _, v := range visits {
+			f.done(v.entry, now, v.host.Due)
+		}
+		rescheduled += len(visits)
+	}
+	b.ReportMetric(float64(rescheduled)/time.Since(begun).Seconds(), "hosts/s")
+	b.ReportMetric(float64(rescheduled)/(cpu()-worked).Seconds(), "hosts/cpu-s")
+}
+
+// BenchmarkDueScan takes a thousand due hosts out and puts them back, in turn
+// with nobody else known and with a million that are not due: what is not due
+// must not cost anything.
+func BenchmarkDueScan(b *testing.B) {
+	const due, others = 1000, 1_000_000
+	now := time.Unix(1e9, 0)
+	frontiers := map[string]*frontier{"alone": newFrontier(0, 1, 0), "among-many": newFrontier(0, 1, 0)}
+	for i := range others {
+		frontiers["among-many"].add(hostNumber(due+i), now, now.Add(time.Duration(10+i%80)*day))
+	}
+	for _, f := range frontiers {
+		for i := range due {
+			f.add(hostNumber(i), now, now)
+		}
+	}
+	runtime.GC()
+	took := map[string][]float64{}
+	for b.Loop() {
+		now = now.Add(time.Second)
+		for what, f := range frontiers {
+			worked := cpu()
+			for range due {
+				e, ok := f.next(now)
+				if !ok {
+					b.Fatal("nothing is due")
+				}
+				f.done(e, now, now.Add(time.Millisecond))
+			}
+			took[what] = append(took[what], float64((cpu()-worked).Nanoseconds())/due)
+		}
+	}
+	b.ReportMetric(middleOf(took["alone"]), "alone-ns")
+	b.ReportMetric(middleOf(took["among-many"]), "among-many-ns")
+	b.ReportMetric(middleOf(took["among-many"])/middleOf(took["alone"]), "among-many/alone")
+}
+
+func middleOf(figures []float64) float64 {
+	slices.Sort(figures)
+	return figures[len(figures)/2]
+}
+
+// BenchmarkSilentHosts crawls the same hosts with and without 2,000 others under
+// way that take a connection and say nothing, in turn, and says how much longer
+// it takes with them, and what each of them costs.
+func BenchmarkSilentHosts(b *testing.B) {
+	internet, err := fakenet.Open(fakenet.Options{Empty: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer internet.Close()
+	var good, silent []string
+	for i := range 400 {
+		good = append(good, fmt.Sprintf("good%d.test", i))
+		internet.Handle(good[i], http.HandlerFunc(benchHost))
+	}
+	for i := range 2000 {
+		silent = append(silent, fmt.Sprintf("silent%d.test", i))
+	}
+	crawlRound(b, internet, good, nil) // certificates are made
+	var alone, together, bytes []float64
+	for b.Loop() {
+		first := len(alone) % 2 // who goes first must not matter
+		for i := range 2 {
+			if i == first {
+				took, _ := crawlRound(b, internet, good, nil)
+				alone = append(alone, took.Seconds())
+				continue
+			}
+			took, each := crawlRound(b, internet, good, silent)
+			together, bytes = append(together, took.Seconds()), append(bytes, each)
+		}
+	}
+	b.ReportMetric(middleOf(together)/middleOf(alone), "with/without")
+	b.ReportMetric(middleOf(bytes), "B/silent-host")
+}
+
+// crawlRound crawls hosts once by a new crawler, while visits to silent ones are
+// under way, and returns the processor time that took, and the bytes that each of
+// the silent ones holds.
+func crawlRound(b *testing.B, internet *fakenet.Net, good, silent []string) (took time.Duration, each float64) {
+	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	dial, reached := internet.Dial(nil), make(chan struct{}, len(silent)+1)
+	c, err := New(Options{
+		Store: s, Roots: internet.Roots(), Rate: -1, HostInterval: -1, DomainInterval: -1,
+		// Longer than a round: nobody is to give up meanwhile.
+		Timeout: time.Hour, TLSTimeout: time.Hour, ConnectTimeout: time.Hour, SessionTimeout: 2 * time.Hour, Grace: time.Millisecond,
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if !strings.HasPrefix(addr, "silent") {
+				return dial(ctx, network, addr)
+			}
+			ours, theirs := net.Pipe()
+			go func() { // the greeting is read, and nothing is said
+				theirs.Read(make([]byte, 4<<10))
+				reached <- struct{}{}
+			}()
+			return ours, nil
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	}()
+	before := held()
+	if err := c.Add(ctx, silent...); err != nil {
+		b.Fatal(err)
+	}
+	for range silent {
+		<-reached
+	}
+	if len(silent) > 0 {
+		each = float64(held()-before) / float64(len(silent))
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as a program made for crawling has it
+	worked := cpu()
+	err = c.Crawl(ctx, good, func(r Result) error {
+		if r.Documents == 0 {
+			return fmt.Errorf("%s: %s", r.Host, r.Summary)
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cpu() - worked, each
+}
+
+// held is the memory in use, stacks included.
+func held() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
