@@ -327,7 +327,7 @@ type Robots struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`
 	Disallowed PathSet       `json:"disallowed,omitempty"`
-	Delay      time.Duration `json:"delay_ns,omitempty"`   // crawl-delay, within our limit
+	Delay      time.Duration `json:"delay_ns,omitempty"` // crawl-delay, within our limit
 	// Open is set when no path at all is forbidden, so paths besides ours (of a
 	// redirect, of an AGIS document) need no second look at the file.
 	Open bool   `json:"open,omitempty"`
