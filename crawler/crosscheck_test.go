@@ -70,6 +70,41 @@ func TestSummaryIsComparedWithItsDocument(t *testing.T) {
 	})
 }
 
+// Only a summary can declare interaction protocols; the full document, whose
+// operations are the ones that are found, has them too, as long as they stand there.
+func TestADocumentHasTheProtocolsOfItsSummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		summary := func(more string) http.Handler {
+			return json200(`{"agis":"1.0","service":"Acme","agtp":"agtp://a.test","agis_document":"https://a.test/full.agis","methods":["BOOK"]` + more + `}`)
+		}
+		full := page{body: agisYAML, header: map[string]string{"Content-Type": "application/agis+yaml", "Cache-Control": "max-age=86400"}}
+		s := w.site("a.test", map[string]http.Handler{summaryPath: summary(`,"interaction_protocols":["request","negotiate"]`), "/full.agis": full})
+		w.run()
+		w.visit("a.test")
+		want := func(when string, protocols ...string) {
+			t.Helper()
+			d := w.stored("a.test", document.AGIS)
+			if d == nil || !slices.Equal(d.Service.Protocols, protocols) {
+				t.Errorf("%s: %+v", when, d)
+			}
+		}
+		later := func() {
+			time.Sleep(27 * time.Hour)
+			synctest.Wait()
+		}
+		want("at first", "request", "negotiate")
+		later()
+		want("when both are as before", "request", "negotiate")
+		s.set(summaryPath, summary(`,"interaction_protocols":["query"]`))
+		later()
+		want("when the summary says otherwise", "query")
+		s.set(summaryPath, summary(""))
+		later()
+		want("when it says nothing any more")
+	})
+}
+
 // A summary that is closed although the full document promises otherwise.
 func TestSummaryThatIsClosed(t *testing.T) {
 	for _, c := range []struct {

@@ -674,7 +674,23 @@ func (s *session) crossCheck(ctx context.Context) error {
 		return err
 	}
 	s.compare(summary, one, other)
+	s.inherit(full, one, other)
 	return nil
+}
+
+// inherit gives a full document, which may be nil, the interaction protocols that
+// only its summary can declare: its operations are found by them.
+func (s *session) inherit(full *document.Document, one, other []byte) {
+	if other == nil {
+		return
+	}
+	protocols, err := document.Protocols(one, other)
+	if err != nil || slices.Equal(protocols, full.Service.Protocols) {
+		return // an error was logged by compare
+	}
+	with := *full
+	with.Service.Protocols = protocols
+	s.current(document.AGIS, &with)
 }
 
 // compare puts into the summary what it says otherwise than the full document,

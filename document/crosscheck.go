@@ -36,3 +36,22 @@ func CheckAccess(status int, full []byte) ([]protocol.Finding, error) {
 	}
 	return agis.CheckAccess(status, d), nil
 }
+
+// Protocols returns the interaction protocols of a service that has both a summary
+// and a full document: those of the full document, or when it declares none, as
+// those of AGIS §8 cannot, those of the summary (§11.1). The error is as that of
+// [CrossCheck].
+func Protocols(summary, full []byte) ([]string, error) {
+	d, _, err := agis.Parse(full, agis.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("read the protocols of a document: %w", err)
+	}
+	if own := d.Links.InteractionProtocols; len(own) > 0 {
+		return own, nil
+	}
+	s, _, err := agis.ParseSummary(summary, agis.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("read the protocols of a summary: %w", err)
+	}
+	return s.Links.InteractionProtocols, nil
+}

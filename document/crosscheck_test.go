@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"gazetteer/document"
@@ -26,5 +27,20 @@ func TestCrossCheck(t *testing.T) {
 	}
 	if _, err := document.CheckAccess(401, []byte("\x00")); !errors.Is(err, document.ErrUnreadable) {
 		t.Errorf("a broken document: %v", err)
+	}
+}
+
+func TestProtocolsOfSummaryAndDocument(t *testing.T) {
+	const summary, full = `{"agis":"1.0","interaction_protocols":["request","query"]}`, "agis: \"1.0\"\nservice: Acme\n"
+	for text, want := range map[string]string{full: "request query", full + "interaction_protocols: [confirm]\n": "confirm"} {
+		got, err := document.Protocols([]byte(summary), []byte(text))
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, pair := range [][2]string{{"{", full}, {summary, "\x00"}} {
+		if _, err := document.Protocols([]byte(pair[0]), []byte(pair[1])); !errors.Is(err, document.ErrUnreadable) {
+			t.Errorf("%q: %v", pair, err)
+		}
 	}
 }

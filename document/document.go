@@ -109,10 +109,12 @@ type Service struct {
 	Namespace   string   `json:"namespace,omitempty"` // AGIS vocabulary.namespace
 	Categories  []string `json:"categories,omitempty"`
 	Languages   []string `json:"languages,omitempty"` // BCP 47
-	Protocols   []string `json:"protocols,omitempty"` // AGIS interaction_protocols
-	Auth        string   `json:"auth,omitempty"`      // AI Discovery auth.type
-	Docs        string   `json:"docs,omitempty"`      // documentation URL
-	AGTP        string   `json:"agtp,omitempty"`      // agtp:// address
+	// Protocols are AGIS interaction_protocols. Only a summary has them (§11.1), so
+	// whoever fetches a full document gives it those of its summary, see [Protocols].
+	Protocols []string `json:"protocols,omitempty"`
+	Auth      string   `json:"auth,omitempty"` // AI Discovery auth.type
+	Docs      string   `json:"docs,omitempty"` // documentation URL
+	AGTP      string   `json:"agtp,omitempty"` // agtp:// address
 }
 
 // An Operation is one thing a service can be asked to do: the unit of search.

@@ -74,7 +74,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	defer public.Close()
 	d.base = "http://" + public.Addr().String()
 	config.PublicURL = d.base
-	world := edge{dial: d.net.Dial, roots: d.net.Roots()}
+	world := edge{dial: d.net.Dial, roots: d.net.Roots(), dns: d.net}
 	if d.house, err = openHouse(ctx, config, world, logger(d.err, config.LogLevel), d.visited); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (d *demo) invite() {
 	d.say(`
 Open %s, or ask from a second terminal:
 
-  %s search book a table
+  %s find book a table
   %s search verb:SEND sms
   %s resolve %s
 

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +29,7 @@ func (d *demo) check(ctx context.Context) (failed int, err error) {
 		{"the servers saw a polite crawler", d.checkPoliteness},
 		{"intent phrases find their operation", d.checkSearch},
 		{"an agent registers and resolves to its inbox", d.checkAgent},
+		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind},
 		{"the pages answer", d.checkPages},
 		{"the index is at the end of the log", d.checkIndex},
 	}
@@ -152,9 +149,6 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
 }
 
-// demoHandle is the handle of the agent that the demo registers.
-const demoHandle = "concierge"
-
 // demoQueries are phrases as a person would say them.
 var demoQueries = []string{
 	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment", "find a flight",
@@ -179,53 +173,6 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 	return strings.Join(saw, ""), nil
 }
 
-// checkAgent registers an agent over the public API, gives it an inbox and
-// resolves it. A kept directory has the agent already.
-func (d *demo) checkAgent(ctx context.Context) (string, error) {
-	const handle, inbox = demoHandle, "https://relay.demo.test/inbox/concierge"
-	var r resolution
-	err := d.getJSON(ctx, "/api/v1/resolve?name="+handle, &r)
-	var e *exitError
-	if errors.As(err, &e) && e.code == exitNotFound {
-		if err := d.registerAgent(ctx, handle, inbox); err != nil {
-			return "", err
-		}
-		err = d.getJSON(ctx, "/api/v1/resolve?name="+handle, &r)
-	}
-	if err != nil {
-		return "", fmt.Errorf("resolve %s: %w", handle, err)
-	}
-	if r.Inbox != inbox {
-		return "", fmt.Errorf("%s resolves to the inbox %q, want %q", handle, r.Inbox, inbox)
-	}
-	return fmt.Sprintf("%s → %s (%s/agents/%s)", r.AirID, r.Inbox, d.base, r.AirID), nil
-}
-
-func (d *demo) registerAgent(ctx context.Context, handle, inbox string) error {
-	public, _, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return fmt.Errorf("make a key: %w", err)
-	}
-	var registered struct {
-		AirID  string `json:"air_id"`
-		Secret string `json:"agent_secret"`
-	}
-	if err := d.sendJSON(ctx, http.MethodPost, "/api/v1/agents/register", "", map[string]any{
-		"name": "Demo concierge", "description": "Books tables for whoever asks.",
-		"public_key": base64.RawURLEncoding.EncodeToString(public), "capabilities": []string{"BOOK", "CANCEL"},
-	}, &registered); err != nil {
-		return fmt.Errorf("register an agent: %w", err)
-	}
-	err = d.sendJSON(ctx, http.MethodPut, "/api/v1/agents/"+registered.AirID, registered.Secret, map[string]any{
-		"username":          handle,
-		"service_endpoints": []map[string]string{{"type": "A2AInbox", "serviceEndpoint": inbox}},
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("give the agent an inbox: %w", err)
-	}
-	return nil
-}
-
 func (d *demo) checkPages(ctx context.Context) (string, error) {
 	var r index.Result
 	if err := d.getJSON(ctx, "/api/v1/search?q=payment&limit=1", &r); err != nil || len(r.Hits) == 0 {
@@ -233,7 +180,7 @@ func (d *demo) checkPages(ctx context.Context) (string, error) {
 	}
 	paths := []string{"/", "/?q=payment", "/services/" + r.Hits[0].Host, "/openapi.json", "/healthz", "/readyz"}
 	for _, path := range paths {
-		response, err := d.ask(ctx, http.MethodGet, path, "", nil)
+		response, err := d.get(ctx, path)
 		if err != nil {
 			return "", err
 		}
@@ -258,20 +205,9 @@ func (d *demo) checkIndex(ctx context.Context) (string, error) {
 	return fmt.Sprintf("both at sequence %d", at.Seq), nil
 }
 
+// getJSON asks the public address, as anybody could.
 func (d *demo) getJSON(ctx context.Context, path string, v any) error {
-	return d.sendJSON(ctx, http.MethodGet, path, "", nil, v)
-}
-
-// sendJSON asks the public address, as anybody could.
-func (d *demo) sendJSON(ctx context.Context, method, path, secret string, body, v any) error {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	response, err := d.ask(ctx, method, path, secret, text)
+	response, err := d.get(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -283,22 +219,13 @@ func (d *demo) sendJSON(ctx context.Context, method, path, secret string, body, 
 	if response.StatusCode/100 != 2 && response.StatusCode != http.StatusMultipleChoices {
 		return statusError(response.StatusCode, raw)
 	}
-	if v == nil {
-		return nil
-	}
 	return json.Unmarshal(raw, v)
 }
 
-func (d *demo) ask(ctx context.Context, method, path, secret string, body []byte) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, d.base+path, bytes.NewReader(body))
+func (d *demo) get(ctx context.Context, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+path, nil)
 	if err != nil {
 		return nil, err
-	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if secret != "" {
-		request.Header.Set("X-Agent-Secret", secret)
 	}
 	return http.DefaultClient.Do(request)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/fetch"
+	"gazetteer/registry"
 )
 
 // edge is where the program meets the world. The zero value is the real one:
@@ -28,6 +29,7 @@ import (
 type edge struct {
 	dial  func(next dialFunc) dialFunc // nil: public addresses only
 	roots *x509.CertPool               // nil: the system's
+	dns   registry.DNS                 // nil: the name server of the configuration
 }
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)

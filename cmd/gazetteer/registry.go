@@ -40,6 +40,10 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 	if err != nil {
 		return err
 	}
+	names := e.dns
+	if names == nil {
+		names = registry.NewDNS(c.DNS)
+	}
 	if h.registry, err = registry.New(registry.Options{
 		Store: h.store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.config.PublicURL, AllowLoopback: c.AllowLoopback,
 		RequireProof: c.RequireProof, Door: c.Door,
@@ -48,7 +52,7 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 			Changes: h.config.API.ChangesPerHour, AllChanges: h.config.API.ChangesGlobalPerHour, Writes: h.config.API.ChangesPerAgentHour,
 			Reports: h.config.API.ReportsPerDay,
 		},
-		Resolver: h.resolver, Web: web, DNS: registry.NewDNS(c.DNS),
+		Resolver: h.resolver, Web: web, DNS: names,
 	}); err != nil {
 		return err
 	}

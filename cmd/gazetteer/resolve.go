@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,13 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/index"
+	"gazetteer/join"
 )
 
 // resolution is the answer of /api/v1/resolve, with the DID document as sent.
 type resolution struct {
 	Kind       string          `json:"kind"`
 	AirID      string          `json:"air_id"`
+	DID        string          `json:"did"`
 	Inbox      string          `json:"inbox"`
+	Key        *join.Key       `json:"key"`
 	Document   json.RawMessage `json:"did_document"`
 	Candidates []index.Hit     `json:"candidates"`
 	Ambiguous  bool            `json:"ambiguous"`
@@ -76,7 +80,10 @@ func (a *app) printAgent(r resolution) error {
 	if inbox == "" {
 		inbox = "none: this agent has not published an A2AInbox"
 	}
-	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", visible(r.AirID), visible(inbox))
+	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", visible(cmp.Or(r.AirID, r.DID)), visible(inbox))
+	if r.Key != nil {
+		fmt.Fprintf(a.out, "key    %s, %s\n", visible(r.Key.PublicKeyMultibase), visible(r.Key.ID))
+	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, r.Document, "", "  "); err != nil {
 		return networkf("the DID document is not JSON: %v", err)

@@ -32,7 +32,7 @@ it, searches it by intent, and runs a registry that resolves agents to their
 inbox.
 
 Try it:  gazetteer demo
-Use it:  gazetteer serve &  gazetteer crawl example.com  gazetteer search book a table
+Use it:  gazetteer serve &  gazetteer crawl example.com  gazetteer find book a table
 Join it: gazetteer init  gazetteer validate ai.json  gazetteer validate example.com
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%v\nsee: %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.findCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.versionCommand())
 	root.AddCommand(a.logCommand(), a.agentCommand(), a.registryCommand())
 	root.AddCommand(a.documentCommands()...)
 	return root

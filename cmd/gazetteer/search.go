@@ -81,6 +81,11 @@ func (a *app) printHits(r index.Result, words string) {
 // printHit writes one operation: what it does, who offers it, how to call it,
 // why it is here, and how fresh the evidence is.
 func printHit(a *app, h index.Hit, now time.Time) {
+	printHitLines(a, h, now)
+	fmt.Fprintln(a.out)
+}
+
+func printHitLines(a *app, h index.Hit, now time.Time) {
 	o := h.Operation
 	fmt.Fprintln(a.out, strings.TrimSpace(visible(o.Verb)+" "+visible(nameOf(o))))
 	field := func(name, text string) {
@@ -100,7 +105,6 @@ func printHit(a *app, h index.Hit, now time.Time) {
 	case "warning":
 		field("caution", "its document has warnings: see /services/"+h.Host)
 	}
-	fmt.Fprintln(a.out)
 }
 
 // nameOf is the operation's path, or its id where it has none.

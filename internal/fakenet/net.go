@@ -54,6 +54,7 @@ type Net struct {
 
 	mu       sync.Mutex // guards following
 	sites    map[string]Site
+	texts    map[string][]string // TXT records by name
 	hosts    []Host
 	requests []Request
 	conns    map[net.Conn]struct{} // open, hijacked ones included
@@ -74,7 +75,7 @@ func Open(o Options) (*Net, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make certificate authority: %w", err)
 	}
-	n := &Net{ca: ca, roots: x509.NewCertPool(), sites: map[string]Site{}, conns: map[net.Conn]struct{}{}}
+	n := &Net{ca: ca, roots: x509.NewCertPool(), sites: map[string]Site{}, texts: map[string][]string{}, conns: map[net.Conn]struct{}{}}
 	n.roots.AddCert(ca.root)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

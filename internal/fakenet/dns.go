@@ -1,0 +1,23 @@
+package fakenet
+
+import "context"
+
+// SetTXT publishes the values of the TXT record at a name under .test, such as
+// "_proof.shop.test", in place of those before; without values it is taken away.
+func (n *Net) SetTXT(name string, values ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(values) == 0 {
+		delete(n.texts, fold(name))
+		return
+	}
+	n.texts[fold(name)] = values
+}
+
+// TXT answers as a name server of this Net would: with the values at a name, none
+// where there is no record, and what was asked. Names of the world have none.
+func (n *Net) TXT(ctx context.Context, name string) (values []string, server string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.texts[fold(name)], "fakenet", ctx.Err()
+}
