@@ -160,13 +160,12 @@ func rankOnly(x *Index, text string) error {
 		if err != nil {
 			return err
 		}
-		scores, done := l.zeros(v.size)
+		sums, done := l.sums(v)
 		defer done()
-		whole, err := l.score(context.Background(), snapshot, v, distinctStems(words), scores)
-		if err != nil {
+		if err := l.score(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
 			return err
 		}
-		v.rank(scores, whole, l.lexicon.of(forms(words)), masks, 10, true)
+		v.rank(l.lexicon.centres, sums, l.lexicon.of(forms(words)), masks, 10, true)
 		return nil
 	})
 }

@@ -26,7 +26,7 @@ func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
 			}
 		}
 		if missing {
-			if m, ok := x.lexicon.nearest(w, found); ok {
+			if m, ok := x.lexicon.nearest(w, o); ok {
 				why.Matched = append(why.Matched, m)
 				missing = false
 			}
@@ -71,21 +71,20 @@ const leastNear = 0.5
 
 // nearest returns the word of an operation's name or intent whose vector is
 // nearest to that of a word of the query, if it is near enough to be a reason.
-func (l *lexicon) nearest(w word, fields [numFields][]term) (Match, bool) {
+func (l *lexicon) nearest(w word, o *shown) (Match, bool) {
 	best, m := float32(leastNear), Match{Term: w.asked, Kind: nearVector}
 	for _, asked := range w.terms {
 		a := l.heavy(asked.form)
 		if a.length == 0 {
 			continue
 		}
-		for f, terms := range fields[:ctxField] {
-			for _, t := range terms {
-				b := l.heavy(t.form)
+		for f, vectors := range o.vectors {
+			for i, b := range vectors {
 				if b.length == 0 {
 					continue
 				}
 				if c := wordvec.Dot(a.vector, b.vector) / (a.length * b.length); c > best {
-					best, m.Text, m.Field = c, t.surface, field(f).String()
+					best, m.Text, m.Field = c, o.terms[f][i].surface, field(f).String()
 				}
 			}
 		}

@@ -72,8 +72,16 @@ const maxExplored = 1000
 // which are those of each of its operations.
 type column struct {
 	values []string
-	own    []uint32   // by entry: a value's number, and 0 for none
+	own    []uint32   // by entry: a value's number, and 0 for none; nil when none has one
 	runs   [][]uint32 // by run: the numbers of its service's values
+}
+
+// of returns the number of an operation's own value.
+func (c *column) of(n uint32) uint32 {
+	if c.own == nil {
+		return 0
+	}
+	return c.own[n]
 }
 
 // columns are read when they are first needed.
@@ -92,7 +100,7 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	if field == hostKey {
 		return d.hostColumn(), nil
 	}
-	c := &column{values: []string{""}, own: make([]uint32, len(d.order)), runs: make([][]uint32, len(d.runs))}
+	c := &column{values: []string{""}, runs: make([][]uint32, len(d.runs))}
 	err := eachTerm(s, field, func(dictionary segment.TermDictionary, value string) error {
 		at := uint32(len(c.values))
 		c.values = append(c.values, value)
@@ -100,9 +108,12 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 			if d.services.has(number) {
 				r := d.runOf[number]
 				c.runs[r] = append(c.runs[r], at)
-			} else {
-				c.own[number] = at
+				return
 			}
+			if c.own == nil {
+				c.own = make([]uint32, len(d.order))
+			}
+			c.own[number] = at
 		})
 	})
 	if err != nil {
@@ -118,7 +129,7 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 // hostColumn has the hosts, which no field of the index holds but the runs do.
 // Runs are in the order of their hosts.
 func (d *segmentData) hostColumn() *column {
-	c := &column{values: []string{""}, own: make([]uint32, len(d.order)), runs: make([][]uint32, len(d.runs))}
+	c := &column{values: []string{""}, runs: make([][]uint32, len(d.runs))}
 	for r := range d.runs {
 		if host := d.runs[r].host; host != c.values[len(c.values)-1] {
 			c.values = append(c.values, host)
@@ -145,17 +156,12 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 	}
 	for i := range v.segments {
 		vs := &v.segments[i]
-		numbers := f.numbers(i, vs)
-		if len(numbers) == 0 {
-			continue
-		}
+		operations := f.operations(i)
 		perRun := make([]uint32, len(vs.runs))
-		for _, n := range numbers {
-			perRun[vs.runOf[n]]++
-		}
+		operations.each(func(n uint32) { perRun[vs.runOf[n]]++ })
 		for _, sum := range sums {
 			to := sum.of[i]
-			for at, n := range sum.columns[i].count(numbers, perRun) {
+			for at, n := range sum.columns[i].count(operations, perRun) {
 				sum.counts[to[at]] += int(n)
 			}
 		}
@@ -206,11 +212,11 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 	return joined, nil
 }
 
-// count counts values over entries, of which perRun has the number in each run.
-func (c *column) count(numbers, perRun []uint32) []uint32 {
+// count counts values over operations, of which perRun has the number in each run.
+func (c *column) count(operations bitset, perRun []uint32) []uint32 {
 	counts := make([]uint32, len(c.values))
-	for _, n := range numbers {
-		counts[c.own[n]]++
+	if c.own != nil {
+		operations.each(func(n uint32) { counts[c.own[n]]++ })
 	}
 	for r, n := range perRun {
 		if n > 0 {
@@ -224,28 +230,24 @@ func (c *column) count(numbers, perRun []uint32) []uint32 {
 
 // mostFrequent returns the values with the highest counts, in order.
 func mostFrequent(values []string, sums []int, limit int) []Count {
-	frequencies := make([]int, 0, len(sums))
-	for _, n := range sums[1:] {
-		if n > 0 {
-			frequencies = append(frequencies, n)
-		}
-	}
-	if len(frequencies) == 0 {
-		return nil
+	var counts []Count
+	order := func() {
+		slices.SortFunc(counts, func(a, b Count) int {
+			return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
+		})
+		counts = counts[:min(limit, len(counts))]
 	}
 	least := 1
-	if len(frequencies) > limit {
-		slices.Sort(frequencies)
-		least = frequencies[len(frequencies)-limit]
-	}
-	var counts []Count
 	for at, n := range sums {
-		if at > 0 && n >= least {
-			counts = append(counts, Count{values[at], n})
+		if at == 0 || n < least {
+			continue
+		}
+		counts = append(counts, Count{values[at], n})
+		if len(counts) >= 4*limit { // most values are rare; few need to be sorted
+			order()
+			least = counts[limit-1].Operations
 		}
 	}
-	slices.SortFunc(counts, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
-	})
-	return slices.Clip(counts[:min(limit, len(counts))])
+	order()
+	return slices.Clip(counts)
 }

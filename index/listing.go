@@ -70,7 +70,7 @@ func (l *live) list(snapshot *scorch.IndexSnapshot, v *view, field string) ([]Va
 		vs.searched.each(func(n uint32) {
 			r := vs.runOf[n]
 			perRun[r]++
-			if at := c.own[n]; at > 0 {
+			if at := c.of(n); at > 0 {
 				count(c.values[at], vs.runs[r].host, 1)
 			}
 		})

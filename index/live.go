@@ -29,7 +29,7 @@ type live struct {
 
 	postings *sizedCache[postingsKey, *termPostings]
 	keywords *sizedCache[postingsKey, bitset]
-	scratch  sync.Pool // of *[]float32: the scores of one search
+	scratch  sync.Pool // of *sums: those of one search
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*segmentData
@@ -180,16 +180,20 @@ func (l *live) having(s *scorch.SegmentSnapshot, d *segmentData, field, value st
 	return b, nil
 }
 
-// zeros returns n zeros, and what takes them back when they are done with.
-func (l *live) zeros(n int) (scores []float32, done func()) {
-	kept, _ := l.scratch.Get().(*[]float32)
-	if kept == nil || cap(*kept) < n {
-		made := make([]float32, n)
-		kept = &made
+// sums returns those of a view with nothing in them, and what takes them back when
+// they are done with.
+func (l *live) sums(v *view) (s *sums, done func()) {
+	s, _ = l.scratch.Get().(*sums)
+	if s == nil || cap(s.scores) < v.size {
+		s = &sums{scores: make([]float32, v.size)}
 	}
-	scores = (*kept)[:n]
-	clear(scores)
-	return scores, func() { l.scratch.Put(kept) }
+	s.scores, s.whole = s.scores[:v.size], 0
+	clear(s.scores)
+	s.met = s.met[:0]
+	for i := range v.segments {
+		s.met = append(s.met, newBitset(v.segments[i].n))
+	}
+	return s, func() { l.scratch.Put(s) }
 }
 
 // guard runs f and makes an error of a panic: a damaged segment can lead bleve

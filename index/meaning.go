@@ -33,6 +33,7 @@ const (
 type lexicon struct {
 	table    *wordvec.Table
 	families map[string][]float32 // by stem: the mean vector of its forms
+	centres  []centre             // of the cells
 
 	mu    sync.Mutex // guards following
 	known map[string]heavy
@@ -76,6 +77,7 @@ func newLexicon(t *wordvec.Table) *lexicon {
 			sum[i] /= weights[stem]
 		}
 	}
+	l.centres = l.newCentres()
 	return l
 }
 
@@ -118,7 +120,6 @@ func (l *lexicon) compute(form string) []float32 {
 type meaning struct {
 	vector   []int8
 	scale    float32
-	code     code
 	doubtful bool // see meanings
 }
 
@@ -127,7 +128,6 @@ func newMeaning(sum []float32) meaning {
 	wordvec.Normalize(sum)
 	m := meaning{}
 	m.vector, m.scale = wordvec.Quantize(sum)
-	m.code = codeOf(m.vector)
 	return m
 }
 
@@ -152,16 +152,12 @@ func (m meaning) cosine(o meaning) float32 {
 // cosine: that is how candidates are found among all entries.
 type code [codeBits / 64]uint64
 
-// A code has room for codeBits signs, of which so many are used that a distance
-// and one more fit a byte.
-const (
-	codeBits  = 256
-	codeSigns = 240
-)
+// A code has room for codeBits signs, of a longer vector the first.
+const codeBits = 256
 
 func codeOf(vector []int8) code {
 	var c code
-	for i, x := range vector[:min(codeSigns, len(vector))] {
+	for i, x := range vector[:min(codeBits, len(vector))] {
 		if x > 0 {
 			c[i/64] |= 1 << (i % 64)
 		}
@@ -179,7 +175,7 @@ type meanings struct {
 	dim     int
 	vectors []int8
 	scales  []float32 // 0: nothing is known
-	codes   []code
+	cells   cellIndex
 	// doubtful are the operations whose name and intent have nothing in common,
 	// as those of a borrowed name have.
 	doubtful bitset
@@ -187,12 +183,12 @@ type meanings struct {
 
 func (m *meanings) at(number uint32) meaning {
 	from := int(number) * m.dim
-	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.codes[number], m.doubtful.has(number)}
+	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
 }
 
 func (m *meanings) set(number uint32, v meaning) {
 	copy(m.vectors[int(number)*m.dim:], v.vector)
-	m.scales[number], m.codes[number] = v.scale, v.code
+	m.scales[number] = v.scale
 	if v.doubtful {
 		m.doubtful.add(number)
 	}
@@ -221,7 +217,7 @@ type use struct {
 // What old has of the same document versions is taken over.
 func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *oldMeanings) (*meanings, vocabulary, error) {
 	n := len(e.order)
-	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), codes: make([]code, n), doubtful: newBitset(n)}
+	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
 	wanted := newBitset(n)
 	for i := range e.runs {
 		r := &e.runs[i]
@@ -274,6 +270,7 @@ func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old 
 	if missing {
 		m.compute(e, wanted, vectors, uses)
 	}
+	m.cells = newCellIndex(l.centres, m, e.operations)
 	return m, forms, nil
 }
 

@@ -14,9 +14,10 @@ func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result
 	services, classes := candidates{n: 4 * maxOthers}, candidates{n: 4 * maxOthers}
 	for i := range v.segments {
 		s := &v.segments[i]
-		for at, score := range f.scores[s.base : s.base+s.n] {
-			n := uint32(at)
-			if score <= 0 || s.operations.has(n) || s.deleted.has(n) {
+		scores := f.words.scores[s.base : s.base+s.n]
+		for _, n := range s.others {
+			score := scores[n]
+			if score == 0 || s.deleted.has(n) {
 				continue
 			}
 			to := &classes

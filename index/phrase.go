@@ -40,7 +40,7 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 	for _, m := range f.masks {
 		total += m.count()
 	}
-	look, _ := v.best(f.scores, f.masks, maxVerified)
+	look, _ := v.best(f.words, f.masks, maxVerified)
 	if total > maxVerified {
 		result.Note = fmt.Sprintf("%d operations have the words of the phrase; the phrase was looked for in the best %d of them", total, maxVerified)
 	}

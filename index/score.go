@@ -55,40 +55,47 @@ func idf(df, n int) float64 {
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
+// sums are the first parts of the scores of a view's entries.
+type sums struct {
+	scores []float32 // by where an entry lies in the view: see at
+	met    []bitset  // for each segment: the entries with a score, deleted ones too
+	whole  float32   // about what an operation would have that has all words
+}
+
 // score adds up the first parts of the scores of all entries for the stems.
-// scores has a zero for each entry of the view. whole is about what an operation
-// would have that has all of them.
-func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, scores []float32) (whole float32, err error) {
+func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *sums) error {
 	segments := snapshot.Segments()
 	found := make([]*termPostings, len(segments))
 	for _, stem := range stems {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
 		for i, s := range segments {
 			p, err := l.find(s, v.segments[i].segmentData, stem)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			found[i] = p
 		}
 		rarity := float32(idf(v.df(stem, found), v.live))
-		whole += rarity
+		to.whole += rarity
 		for i, p := range found {
 			s := &v.segments[i]
-			base := scores[s.base : s.base+s.n]
+			scores, met := to.scores[s.base:s.base+s.n], to.met[i]
 			for _, at := range p.all {
-				base[at.number] += rarity * at.weight
+				scores[at.number] += rarity * at.weight
+				met.add(at.number)
 			}
 			for _, at := range p.services {
 				more := rarity * at.weight
 				for _, n := range s.operationsOf(s.runOf[at.number]) {
-					base[n] += more
+					scores[n] += more
+					met.add(n)
 				}
 			}
 		}
 	}
-	return whole, nil
+	return nil
 }
 
 // df counts the live operations that a stem occurs in, themselves or through
@@ -142,18 +149,18 @@ func (r ranked) before(v *view, o ranked) bool {
 
 // best returns the n best of the entries in masks (one for each segment) by their
 // words, in order, and how many have a score at all.
-func (v *view) best(scores []float32, masks []bitset, n int) (top []ranked, total int) {
+func (v *view) best(words *sums, masks []bitset, n int) (top []ranked, total int) {
 	kept := candidates{n: n}
 	for i := range v.segments {
 		s := &v.segments[i]
-		mask := masks[i]
-		for at, score := range scores[s.base : s.base+s.n] {
-			if score <= 0 || !mask.has(uint32(at)) {
-				continue
-			}
-			total++
-			if score >= kept.least {
-				kept.add(candidate{place{i, uint32(at)}, score})
+		scores := words.scores[s.base : s.base+s.n]
+		for at, met := range words.met[i] {
+			for met &= masks[i][at]; met != 0; met &= met - 1 {
+				total++
+				number := at*64 + bits.TrailingZeros64(met)
+				if score := scores[number]; score >= kept.least {
+					kept.add(candidate{place{i, uint32(number)}, score})
+				}
 			}
 		}
 	}
@@ -190,7 +197,7 @@ func (k *candidates) add(c candidate) {
 	}
 	slices.Sort(scores)
 	// Scores that are a tie when they are rounded stay together.
-	k.least = scores[len(scores)-k.n] - 2*scoreUnit
+	k.least = max(k.least, scores[len(scores)-k.n]-2*scoreUnit)
 	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
 	k.limit = max(4*k.n, 2*len(k.list))
 }
@@ -227,11 +234,12 @@ const (
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
 // operations match in all.
-func (v *view) rank(scores []float32, whole float32, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
-	top, total := v.best(scores, masks, wordPool)
+func (v *view) rank(centres []centre, words *sums, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+	top, total := v.best(words, masks, wordPool)
+	scores := words.scores
 	most := float32(0)
 	if len(top) > 0 {
-		most = max(scores[v.at(top[0].place)], leastWhole*whole)
+		most = max(scores[v.at(top[0].place)], leastWhole*words.whole)
 	}
 	pool := make([]ranked, 0, len(top)+meaningPool)
 	seen := newBitset(v.size)
@@ -256,7 +264,7 @@ func (v *view) rank(scores []float32, whole float32, query meaning, masks []bits
 		cosine float32
 	}
 	var others []wordless
-	for _, p := range v.nearest(query, masks) {
+	for _, p := range v.nearest(centres, query, masks) {
 		if seen.has(uint32(v.at(p))) {
 			continue
 		}
@@ -283,7 +291,7 @@ func (v *view) rank(scores []float32, whole float32, query meaning, masks []bits
 			return page[:min(n, len(page))], more, total
 		}
 		// Go on with those that were not looked at closely.
-		rest, _ := v.best(scores, masks, take)
+		rest, _ := v.best(words, masks, take)
 		for _, r := range rest {
 			if at := uint32(v.at(r.place)); !seen.has(at) {
 				seen.add(at)
@@ -325,57 +333,6 @@ func (v *view) sort(list []ranked) {
 		}
 		return 1
 	})
-}
-
-// nearest returns the operations in masks whose codes are nearest that of the
-// query, about meaningPool of them. Which they are does not depend on where they
-// lie: a whole distance is taken or left.
-func (v *view) nearest(query meaning, masks []bitset) []place {
-	if query.scale == 0 {
-		return nil
-	}
-	var at [math.MaxUint8 + 1]int // how many at each distance
-	// distances are one more than they are, so that 0 is what was not looked at.
-	distances := make([]uint8, v.size)
-	for i := range v.segments {
-		s := &v.segments[i]
-		of, codes := distances[s.base:s.base+s.n], s.meanings.codes
-		for word, those := range masks[i] {
-			from := word * 64
-			if those == math.MaxUint64 { // as most are when nothing is filtered
-				of := of[from : from+64]
-				for n, c := range codes[from : from+64] {
-					d := c.distance(&query.code)
-					of[n] = uint8(d + 1)
-					at[d&math.MaxUint8]++
-				}
-				continue
-			}
-			for ; those != 0; those &= those - 1 {
-				n := from + bits.TrailingZeros64(those)
-				d := codes[n].distance(&query.code)
-				of[n] = uint8(d + 1)
-				at[d&math.MaxUint8]++
-			}
-		}
-	}
-	limit, taken := 0, 0
-	for ; limit < math.MaxUint8-1 && taken+at[limit] <= meaningPool; limit++ {
-		taken += at[limit]
-	}
-	if taken < meaningPool/2 && at[limit] < 8*meaningPool {
-		limit++ // one distance is shared by many
-	}
-	near := make([]place, 0, meaningPool)
-	for i := range v.segments {
-		s := &v.segments[i]
-		for n, d := range distances[s.base : s.base+s.n] {
-			if d-1 < uint8(limit) && s.meanings.scales[n] > 0 { // 0 wraps around
-				near = append(near, place{i, uint32(n)})
-			}
-		}
-	}
-	return near
 }
 
 // group keeps the first perService entries of each host, n in all.

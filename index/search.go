@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
@@ -79,28 +80,18 @@ func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot,
 
 // A found is what matches a query, before any of it is ordered.
 type found struct {
-	masks  []bitset  // the operations that filters let through, for each segment
-	words  bool      // whether words were asked for
-	scores []float32 // of all entries, by their words
-	whole  float32   // what an operation would have with all words
-	base   []int     // where the scores of a segment begin
-	done   func()    // to be called when the scores are not needed any more
+	masks []bitset // the operations that filters let through, for each segment
+	words *sums    // nil when no words were asked for
+	done  func()   // to be called when the sums are not needed any more
 }
 
-// numbers returns the operations of a segment that match.
-func (f *found) numbers(segment int, s *viewSegment) []uint32 {
-	var numbers []uint32
-	if !f.words {
-		f.masks[segment].each(func(n uint32) { numbers = append(numbers, n) })
-		return numbers
+// operations returns the operations of a segment that match.
+func (f *found) operations(segment int) bitset {
+	operations := slices.Clone(f.masks[segment])
+	if f.words != nil {
+		operations.and(f.words.met[segment])
 	}
-	from, mask := f.base[segment], f.masks[segment]
-	for n, score := range f.scores[from : from+s.n] {
-		if score > 0 && mask.has(uint32(n)) {
-			numbers = append(numbers, uint32(n))
-		}
-	}
-	return numbers
+	return operations
 }
 
 // match finds what matches a query.
@@ -112,15 +103,12 @@ func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapsh
 	if err := x.leaveOut(l, snapshot, v, q, masks); err != nil {
 		return nil, err
 	}
-	f := &found{masks: masks, words: len(words) > 0, done: func() {}}
-	if !f.words {
+	f := &found{masks: masks, done: func() {}}
+	if len(words) == 0 {
 		return f, nil
 	}
-	for i := range v.segments {
-		f.base = append(f.base, v.segments[i].base)
-	}
-	f.scores, f.done = l.zeros(v.size)
-	if f.whole, err = l.score(ctx, snapshot, v, distinctStems(words), f.scores); err != nil {
+	f.words, f.done = l.sums(v)
+	if err = l.score(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
 		f.done()
 		return nil, err
 	}
@@ -159,12 +147,12 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		}
 	}
 	var page []ranked
-	if !f.words {
+	if f.words == nil {
 		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
 		meant := l.lexicon.of(forms(words))
-		page, result.More, result.Total = v.rank(f.scores, f.whole, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
 		if q.Offset == 0 {
 			if err := x.addOthers(ctx, v, f, result); err != nil {
@@ -199,7 +187,7 @@ func (x *Index) operation(ctx context.Context, v *view, p place) (*text, *shown,
 	if err != nil || t == nil || t.print != run.print || n >= len(t.operations) {
 		return nil, nil, err
 	}
-	o, err := t.show(x.analyzer, n)
+	o, err := t.show(x.analyzer, x.lexicon, n)
 	if err != nil {
 		return nil, nil, nil // logged by the follower
 	}

@@ -27,6 +27,7 @@ type segmentEntries struct {
 	ordinal []uint16 // by number: its place among its sort in its document
 
 	operations, services, classes bitset
+	others                        []uint32 // the numbers of services and data classes
 }
 
 // A run is one version of one document in one segment: its operations, its
@@ -67,6 +68,9 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	}
 	if len(e.order) != n {
 		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.order))
+	}
+	for _, set := range []bitset{e.services, e.classes} {
+		set.each(func(number uint32) { e.others = append(e.others, number) })
 	}
 	return e, nil
 }

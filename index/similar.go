@@ -88,7 +88,7 @@ func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]
 				for i, x := range m.vector {
 					sum[i] += m.scale * float32(x)
 				}
-				p.verbs[verbs.values[verbs.own[n]]] = true
+				p.verbs[verbs.values[verbs.of(n)]] = true
 			}
 			if len(p.verbs) == 0 {
 				continue

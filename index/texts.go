@@ -49,6 +49,8 @@ type text struct {
 type shown struct {
 	document.Operation
 	terms [numFields][]term
+	// vectors are those of the terms of its name and its intent, for explain.
+	vectors [ctxField][]heavy
 }
 
 // maxShown is how many operations of a document are kept ready.
@@ -104,7 +106,7 @@ func (t *text) operation(n int) (document.Operation, error) {
 }
 
 // show returns the n-th operation with its terms.
-func (t *text) show(a analysis.Analyzer, n int) (*shown, error) {
+func (t *text) show(a analysis.Analyzer, l *lexicon, n int) (*shown, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s, ok := t.shown[n]; ok {
@@ -117,6 +119,11 @@ func (t *text) show(a analysis.Analyzer, n int) (*shown, error) {
 	s := &shown{Operation: o}
 	for f, prepared := range operationEntry(&o).text {
 		s.terms[f] = termsOf(a, prepared)
+	}
+	for f := range s.vectors {
+		for _, term := range s.terms[f] {
+			s.vectors[f] = append(s.vectors[f], l.heavy(term.form))
+		}
 	}
 	if t.shown == nil {
 		t.shown = make(map[int]*shown)

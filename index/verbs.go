@@ -52,11 +52,13 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 	if err != nil {
 		return nil, err
 	}
-	var asked []string
+	var asked []sought
 	for _, w := range words {
-		asked = append(asked, strings.TrimFunc(w.asked, notLetter))
+		asked = append(asked, soughtVerb(strings.TrimFunc(w.asked, notLetter)))
 	}
-	asked = append(asked, q.Verbs...)
+	for _, verb := range q.Verbs {
+		asked = append(asked, soughtVerb(verb))
+	}
 	type candidate struct {
 		VerbCount
 		distance int // the place of the relation, then of likeness
@@ -65,7 +67,7 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 	for _, o := range verbs {
 		best := -1
 		for _, word := range asked {
-			if d := distanceOf(word, o.Verb); d >= 0 && (best < 0 || d < best) {
+			if d := word.distance(o.Verb); d >= 0 && (best < 0 || d < best) {
 				best = d
 			}
 		}
@@ -83,15 +85,26 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 	return near, nil
 }
 
-// distanceOf orders how near an offered verb is to a word; -1 is not near at all.
-func distanceOf(word, offered string) int {
-	if r := relate(word, offered); r != "" && r != antonym {
+// A sought is a word for which a verb may be proposed, and the English words that
+// it may be a typing error of.
+type sought struct {
+	word  string
+	meant []string
+}
+
+func soughtVerb(word string) sought {
+	return sought{word, english.Near(strings.ToLower(word), maxNear)}
+}
+
+// distance orders how near an offered verb is to a word; -1 is not near at all.
+func (s sought) distance(offered string) int {
+	if r := relate(s.word, offered); r != "" && r != antonym {
 		return relationRank(r)
 	}
-	if slices.Contains(english.Near(strings.ToLower(word), maxNear), strings.ToLower(offered)) {
+	if slices.Contains(s.meant, strings.ToLower(offered)) {
 		return len(relations)
 	}
-	common := commonPrefix(strings.ToUpper(word), offered)
+	common := commonPrefix(strings.ToUpper(s.word), offered)
 	if common >= nearPrefix || common > 0 && common == utf8.RuneCountInString(offered) && common > 2 {
 		return len(relations) + 1 + max(0, 32-common)
 	}

@@ -16,3 +16,4 @@
 package wordvec
 
 //go:generate go run ./gen -dict=$WORDNET -services=$OPENAPI
+//go:generate go run ./gen -services=$OPENAPI -samples=samples.txt

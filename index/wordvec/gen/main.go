@@ -47,6 +47,7 @@ func main() {
 	services := flag.String("services", "", "file of services, one a line; .zst is unpacked")
 	out := flag.String("out", "vectors.bin", "file to write; its name with .sha256 gets the digests")
 	text := flag.String("text", "", "write this file in text form instead")
+	sampled := flag.String("samples", "", "write texts of operations to this file instead, and train nothing")
 	flag.IntVar(&o.words, "words", o.words, "how many English words get a vector")
 	flag.IntVar(&o.dim, "dim", o.dim, "numbers of a vector")
 	flag.IntVar(&o.epochs, "epochs", o.epochs, "how often each example is seen")
@@ -60,9 +61,12 @@ func main() {
 		os.Exit(1)
 	}
 	var err error
-	if *text != "" {
+	switch {
+	case *sampled != "":
+		err = writeSamples(*services, *sampled)
+	case *text != "":
 		err = writeText(*dict, *services, *text, o)
-	} else {
+	default:
 		err = generate(*dict, *services, *out, o)
 	}
 	if err != nil {
@@ -106,6 +110,15 @@ func generate(dict, services, out string, o options) error {
 		fmt.Fprintf(&b, "%s  %s\n", hex.EncodeToString(sum[:]), part.name)
 	}
 	return os.WriteFile(strings.TrimSuffix(out, filepath.Ext(out))+".sha256", []byte(b.String()), 0o644)
+}
+
+// writeSamples writes texts of operations, one a line.
+func writeSamples(services, out string) error {
+	all, err := readServices(services)
+	if err != nil {
+		return fmt.Errorf("read services: %w", err)
+	}
+	return os.WriteFile(out, []byte(strings.Join(samples(all, sampleSize), "\n")+"\n"), 0o644)
 }
 
 // writeText trains and writes a table that wordvec.Read reads.

@@ -1,0 +1,106 @@
+package index
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/index/wordvec"
+)
+
+// gathered makes a view of operations with the meanings of texts, of which the
+// first lie in one segment and the others in another.
+func gathered(l *lexicon, all []meaning, first int) (*view, []bitset) {
+	v := &view{live: len(all)}
+	var masks []bitset
+	for _, part := range [][]meaning{all[:first], all[first:]} {
+		m := &meanings{dim: l.table.Dim(), vectors: make([]int8, len(part)*l.table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
+		operations := newBitset(len(part))
+		for i, of := range part {
+			m.set(uint32(i), of)
+			operations.add(uint32(i))
+		}
+		m.cells = newCellIndex(l.centres, m, operations)
+		v.segments = append(v.segments, viewSegment{segmentData: &segmentData{meanings: m}, base: v.size, n: len(part)})
+		v.size += len(part)
+		masks = append(masks, operations)
+	}
+	return v, masks
+}
+
+// manyMeanings are those of texts of operations, of which each but the first few
+// thousand is put together of two.
+func manyMeanings(l *lexicon, n int, random *rand.Rand) []meaning {
+	texts := wordvec.Samples()
+	var all []meaning
+	for i := range n {
+		words := strings.Fields(texts[i%len(texts)])
+		if i >= len(texts) {
+			more := strings.Fields(texts[random.IntN(len(texts))])
+			words = append(words[:min(4, len(words))], more...)
+		}
+		all = append(all, l.of(words))
+	}
+	return all
+}
+
+// Most of what is nearest must lie in the cells that are opened, and which cells
+// are must not depend on the segments.
+func TestCellsAroundAQuery(t *testing.T) {
+	l, random := embeddedLexicon(), rand.New(rand.NewPCG(3, 4))
+	all := manyMeanings(l, 5*probeLeast, random)
+	v, masks := gathered(l, all, len(all)/3)
+	other, otherMasks := gathered(l, all, len(all)-100)
+	numbers := func(v *view, near []place) []int {
+		var out []int
+		for _, p := range near {
+			out = append(out, v.at(p))
+		}
+		slices.Sort(out)
+		return out
+	}
+	found, wanted := 0, 0
+	for range 60 {
+		query := all[random.IntN(len(all))]
+		near := numbers(v, v.nearest(l.centres, query, masks))
+		if again := numbers(other, other.nearest(l.centres, query, otherMasks)); !slices.Equal(near, again) {
+			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
+		}
+		cosines := make([]float32, len(all))
+		for i := range all {
+			cosines[i] = all[i].cosine(query)
+		}
+		sorted := slices.Clone(cosines)
+		slices.Sort(sorted)
+		for n, cosine := range cosines {
+			if cosine < sorted[len(sorted)-10] {
+				continue
+			}
+			wanted++
+			if _, ok := slices.BinarySearch(near, n); ok {
+				found++
+			}
+		}
+	}
+	if share := float64(found) / float64(wanted); share < 0.85 {
+		t.Errorf("%.3f of the nearest are found", share)
+	}
+}
+
+// A filter that leaves few operations opens as many cells as it takes.
+func TestCellsUnderAFilter(t *testing.T) {
+	l, random := embeddedLexicon(), rand.New(rand.NewPCG(5, 6))
+	all := manyMeanings(l, 2*probeLeast, random)
+	v, masks := gathered(l, all, len(all)/2)
+	for i := range masks {
+		clear(masks[i])
+		for n := 0; n < v.segments[i].n; n += 100 {
+			masks[i].add(uint32(n))
+		}
+	}
+	want := masks[0].count() + masks[1].count()
+	if near := v.nearest(l.centres, all[7], masks); len(near) < min(want, meaningPool/2) {
+		t.Errorf("%d candidates of %d operations", len(near), want)
+	}
+}
