@@ -7,3 +7,11 @@ func (a *API) AdminEngine() *gin.Engine { return a.admin }
 
 // BadgeSVG shows the drawing of badges to the test that sends it hostile text.
 func BadgeSVG(left, right, colour, title string) string { return badgeSVG(left, right, colour, title) }
+
+// Kept is how many answers an API keeps, and how many sets of headers they share.
+func Kept(a *API) (answers, headers int) {
+	a.keeper.answers.CleanUp()
+	a.keeper.mu.Lock()
+	defer a.keeper.mu.Unlock()
+	return a.keeper.answers.EstimatedSize(), len(a.keeper.headers)
+}

@@ -81,7 +81,12 @@ func (k *keeper) find(r *http.Request) *kept {
 	}
 	record, err := k.store.Get(r.Context(), known.key)
 	if err != nil || record.Seq != known.seq {
-		return nil // what is wrong is said by whoever computes the answer
+		// What was erased must not stay in memory either. What is wrong is said by
+		// whoever computes the answer.
+		for _, zip := range []bool{false, true} {
+			k.answers.Invalidate(form{r.URL.Path, zip})
+		}
+		return nil
 	}
 	known.head.Store(head)
 	return known
@@ -132,12 +137,16 @@ type replyKey struct{}
 
 // take keeps an answer as it is about to be sent.
 func (k *keeper) take(r *http.Request, key string, seq uint64, h http.Header, body []byte) {
-	if key == "" || r.URL.RawQuery != "" || r.URL.RawPath != "" {
+	if key == "" || r.URL.RawQuery != "" || r.URL.RawPath != "" || strings.Contains(h.Get("Cache-Control"), "no-store") {
 		return
 	}
 	known := &kept{key: key, seq: seq, header: k.common(h), tag: []string{h.Get("ETag")}, length: []string{strconv.Itoa(len(body))}, body: bytes.Clone(body)}
 	k.answers.Set(form{r.URL.Path, acceptsGzip(r.Header["Accept-Encoding"])}, known)
 }
+
+// maxHeaders is how many sets of headers are shared at most: a few in all, unless an
+// answer that is kept says something in its headers that no other says.
+const maxHeaders = 64
 
 // common returns the set of headers that h is but for those of the one answer.
 func (k *keeper) common(h http.Header) http.Header {
@@ -152,7 +161,9 @@ func (k *keeper) common(h http.Header) http.Header {
 	if same, ok := k.headers[id.String()]; ok {
 		return same
 	}
-	k.headers[id.String()] = header
+	if len(k.headers) < maxHeaders {
+		k.headers[id.String()] = header
+	}
 	return header
 }
 
