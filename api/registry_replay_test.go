@@ -72,7 +72,7 @@ var departures = map[string]departure{
 var added = []string{
 	// of every problem document
 	"type", "title", "status", "detail", "code", "rule", "section", "where", "help", "hint", "errorCode", "message", "air_id", "expected", "got", "username",
-	"draft", "authority", "note",
+	"draft", "authority", "note", "did",
 }
 
 func TestReplayOfTheReference(t *testing.T) {
