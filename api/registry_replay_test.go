@@ -75,6 +75,20 @@ var added = []string{
 	"draft", "authority", "note", "did",
 }
 
+// TestDeparturesAreWrittenDown holds the page for readers against the list.
+func TestDeparturesAreWrittenDown(t *testing.T) {
+	page, err := os.ReadFile("../docs/registry.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| exchange | the reference | here |")
+	for name := range departures {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("docs/registry.md does not say how %q is answered", name)
+		}
+	}
+}
+
 func TestReplayOfTheReference(t *testing.T) {
 	text, err := os.ReadFile("testdata/air/registry.json")
 	if err != nil {

@@ -88,10 +88,12 @@ func (l Look) String() string {
 // or as one line of the file [DomainFile] over HTTPS. Other values and lines may
 // stand beside it.
 func (r *Registry) DomainRecord(a Agent) string {
-	return recordFor(r.DID(a.AirID), a.multikey())
+	return RecordFor(r.DID(a.AirID), a.multikey())
 }
 
-func recordFor(id, multikey string) string { return "gazetteer-agent=" + id + "; key=" + multikey }
+// RecordFor is what the owner of a domain publishes for the agent with that DID and
+// key in use.
+func RecordFor(id, multikey string) string { return "gazetteer-agent=" + id + "; key=" + multikey }
 
 // reads what a published value says: the DID and the key, "" for another value.
 func parseRecord(value string) (id, multikey string) {

@@ -54,7 +54,7 @@ names.`,
 	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")
 	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: asked for on the terminal)")
 	c.AddCommand(a.agentNewCommand(k), a.agentShowCommand(k), a.agentUpdateCommand(k), a.agentRotateCommand(k), a.agentRecoverCommand(k),
-		a.agentAttestCommand(k), a.agentProveCommand(k), a.agentDeactivateCommand(k), a.agentMergeCommand(k), a.agentExportCommand(k))
+		a.agentAttestCommand(k), a.agentProveCommand(k), a.agentDeactivateCommand(k), a.agentMergeCommand(k), a.agentExportCommand(k), a.agentProofCommand(k))
 	return c
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/ed25519"
 	"fmt"
 	"net/http"
@@ -377,7 +378,7 @@ func (a *app) orJSON(raw []byte, err error) error {
 }
 
 func (a *app) agentProveCommand(k *keyring) *cobra.Command {
-	giveUp := false
+	giveUp, show := false, false
 	c := &cobra.Command{
 		Use:   "prove DOMAIN",
 		Short: "Show that a domain is yours, by DNS or a file",
@@ -387,9 +388,20 @@ https://DOMAIN/.well-known/gazetteer-agents. When it is not there yet, the answe
 tells what to publish, what was asked, from where, and what came back. The
 registry looks again every day; three failures, and the proof is withdrawn.
 
+  gazetteer agent prove --print >> .well-known/gazetteer-agents
+  gazetteer agent prove example.com
+
 Exit code 1 when the domain is not proved.`,
-		Args: oneArg("a domain such as example.com"),
+		Args: func(c *cobra.Command, args []string) error {
+			if show {
+				return noArgs(c, args)
+			}
+			return oneArg("a domain such as example.com")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if show {
+				return a.askAgents(c.Context(), func(server *client) error { return a.agentRecord(c.Context(), server, k) })
+			}
 			return a.askAgents(c.Context(), func(server *client) error {
 				if giveUp {
 					return a.agentGiveUp(c, server, k, args[0])
@@ -399,7 +411,18 @@ Exit code 1 when the domain is not proved.`,
 		},
 	}
 	c.Flags().BoolVar(&giveUp, "give-up", false, "take the domain from the agent")
+	c.Flags().BoolVar(&show, "print", false, "only print what the owner of a domain publishes for the agent")
 	return c
+}
+
+// agentRecord prints what is to be published for the key in use.
+func (a *app) agentRecord(ctx context.Context, server *client, k *keyring) error {
+	_, _, keys, err := a.mine(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, visible(registry.RecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
+	return nil
 }
 
 func (a *app) agentProve(c *cobra.Command, server *client, k *keyring, domain string) error {

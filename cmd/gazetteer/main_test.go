@@ -81,6 +81,10 @@ func testProgram() int {
 		return exitData
 	}
 	defer internet.Close()
+	// A script may have a host of its own, with the files of a directory.
+	if host, dir, ok := strings.Cut(os.Getenv("FAKENET_SITE"), "="); ok {
+		internet.Handle(host, http.FileServer(http.Dir(dir)))
+	}
 	world := edge{dial: internet.Dial, roots: internet.Roots()}
 	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, world)
 }
