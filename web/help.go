@@ -67,7 +67,7 @@ var helpKeys = []helpKey{
 	{"class", "a class of data that the service holds", "class:appointment"},
 	{"host", "the host that publishes it", "host:taxi.test"},
 	{"domain", "the domain that the service works in", "domain:transport"},
-	{"protocol", "how it is called (http, agtp), or a protocol of interaction that the document names (request, negotiate, confirm, query)", "protocol:agtp"},
+	{"protocol", "how it is called (http, agtp), or a protocol of interaction (request, negotiate, confirm, query)", "protocol:confirm"},
 	{"effect", "informational (only reads), reversible, irreversible, or unknown", "effect:informational"},
 	{"auth", "the login that is asked for, such as none, apikey or oauth2; unknown where the document does not say", "auth:none"},
 	{"lang", "a language that the service speaks; en finds en-GB, too", "lang:en"},
