@@ -149,7 +149,7 @@ func exploredLimit(n *protocol.Node) (int, error) {
 }
 
 type suggestInput struct {
-	Q     string `query:"q" doc:"the beginning of a word, as typed; with none, nothing is suggested"`
+	Q     string `query:"q" maxLength:"200" doc:"the beginning of a word, as typed; with none, nothing is suggested"`
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many suggestions, 1 to 100"`
 }
 

@@ -108,14 +108,15 @@ func (k checker) values(p *huma.Param, values []string) error {
 
 // value judges one value by its schema.
 func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
-	bad := func(message string) error {
+	bad := func(message string) *refusal {
 		return refuse(badParameter, p.Name+": "+message, p.Name+" is "+p.Description).at(Where{Parameter: p.Name})
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
-		return bad("it holds bytes that are not UTF-8 text, or control characters")
+	if column := unreadable(text); column > 0 {
+		return bad("it holds bytes that are not UTF-8 text, or control characters").at(Where{Parameter: p.Name, Column: column})
 	}
-	if len(text) > maxParameter {
-		return bad("it is too long")
+	// What is too long for a query is said by whoever reads it.
+	if len(text) > maxParameter && p.Name != "q" {
+		return bad(fmt.Sprintf("it has more than %d bytes", maxParameter))
 	}
 	var value any = text
 	switch schema.Type {
@@ -140,6 +141,21 @@ func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
 		return bad(detail.Message)
 	}
 	return bad("it is not possible")
+}
+
+// unreadable returns where the first character of a text is, from 1, that no
+// parameter may have, and 0 when there is none.
+func unreadable(text string) int {
+	column := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		column++
+		if r == utf8.RuneError && size == 1 || isControl(r) {
+			return column
+		}
+		i += size
+	}
+	return 0
 }
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -252,6 +253,10 @@ func readQuery(values url.Values) (index.Query, error) {
 			if v = strings.TrimSpace(v); v == "" {
 				return q, refuse(badParameter, f.name+" is empty", "give it a value, or leave it out").at(Where{Parameter: f.name})
 			}
+			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
+				return q, refuse(badParameter, f.name+" holds a character that makes text look other than it is", "remove it").
+					at(Where{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1})
+			}
 			if !slices.Contains(*to, v) {
 				*to = append(*to, v)
 			}
@@ -260,6 +265,10 @@ func readQuery(values url.Values) (index.Query, error) {
 	q.Aliases = values.Get("aliases") == "true"
 	return q, nil
 }
+
+// isBidiControl reports whether a character changes the direction of the text
+// around it.
+func isBidiControl(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
 // nothingAsked refuses a search for nothing.
 func nothingAsked(q index.Query) error {

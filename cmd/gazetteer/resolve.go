@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/index"
 	"gazetteer/join"
 )
 
@@ -24,8 +24,22 @@ type resolution struct {
 	Inbox      string          `json:"inbox"`
 	Key        *join.Key       `json:"key"`
 	Document   json.RawMessage `json:"did_document"`
-	Candidates []index.Hit     `json:"candidates"`
+	Candidates []candidate     `json:"candidates"`
 	Ambiguous  bool            `json:"ambiguous"`
+	Concerns   []struct {
+		Code    string   `json:"code"`
+		Message string   `json:"message"`
+		Hosts   []string `json:"hosts"`
+		Names   []string `json:"names"`
+	} `json:"concerns"`
+}
+
+// candidate is an operation that bears a name, and what its host has to show.
+type candidate struct {
+	searchHit
+	Claim struct {
+		Proof string `json:"proof"`
+	} `json:"claim"`
 }
 
 func (a *app) resolveCommand() *cobra.Command {
@@ -66,8 +80,11 @@ func (a *app) resolve(ctx context.Context, c *client, id string) error {
 		return a.printAgent(r)
 	}
 	now := time.Now()
-	for _, h := range r.Candidates {
-		printHit(a, h, now)
+	for _, c := range r.Candidates {
+		printHit(a, c.Hit, now, append([]remark{{"proof", c.Claim.Proof}}, c.remarks()...)...)
+	}
+	for _, c := range r.Concerns {
+		fmt.Fprintf(a.out, "%s: %s (%s)\n", c.Code, visible(c.Message), visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if r.Ambiguous {
 		fmt.Fprintf(a.out, "The name is ambiguous: %s bear it. Choose one.\n", plural(len(r.Candidates), "operation"))
