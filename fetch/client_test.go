@@ -259,7 +259,7 @@ func TestFailures(t *testing.T) {
 		{"a name in its own letters", "https://BÜCHER.test/old", fakenet.Site{Down: true}, fetch.OK, "", "", ""},
 		{"a query", doc + "?v=1", of(ai("A")), fetch.OK, "AI114", "", "query"},
 		{"an unknown name", "https://b.test/doc", of(ai("A")), fetch.DNSFailed, "FETCH102", "FETCH102", "does not resolve"},
-		{"nobody listens", doc, fakenet.Site{Down: true}, fetch.Unreachable, "FETCH102", "FETCH102", "refused"},
+		{"nobody listens", doc, fakenet.Site{Down: true}, fetch.Unreachable, "FETCH102", "FETCH102", "refuses"},
 		{"an expired certificate", doc, ca(fakenet.ExpiredCertificate), fetch.TLSFailed, "AI102", "FETCH103", "the certificate expired on "},
 		{"a certificate of another name", doc, ca(fakenet.WrongNameCertificate), fetch.TLSFailed, "AI102", "FETCH103", `not for "a.test"`},
 		{"a certificate signed by itself", doc, ca(fakenet.SelfSignedCertificate), fetch.TLSFailed, "AI102", "FETCH103", "signed by"},

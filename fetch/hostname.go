@@ -80,7 +80,7 @@ func CheckHost(name string) (string, error) {
 	}
 	ascii, err := lookupProfile.ToASCII(dropDot(host))
 	if err != nil {
-		return refuse("it is not a valid domain name (" + err.Error() + ")")
+		return refuse(nameProblem(err))
 	}
 	labels := strings.Split(ascii, ".")
 	last := labels[len(labels)-1]
@@ -96,6 +96,18 @@ func CheckHost(name string) (string, error) {
 		return refuse("it is a public suffix, under which others register names")
 	}
 	return ascii, nil
+}
+
+// nameProblem says in plain words why IDNA does not take a name.
+func nameProblem(err error) string {
+	text := strings.TrimPrefix(err.Error(), "idna: ")
+	if character, ok := strings.CutPrefix(text, "disallowed rune "); ok {
+		return "it holds the character " + character + ", which no domain name may hold"
+	}
+	if label, ok := strings.CutPrefix(text, "invalid label "); ok {
+		return "its part " + label + " is none of a domain name"
+	}
+	return "it is not a valid domain name"
 }
 
 // dropDot takes off one final dot, in any of the forms IDNA maps to a dot.

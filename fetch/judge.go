@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
@@ -110,7 +112,24 @@ func judgeError(err error) Settlement {
 	if errors.As(err, &asked) {
 		err = asked.Err
 	}
-	return Settlement{Outcome: Unreachable, Detail: Clip(withoutPlaces(err), 200)}
+	return Settlement{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
+}
+
+// connectionProblem says why there was no answer, or no whole one.
+func connectionProblem(err error) string {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the host refuses the connection"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no way to the address of the host"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the host closed the connection before its answer was whole"
+	}
+	text := withoutPlaces(err)
+	for _, ours := range []string{"connect: ", "net/http: ", "HTTP/1.x transport connection broken: ", "http: "} {
+		text = strings.TrimPrefix(text, ours)
+	}
+	return "the answer is no HTTP that can be read: " + text
 }
 
 // dnsProblem says why a name has no address. What the error itself says names

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,10 +150,14 @@ func (a *app) crawl(ctx context.Context, c *client, asked crawlOf) error {
 			return s.Crawler, err == nil
 		})
 	}()
-	results := &crawlResults{app: a, progress: p}
+	results := &crawlResults{app: a, progress: p, states: map[crawler.State]int{}}
+	begun := time.Now()
 	err := a.crawlAll(ctx, c, asked, results)
 	done()
 	<-watched
+	if asked.list != nil && !a.json && err == nil {
+		p.line("%s", results.summary(time.Since(begun)))
+	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return errQuiet
 	}
@@ -205,8 +210,29 @@ type crawlResults struct {
 	*app
 	progress *progress
 
-	mu    sync.Mutex // guards the output and empty
+	mu    sync.Mutex // guards the output and following
 	empty int
+	// For the last line: hosts by state, their operations, and requests made.
+	states               map[crawler.State]int
+	operations, requests int
+}
+
+// summary says in one line what a list came to.
+func (s *crawlResults) summary(took time.Duration) string {
+	hosts := 0
+	var parts []string
+	for _, state := range []crawler.State{crawler.Listed, crawler.Empty, crawler.Refused, crawler.Failing, crawler.Unvisited} {
+		n := s.states[state]
+		if hosts += n; n == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", n, state)
+		if state == crawler.Listed {
+			part += " with " + plural(s.operations, "operation")
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("%s: %s; %s in %s", plural(hosts, "host"), strings.Join(parts, ", "), plural(s.requests, "request"), took.Round(100*time.Millisecond))
 }
 
 // take shows a result as the server sends it.
@@ -234,6 +260,9 @@ func (s *crawlResults) show(r crawler.Result, line []byte) error {
 	if r.Documents == 0 {
 		s.empty++
 	}
+	s.states[r.State]++
+	s.operations += r.Operations
+	s.requests += r.Requests
 	return s.printResult(s.progress, r, line)
 }
 
