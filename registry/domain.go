@@ -49,7 +49,9 @@ type Domain struct {
 	Looks []Look `json:"looks,omitempty"`
 }
 
-// proved reports whether the domain counts.
+// Proved reports whether the domain counts: it was proved and not withdrawn.
+func (d Domain) Proved() bool { return d.proved() }
+
 func (d Domain) proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero() }
 
 // A Look is one thing that was asked to prove a domain. All but Asked may quote

@@ -46,8 +46,11 @@ type agentView struct {
 	Keys     []keyView
 	Recovery *recoveryView
 	Domains  []domainView
-	Publish  string // what a domain has to publish
-	About    []attestationView
+	// Offered are operations of the services at its proved domains.
+	Offered     []offeredView
+	OfferedMore int
+	Publish     string // what a domain has to publish
+	About       []attestationView
 	AboutMore,
 	IssuedMore int
 	Issued   []attestationView
@@ -177,6 +180,9 @@ func (p *Pages) agent(c *gin.Context) (view, error) {
 		v.History = append(v.History, p.entry(e))
 	}
 	v.More = d.Entries - len(shown)
+	if v.Offered, v.OfferedMore, err = p.offered(c.Request.Context(), a); err != nil {
+		return view{}, err
+	}
 	return view{name: "agent", title: plain(v.Name), body: v}, nil
 }
 

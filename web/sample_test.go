@@ -19,6 +19,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/join"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -160,6 +161,26 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 			{Document: alias},
 		},
 		Related: []string{"hotel.test", "xn--80ak6aa92e.test"}, State: state,
+	}, s.err
+}
+
+func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
+	if host == "empty.test" {
+		return join.Joined{None: "no document of the service names an agent"}, s.err
+	}
+	link := func(by, what, source string) join.Link {
+		return join.Link{By: by, Side: join.SideBoth, What: s.word(what), Source: s.word(source), Date: now.Add(-time.Hour)}
+	}
+	did := "did:wba:gazetteer.test:agents:" + airID
+	return join.Joined{
+		Agents: []join.Agent{
+			{Contact: join.Contact{AirID: airID, DID: did, Inbox: s.word("https://relay.test/inbox"), Key: &join.Key{ID: did + "#key-1", PublicKeyMultibase: s.word("z6Mk")}},
+				Name: s.word("Alice"), Strength: join.Proved, Says: s.word("it has proved its domain"), UpdatedAt: now.Add(-time.Hour),
+				Links: []join.Link{link(registry.TieDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
+			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service says so"), Unresolved: s.word("its registry did not answer"),
+				Links: []join.Link{link(join.LinkDocument, "did:web:elsewhere.test", "")}},
+		},
+		More: 3, Left: []join.Left{{DID: s.word("did:wba:gazetteer.test:agents:AIR-0000-0000-0000"), Why: s.word("Agent is suspended")}},
 	}, s.err
 }
 

@@ -96,6 +96,7 @@ type serviceView struct {
 	First       int
 	Last        int
 	Pages       pager
+	Agents      *joinedView // nil where no agents are kept
 	DataClasses []document.DataClass
 	Documents   []documentView
 	MoreClasses int
@@ -212,6 +213,9 @@ func (p *Pages) service(c *gin.Context) (view, error) {
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
 	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all), perPage)
 	if v.Published {
+		if v.Agents, err = p.joined(c.Request.Context(), host); err != nil {
+			return view{}, err
+		}
 		if v.Similar, err = p.similar(c.Request.Context(), host); err != nil {
 			return view{}, err
 		}

@@ -21,6 +21,7 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
 	"gazetteer/internal/fakenet"
+	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
@@ -111,6 +112,9 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.sees("#op .verb", "SEND")
 	tab.sees("#documents", "Documents and findings")
 	tab.judge("service")
+	tab.open("/services/locanda.test")
+	tab.sees("main", "Claimed by one side only. Only the agent says so")
+	tab.judge("service-agents")
 	tab.follow(`header a[href="/agents"]`)
 	tab.judge("agents")
 	tab.submit("#q", "books tables")
@@ -355,7 +359,8 @@ func openHouse(t *testing.T) *house {
 	made, _, err := r.Register(ctx, registry.Registration{
 		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
 		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.Commit(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),
-		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"}},
+		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"},
+			{Type: "AgentCard", ServiceEndpoint: "https://locanda.test/card.json"}},
 	})
 	must(t, err)
 	h.agent, err = r.Rotate(ctx, made.AirID, registry.NewRotation(r.DID(made.AirID), old, next, "", time.Now()))
@@ -363,6 +368,8 @@ func openHouse(t *testing.T) *house {
 	must(t, x.WaitFor(ctx, s.Head().Seq))
 	must(t, tree.WaitFor(ctx, s.Head().Seq))
 	must(t, directory.Wait(ctx, s.Head().Seq))
+	joiner, err := join.New(join.Options{Store: s, Registry: r, Directory: directory})
+	must(t, err)
 	judge, err := api.NewJudge(api.JudgeOptions{})
 	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
@@ -371,7 +378,7 @@ func openHouse(t *testing.T) *house {
 	must(t, err)
 	wishes, err := api.NewWishes(api.WishesOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Log: tree, Judge: judge, Door: door, Crawler: crawl, Wishes: wishes, Blocks: crawl}
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Judge: judge, Door: door, Crawler: crawl, Wishes: wishes, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.Standing, Bot: web.Bot{

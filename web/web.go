@@ -28,6 +28,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
+	"gazetteer/join"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 
@@ -42,6 +43,8 @@ type Answers interface {
 	Services(ctx context.Context, after string, limit int) (api.ServicePage, error)
 	// Service returns all that is known of a host.
 	Service(ctx context.Context, host string) (api.Service, error)
+	// AgentsOf returns the agents that serve a host.
+	AgentsOf(ctx context.Context, host string) (join.Joined, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	// Figures says how much there is.
