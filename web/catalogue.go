@@ -147,8 +147,8 @@ func (p *Pages) shelved(s shelf) func(c *gin.Context) (view, error) {
 			return view{}, err
 		}
 		v := shelvedView{Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at], Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
-		for _, h := range r.Hits {
-			v.Hits = append(v.Hits, p.hit(h))
+		if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
+			return view{}, err
 		}
 		v.Pages = pagesOf(s.address(value), url.Values{}, number, r.Total, perPage)
 		return view{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil

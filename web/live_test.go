@@ -209,9 +209,21 @@ func TestATextThatSpeaksToAModelIsMarked(t *testing.T) {
 	} {
 		h := engine(t, whys{sample{word: plainWord, hits: 1}, index.Why{}, text})
 		shown := textOf(parse(t, get(t, h, "/?q=x").Body.String()))
-		if !strings.Contains(shown, text) || strings.Contains(shown, "speaks to the model") != marked {
+		if !strings.Contains(shown, text) || strings.Contains(shown, "an instruction to a model") != marked {
 			t.Errorf("%q: %s", text, shown)
 		}
+	}
+}
+
+func TestEvidenceThatIsTooOldSaysSo(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 2})
+	page := parse(t, get(t, h, "/?q=book").Body.String())
+	var stale []bool
+	for _, hit := range elements(page, "article") {
+		stale = append(stale, strings.Contains(textOf(hit), "Stale: The visit of 2026-03-13 ended with timeout."))
+	}
+	if !slices.Equal(stale, []bool{false, true}) {
+		t.Errorf("stale: %v", stale)
 	}
 }
 

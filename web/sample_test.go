@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	calls "gazetteer/call"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -98,6 +99,19 @@ func (s sample) Search(_ context.Context, q index.Query) (index.Result, error) {
 		})
 	}
 	return r, s.err
+}
+
+// Hits are as fresh as the sample says, but for the second, whose host fell silent.
+func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]api.Hit, error) {
+	var hits []api.Hit
+	for i, h := range found {
+		full := api.Hit{Hit: h, Freshness: api.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}, Caution: calls.Caution(h.Operation, h.Service)}
+		if i == 1 {
+			full.Freshness.Stale, full.Freshness.Why = true, s.word("the visit of 2026-03-13 ended with timeout")
+		}
+		hits = append(hits, full)
+	}
+	return hits, s.err
 }
 
 func (s sample) summary() api.ServiceSummary {

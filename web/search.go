@@ -12,9 +12,7 @@ import (
 	"strings"
 
 	"gazetteer/api"
-	"gazetteer/document"
 	"gazetteer/index"
-	"gazetteer/protocol"
 
 	"github.com/gin-gonic/gin"
 )
@@ -75,7 +73,8 @@ type hitView struct {
 	Fetched  moment
 	Findings string
 	Digest   string
-	Speaks   string // what in its text speaks to a model instead of describing
+	Stale    string // why the evidence is older than it should be
+	Caution  string // what in its texts speaks to a model instead of describing
 }
 
 // pager holds the addresses of the pages beside this one.
@@ -127,8 +126,8 @@ func (p *Pages) results(ctx context.Context, text string, number int) (resultsVi
 		Total:  r.Total, Note: sentence(r.Note), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r),
 	}
-	for _, h := range r.Hits {
-		v.Hits = append(v.Hits, p.hit(h))
+	if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
+		return resultsView{}, err
 	}
 	v.Services, v.Classes = beside(r)
 	v.Pages = pagesOf("/", url.Values{"q": {text}}, number, r.Total, perPage)
@@ -180,7 +179,20 @@ func told(r index.Result) string {
 // agentID matches what could be the id of an agent rather than words.
 var agentID = regexp.MustCompile(`^(?i:AIR-[A-Z0-9-]+|did:wba:\S+)$`)
 
-func (p *Pages) hit(h index.Hit) hitView {
+// hits completes what was found with how fresh it is, as rows of a list.
+func (p *Pages) hits(ctx context.Context, found []index.Hit) ([]hitView, error) {
+	hits, err := p.answers.Hits(ctx, found, p.now())
+	if err != nil {
+		return nil, err
+	}
+	views := make([]hitView, 0, len(hits))
+	for _, h := range hits {
+		views = append(views, p.hit(h))
+	}
+	return views, nil
+}
+
+func (p *Pages) hit(h api.Hit) hitView {
 	v := hitView{
 		Op:       operationOf(h.Operation, h.Service).short(),
 		Host:     h.Host,
@@ -188,26 +200,18 @@ func (p *Pages) hit(h index.Hit) hitView {
 		Why:      whyOf(h.Why),
 		Kind:     kindOf(string(h.Kind)),
 		KindID:   string(h.Kind),
-		Fetched:  p.moment(h.FetchedAt),
+		Fetched:  p.moment(h.Freshness.FetchedAt),
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
-		Speaks:   speaks(h.Operation),
+		Caution:  sentence(h.Caution),
+	}
+	if h.Freshness.Stale {
+		v.Stale = sentence(h.Freshness.Why)
 	}
 	if v.Service == "" {
 		v.Service = h.Host
 	}
 	return v
-}
-
-// speaks names what in the texts of an operation speaks to a model, "" when they
-// only describe.
-func speaks(o document.Operation) string {
-	for _, text := range []string{o.Intent, o.Outcome, o.ID, o.Path} {
-		if found, ok := protocol.Instruction(text); ok {
-			return found
-		}
-	}
-	return ""
 }
 
 // maxPages keeps the offset within what the index accepts.

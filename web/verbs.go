@@ -92,8 +92,8 @@ func (p *Pages) verb(c *gin.Context) (view, error) {
 			v.Family = append(v.Family, relatedView{f.VerbCount, relationWords[f.Relation]})
 		}
 	}
-	for _, h := range r.Hits {
-		v.Hits = append(v.Hits, p.hit(h))
+	if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
+		return view{}, err
 	}
 	v.Pages = pagesOf(verbPath(verb), url.Values{}, number, r.Total, perPage)
 	return view{name: "verb", title: plain(verb), body: v}, nil

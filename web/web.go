@@ -39,6 +39,8 @@ import (
 type Answers interface {
 	// Search returns a page of operations, best first.
 	Search(ctx context.Context, q index.Query) (index.Result, error)
+	// Hits completes operations that were found with how fresh they are, at a time.
+	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]api.Hit, error)
 	// Services lists services in order of host key, from behind after.
 	Services(ctx context.Context, after string, limit int) (api.ServicePage, error)
 	// Service returns all that is known of a host.
