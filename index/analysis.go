@@ -35,7 +35,7 @@ func newAnalyzer() (analysis.Analyzer, error) {
 	for _, word := range moreStopWords {
 		stopWords.AddToken(word)
 	}
-	return &analysis.DefaultAnalyzer{
+	return &analyzer{stopWords, &analysis.DefaultAnalyzer{
 		Tokenizer: tokens.NewUnicodeTokenizer(),
 		TokenFilters: []analysis.TokenFilter{
 			en.NewPossessiveFilter(),
@@ -45,7 +45,7 @@ func newAnalyzer() (analysis.Analyzer, error) {
 			hangulBigrams{},
 			stop.NewStopTokensFilter(stopWords),
 		},
-	}, nil
+	}}, nil
 }
 
 // moreStopWords are words of questions that bleve's list takes for nouns or leaves

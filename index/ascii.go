@@ -1,0 +1,87 @@
+package index
+
+import (
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+)
+
+// An analyzer makes the forms of a text. Most texts are in ASCII, for which one
+// pass does what the chain does in seven.
+type analyzer struct {
+	stopWords analysis.TokenMap
+	chain     analysis.Analyzer
+}
+
+// Analyze implements analysis.Analyzer.
+func (a *analyzer) Analyze(text []byte) analysis.TokenStream {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return a.chain.Analyze(text)
+		}
+	}
+	return a.ascii(text)
+}
+
+// ascii does what the chain does with a prepared text in ASCII.
+func (a *analyzer) ascii(text []byte) analysis.TokenStream {
+	lower := make([]byte, len(text))
+	for i, c := range text {
+		lower[i] = lowerASCII(c)
+	}
+	tokens := make([]analysis.Token, 0, len(text)/6+1)
+	position := 0
+	for from := 0; from < len(lower); {
+		if !letter(lower[from]) && !digit(lower[from]) {
+			from++
+			continue
+		}
+		to := wordEnd(lower, from)
+		term := lower[from:to:to]
+		if n := len(term); n > 2 && term[n-1] == 's' && term[n-2] == '\'' {
+			term = term[: n-2 : n-2] // the user's
+		}
+		position++
+		if !a.stopWords[string(term)] {
+			tokens = append(tokens, analysis.Token{Term: term, Start: from, End: to, Position: position, Type: analysis.AlphaNumeric})
+		}
+		from = to
+	}
+	stream := make(analysis.TokenStream, len(tokens))
+	for i := range tokens {
+		stream[i] = &tokens[i]
+	}
+	return stream
+}
+
+// wordEnd returns where the word ends that begins at from: Unicode Standard Annex
+// 29 for ASCII. An apostrophe stands within a word between letters and between
+// digits, a comma or semicolon between digits. What else might stand within one
+// (a dot, a colon, an underscore) became a space when the text was prepared.
+func wordEnd(lower []byte, from int) int {
+	for at := from + 1; at < len(lower); at++ {
+		c := lower[at]
+		if letter(c) || digit(c) {
+			continue
+		}
+		if at+1 == len(lower) {
+			return at
+		}
+		before, after := lower[at-1], lower[at+1]
+		letters, digits := letter(before) && letter(after), digit(before) && digit(after)
+		if !(c == '\'' && (letters || digits) || (c == ',' || c == ';') && digits) {
+			return at
+		}
+	}
+	return len(lower)
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+
+func lowerASCII(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
