@@ -89,8 +89,14 @@ func (a *Answers) claims(ctx context.Context, namespace string) ([]Claim, []Conc
 			continue // it has changed since it was indexed
 		}
 		claim.Operations = c.Operations
-		claim.judge(namespace, owner, bearers)
 		claims = append(claims, claim)
+		if bears(registrable(c.Value), namespace) && !slices.Contains(bearers, c.Value) {
+			bearers = append(bearers, c.Value)
+		}
+	}
+	slices.Sort(bearers)
+	for i := range claims {
+		claims[i].judge(namespace, owner, bearers)
 	}
 	slices.SortStableFunc(claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(slices.Index(relations, a.Relation), slices.Index(relations, b.Relation)), a.Since.Compare(b.Since), strings.Compare(a.Host, b.Host))
@@ -228,7 +234,6 @@ func (a *Answers) bearers(ctx context.Context, namespace string) ([]string, erro
 			}
 		}
 	}
-	slices.Sort(hosts)
 	return hosts, nil
 }
 

@@ -52,7 +52,7 @@ type Provenance struct {
 	// Elsewhere is set when another host than the one that was asked sent it.
 	Elsewhere string `json:"elsewhere,omitempty" doc:"the host that sent it, when it is another than the one that was asked"`
 	// Log is where to ask for a proof that the document was logged.
-	Log string `json:"log,omitempty" doc:"where to ask for the proof that the document is in the transparency log"`
+	Log string `json:"log,omitempty" doc:"where to ask for the proof that this version of the document is in the transparency log"`
 }
 
 // operationID names an operation among all.
@@ -106,13 +106,12 @@ func (a *Answers) hit(h index.Hit, host *crawler.Host, now time.Time) Hit {
 		Provenance: Provenance{Source: h.Source, Document: h.Document, Digest: h.Digest, Pointer: h.Operation.Pointer},
 		Caution:    call.Caution(h.Operation, h.Service),
 	}
-	documents := "/api/v1/services/" + h.Host + "/documents/" + string(h.Kind)
-	out.Provenance.Bytes = documents + "/versions/" + h.Digest
+	out.Provenance.Bytes = "/api/v1/services/" + h.Host + "/documents/" + string(h.Kind) + "/versions/" + h.Digest
 	if u, err := url.Parse(h.Document); err == nil && u.Hostname() != "" && !strings.EqualFold(u.Hostname(), h.Host) {
 		out.Provenance.Elsewhere = strings.ToLower(u.Hostname())
 	}
 	if a.Log != nil {
-		out.Provenance.Log = logPrefix + "/proof?" + url.Values{"key": {store.DocumentKey(h.Host, string(h.Kind))}}.Encode()
+		out.Provenance.Log = logPrefix + "/proof?" + url.Values{"key": {store.VersionKey(h.Host, string(h.Kind), h.ChangedAt, h.Digest)}}.Encode()
 	}
 	return out
 }
