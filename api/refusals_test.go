@@ -49,7 +49,7 @@ func TestHostilePathParameters(t *testing.T) {
 		"/api/v1/services/ristorante.example/documents/ai/versions/{}", "/api/v1/services/{}/documents/ai/versions/" + digest,
 		"/api/v1/verbs/{}", "/api/v1/rules/{}", "/schemas/{}", "/api/v1/agents/{}", "/api/v1/agents/{}/did-document", "/api/v1/agents/{}/trust-score",
 		"/api/v1/agents/{}/keys", "/api/v1/agents/{}/attestations", "/api/v1/agents/{}/graph", "/api/v1/agents/{}/dependents", "/api/v1/agents/{}/history",
-		"/api/v1/agents/{}/domains", "/api/v1/agents/{}/evidence", "/api/v1/agents/by-username/{}", "/agents/{}/did.json", "/1.0/identifiers/{}", "/log/tile/{}", "/log/{}",
+		"/api/v1/agents/{}/domains", "/api/v1/agents/{}/evidence", "/api/v1/agents/by-username/{}", "/agents/{}/did.json", "/api/v1/agents/{}/application", "/api/v1/agents/{}/export", "/api/v1/reports/{}", "/1.0/identifiers/{}", "/log/tile/{}", "/log/{}",
 	}
 	for what, value := range hostile {
 		for _, template := range templates {

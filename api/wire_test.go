@@ -64,6 +64,7 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 		"two codings":                  {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + smuggled, 501},
 		"two hosts":                    {"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + smuggled, 400},
 		"no host":                      {"GET /healthz HTTP/1.1\r\n\r\n" + smuggled, 400},
+		"a carriage return alone":      {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\rC: d\r\n\r\n" + smuggled, 400},
 		"a space before the colon":     {"GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n" + smuggled, 400},
 		"a whole address":              {"GET http://other.example/healthz HTTP/1.1\r\nHost: other.example\r\n\r\n" + smuggled, 400},
 		"a NUL in the path":            {"GET /heal\x00thz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
