@@ -23,6 +23,10 @@ const (
 	maxCompressed = 32 << 20
 )
 
+// ownWeight is about what a kept answer costs beside path and body: the record of
+// it, its tag and length, and its place in the cache. Headers are shared.
+const ownWeight = 512
+
 // A keeper holds whole answers that are asked for again and again, in each of
 // their forms. Each belongs to one record of the store and holds while that
 // record has the same sequence, so a kept answer is never older than one computed
@@ -55,8 +59,8 @@ type kept struct {
 func newKeeper(s store.Store) (*keeper, error) {
 	answers, err := otter.New(&otter.Options[form, *kept]{
 		MaximumWeight: maxKept,
-		Weigher:       func(f form, k *kept) uint32 { return uint32(len(f.path) + len(k.body) + 1024) }, // headers among them
-		Executor:      func(work func()) { work() },                                                     // no goroutine of its own
+		Weigher:       func(f form, k *kept) uint32 { return uint32(len(f.path) + len(k.body) + ownWeight) },
+		Executor:      func(work func()) { work() }, // no goroutine of its own
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the kept answers: %w", err)
@@ -70,8 +74,8 @@ func (k *keeper) find(r *http.Request) *kept {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" || r.URL.RawPath != "" || r.URL.IsAbs() || len(r.TransferEncoding) > 0 {
 		return nil
 	}
-	known, ok := k.answers.GetIfPresent(form{r.URL.Path, acceptsGzip(r.Header["Accept-Encoding"])})
-	if !ok {
+	known := k.known(r)
+	if known == nil {
 		return nil
 	}
 	// Read before the record: what has not changed until then is as it was.
@@ -89,6 +93,26 @@ func (k *keeper) find(r *http.Request) *kept {
 		return nil
 	}
 	known.head.Store(head)
+	return known
+}
+
+// known returns what is kept in the form that a request wants. What is too short to
+// be compressed has one form for all.
+func (k *keeper) known(r *http.Request) *kept {
+	if acceptsGzip(r.Header["Accept-Encoding"]) {
+		if known, ok := k.answers.GetIfPresent(form{r.URL.Path, true}); ok {
+			return known
+		}
+		known, ok := k.answers.GetIfPresent(form{r.URL.Path, false})
+		if !ok || known.header["Vary"] != nil {
+			return nil
+		}
+		return known
+	}
+	known, ok := k.answers.GetIfPresent(form{r.URL.Path, false})
+	if !ok {
+		return nil
+	}
 	return known
 }
 
@@ -141,7 +165,7 @@ func (k *keeper) take(r *http.Request, key string, seq uint64, h http.Header, bo
 		return
 	}
 	known := &kept{key: key, seq: seq, header: k.common(h), tag: []string{h.Get("ETag")}, length: []string{strconv.Itoa(len(body))}, body: bytes.Clone(body)}
-	k.answers.Set(form{r.URL.Path, acceptsGzip(r.Header["Accept-Encoding"])}, known)
+	k.answers.Set(form{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known)
 }
 
 // maxHeaders is how many sets of headers are shared at most: a few in all, unless an

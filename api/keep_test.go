@@ -98,8 +98,8 @@ func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 					}
 				}
 			}
-			if n, _ := api.Kept(h.api); n != 4 {
-				t.Errorf("%d answers are kept, want 4", n)
+			if n, _ := api.Kept(h.api); n != 2 { // too short to be compressed: one form each
+				t.Errorf("%d answers are kept, want 2", n)
 			}
 			c.end(h, a)
 			for _, zip := range forms {
