@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/api"
 	"gazetteer/index"
 
 	"github.com/gin-gonic/gin"
 )
 
-// Catalogue lists what the operations that are known have in common.
-// [index.Index] does.
+// Catalogue lists what the operations that are known have in common. The index
+// does, and an [api.Limited] around it.
 type Catalogue interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)
@@ -27,7 +28,10 @@ type Catalogue interface {
 	VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error)
 }
 
-var _ Catalogue = (*index.Index)(nil)
+var (
+	_ Catalogue = (*index.Index)(nil)
+	_ Catalogue = (*api.Limited)(nil)
+)
 
 // A shelf is one sort of things that operations are listed by, verbs apart.
 type shelf struct {

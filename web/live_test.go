@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/api"
 	"gazetteer/index"
 
 	"golang.org/x/net/html"
@@ -252,5 +254,23 @@ func TestListsOfNamesHavePages(t *testing.T) {
 	last := textOf(parse(t, get(t, h, "/namespaces?page=3").Body.String()))
 	if !strings.Contains(last, "201 to 252 of 252") {
 		t.Errorf("the page says %q", last)
+	}
+}
+
+// silent has no catalogue at the moment.
+type silent struct {
+	sample
+	err error
+}
+
+func (s silent) Similar(context.Context, string, int) ([]index.SimilarService, error) {
+	return nil, s.err
+}
+
+func TestAServiceIsShownWithoutThoseLikeIt(t *testing.T) {
+	for err, want := range map[error]int{index.ErrUnavailable: 200, api.ErrSearches: 200, api.ErrSearchTime: 200, errors.New("disk"): 500} {
+		if w := get(t, engine(t, silent{sample{word: plainWord}, err}), "/services/ristorante.test"); w.Code != want {
+			t.Errorf("%v: status %d, want %d", err, w.Code, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"gazetteer/api"
 	"gazetteer/index"
 )
 
@@ -24,10 +25,11 @@ const (
 )
 
 // similar returns the services most like that of a host. While the index is being
-// rebuilt there are none: the page has much to say without them.
+// rebuilt, or too many search, there are none: the page has much to say without
+// them.
 func (p *Pages) similar(ctx context.Context, host string) ([]similarView, error) {
 	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
-	if errors.Is(err, index.ErrUnavailable) {
+	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, api.ErrSearches) || errors.Is(err, api.ErrSearchTime) {
 		return nil, nil
 	}
 	var views []similarView

@@ -241,7 +241,7 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	pages := web.New(answers, h.index, web.Options{Log: h.log, Standing: h.api.Standing, Bot: web.Bot{
+	pages := web.New(answers, search, web.Options{Log: h.log, Standing: h.api.Standing, Bot: web.Bot{
 		UserAgent: userAgent(h.config), Contact: h.config.Crawler.Contact, Addresses: h.config.Crawler.Addresses,
 		HostInterval: time.Duration(h.config.Crawler.HostInterval), DomainInterval: time.Duration(h.config.Crawler.DomainInterval),
 	}})
