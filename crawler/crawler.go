@@ -435,7 +435,11 @@ func (o *owner) report(v *visit) {
 	c.metrics.count(v)
 	c.mu.Unlock()
 	if v.err == nil {
-		c.log.Info("visit", "host", r.Host, "outcome", r.Outcome(), "documents", r.Documents, "took", r.Took)
+		for _, f := range r.Fetches {
+			c.log.Debug("fetch", "host", r.Host, "kind", f.Kind, "outcome", f.Outcome, "status", f.Status, "took", time.Duration(f.Took)*time.Millisecond)
+		}
+		kind, outcome := r.deciding()
+		c.log.Info("visit", "host", r.Host, "kind", kind, "outcome", outcome, "documents", r.Documents, "took", r.Took)
 	}
 	c.observe(r)
 	o.answer(r)
@@ -709,13 +713,21 @@ func optedOut(host, why string, now time.Time) Result {
 // Outcome is the one outcome that says most about a visit: OK when there is a
 // current document, else that of the last fetch.
 func (r Result) Outcome() fetch.Outcome {
+	_, outcome := r.deciding()
+	return outcome
+}
+
+// deciding returns the kind and the outcome that say most about a visit.
+func (r Result) deciding() (kind string, outcome fetch.Outcome) {
+	for _, f := range slices.Backward(r.Fetches) {
+		if kind == "" || outcome != fetch.OK && f.Outcome == fetch.OK && f.Kind != fetch.KindRobots {
+			kind, outcome = f.Kind, f.Outcome
+		}
+	}
 	if r.Documents > 0 {
-		return fetch.OK
+		outcome = fetch.OK
 	}
-	if len(r.Fetches) == 0 {
-		return ""
-	}
-	return r.Fetches[len(r.Fetches)-1].Outcome
+	return kind, outcome
 }
 
 // rateMeter counts events of the last 10 seconds.

@@ -1,13 +1,56 @@
 package crawler_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gazetteer/fetch"
 )
+
+// Every visit is a line of the log that says what came of it, and, for whoever
+// looks closer, every fetch of it.
+func TestLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		w := newWorld(t)
+		w.opts.Log = slog.New(slog.NewJSONHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.site("b.test", map[string]http.Handler{robotsPath: page{body: "User-agent: *\nDisallow: /\n"}})
+		w.run()
+		w.crawl("a.test", "b.test")
+		w.rest()
+		var got []string
+		for line := range strings.Lines(text.String()) {
+			var l struct {
+				Msg, Host, Kind, Outcome string
+				Took                     *int64
+			}
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			if l.Took == nil {
+				t.Errorf("a line does not say how long it took: %s", line)
+			}
+			got = append(got, strings.Join([]string{l.Msg, l.Host, l.Kind, l.Outcome}, " "))
+		}
+		slices.Sort(got)
+		want := []string{
+			"fetch a.test agis-summary absent", "fetch a.test ai ok", "fetch a.test robots absent",
+			"fetch b.test agis-summary refused-by-robots", "fetch b.test ai refused-by-robots", "fetch b.test robots ok",
+			"visit a.test ai ok", "visit b.test agis-summary refused-by-robots",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the log is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
 
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
