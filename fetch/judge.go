@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -115,6 +116,18 @@ func judgeError(err error) Settlement {
 	return Settlement{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
 }
 
+// Reason says in plain words why a request of net/http had no whole answer, for a
+// person and without the addresses of our end.
+func Reason(err error) string {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	if errors.As(err, &certificate) || errors.As(err, &record) {
+		detail, _ := tlsProblem(err)
+		return detail
+	}
+	return judgeError(err).Detail
+}
+
 // connectionProblem says why there was no answer, or no whole one.
 func connectionProblem(err error) string {
 	switch {
@@ -126,6 +139,9 @@ func connectionProblem(err error) string {
 		return "the host closed the connection before its answer was whole"
 	}
 	text := withoutPlaces(err)
+	if strings.Contains(text, "HTTP response to HTTPS client") {
+		return "the host speaks plain HTTP where TLS is expected"
+	}
 	for _, ours := range []string{"connect: ", "net/http: ", "HTTP/1.x transport connection broken: ", "http: "} {
 		text = strings.TrimPrefix(text, ours)
 	}

@@ -51,7 +51,11 @@ func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, err
 		if e.IsTimeout {
 			return nil, asked, fmt.Errorf("no answer within %s", dnsTime)
 		}
-		return nil, asked, errors.New(e.Err)
+		if e.IsTemporary || strings.Contains(e.Err, "misbehaving") {
+			return nil, asked, errors.New("it fails to answer")
+		}
+		// What the error says beside names the ends of our connection.
+		return nil, asked, errors.New("it cannot be reached, or its answer cannot be used")
 	}
 	return values, asked, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"gazetteer/fetch"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/resolve"
 )
@@ -267,9 +268,13 @@ func (r *Registry) lookAtFile(ctx context.Context, name, want string) Look {
 	l := Look{Asked: "GET " + address, Expected: want}
 	page, err := r.web.Get(ctx, address, "text/plain", maxDomainFile)
 	l.Where = page.Remote
+	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
 	switch {
+	case tooLarge:
+		l.Problem = large.Error()
+		return l
 	case err != nil:
-		l.Problem = "there was no whole answer: " + clipped(err.Error())
+		l.Problem = "there was no whole answer: " + clipped(fetch.Reason(err))
 		return l
 	case page.Location != "":
 		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipped(page.Location))

@@ -13,6 +13,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/resolve"
 )
 
 // File is the path of the file that takes the place of a TXT record.
@@ -115,9 +116,12 @@ func (o *Owners) lookAtFile(ctx context.Context, host, want string) registry.Loo
 	l := registry.Look{Asked: "GET " + address, Expected: want}
 	page, err := o.web.Get(ctx, address, "text/plain", maxFile)
 	l.Where = page.Remote
+	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
 	switch {
+	case tooLarge:
+		l.Problem = large.Error()
 	case err != nil:
-		l.Problem = "there was no whole answer: " + clip(err.Error())
+		l.Problem = "there was no whole answer: " + clip(fetch.Reason(err))
 	case page.Location != "":
 		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clip(page.Location))
 	case page.Status != http.StatusOK:
