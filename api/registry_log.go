@@ -113,6 +113,9 @@ func logAnswer[I any](a *API) func(context.Context, *I) (*streamOutput, error) {
 		}
 		return &streamOutput{Body: func(ctx huma.Context) {
 			c := humagin.Unwrap(ctx)
+			if ctx.Query("key") != "" {
+				a.awaitLog(ctx.Context())
+			}
 			inner := c.Request.Clone(ctx.Context())
 			inner.URL.Path = strings.TrimPrefix(inner.URL.Path, logPrefix)
 			// The answer is tagged and compressed, and conditions are judged, by
@@ -128,6 +131,18 @@ func logAnswer[I any](a *API) func(context.Context, *I) (*streamOutput, error) {
 			}
 		}}, nil
 	}
+}
+
+// logTime is how long a question about a record waits for the log to have what was
+// stored before it was asked: who sees an entry of a history looks for its leaf
+// next.
+const logTime = 2 * time.Second
+
+// awaitLog waits for that. A log that is far behind answers what it can.
+func (a *API) awaitLog(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
+	a.answers.Log.WaitFor(ctx, a.answers.Store.Head().Seq) // without it the answer is about less
 }
 
 // An Anchor is a tree that somebody outside has seen.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -48,13 +50,16 @@ func (a *app) agentProof(ctx context.Context, server *client, k *keyring, out st
 	if err != nil {
 		return err
 	}
-	var history struct {
-		Total int `json:"total"`
-	}
-	if _, err := server.write(ctx, http.MethodGet, agentPath(airID, "/history?limit=1"), nil, nil, &history); err != nil {
+	var entries api.LogEntries // newest first
+	if _, err := server.write(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {store.AgentKey(airID)}}.Encode(), nil, nil, &entries); err != nil {
 		return err
 	}
-	query := "?" + url.Values{"key": {store.EntryKey(airID, history.Total)}}.Encode()
+	i := slices.IndexFunc(entries.Entries, func(e api.LogEntry) bool { return !e.Erased && !e.Deleted })
+	if i < 0 {
+		return notFoundf("the transparency log has nothing of %s", airID)
+	}
+	entry := entries.Entries[i]
+	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
 	var inclusion api.LogInclusion
 	if _, err := server.write(ctx, http.MethodGet, "/log/inclusion"+query, nil, nil, &inclusion); err != nil {
 		return err
