@@ -67,25 +67,32 @@ type Contact struct {
 }
 
 // ContactOf reads the contact out of the DID document of an agent of this
-// registry, which has checked where its inbox may be. Everything that tells where
+// registry, which has checked its key and where its inbox may be. Everything that tells where
 // an agent is written to uses it, or [FarContactOf], so that all tell the same.
 func ContactOf(d did.Document) Contact {
 	c := Contact{DID: d.ID, Inbox: d.Inbox()}
 	if w, err := did.ParseWeb(d.ID); err == nil {
 		c.AirID, _ = w.AirID()
 	}
-	if key, err := d.Key(); err == nil {
-		c.Key = &Key{ID: d.ID + did.KeyFragment, Type: did.TypeEd25519, PublicKeyMultibase: did.FormatMultikey(key)}
+	for _, m := range d.VerificationMethod {
+		if m.ID == d.ID+did.KeyFragment && m.Controller == d.ID && m.Revoked == "" {
+			c.Key = &Key{ID: m.ID, Type: m.Type, PublicKeyMultibase: m.PublicKeyMultibase}
+			break
+		}
 	}
 	return c
 }
 
 // FarContactOf reads the contact out of a DID document that another host
-// published. An inbox that is not at an absolute https address is none (A2A §3.4).
+// published. An inbox that is not at an absolute https address is none (A2A §3.4),
+// and a key that nobody should trust is none either.
 func FarContactOf(d did.Document) Contact {
 	c := ContactOf(d)
 	if u, err := url.Parse(c.Inbox); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
 		c.Inbox = ""
+	}
+	if _, err := d.Key(); err != nil {
+		c.Key = nil
 	}
 	return c
 }

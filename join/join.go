@@ -53,7 +53,7 @@ const (
 	// maxLooked bounds how many agents that only claim a host, and how many that
 	// have shown something, are read for it: of those that claim it there can be
 	// any number.
-	maxLooked = 30
+	maxLooked = 20
 	maxLeft   = 5
 )
 
