@@ -21,12 +21,12 @@ import (
 // history, not on its segments.
 const (
 	k1 = 1.2
-	b  = 0.5
+	b  = 0.3
 	// maxCount is how often a term counts in a field: repeating it more often
 	// only makes the field longer, and so the score lower.
 	maxCount = 3
 	// meaningWeight is how much a cosine counts beside the share of words.
-	meaningWeight = 2.5
+	meaningWeight = 2
 )
 
 // A weighing is how much a field counts, and its usual length in terms, measured

@@ -23,7 +23,7 @@ type options struct {
 }
 
 var defaults = options{
-	words: 24_000, dim: 200, batch: 512, epochs: 3, rate: 2e-3, temperature: .07, drop: .3, framed: .4, seed: 1, workers: 2,
+	words: 24_000, dim: 200, batch: 512, epochs: 3, rate: 2e-3, temperature: .13, drop: .3, framed: .4, seed: 1, workers: 2,
 }
 
 // A model is a bag of words: a text is the sum of its words' vectors, each times

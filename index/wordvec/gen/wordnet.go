@@ -19,6 +19,7 @@ type synset struct {
 	examples []string
 	above    []string // hypernyms
 	derived  []derivation
+	near     []string // what it belongs to (the topic banking) and what is like it
 }
 
 // A derivation says that a word of one sense is made from a word of another
@@ -93,6 +94,8 @@ func parseSynset(line string) (synset, error) {
 		switch p[0] {
 		case "@", "@i":
 			s.above = append(s.above, to)
+		case ";c", ";u", "&", "^", "=", "\\":
+			s.near = append(s.near, to)
 		case "+":
 			places, err := strconv.ParseUint(p[3], 16, 16)
 			if err != nil {
@@ -120,8 +123,8 @@ func kindOf(pos string) string {
 }
 
 // wordNetExamples makes pairs of the dictionary: a word and what it means, its
-// other words, what is above it and what is made from it; a sentence that uses it
-// and what it means.
+// other words, what is above it, near it and made from it; all its words and what
+// they mean; a sentence that uses it and what it means.
 func wordNetExamples(synsets []synset) []rawExample {
 	byID := map[string]synset{}
 	for _, s := range synsets {
@@ -151,6 +154,12 @@ func wordNetExamples(synsets []synset) []rawExample {
 			})
 		}
 		first := wordsOf(s.lemmas[0])
+		for _, id := range s.near {
+			if other, ok := byID[id]; ok {
+				add(s.id, first, wordsOf(other.lemmas[0]))
+			}
+		}
+		out = append(out, rawExample{left: always(wordsOf(strings.Join(s.lemmas, " "))), right: always(gloss), group: s.id})
 		for _, id := range s.above {
 			if up, ok := byID[id]; ok {
 				add(s.id, first, wordsOf(up.lemmas[0]))
