@@ -47,7 +47,7 @@ type town struct {
 	asked int               // of the web
 }
 
-func newTown(t testing.TB) *town { t.Helper(); return newTownOf(t, 0) }
+func newTown(t testing.TB) *town { t.Helper(); return newTownOf(t, time.Minute) }
 
 // newTownOf returns one whose callers wait so long for the registries of others.
 func newTownOf(t testing.TB, patience time.Duration) *town {
@@ -133,6 +133,13 @@ func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	rw.Header().Set("Content-Type", "application/did+json")
 	io.WriteString(rw, page)
+}
+
+// count is how often the web was asked.
+func (w *town) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
 }
 
 func (w *town) lay(address, page string) {
@@ -468,12 +475,12 @@ func TestAgentsOfOtherRegistries(t *testing.T) {
 
 	// Nobody is asked unless the caller may.
 	got := w.join(host, anything)
-	if len(got.Agents) != 5 || got.Agents[0].Unresolved == "" || got.Agents[0].Inbox != "" || w.asked != 0 {
-		t.Errorf("%d asked: %+v", w.asked, got.Agents)
+	if len(got.Agents) != 5 || got.Agents[0].Unresolved == "" || got.Agents[0].Inbox != "" || w.count() != 0 {
+		t.Errorf("%d asked: %+v", w.count(), got.Agents)
 	}
 	got = w.join(host, join.Want{Admit: func() error { return errors.New("enough") }})
-	if len(got.Agents) != 5 || !strings.Contains(got.Agents[0].Unresolved, "very many") || w.asked != 0 {
-		t.Errorf("%d asked: %+v", w.asked, got.Agents)
+	if len(got.Agents) != 5 || !strings.Contains(got.Agents[0].Unresolved, "very many") || w.count() != 0 {
+		t.Errorf("%d asked: %+v", w.count(), got.Agents)
 	}
 	admitted := 0
 	admit := func() error { admitted++; return nil }
@@ -503,10 +510,10 @@ func TestAgentsOfOtherRegistries(t *testing.T) {
 		t.Errorf("%d admitted", admitted)
 	}
 	// What is kept costs nothing, and evidence can be required of them too.
-	before := w.asked
+	before := w.count()
 	got = w.join(host, join.Want{Admit: admit, Require: []string{registry.SignalDomain, registry.SignalDID}})
-	if w.asked != before || admitted != 5 || len(got.Agents) != 1 || got.Agents[0].DID != own {
-		t.Errorf("%d asked, %d admitted, %+v", w.asked-before, admitted, got.Agents)
+	if w.count() != before || admitted != 5 || len(got.Agents) != 1 || got.Agents[0].DID != own {
+		t.Errorf("%d asked, %d admitted, %+v", w.count()-before, admitted, got.Agents)
 	}
 }
 
@@ -517,7 +524,9 @@ func TestARegistryThatDoesNotAnswerInTime(t *testing.T) {
 	w.prove(near, host)
 	w.publish(host, document.AGISSummary, names(slow))
 	held := make(chan struct{})
+	w.mu.Lock()
 	w.held = held
+	w.mu.Unlock()
 	defer close(held)
 	want := join.Want{Admit: func() error { return nil }}
 	for range 2 { // the second caller does not wait
@@ -526,8 +535,8 @@ func TestARegistryThatDoesNotAnswerInTime(t *testing.T) {
 			t.Errorf("%+v", got.Agents)
 		}
 	}
-	if w.asked > 1 {
-		t.Errorf("the registry was asked %d times", w.asked)
+	if w.count() > 1 {
+		t.Errorf("the registry was asked %d times", w.count())
 	}
 }
 
