@@ -162,8 +162,8 @@ type CompactHit struct {
 }
 
 const (
-	compactIntent = 160 // characters of an intent in a compact hit
-	compactTakes  = 200 // of its parameters
+	compactIntent = 120 // characters of an intent in a compact hit
+	compactTakes  = 120 // of its parameters
 	compactName   = 60
 )
 
