@@ -1,0 +1,59 @@
+package index
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Decoded postings are kept within their bound, and answers do not depend on what
+// is kept.
+func TestPostingsAreBounded(t *testing.T) {
+	x, _ := indexed(t, realServices(t)...)
+	var want [][]string
+	for _, g := range golden {
+		want = append(want, named(search(t, x, Query{Words: g.query})))
+	}
+	ample := x.live.postings.used
+	limit := ample / 10
+	x.live.postings = newSizedCache[postingsKey, *termPostings](limit)
+	for i, g := range golden {
+		if got := named(search(t, x, Query{Words: g.query})); !slices.Equal(got, want[i]) {
+			t.Errorf("%s: %q, with ample memory %q", g.query, got, want[i])
+		}
+		if used := x.live.postings.used; used > limit {
+			t.Fatalf("%d bytes are kept, the bound is %d", used, limit)
+		}
+	}
+	if x.live.postings.used == 0 {
+		t.Error("nothing is kept at all")
+	}
+}
+
+// An index that was just opened answers correctly from the first search on, with
+// several at once and nothing made ready.
+func TestColdStart(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "index")
+	put(t, s, realServices(t)...)
+	x, err := Open(context.Background(), Options{Dir: dir, Store: s})
+	must(t, err)
+	follow(t, x, s)
+	must(t, x.Close())
+	cold := openIndex(t, s, dir, io.Discard)
+	var wg sync.WaitGroup
+	for _, g := range golden[:8] {
+		wg.Go(func() {
+			r, err := cold.Search(context.Background(), Query{Words: g.query})
+			if err != nil {
+				t.Error(err)
+			} else if got := named(r); len(got) == 0 || got[0] != g.top {
+				t.Errorf("%s: %q, want %s first", g.query, got, g.top)
+			}
+		})
+	}
+	wg.Wait()
+}
