@@ -159,12 +159,7 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 		operations := f.operations(i)
 		perRun := make([]uint32, len(vs.runs))
 		operations.each(func(n uint32) { perRun[vs.runOf[n]]++ })
-		for field, sum := range sums {
-			if field == protocolField {
-				if err := v.countSpoken(snapshot, i, perRun, sum.all, sum.counts); err != nil {
-					return nil, err
-				}
-			}
+		for _, sum := range sums {
 			to := sum.of[i]
 			for at, n := range sum.columns[i].count(operations, perRun) {
 				sum.counts[to[at]] += int(n)

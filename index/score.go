@@ -404,11 +404,6 @@ func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitse
 				}
 				any.or(found)
 			}
-			if f.field == protocolField {
-				if err := v.addSpoken(snapshot, values, i, any); err != nil {
-					return nil, err
-				}
-			}
 			mask.and(any)
 		}
 		if len(q.Hosts) > 0 {

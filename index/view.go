@@ -21,7 +21,6 @@ type view struct {
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
 	joined map[string]*values
-	speaks map[string][]string
 
 	mu  sync.Mutex     // guards following
 	dfs map[string]int // in how many live operations a stem occurs
