@@ -128,6 +128,7 @@ func TestAddAndCrawl(t *testing.T) {
 				t.Errorf("%q: %+v", bad, r)
 			}
 		}
+		synctest.Wait() // a visit is told of before its place is free again
 		s := w.crawler.Status()
 		if s.Known != 2 || s.Visits != 2 || s.Documents != 1 || s.Errors != 1 || s.InFlight != 0 || s.Due != 0 || s.Waiting != 2 || s.Rate == 0 {
 			t.Errorf("status %+v", s)
