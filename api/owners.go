@@ -73,7 +73,7 @@ func (a *Answers) shown(ctx context.Context, host string) error {
 // servers and hosts, or visit one, so how often is bounded.
 type Wishes struct {
 	owners  *owner.Owners
-	recrawl func(ctx context.Context, host string) error
+	recrawl func(ctx context.Context, host string, by crawler.Wisher) error
 	add     func(ctx context.Context, hosts ...string) error
 	clients *quota
 	domains *quota
@@ -85,7 +85,7 @@ type WishesOptions struct {
 	Owners *owner.Owners
 	// Recrawl has a host visited again, Add makes one known; nil where nothing is
 	// crawled.
-	Recrawl func(ctx context.Context, host string) error
+	Recrawl func(ctx context.Context, host string, by crawler.Wisher) error
 	Add     func(ctx context.Context, hosts ...string) error
 	// PerClient is how many wishes one client may have in an hour, PerDomain how
 	// many there may be about one registrable domain, All how many together. 0
@@ -158,9 +158,11 @@ func (a *Answers) Wish(ctx context.Context, wish owner.Wish, host string, subdom
 }
 
 // Recrawl has a known host visited again: see [crawler.Crawler.Recrawl], whose
-// errors come too; [ErrNoCrawl] where nothing is crawled, a *[QuotaError], and a
-// *[WithdrawnError] for a host that is not visited.
-func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr) (Submitted, error) {
+// errors come too; [ErrNoCrawl] where nothing is crawled, a *[QuotaError], a
+// *[WithdrawnError] for a host that is not visited, and that of
+// [owner.Owners.Signed]. The owner of the machine, or of the host by the signature
+// of the request, which may be nil, is heeded sooner than others.
+func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (Submitted, error) {
 	if a.Wishes == nil || a.Wishes.recrawl == nil {
 		return Submitted{}, ErrNoCrawl
 	}
@@ -174,7 +176,12 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr) (
 	if err := a.Wishes.admit(client, host); err != nil {
 		return Submitted{}, err
 	}
-	if err := a.Wishes.recrawl(ctx, host); err != nil {
+	signed, err := a.Wishes.owners.Signed(ctx, host, request)
+	if err != nil {
+		return Submitted{}, err
+	}
+	by := crawler.Wisher(signed || !client.IsValid())
+	if err := a.Wishes.recrawl(ctx, host, by); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)
 		}
@@ -208,6 +215,8 @@ func (a *API) ownerRoutes(h huma.API) {
 	handle(a, h, huma.Operation{
 		OperationID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", DefaultStatus: http.StatusAccepted,
 		Summary: "Have a host visited again now, at most once in 10 minutes",
+		Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
+			"DID document.",
 	}, a.recrawl)
 }
 
@@ -283,7 +292,7 @@ func (a *API) recrawl(ctx context.Context, in *recrawlInput) (*output[Submitted]
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client)
+	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client, a.signed(&in.body))
 	if err != nil {
 		return nil, err
 	}

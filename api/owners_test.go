@@ -344,6 +344,32 @@ func TestRecrawl(t *testing.T) {
 	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "at most once in 10") {
 		t.Errorf("again: %s, Retry-After %q, %+v", r.Status, r.Header.Get("Retry-After"), p)
 	}
+	// Who signs need not wait for what a stranger has wished.
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.page("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
+	_, stranger, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key    ed25519.PrivateKey
+		status int
+	}{{stranger, 401}, {private, 202}, {private, 429}} {
+		r, err := http.NewRequest("POST", e.base+"/api/v1/services/www.example.com/recrawl", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := httpsig.Sign(r, nil, c.key, httpsig.SignOptions{KeyID: "did:web:www.example.com#key-1"}); err != nil {
+			t.Fatal(err)
+		}
+		got := e.ask("POST", "/api/v1/services/www.example.com/recrawl", "", "Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
+		if got.StatusCode != c.status {
+			t.Errorf("signed: %s %s, want %d", got.Status, got.body, c.status)
+		}
+	}
 	if p := e.ask("POST", "/api/v1/services/unknown.example.com/recrawl", "").problem(t); p.Status != 404 {
 		t.Errorf("a host that is not known: %+v", p)
 	}

@@ -155,7 +155,7 @@ func (c *Crawler) rebase(ctx context.Context, v *visit) error {
 		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
 	}
 	if now.Wished.After(v.host.Wished) {
-		v.host.grant(now.Wished)
+		v.host.grant(now.Wished, Wisher(now.ByOwner))
 		v.result.NextDue = v.host.Due
 	}
 	return nil

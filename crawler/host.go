@@ -23,8 +23,10 @@ type Host struct {
 	// Visited is when the last visit ended, zero before the first.
 	Visited time.Time `json:"visited,omitzero"`
 	Visits  int       `json:"visits"`
-	// Wished is when the owner last asked for a visit: see [Crawler.Recrawl].
-	Wished time.Time `json:"wished,omitzero"`
+	// Wished is when a visit was last asked for, ByOwner whether it was the owner
+	// who did: see [Crawler.Recrawl].
+	Wished  time.Time `json:"wished,omitzero"`
+	ByOwner bool      `json:"wished_by_owner,omitempty"`
 	// Failures counts visits in a row that got no document and no clear "absent".
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.

@@ -93,6 +93,9 @@ func whyVisit(h *Host) string {
 	case h.Visits == 0 && h.FoundOn != "":
 		return "a first visit: " + h.FoundOn + " names this host among its related services"
 	case h.Wished.After(h.Visited):
+		if !h.ByOwner {
+			return "another visit, which somebody asked for"
+		}
 		return "another visit, which the owner asked for"
 	case h.Visits == 0:
 		return "a first visit: somebody asked us to, or the host is on a list of ours"

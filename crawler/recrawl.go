@@ -29,17 +29,26 @@ func (e *SoonError) Error() string {
 	return fmt.Sprintf("%s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
 }
 
-// Recrawl has a known host visited again, as its owner wishes: now, though with
-// the intervals that every visit keeps, and robots.txt is asked for again too.
-// What was not found may be asked for at once, since it is the owner who says
-// that something has changed; a time that the host itself has named by
-// Retry-After is waited out. The wish is durable when Recrawl returns.
+// A Wisher says who wishes that a host is visited again.
+type Wisher bool
+
+// Who wishes it.
+const (
+	Anybody Wisher = false
+	Owner   Wisher = true // it was shown to be the owner, or the operator of this server says so
+)
+
+// Recrawl has a known host visited again: now, though with the intervals that
+// every visit keeps. A time that the host itself has named by Retry-After is
+// waited out. What was not found is not asked for within 24 hours (AI Discovery
+// §4.3), and robots.txt is believed for as long as ever, unless it is the owner
+// who says that something has changed. The wish is durable when Recrawl returns.
 //
 // The error is a *[SoonError] within 10 minutes of the last wish or while the
 // host wants to be left alone, a *[fetch.HostError] for what is no host name,
 // [ErrBlocked], [store.ErrNotFound] for a host that is not known, or another of
 // the store.
-func (c *Crawler) Recrawl(ctx context.Context, host string) error {
+func (c *Crawler) Recrawl(ctx context.Context, host string, by Wisher) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return err
@@ -54,32 +63,38 @@ func (c *Crawler) Recrawl(ctx context.Context, host string) error {
 	c.writing(1)
 	defer c.writing(-1)
 	for {
-		due, err := c.writeWish(ctx, name)
+		due, err := c.writeWish(ctx, name, by)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
 			continue // a visit was committed meanwhile, or another wish
 		}
 		if err != nil {
 			return err
 		}
-		c.robots.forget(name)
+		if by == Owner {
+			c.robots.forget(name)
+		}
 		c.tell([]request{{host: name, due: due, again: true}}, false)
 		return nil
 	}
 }
 
 // writeWish puts the wish into the record of the host.
-func (c *Crawler) writeWish(ctx context.Context, name string) (due time.Time, err error) {
+func (c *Crawler) writeWish(ctx context.Context, name string, by Wisher) (due time.Time, err error) {
 	h, seq, err := c.host(ctx, name)
 	if err != nil {
 		return due, err
 	}
 	now := c.now()
-	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 {
+	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by != Owner || h.ByOwner) { // nobody else keeps the owner waiting
 		return due, &SoonError{name, wait, "it was asked for already, and is at most once in " + recrawlPause.String()}
 	}
-	h.grant(now)
+	h.grant(now, by)
 	if wait := h.Due.Sub(now); wait > 0 {
-		return due, &SoonError{name, wait, "its last answer said by Retry-After when to come back"}
+		why := "its last answer said by Retry-After when to come back"
+		if h.gone(string(document.AI)) || h.gone(string(document.AGISSummary)) {
+			why = "nothing was found there, and that is not asked for again within 24 hours unless the owner signs the request"
+		}
+		return due, &SoonError{name, wait, why}
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -93,11 +108,15 @@ func (c *Crawler) writeWish(ctx context.Context, name string) (due time.Time, er
 
 // grant makes a host due because of a wish, as far as it has not named a later
 // time itself.
-func (h *Host) grant(wished time.Time) {
-	h.Wished = wished
-	for kind := range h.NotBefore {
+func (h *Host) grant(wished time.Time, by Wisher) {
+	h.Wished, h.ByOwner = wished, by == Owner
+	for kind, at := range h.NotBefore {
 		f := h.Fetches[kind]
-		if f.RetryAfter <= 0 || classOf(f.Outcome) != classBusy {
+		switch {
+		case f.RetryAfter > 0 && classOf(f.Outcome) == classBusy:
+		case by != Owner && h.gone(kind):
+			h.NotBefore[kind] = earlier(at, f.At.Add(day))
+		default:
 			delete(h.NotBefore, kind)
 		}
 	}
@@ -107,9 +126,15 @@ func (h *Host) grant(wished time.Time) {
 		h.Due = first
 	}
 	// Nothing else is asked where robots.txt is not to be had.
-	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) {
+	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) && !h.gone(fetch.KindRobots) {
 		h.Due = robots
 	}
+}
+
+// gone reports whether the last answer for a kind was clear, and no document.
+func (h *Host) gone(kind string) bool {
+	f, asked := h.Fetches[kind]
+	return asked && classOf(f.Outcome) == classGone
 }
 
 func earlier(a, b time.Time) time.Time {

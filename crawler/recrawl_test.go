@@ -30,7 +30,7 @@ func TestRecrawl(t *testing.T) {
 		s.set(robotsPath, nil)
 
 		// What was refused or absent may be asked for at once, robots.txt first.
-		if err := w.crawler.Recrawl(t.Context(), "https://A.test/"); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "https://A.test/", crawler.Owner); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -49,13 +49,13 @@ func TestRecrawl(t *testing.T) {
 		s.set(aiPath, json200(ai("A")))
 		time.Sleep(4 * time.Minute)
 		var soon *crawler.SoonError
-		if err := w.crawler.Recrawl(t.Context(), "a.test"); !errors.As(err, &soon) || soon.Wait != 5*time.Minute+50*time.Second {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); !errors.As(err, &soon) || soon.Wait != 5*time.Minute+50*time.Second {
 			t.Fatalf("the second wish: %v", err)
 		}
 		time.Sleep(soon.Wait)
 		synctest.Wait()
 		w.wantAsked(5)
-		if err := w.crawler.Recrawl(t.Context(), "a.test"); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -65,18 +65,64 @@ func TestRecrawl(t *testing.T) {
 		}
 
 		// Only known hosts, and none that is blocked.
-		if err := w.crawler.Recrawl(t.Context(), "b.test"); !errors.Is(err, store.ErrNotFound) {
+		if err := w.crawler.Recrawl(t.Context(), "b.test", crawler.Owner); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an unknown host: %v", err)
 		}
 		var wrong *fetch.HostError
-		if err := w.crawler.Recrawl(t.Context(), "10.0.0.1"); !errors.As(err, &wrong) {
+		if err := w.crawler.Recrawl(t.Context(), "10.0.0.1", crawler.Owner); !errors.As(err, &wrong) {
 			t.Errorf("no host: %v", err)
 		}
 		if err := w.crawler.Block(t.Context(), crawler.Block{Host: "a.test", By: crawler.ByOwner}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.crawler.Recrawl(t.Context(), "a.test"); !errors.Is(err, crawler.ErrBlocked) {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); !errors.Is(err, crawler.ErrBlocked) {
 			t.Errorf("a blocked host: %v", err)
+		}
+	})
+}
+
+// A stranger's wish does not have a host asked again for what it has not
+// (AI Discovery §4.3), and does not keep the owner's waiting.
+func TestRecrawlForAnybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("nothing.test", nil)
+		w.site("half.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.run()
+		w.crawl("nothing.test", "half.test")
+		time.Sleep(6 * time.Hour)
+		mark := len(w.asked())
+
+		var soon *crawler.SoonError
+		if err := w.crawler.Recrawl(t.Context(), "nothing.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait > 18*time.Hour || soon.Wait < 17*time.Hour || !strings.Contains(soon.Why, "24 hours") {
+			t.Errorf("a host without documents: %v", err)
+		}
+		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Anybody); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.wantAsked(mark, "half.test "+aiPath)
+		entries := w.ledger("half.test")
+		if why := entries[len(entries)-1].Why; !strings.Contains(why, "somebody asked") {
+			t.Errorf("the ledger says %q", why)
+		}
+
+		mark = len(w.asked())
+		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait > 10*time.Minute {
+			t.Errorf("again: %v", err)
+		}
+		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Owner); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.wantAsked(mark, "half.test "+robotsPath, "half.test "+aiPath, "half.test "+summaryPath)
+
+		// After three months without a document the wish counts a day after the last look.
+		time.Sleep(60 * 24 * time.Hour)
+		if err := w.crawler.Recrawl(t.Context(), "nothing.test", crawler.Anybody); errors.As(err, &soon) && soon.Wait > 24*time.Hour {
+			t.Errorf("after sixty days: %v", err)
 		}
 	})
 }
@@ -95,7 +141,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		s.set(aiPath, json200(ai("new")))
-		if err := w.crawler.Recrawl(t.Context(), "a.test"); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -113,7 +159,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 		time.Sleep(11 * time.Minute)
 		w.halt()
 		w.open()
-		if err := w.crawler.Recrawl(t.Context(), "a.test"); err != nil { // nobody runs
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil { // nobody runs
 			t.Fatal(err)
 		}
 		w.halt()
@@ -138,7 +184,7 @@ func TestRecrawlHeedsRetryAfter(t *testing.T) {
 		mark := len(w.asked())
 		for _, host := range []string{"a.test", "b.test"} {
 			var soon *crawler.SoonError
-			if err := w.crawler.Recrawl(t.Context(), host); !errors.As(err, &soon) || soon.Wait < 59*time.Minute {
+			if err := w.crawler.Recrawl(t.Context(), host, crawler.Owner); !errors.As(err, &soon) || soon.Wait < 59*time.Minute {
 				t.Errorf("%s: %v", host, err)
 			}
 		}

@@ -465,7 +465,7 @@ func (s sample) Wish(_ context.Context, wish owner.Wish, host string, subdomains
 	return a, nil
 }
 
-func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr) (api.Submitted, error) {
+func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr, _ *httpsig.Message) (api.Submitted, error) {
 	return api.Submitted{Host: host, State: "visited", Due: now}, s.err
 }
 

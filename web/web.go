@@ -77,7 +77,7 @@ type Answers interface {
 	// Wish has a wish of a host's owner judged, and done when it is proved.
 	Wish(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
-	Recrawl(ctx context.Context, host string, client netip.Addr) (api.Submitted, error)
+	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (api.Submitted, error)
 }
 
 var _ Answers = (*api.Answers)(nil)

@@ -50,7 +50,7 @@ func (p *Pages) wish(c *gin.Context) (view, error) {
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
 		return p.botPage(http.StatusBadRequest, v), nil
 	case v.Wish == "recrawl":
-		s, err := p.answers.Recrawl(r.Context(), v.Host, clientOf(c))
+		s, err := p.answers.Recrawl(r.Context(), v.Host, clientOf(c), nil)
 		if err != nil {
 			return p.notDone(c, v, err)
 		}

@@ -22,6 +22,17 @@ const (
 	maxNonces = 10_000
 )
 
+// Signed reports whether a request is signed by the owner of a host: see
+// [Owners.OptOut], whose errors it has for a signature that does not hold. One
+// without a signature, or nil, is signed by nobody.
+func (o *Owners) Signed(ctx context.Context, host string, request *httpsig.Message) (bool, error) {
+	if request == nil || !isSigned(*request) {
+		return false, nil
+	}
+	proof, err := o.proveBySignature(ctx, host, *request)
+	return proof != "", err
+}
+
 func isSigned(m httpsig.Message) bool {
 	return m.Header.Get("Signature-Input") != "" || m.Header.Get("Signature") != ""
 }
