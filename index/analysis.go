@@ -357,6 +357,8 @@ could you
 dear
 do you know
 do you know how to
+find somebody who can
+find someone who can
 give me
 good morning
 hello
@@ -374,12 +376,18 @@ i am looking to
 i am trying to
 i have to
 i need
+i need a service that can
+i need an agent that can
+i need somebody to
+i need somebody who can
+i need someone to
+i need someone who can
 i need to
 i need you to
+i wanna
 i want
 i want to
 i want you to
-i wanna
 i was wondering if you could
 i wish to
 i would like
@@ -395,7 +403,13 @@ i'm looking to
 i'm trying to
 id like to
 is it possible to
+is there a service that can
 is there a way to
+is there an agent that can
+is there anybody who can
+is there anyone who can
+is there somebody who can
+is there someone who can
 kindly
 let me
 let me know
@@ -412,6 +426,23 @@ we need
 we need to
 we want to
 we would like to
+what agent can
+what service can
+where can i
+where can we
+where could i
+where do i
+which agent can
+which agents can
+which api can
+which service can
+which services can
+who can
+who could
+who is able to
+who knows how to
+who will
+who would
 will you
 would you
 would you mind

@@ -84,7 +84,10 @@ func TestPolitenessIsStripped(t *testing.T) {
 		"book a table I want to see":                      "book a table I want to see",
 		"please":                                          "please",
 		"Can you":                                         "Can you",
-		"회의를 예약해 줘":                                       "회의를 예약해",
+		"Who can BOOK a table?":                           "BOOK a table?",
+		"is there a service that can translate letters":   "translate letters",
+		"who":       "who",
+		"회의를 예약해 줘": "회의를 예약해",
 	} {
 		if got := strings.Join(stripPoliteness(strings.Fields(in)), " "); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)
