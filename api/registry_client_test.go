@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/internal/need"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -36,12 +37,9 @@ var clientErrors = map[string]string{
 // unchanged, against our server. It needs node, and the package in
 // testdata/air/node_modules, where .ci/install puts it.
 func TestClientOfTheReference(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("there is no node here")
-	}
+	node := need.Program(t, "node")
 	if _, err := os.Stat("testdata/air/node_modules/agent-identity-registry"); err != nil {
-		t.Skip("the npm package is not here: run npm ci in api/testdata/air")
+		need.Missing(t, "the npm package is not here: run npm ci in api/testdata/air")
 	}
 	h := newHouse(t, options{log: true, registry: registry.Options{Resolver: attesterDocuments()}})
 	command := exec.CommandContext(t.Context(), node, "client.mjs", h.base, h.admin)

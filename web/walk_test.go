@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/need"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -282,23 +282,13 @@ func byKeyboard(t *testing.T, tab *tab) {
 }
 
 // startBrowser starts Chromium. Without one the test is skipped, loudly, unless
-// REQUIRE_BROWSER=1 says that it must run.
+// REQUIRE_BROWSER=1, or REQUIRE_ALL=1, says that it must run.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-headless-shell", "google-chrome", "chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
+	if os.Getenv("REQUIRE_BROWSER") == "1" {
+		t.Setenv(need.All, "1")
 	}
-	if path == "" {
-		const missing = "THE PAGES ARE NOT TESTED IN A BROWSER: there is no chromium on this machine. Install it with: apt-get update && apt-get install -y chromium"
-		if os.Getenv("REQUIRE_BROWSER") == "1" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
+	path := need.Program(t, "chromium", "chromium-headless-shell", "google-chrome", "chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,

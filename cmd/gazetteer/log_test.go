@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/mod/sumdb/note"
 
+	"gazetteer/internal/need"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -156,9 +157,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *audit.Key, in
 // but a shell, base64 and openssl.
 func TestLogByShell(t *testing.T) {
 	for _, tool := range []string{"sh", "openssl", "base64", "sed"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
+		need.Program(t, tool)
 	}
 	page, err := os.ReadFile("../../docs/log.md")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/need"
 )
 
 // action is action.yml as far as these tests read it.
@@ -98,10 +99,7 @@ func TestActionRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash here")
-	}
+	bash := need.Program(t, "bash")
 	var a action
 	load(t, "action.yml", &a)
 	root, err := filepath.Abs("../..")

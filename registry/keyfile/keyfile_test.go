@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"gazetteer/internal/need"
 	"gazetteer/registry/keyfile"
 )
 
@@ -269,10 +270,7 @@ func TestTheWorkForAPassphraseIsBounded(t *testing.T) {
 }
 
 func TestOpenSSHReadsTheFile(t *testing.T) {
-	tool, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		t.Skip("NOT TESTED AGAINST OPENSSH: there is no ssh-keygen on this machine")
-	}
+	tool := need.Program(t, "ssh-keygen")
 	path := filepath.Join(t.TempDir(), "agent.key")
 	key := newKey(t)
 	must(t, keyfile.Create(path, key, []byte("old"), keyfile.Notes{"agent": "did:wba:a.test"}))

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"gazetteer/internal/need"
 	"gazetteer/store"
 )
 
@@ -19,7 +20,7 @@ func tmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("cannot mount a file system (TestFloorOfFreeSpace needs none): %v", err)
+		need.Missing(t, "cannot mount a file system (TestFloorOfFreeSpace needs none): %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -166,12 +167,9 @@ func TestUnwritableDirectory(t *testing.T) {
 // strace returns the words that run a program under strace, or skips.
 func strace(t *testing.T, inject string) []string {
 	t.Helper()
-	path, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed")
-	}
+	path := need.Program(t, "strace")
 	if err := exec.Command(path, "-o", os.DevNull, "true").Run(); err != nil {
-		t.Skipf("strace may not trace here: %v", err)
+		need.Missing(t, "strace may not trace here: %v", err)
 	}
 	return []string{path, "-f", "-qq", "-o", os.DevNull, "-e", "inject=" + inject}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gazetteer/internal/need"
 )
 
 // A WordNet of five words: to book means to reserve, which is to keep; keeping
@@ -97,7 +99,7 @@ func TestReproducible(t *testing.T) {
 		dict = "/usr/share/wordnet"
 	}
 	if _, err := os.Stat(filepath.Join(dict, "index.verb")); err != nil {
-		t.Skip("no WordNet here; see the comment of package main for how to get it")
+		need.Missing(t, "no WordNet here; see the comment of package main for how to get it")
 	}
 	out := filepath.Join(t.TempDir(), "words.zlib")
 	if err := generate(dict, "../supplement.txt", out); err != nil {

@@ -1,0 +1,41 @@
+// Package need is for tests that drive something from outside: a browser, node,
+// strace, a file system of their own. Where such a thing is missing a test skips
+// itself and says so; where REQUIRE_ALL=1 is set, as the gate does, it fails, so
+// that no green run hides what was never tried. The script .ci/install brings
+// what these tests need.
+package need
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// All is the environment variable that makes a failure of everything missing.
+const All = "REQUIRE_ALL"
+
+// Program returns the path of the first of these programs that is installed, or
+// ends the test with Missing.
+func Program(t testing.TB, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	Missing(t, "there is no %s on this machine", names[0])
+	return ""
+}
+
+// Missing ends the test because of what this machine lacks or forbids, which the
+// words are to name: skipped, or failed where REQUIRE_ALL=1.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	if os.Getenv(All) != "1" {
+		t.Skipf("NOT TESTED: %s (%s=1 makes this a failure)", what, All)
+		return
+	}
+	t.Fatalf("NOT TESTED, and %s=1 says it must be: %s (.ci/install installs what tests need)", All, what)
+}
