@@ -19,7 +19,7 @@ import (
 
 const searchPath = "/api/v1/search"
 
-// searchRoutes declares what is searchRequest of the index.
+// searchRoutes declares what is asked of the index.
 func (a *API) searchRoutes(h huma.API) {
 	op := get("search", searchPath, "Find operations by words and filters, best first")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
@@ -127,7 +127,7 @@ type SearchPage struct {
 	Behind   uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Moved    uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
 	Note     string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
-	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields searchRequest for over all that match, the most frequent 20 of each"`
+	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
 	Services []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
 	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
 	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
@@ -144,7 +144,7 @@ type CompactPage struct {
 	Method  string                   `json:"token_method" doc:"how tokens are counted"`
 	Behind  uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
-	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields searchRequest for"`
+	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for"`
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 }
 
@@ -191,7 +191,7 @@ func jsonPage(v any, link string) (*pageOutput, error) {
 	return &pageOutput{ContentType: "application/json", Link: link, Body: b.Bytes()}, nil
 }
 
-// A searchRequest is a search as it was searchRequest for.
+// A searchRequest is a search as it was asked for.
 type searchRequest struct {
 	query  index.Query
 	within int    // tokens; 0 for the whole form
@@ -300,7 +300,7 @@ func readFields(lists []string, parameter string) ([]string, error) {
 	return fields, nil
 }
 
-// answerSearch searches and writes the answer in the form that was searchRequest for.
+// answerSearch searches and writes the answer in the form that was asked for.
 func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, error) {
 	if err := nothingAsked(s.query); err != nil {
 		return nil, err
@@ -369,7 +369,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 		return nil, err
 	}
 	if spent > float64(s.within) {
-		p.Facets, p.Near, p.Note = nil, nil, "the tokens do not suffice for an answer with all that was searchRequest for"
+		p.Facets, p.Near, p.Note = nil, nil, "the tokens do not suffice for an answer with all that was asked for"
 		if spent, err = tokenCost(p); err != nil {
 			return nil, err
 		}
