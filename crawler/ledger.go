@@ -60,6 +60,9 @@ func (s *session) noteRequest(a *fetch.Ask, asked string) {
 		e = &Entry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
 		v.ledger[asked] = e
 	}
+	if a.Lost != nil && len(e.Requests) < mostLedgerRequests {
+		e.Requests = append(e.Requests, Request{*a.Lost, s.reason(a)})
+	}
 	if len(e.Requests) < mostLedgerRequests {
 		e.Requests = append(e.Requests, Request{a.Made, s.reason(a)})
 	}

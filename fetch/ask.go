@@ -41,8 +41,10 @@ type Ask struct {
 	Hops []string
 	// Slowest is the longest that one of the requests took.
 	Slowest time.Duration
-	// Made is the last request.
+	// Made is the last request. Lost is set when it was made before, in vain: over
+	// a connection that the host had closed meanwhile.
 	Made Made
+	Lost *Made
 	// AliasBody is, for [document.AI], what /ai answered, for a caller that
 	// compares both.
 	AliasBody []byte
@@ -184,7 +186,11 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 		At: w.transport.now().Add(-took), URL: a.url.String(), Status: x.status, Remote: x.remote, Took: Millis(took.Milliseconds()),
 		WireBytes: x.wireBytes, Conditional: a.conditional(),
 	}
+	a.Lost = x.lost
 	if w.transport.made != nil {
+		if a.Lost != nil {
+			w.transport.made(*a.Lost)
+		}
 		w.transport.made(a.Made)
 	}
 	if err != nil {

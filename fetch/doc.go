@@ -13,6 +13,7 @@
 //	header.go     Retry-After, freshness, validators
 //	transport.go  the bytes: HTTPS, limits in size, gzip
 //	wire.go       the connection they come over, limits in time
+//	head.go       headers that readers take differently
 //	verify.go     certificates, with a memory for intermediates
 //	outcome.go    what came of it, as data
 //

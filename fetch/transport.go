@@ -190,6 +190,7 @@ type exchange struct {
 	wireBytes int64
 	ended     bool // the body was read to its end
 	wasCut    bool
+	lost      *Made // before this one, over a connection that had ended; nil when none was
 }
 
 type wireKey struct{}

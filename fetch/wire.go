@@ -72,7 +72,7 @@ func (w *Wire) Close() {
 // roundTrip makes one request and reads its answer whole. A connection that the
 // host closed since the last request is replaced by another, once.
 func (w *Wire) roundTrip(ctx context.Context, asked *http.Request) (*http.Response, []byte, error) {
-	x := w.exchange
+	x, begun := w.exchange, time.Now()
 	for {
 		l, err := w.connected(ctx, asked)
 		if err != nil {
@@ -85,11 +85,16 @@ func (w *Wire) roundTrip(ctx context.Context, asked *http.Request) (*http.Respon
 			l.cut()
 			w.line = nil
 			if !fresh && x.status == 0 && l.in.got == 0 && ctx.Err() == nil && !isTimeout(err) {
+				if !l.sent {
+					continue // the host has seen nothing of it
+				}
+				took := time.Since(begun)
+				x.lost = &Made{At: w.transport.now().Add(-took), URL: asked.URL.String(), Remote: x.remote, Took: Millis(took.Milliseconds())}
 				continue
 			}
 			return nil, nil, err
 		}
-		if resp.Close || !x.ended || l.reader.Buffered() > 0 {
+		if resp.Close || !x.ended || l.reader.Buffered()+l.head.Buffered() > 0 {
 			l.cut() // what is left of this answer must not be taken for the next
 			w.line = nil
 		}
@@ -109,6 +114,7 @@ func (w *Wire) answer(ctx context.Context, l *line, asked *http.Request) (*http.
 	}
 	x, state := w.exchange, l.conn.ConnectionState()
 	x.status, x.header, x.tls = resp.StatusCode, resp.Header, &state
+	l.in.limit(2*int64(x.limit)+headerBytes, "the body with the sizes of its chunks")
 	body, err := x.read(resp)
 	if err == nil {
 		// Closing the connection for lack of time may make the other side end its
@@ -150,7 +156,8 @@ func (w *Wire) connected(ctx context.Context, asked *http.Request) (*line, error
 	}
 	l := &line{conn: conn, raw: raw, port: port}
 	l.in = &steadyReader{from: conn, raw: raw, idle: w.transport.idleTimeout}
-	l.reader = bufio.NewReaderSize(l.in, bufferBytes)
+	l.head = &headReader{in: bufio.NewReaderSize(l.in, headBytes)}
+	l.reader = bufio.NewReaderSize(l.head, bufferBytes)
 	w.line = l
 	return l, nil
 }
@@ -211,8 +218,10 @@ type line struct {
 	raw     net.Conn
 	port    string
 	in      *steadyReader
+	head    *headReader
 	reader  *bufio.Reader
 	answers int
+	sent    bool // the request under way
 }
 
 // end closes the connection with the word that it is meant.
@@ -238,7 +247,9 @@ func (l *line) stirs() bool {
 // set again with each read.
 func (l *line) begin(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
-	l.in.ended, l.in.deadline, l.in.got, l.in.room, l.in.failed = ctx.Err, deadline, 0, headerBytes, nil
+	l.sent = false
+	l.in.ended, l.in.deadline, l.in.got, l.in.failed = ctx.Err, deadline, 0, nil
+	l.in.limit(headerBytes, "the response header")
 	return l.raw.SetDeadline(deadline)
 }
 
@@ -248,7 +259,9 @@ func (l *line) ask(asked *http.Request) (*http.Response, error) {
 	if _, err := l.conn.Write(requestText(asked)); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)
 	}
+	l.sent = true
 	for range mostInterim + 1 {
+		l.head.begin()
 		resp, err := http.ReadResponse(l.reader, asked)
 		switch {
 		case err != nil && l.in.failed != nil: // what was read so far looks malformed
@@ -260,7 +273,6 @@ func (l *line) ask(asked *http.Request) (*http.Response, error) {
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			return nil, errors.New("answered 101 Switching Protocols, which nobody asked for")
 		case resp.StatusCode >= 200:
-			l.in.room = noLimit
 			l.answers++
 			return resp, nil
 		}
@@ -279,12 +291,9 @@ func requestText(asked *http.Request) []byte {
 	return b.Bytes()
 }
 
-// noLimit is more than anything that is read.
-const noLimit = 1 << 62
-
 // steadyReader reads one answer from a connection: once it has begun, each piece
 // must come within the idle time, all of it before the deadline, and its header
-// must end within its room.
+// and its body must each end within their room.
 type steadyReader struct {
 	from io.Reader
 	raw  net.Conn
@@ -293,10 +302,15 @@ type steadyReader struct {
 	// Of the request under way:
 	ended    func() error // says when it is over
 	deadline time.Time
-	got      int64 // bytes so far
-	room     int64 // bytes that may still come
-	failed   error // why reading ended before the connection did
+	got      int64  // bytes so far
+	part     string // of the answer that is being read
+	most     int64  // bytes of that part
+	room     int64  // of them that may still come
+	failed   error  // why reading ended before the connection did
 }
+
+// limit bounds what is read from here on.
+func (r *steadyReader) limit(most int64, part string) { r.most, r.room, r.part = most, most, part }
 
 func (r *steadyReader) Read(p []byte) (int, error) {
 	if r.failed != nil {
@@ -313,7 +327,7 @@ func (r *steadyReader) Read(p []byte) (int, error) {
 
 func (r *steadyReader) read(p []byte) (int, error) {
 	if r.room <= 0 {
-		return 0, &tooLargeError{fmt.Sprintf("the response header is over %d bytes", headerBytes)}
+		return 0, &tooLargeError{fmt.Sprintf("%s is over %d bytes", r.part, r.most)}
 	}
 	deadline := r.deadline
 	if r.got > 0 {
