@@ -180,7 +180,7 @@ func serve(t testing.TB, handler http.Handler, log *slog.Logger) string {
 	}
 	server := api.Server(handler, log)
 	done := make(chan struct{})
-	go func() { defer close(done); server.Serve(l) }()
+	go func() { defer close(done); server.Serve(api.StrictLines(l)) }()
 	t.Cleanup(func() { server.Close(); <-done })
 	return l.Addr().String()
 }

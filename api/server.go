@@ -17,14 +17,15 @@ const (
 )
 
 // Server returns an HTTP server for handler with every limit set. The caller
-// gives it a listener, and shuts it down. What net/http says of broken
-// connections goes to the log at debug level: strangers write most of it.
+// gives it a listener, by way of [StrictLines], and shuts it down. What net/http
+// says of broken connections goes to the log at debug level: strangers write most
+// of it.
 func Server(handler http.Handler, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &http.Server{
-		Handler:           handler,
+		Handler:           lastInChunks(handler),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,
@@ -32,4 +33,15 @@ func Server(handler http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    maxHeaderLen,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+}
+
+// lastInChunks closes a connection behind a body in chunks, whose end
+// [StrictLines] does not see.
+func lastInChunks(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
+	})
 }

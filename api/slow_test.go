@@ -77,7 +77,7 @@ func TestSlowClients(t *testing.T) {
 				server := api.Server(a.Handler(), nil)
 				listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 				served := make(chan struct{})
-				go func() { defer close(served); server.Serve(listener) }()
+				go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
 				defer func() { server.Close(); <-served }()
 
 				conn := listener.dial()
@@ -144,7 +144,7 @@ func TestSlowAnswer(t *testing.T) {
 		server := api.Server(a.Handler(), nil)
 		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 		served := make(chan struct{})
-		go func() { defer close(served); server.Serve(listener) }()
+		go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
 		defer func() { server.Close(); <-served }()
 		conn := listener.dial()
 		defer conn.Close()

@@ -3,10 +3,12 @@ package api_test
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,13 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 		"a NUL in the path":            {"GET /heal\x00thz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
 		"a NUL in a header":            {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\x00c\r\n\r\n" + smuggled, 400},
 		"a method that is none":        {"G{T /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
+		"a line goes on in the next":   {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n" + smuggled, 400},
+		"a line goes on after a tab":   {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n\tc\r\n\r\n" + smuggled, 400},
+		"the first line goes on":       {"GET /healthz HTTP/1.1\r\n Host: x\r\n\r\n" + smuggled, 400},
+		"lines end in LF alone":        {"GET /healthz HTTP/1.1\nHost: x\n\n" + smuggled, 400},
+		"one line ends in LF alone":    {"GET /healthz HTTP/1.1\r\nHost: x\nA: b\r\n\r\n" + smuggled, 400},
+		"the header ends in LF alone":  {"GET /healthz HTTP/1.1\r\nHost: x\r\n\n" + smuggled, 400},
+		"LF alone before the request":  {"\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 400},
 		"a version to come":            {"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n" + smuggled, 505},
 		"headers without end":          {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 64<<10) + "\r\n\r\n" + smuggled, 431},
 		"a body too large, never sent": {post + "Content-Length: 70000\r\n\r\n" + smuggled, 413},
@@ -78,6 +87,35 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 			statuses, closed := raw(t, h.in(t), c.text)
 			if len(statuses) != 1 || statuses[0] != c.want || !closed {
 				t.Errorf("statuses %v, closed %v; want one %d and an end", statuses, closed, c.want)
+			}
+		})
+	}
+}
+
+// TestBadLinesBehindGoodRequests: each request on a connection is looked at, and
+// a body may hold any bytes.
+func TestBadLinesBehindGoodRequests(t *testing.T) {
+	h := newHouse(t, options{})
+	get := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+	folded := "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n"
+	post := func(body string) string {
+		return fmt.Sprintf("POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	chunked := "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+	for name, c := range map[string]struct {
+		text string
+		want []int
+	}{
+		"behind two reads":              {get + get + folded + get, []int{200, 200, 400}},
+		"behind a body":                 {post("{}") + folded + get, []int{400, 400}}, // {} registers nobody
+		"a body of lines":               {post("{\n \"a\": 1,\n\t\"b\": 2\n}\n\n x") + get + folded, []int{400, 200, 400}},
+		"an empty line behind a body":   {post("{}") + "\r\n" + get + folded, []int{400, 200, 400}},
+		"nothing behind a chunked body": {chunked + folded + get, []int{400}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			statuses, closed := raw(t, h.in(t), c.text)
+			if !slices.Equal(statuses, c.want) || !closed {
+				t.Errorf("statuses %v, closed %v; want %v and an end", statuses, closed, c.want)
 			}
 		})
 	}

@@ -382,7 +382,7 @@ func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler)
 		}
 		stopped <- nil
 	}()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(api.StrictLines(l)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return <-stopped
