@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"runtime"
 	"syscall"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -17,6 +18,13 @@ import (
 const (
 	groupWrites = maxWrites
 	groupBytes  = 32 << 20
+)
+
+// A group waits for callers that are expected, for no more than this part of what
+// the commit before took, and no longer than this.
+const (
+	patienceShare = 4
+	maxPatience   = 10 * time.Millisecond
 )
 
 // request is one Apply on its way to commitLoop.
@@ -68,14 +76,8 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 	if err := s.Err(); err != nil { // the select below would choose at random
 		return 0, err
 	}
-	select {
-	case <-s.closing:
-		return 0, store.ErrClosed
-	case <-s.failed:
-		return 0, s.Err()
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case s.requests <- r:
+	if err := s.hand(ctx, r); err != nil {
+		return 0, err
 	}
 	select {
 	case a := <-r.answer:
@@ -85,11 +87,32 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 	}
 }
 
+// hand gives a request to commitLoop.
+func (s *Store) hand(ctx context.Context, r *request) error {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	select {
+	case <-s.closing:
+		return store.ErrClosed
+	case <-s.failed:
+		return s.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case s.requests <- r:
+		return nil
+	}
+}
+
 // commitLoop owns the writing side: it takes the callers that wait, puts them
 // into one transaction, and takes those that came meanwhile. It ends at Close
 // or when the store has failed.
+//
+// Callers that were just answered often write again. Were they not waited for,
+// they would find the next commit under way, and two halves of them would take
+// turns, with a sync for each half.
 func (s *Store) commitLoop() {
 	defer close(s.stopped)
+	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
 	for {
 		select {
 		case <-s.closing:
@@ -97,32 +120,57 @@ func (s *Store) commitLoop() {
 		case <-s.failed:
 			return
 		case first := <-s.requests:
-			s.commitGroup(s.gather(first))
+			group := s.gather(first, expected, min(took/patienceShare, maxPatience))
+			begun := time.Now()
+			expected = s.commitGroup(group)
+			took = time.Since(begun)
 		}
-		// The callers just answered may write again: let them, or every second
-		// group would hold one caller only.
-		runtime.Gosched()
+		runtime.Gosched() // where a commit takes next to no time, this is enough
 	}
 }
 
-func (s *Store) gather(first *request) []*request {
+// gather takes the callers that wait. While they are fewer than expected, it
+// waits for more, so long as it has patience.
+func (s *Store) gather(first *request, expected int, patience time.Duration) []*request {
 	group := []*request{first}
 	writes, bytes := len(first.changes), first.bytes
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	for writes < groupWrites && bytes < groupBytes {
-		select {
-		case r := <-s.requests:
-			group = append(group, r)
-			writes, bytes = writes+len(r.changes), bytes+r.bytes
-			continue
-		default:
+		r := s.another(len(group) < expected, late.C)
+		if r == nil {
+			break
 		}
-		break
+		group = append(group, r)
+		writes, bytes = writes+len(r.changes), bytes+r.bytes
 	}
 	return group
 }
 
-// commitGroup commits the group and answers everybody in it.
-func (s *Store) commitGroup(group []*request) {
+// another returns a request of a caller that waits, or, if it may wait itself, of
+// one that comes before it is late; nil for none.
+func (s *Store) another(wait bool, late <-chan time.Time) *request {
+	select {
+	case r := <-s.requests:
+		return r
+	default:
+	}
+	if !wait {
+		return nil
+	}
+	select {
+	case r := <-s.requests:
+		return r
+	case <-late:
+		return nil
+	case <-s.closing:
+		return nil
+	}
+}
+
+// commitGroup commits the group and answers everybody in it. It returns how many
+// callers there may be in the next: these, and those that came meanwhile.
+func (s *Store) commitGroup(group []*request) (expected int) {
 	answers := make([]answer, len(group))
 	seq, _ := s.progress()
 	top, err := s.write(group, answers, seq)
@@ -133,12 +181,14 @@ func (s *Store) commitGroup(group []*request) {
 		}
 		s.advance(top)
 	}
+	expected = len(group) + int(s.waiting.Load()) // whoever is answered may be among the waiting at once
 	for i, r := range group {
 		if err != nil {
 			answers[i] = answer{err: err}
 		}
 		r.answer <- answers[i]
 	}
+	return expected
 }
 
 // write does the group's writes after seq in one transaction, fills in the

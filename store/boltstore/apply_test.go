@@ -1,0 +1,55 @@
+package boltstore
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAGroupWaitsForThoseExpected: for callers that the commit before answered,
+// and for no longer than it has patience.
+func TestAGroupWaitsForThoseExpected(t *testing.T) {
+	const patience = time.Second
+	for name, test := range map[string]struct {
+		expected int
+		after    []time.Duration // when others come
+		closed   time.Duration   // when the store is closed; 0 for never
+		group    int
+		took     time.Duration
+	}{
+		"nobody is expected":            {expected: 1, after: []time.Duration{time.Millisecond}, group: 1},
+		"all come in time":              {expected: 3, after: []time.Duration{time.Millisecond, 2 * time.Millisecond}, group: 3, took: 2 * time.Millisecond},
+		"one comes no more":             {expected: 3, after: []time.Duration{time.Millisecond}, group: 2, took: patience},
+		"one comes too late":            {expected: 2, after: []time.Duration{patience + 1}, group: 1, took: patience},
+		"the store is closed meanwhile": {expected: 2, closed: time.Millisecond, group: 1, took: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Store{requests: make(chan *request), closing: make(chan struct{})}
+				done := make(chan struct{})
+				for _, at := range test.after {
+					go func() {
+						select {
+						case <-time.After(at):
+						case <-done:
+							return
+						}
+						select {
+						case s.requests <- &request{}:
+						case <-done:
+						}
+					}()
+				}
+				if test.closed > 0 {
+					time.AfterFunc(test.closed, func() { close(s.closing) })
+				}
+				begun := time.Now()
+				group := s.gather(&request{}, test.expected, patience)
+				if took := time.Since(begun); len(group) != test.group || took != test.took {
+					t.Errorf("%d callers after %s, want %d after %s", len(group), took, test.group, test.took)
+				}
+				close(done)
+			})
+		})
+	}
+}
