@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gazetteer/store"
@@ -58,27 +59,56 @@ type DoorState struct {
 
 // Door returns how new agents are taken now.
 func (r *Registry) Door(ctx context.Context) (DoorState, error) {
-	d, _, err := r.door(ctx)
+	d, err := r.door(ctx)
 	if err != nil {
 		return DoorState{}, err
 	}
 	return r.state(d, r.moment()), nil
 }
 
-// door reads the record; the sequence is 0 when there is none yet.
-func (r *Registry) door(ctx context.Context) (Door, uint64, error) {
-	record, err := r.store.Get(ctx, store.DoorKey)
-	if errors.Is(err, store.ErrNotFound) {
-		return Door{}, 0, nil
+// A doorway remembers the record of the door, which every registration looks at:
+// the registry alone writes it.
+type doorway struct {
+	mu    sync.RWMutex
+	known bool // whether the following is what the store holds
+	door  Door
+	seq   uint64 // 0 while there is no record
+}
+
+// door returns what is stored of the door.
+func (r *Registry) door(ctx context.Context) (Door, error) {
+	w := &r.doorway
+	w.mu.RLock()
+	d, known := w.door, w.known
+	w.mu.RUnlock()
+	if known {
+		return d, nil
 	}
-	if err != nil {
-		return Door{}, 0, fmt.Errorf("read how agents are registered: %w", err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.read(ctx, r.store)
+	return w.door, err
+}
+
+// read reads the record unless it is known; mu is held for writing.
+func (w *doorway) read(ctx context.Context, s store.Store) error {
+	if w.known {
+		return nil
 	}
-	var d Door
-	if err := json.Unmarshal(record.Value, &d); err != nil {
-		return Door{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	w.door, w.seq = Door{}, 0
+	record, err := s.Get(ctx, store.DoorKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return fmt.Errorf("read how agents are registered: %w", err)
+	default:
+		if err := json.Unmarshal(record.Value, &w.door); err != nil {
+			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		w.seq = record.Seq
 	}
-	return d, record.Seq, nil
+	w.known = true
+	return nil
 }
 
 // state works out how a door stands. That it closed itself follows from the time
@@ -146,11 +176,14 @@ func (r *Registry) SetDoor(ctx context.Context, mode, note string) (DoorState, e
 
 // changeDoor writes the record if f says so.
 func (r *Registry) changeDoor(ctx context.Context, f func(d *Door, now time.Time) bool) error {
-	for ctx.Err() == nil {
-		d, seq, err := r.door(ctx)
-		if err != nil {
+	w := &r.doorway
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if err := w.read(ctx, r.store); err != nil {
 			return err
 		}
+		d := w.door
 		if !f(&d, r.moment()) {
 			return nil
 		}
@@ -158,16 +191,17 @@ func (r *Registry) changeDoor(ctx context.Context, f func(d *Door, now time.Time
 		if err != nil {
 			return fmt.Errorf("write how agents are registered: %w", err)
 		}
-		_, err = r.store.Apply(ctx, store.PutIf(store.DoorKey, value, seq))
+		w.known = false // until the write is known to be on disk
+		seq, err := r.store.Apply(ctx, store.PutIf(store.DoorKey, value, w.seq))
 		if errors.Is(err, store.ErrConflict) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("write how agents are registered: %w", err)
 		}
+		w.door, w.seq, w.known = d, seq, true
 		return nil
 	}
-	return ctx.Err()
 }
 
 // start begins to count how long nobody looks after the registry.

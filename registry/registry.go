@@ -101,6 +101,7 @@ type Registry struct {
 	changes       *budget
 	failures      *budget
 	gate          gate
+	doorway       doorway
 	waiting       tally       // applications
 	open          tally       // reports
 	started       atomic.Bool // whether the store knows since when the registry is looked after

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"filippo.io/edwards25519"
@@ -37,7 +38,7 @@ func CheckKey(key []byte) error {
 	if err != nil {
 		return &Error{CodeKeyCurve, "the bytes are not a point of the Ed25519 curve", newKeyHelp}
 	}
-	if !bytes.Equal(point.Bytes(), key) {
+	if !canonical(key) {
 		return &Error{CodeKeyCanonical, "the key is not canonically encoded", newKeyHelp}
 	}
 	// Eight times a point of small order is the neutral point.
@@ -46,6 +47,24 @@ func CheckKey(key []byte) error {
 	}
 	return nil
 }
+
+// canonical reports whether the encoding of a point is the one that RFC 8032
+// §5.1.2 makes: y is less than p, 2^255-19, and x is not written as negative where
+// it is 0, which is where y is 1 or -1.
+func canonical(key []byte) bool {
+	y := bytes.Clone(key)
+	slices.Reverse(y) // to the order in which numbers are written
+	negative := y[0]&0x80 != 0
+	y[0] &= 0x7f
+	return bytes.Compare(y, fieldPrime) < 0 && !(negative && (bytes.Equal(y, fieldOne) || bytes.Equal(y, fieldMinusOne)))
+}
+
+// p, 1 and p-1, the most significant byte first.
+var (
+	fieldPrime    = slices.Concat([]byte{0x7f}, bytes.Repeat([]byte{0xff}, 30), []byte{0xed})
+	fieldOne      = slices.Concat(make([]byte, 31), []byte{1})
+	fieldMinusOne = slices.Concat([]byte{0x7f}, bytes.Repeat([]byte{0xff}, 30), []byte{0xec})
+)
 
 // ParsePublicKey reads a key as registration takes it: base64url of 32 bytes,
 // 43 characters or 44 with padding. The error is an [*Error].
