@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -351,6 +352,7 @@ func TestRobots(t *testing.T) {
 		{"401 allows all", text(401, ""), []string{aiPath, summaryPath}, fetch.OK},
 		{"403 allows all", text(403, ""), []string{aiPath, summaryPath}, fetch.OK},
 		{"HTML allows all", page{body: "<html>Disallow: /</html>", header: map[string]string{"Content-Type": "text/html"}}, []string{aiPath, summaryPath}, fetch.OK},
+		{"a picture allows all", page{body: "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + strings.Repeat("\x00\xff\xfe", 1000), header: map[string]string{"Content-Type": "image/png"}}, []string{aiPath, summaryPath}, fetch.OK},
 		{"500 forbids all", text(500, ""), nil, fetch.RefusedByRobots},
 		{"503 forbids all", text(503, "User-agent: *\nAllow: /\n"), nil, fetch.RefusedByRobots},
 		{"429 forbids all", text(429, ""), nil, fetch.RefusedByRobots},
@@ -360,6 +362,12 @@ func TestRobots(t *testing.T) {
 		{"Disallow one", text(200, "User-agent: *\nDisallow: /.well-known/agis\n"), []string{aiPath}, fetch.OK},
 		{"rules after 500 KiB do not count", text(200, "User-agent: *\n"+strings.Repeat("Allow: /x\n", 51200)+"Disallow: /\n"), []string{aiPath, summaryPath}, fetch.OK},
 		{"rules before 500 KiB of a longer file count", text(200, "User-agent: *\nDisallow: /\n"+strings.Repeat("#\n", 400000)), nil, fetch.RefusedByRobots},
+		{"rules at the end of 700 KiB do not count", text(200, "User-agent: *\n"+strings.Repeat("Allow: /some/path/x\n", 700<<10/20)+"Disallow: /\n"), []string{aiPath, summaryPath}, fetch.OK},
+		{"rules before 500 KiB of 100 MB count", pieces("HTTP/1.1 200 OK\r\nContent-Length: 100000026\r\n\r\nUser-agent: *\nDisallow: /\n", strings.Repeat("# and so on\n", 1000), 8333, ""), nil, fetch.RefusedByRobots},
+		{"10,000 groups, of which the last is for us", text(200, groups(10_000)+"User-agent: gazetteer\nDisallow: /\n"), nil, fetch.RefusedByRobots},
+		{"10,000 groups, of which none is for us", text(200, groups(10_000)), []string{aiPath, summaryPath}, fetch.OK},
+		{"NULs between rules", text(200, "User-agent: *\n\x00\x00\nDisallow: /\x00\nDisallow: /.well-known/agis\n"), []string{aiPath}, fetch.OK},
+		{"a line of 1 MB before the rules", text(200, "# "+strings.Repeat("x", 400_000)+"\nUser-agent: *\nDisallow: /\n"), nil, fetch.RefusedByRobots},
 		{"an endless file counts to 500 KiB", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "User-agent: *\nDisallow: /\n")
 			for r.Context().Err() == nil {
@@ -373,7 +381,9 @@ func TestRobots(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				w.site("a.test", map[string]http.Handler{robotsPath: c.robots, aiPath: json200(ai("A")), summaryPath: json200(summary("agtp://a.test"))})
+				w.net.Serve("a.test", fakenet.Site{HTTP1: true, Handler: &site{pages: map[string]http.Handler{
+					robotsPath: c.robots, aiPath: json200(ai("A")), summaryPath: json200(summary("agtp://a.test")),
+				}}})
 				w.run()
 				r := w.visit("a.test")
 				want := []string{"a.test /robots.txt"}
@@ -392,24 +402,73 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-func TestRobotsChangeIsHeeded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		s := w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
-		w.run()
-		w.visit("a.test")
-		s.set(robotsPath, page{body: "User-agent: *\nDisallow: /\n"})
-		before := len(w.asked())
-		time.Sleep(27 * time.Hour)
-		synctest.Wait()
-		w.wantAsked(before, "a.test /robots.txt")
-		if h := w.host("a.test"); h.Fetches["ai"].Outcome != fetch.RefusedByRobots || !h.Listed() {
-			t.Errorf("ai is %+v, listed %v; want refused, and the document kept", h.Fetches["ai"], h.Listed())
+// groups are so many groups for other crawlers.
+func groups(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "User-agent: bot%d\nDisallow: /\n", i)
+	}
+	return b.String()
+}
+
+// Where robots.txt is redirected to, its rules are those of the host that was
+// asked (RFC 9309 §2.3.1.2): over five redirects, and to another host. Six, or a
+// loop, count as none; what cannot be had forbids everything.
+func TestRobotsElsewhere(t *testing.T) {
+	shut := page{body: "User-agent: *\nDisallow: /\n"}
+	chain := func(redirects int) map[string]http.Handler {
+		pages, from := map[string]http.Handler{}, robotsPath
+		for i := range redirects {
+			to := fmt.Sprintf("/robots%d", i)
+			pages[from], from = redirect(to), to
 		}
-		if w.stored("a.test", document.AI) == nil {
-			t.Error("the document is gone")
-		}
-	})
+		pages[from] = shut
+		return pages
+	}
+	for _, c := range []struct {
+		name    string
+		pages   map[string]http.Handler
+		outcome fetch.Outcome
+		asked   int // requests to a.test
+	}{
+		{"five redirects", chain(5), fetch.RefusedByRobots, 6},
+		{"six redirects", chain(6), fetch.OK, 8},
+		{"a loop", map[string]http.Handler{robotsPath: redirect(robotsPath)}, fetch.OK, 8},
+		{"a file of another host that forbids", map[string]http.Handler{robotsPath: redirect("https://b.test/rules")}, fetch.RefusedByRobots, 1},
+		{"a file of another host that allows", map[string]http.Handler{robotsPath: redirect("https://b.test/none")}, fetch.OK, 3},
+		{"a path whose file forbids", map[string]http.Handler{robotsPath: redirect("/rules"), "/rules": shut}, fetch.RefusedByRobots, 2},
+		{"http", map[string]http.Handler{robotsPath: redirect("http://a.test/rules"), "/rules": page{status: 404}}, fetch.RefusedByRobots, 1},
+		{"loopback", map[string]http.Handler{robotsPath: redirect("https://127.0.0.1/robots.txt")}, fetch.RefusedByRobots, 1},
+		{"a host whose certificate has ended", map[string]http.Handler{robotsPath: redirect("https://late.test/robots.txt")}, fetch.RefusedByRobots, 1},
+		{"a host that is not there", map[string]http.Handler{robotsPath: redirect("https://nowhere.test/robots.txt")}, fetch.RefusedByRobots, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				c.pages[aiPath] = json200(ai("A"))
+				w.site("a.test", c.pages)
+				w.site("b.test", map[string]http.Handler{"/rules": shut})
+				w.net.Serve("late.test", fakenet.Site{Handler: &site{}, Certificate: fakenet.ExpiredCertificate})
+				w.run()
+				w.visit("a.test")
+				if f := w.host("a.test").Fetches["ai"]; f.Outcome != c.outcome {
+					t.Errorf("outcome %q (%s), want %q", f.Outcome, f.Detail, c.outcome)
+				}
+				asked := 0
+				for _, q := range w.net.Requests() {
+					if q.Host == "a.test" {
+						asked++
+					}
+					if !q.TLS {
+						t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+					}
+				}
+				if asked != c.asked {
+					t.Errorf("%d requests, want %d: %q", asked, c.asked, w.asked())
+				}
+			})
+		})
+	}
 }
 
 func TestRedirects(t *testing.T) {
@@ -443,6 +502,21 @@ func TestRedirects(t *testing.T) {
 		{"to the metadata host", map[string]http.Handler{aiPath: redirect("https://169.254.169.254/latest")}, fetch.BlockedAddress, nil},
 		{"to localhost", map[string]http.Handler{aiPath: redirect("https://localhost/")}, fetch.BlockedAddress, nil},
 		{"to a single label", map[string]http.Handler{aiPath: redirect("https://intranet/")}, fetch.BlockedAddress, nil},
+		{"to the port of shells", map[string]http.Handler{aiPath: redirect("https://a.test:22/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to the port of plain http", map[string]http.Handler{aiPath: redirect("https://a.test:80/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to the port of a database", map[string]http.Handler{aiPath: redirect("https://a.test:6379/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to a port that is none", map[string]http.Handler{aiPath: redirect("https://a.test:443443/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"with a tab", map[string]http.Handler{aiPath: redirect("https://a.test/\tnew"), "/new": doc}, fetch.BadRedirect, nil},
+		{"with an escape of terminals", map[string]http.Handler{aiPath: raw("HTTP/1.1 302 Found\r\nLocation: /\x1b[2Jnew\r\nContent-Length: 0\r\n\r\n"), "/new": doc}, fetch.Unreachable, nil},
+		{"with percent escapes in the host", map[string]http.Handler{aiPath: redirect("https://%61.test/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to loopback in percent escapes", map[string]http.Handler{aiPath: redirect("https://%31%32%37.0.0.1/new")}, fetch.BadRedirect, nil},
+		{"with a NUL in percent escapes", map[string]http.Handler{aiPath: redirect("https://a.test%00.b.test/new")}, fetch.BadRedirect, nil},
+		{"to gopher", map[string]http.Handler{aiPath: redirect("gopher://a.test/new"), "/new": doc}, fetch.BadRedirect, nil},
+		{"to data", map[string]http.Handler{aiPath: redirect("data:application/json,{}")}, fetch.BadRedirect, nil},
+		{"to a socket", map[string]http.Handler{aiPath: redirect("unix:/var/run/docker.sock")}, fetch.BadRedirect, nil},
+		{"to http, which leads back", map[string]http.Handler{aiPath: redirect("http://b.test/back")}, fetch.InsecureRedirect, nil},
+		{"to https, then to http, then back", map[string]http.Handler{aiPath: redirect("/1"), "/1": redirect("http://b.test/back")}, fetch.InsecureRedirect, []string{"a.test /1"}},
+		{"305 is none", map[string]http.Handler{aiPath: page{status: 305, header: map[string]string{"Location": "/new"}}, "/new": doc}, fetch.BadStatus, nil},
 		{"with user information", map[string]http.Handler{aiPath: redirect("https://me:pw@a.test/new"), "/new": doc}, fetch.BadRedirect, nil},
 		{"to another port", map[string]http.Handler{aiPath: redirect("https://a.test:8443/new"), "/new": doc}, fetch.BadRedirect, nil},
 		{"to port 443 by name", map[string]http.Handler{aiPath: redirect("https://a.test:443/new"), "/new": doc}, fetch.OK, []string{"a.test /new"}},
@@ -458,8 +532,8 @@ func TestRedirects(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				c.pages[summaryPath] = page{status: 404}
-				w.site("a.test", c.pages)
-				w.site("b.test", map[string]http.Handler{"/b": doc})
+				w.net.Serve("a.test", fakenet.Site{Handler: &site{pages: c.pages}, HTTP1: true})
+				w.site("b.test", map[string]http.Handler{"/b": doc, "/back": redirect("https://a.test/new")})
 				w.site("shut.test", map[string]http.Handler{robotsPath: page{body: "user-agent: *\ndisallow: /b\n"}, "/b": doc})
 				w.run()
 				w.visit("a.test")
@@ -475,6 +549,9 @@ func TestRedirects(t *testing.T) {
 				f := w.host("a.test").Fetches["ai"]
 				if f.Outcome != c.outcome {
 					t.Errorf("outcome %q (%s), want %q", f.Outcome, f.Detail, c.outcome)
+				}
+				if strings.ContainsFunc(f.Detail, unicode.IsControl) || len(f.Detail) > 500 {
+					t.Errorf("it is told as %q", f.Detail)
 				}
 				for _, q := range w.net.Requests() {
 					if !q.TLS {

@@ -198,7 +198,8 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	for _, pair := range []string{
 		"COLLY_MAX_BODY_SIZE=7", "COLLY_DISALLOWED_DOMAINS=a.test", "COLLY_USER_AGENT=other", "COLLY_MAX_REQUESTS=1",
 		"COLLY_IGNORE_ROBOTSTXT=n", "COLLY_CACHE_DIR=" + t.TempDir(), "COLLY_FOLLOW_REDIRECTS=yes",
-		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9",
+		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9", "NO_PROXY=other.test",
+		"https_proxy=http://127.0.0.1:9", "http_proxy=http://127.0.0.1:9", "all_proxy=http://127.0.0.1:9", "no_proxy=other.test",
 	} {
 		name, value, _ := strings.Cut(pair, "=")
 		t.Setenv(name, value)
@@ -225,11 +226,14 @@ func TestNothingComesBackToTheServer(t *testing.T) {
 		w.site("a.test", map[string]http.Handler{
 			robotsPath:  page{status: 404, header: map[string]string{"Set-Cookie": "id=1; Domain=a.test", "WWW-Authenticate": "Basic"}},
 			aiPath:      page{body: ai("A"), header: map[string]string{"Set-Cookie": "id=2", "Alt-Svc": `h3=":443"`, "Link": "</x>; rel=preload"}},
-			summaryPath: page{status: 401, header: map[string]string{"WWW-Authenticate": "Basic"}},
+			summaryPath: page{status: 401, header: map[string]string{"WWW-Authenticate": "Basic", "Set-Cookie": "id=3; Domain=test; Path=/"}},
 		})
 		w.run()
 		w.visit("a.test")
-		w.wantAsked(0, "a.test /robots.txt", "a.test /.well-known/ai", "a.test /.well-known/agis.json")
+		time.Sleep(30 * time.Hour)
+		synctest.Wait()
+		once := []string{"a.test /robots.txt", "a.test /.well-known/ai", "a.test /.well-known/agis.json"}
+		w.wantAsked(0, append(slices.Clone(once), once...)...)
 		for _, q := range w.net.Requests() {
 			for _, name := range []string{"Cookie", "Authorization", "Referer"} {
 				if q.Header.Get(name) != "" {

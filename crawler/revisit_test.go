@@ -76,6 +76,12 @@ func TestRevisitTimes(t *testing.T) {
 		{"429 for ever is a day", limited("99999999999999999999"), []time.Duration{day, day}},
 		{"429 below zero is a minute", limited("-5"), []time.Duration{time.Minute}},
 		{"429 in words is a minute", limited("soon"), []time.Duration{time.Minute}},
+		{"429 without a word is a minute", page{status: 429}, []time.Duration{time.Minute, 5 * time.Minute, day, day}},
+		{"429 until 2099 is a day", limited("Fri, 01 Jan 2099 00:00:00 GMT"), []time.Duration{day, day}},
+		{"429 until yesterday is a second", limited("Fri, 01 Jan 1999 00:00:00 GMT"), []time.Duration{time.Second, time.Second, day}},
+		{"429 for no time is a second", limited("0"), []time.Duration{time.Second, time.Second, day}},
+		{"503 for 10^20 seconds is a day", page{status: 503, header: map[string]string{"Retry-After": "100000000000000000000"}}, []time.Duration{day, day}},
+		{"404 that would like to be asked soon waits a day all the same", page{status: 404, header: map[string]string{"Retry-After": "1", "Cache-Control": "max-age=1"}}, []time.Duration{day, 7 * day}},
 		{"silence waits a day, a week, a month", http.HandlerFunc(silent), []time.Duration{day, 7 * day, 30 * day, 30 * day}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

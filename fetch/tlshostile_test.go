@@ -26,19 +26,18 @@ import (
 
 // A tlsHost is a host on loopback that speaks TLS as a test says.
 type tlsHost struct {
-	roots  *x509.CertPool
 	listen net.Listener
 	work   sync.WaitGroup
 }
 
 // openTLSHost begins a host; serve has each connection to itself.
-func openTLSHost(t *testing.T, roots *x509.CertPool, serve func(net.Conn)) *tlsHost {
+func openTLSHost(t *testing.T, serve func(net.Conn)) *tlsHost {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &tlsHost{roots: roots, listen: l}
+	h := &tlsHost{listen: l}
 	h.work.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -59,19 +58,25 @@ func openTLSHost(t *testing.T, roots *x509.CertPool, serve func(net.Conn)) *tlsH
 	return h
 }
 
-// ask fetches a document of the host, and counts the bytes that it takes.
-func (h *tlsHost) ask(t *testing.T, whole bool) (a Answer, allocated uint64) {
+// newTLSClient returns a client whose every host is where address says.
+func newTLSClient(t *testing.T, roots *x509.CertPool, whole bool, patience time.Duration, address *string) *Client {
 	t.Helper()
-	client, err := New(Options{Roots: h.roots, VerifyWholeChains: whole, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	client, err := New(Options{Roots: roots, VerifyWholeChains: whole, TLSTimeout: patience, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, network, h.listen.Addr().String())
+		return d.DialContext(ctx, network, *address)
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return client
+}
+
+// fetched is what comes of asking for a document, and the bytes that it takes.
+func fetched(t *testing.T, client *Client) (a Answer, allocated uint64) {
+	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	a, err = client.Document(t.Context(), document.AI, "https://a.example.test/.well-known/ai")
+	a, err := client.Document(t.Context(), document.AI, "https://a.example.test/.well-known/ai")
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +152,20 @@ func TestHostileTLS(t *testing.T) {
 	notSoOld := config(chainOf(leaf, mid.cert))
 	notSoOld.MinVersion, notSoOld.MaxVersion = tls.VersionTLS11, tls.VersionTLS11
 
+	shown := func(name string, by *signer, shape func(*x509.Certificate)) func(net.Conn) {
+		c := chainOf(issue(t, name, by, shape), mid.cert)
+		return speak(config(c))
+	}
+	names := func(names ...string) func(*x509.Certificate) {
+		return func(c *x509.Certificate) { c.DNSNames = names }
+	}
+	stranger := issue(t, "mid", issue(t, "root", nil, authority(nil)), authority(nil))
+
+	var address string
+	clients := map[bool]*Client{
+		false: newTLSClient(t, roots, false, 0, &address), // the first case makes it know the authority
+		true:  newTLSClient(t, roots, true, 0, &address),
+	}
 	for _, c := range []struct {
 		name    string
 		serve   func(net.Conn)
@@ -154,6 +173,27 @@ func TestHostileTLS(t *testing.T) {
 		detail  string
 	}{
 		{"a good chain", speak(config(chainOf(leaf, mid.cert))), OK, ""},
+		{"a wildcard of one label", shown("*.example.test", mid, nil), OK, ""},
+		{"expired", shown("a.example.test", mid, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), TLSFailed, "the certificate expired on"},
+		{"not yet valid", shown("a.example.test", mid, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), TLSFailed, "valid only from"},
+		{"of another name", shown("b.example.test", mid, nil), TLSFailed, "the certificate is for"},
+		{"with the name as its common name alone", shown("a.example.test", mid, names()), TLSFailed, "the certificate"},
+		{"of an address", shown("a.example.test", mid, func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = nil, []net.IP{net.IPv4(127, 0, 0, 1)} }), TLSFailed, "the certificate is for"},
+		{"a wildcard of the whole domain", shown("*.test", mid, nil), TLSFailed, "the certificate is for"},
+		{"two wildcards", shown("*.*.test", mid, nil), TLSFailed, "the certificate is for"},
+		{"a wildcard within a label", shown("a*.example.test", mid, nil), TLSFailed, "the certificate is for"},
+		{"signed by itself", speak(config(chainOf(issue(t, "a.example.test", nil, nil)))), TLSFailed, "signed by itself"},
+		{"of an authority that nobody knows", speak(config(chainOf(issue(t, "a.example.test", stranger, nil), stranger.cert))), TLSFailed, "signed by nobody we trust"},
+		{"an alert", func(c net.Conn) {
+			c.Read(make([]byte, 1000))
+			c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) // fatal, handshake_failure
+			io.Copy(io.Discard, c)
+		}, TLSFailed, "handshake failure"},
+		{"a reset", func(c net.Conn) {
+			c.Read(make([]byte, 100))
+			c.(*net.TCPConn).SetLinger(0)
+		}, TLSFailed, "handshake"},
+		{"silence", func(c net.Conn) { io.Copy(io.Discard, c) }, Timeout, "no connection in time (tls)"},
 		{"120 certificates too many", speak(config(chainOf(leaf, append(junk, mid.cert)...))), OK, ""},
 		{"144 authorities that sign each other", speak(config(chainOf(lost, maze...))), TLSFailed, "certificate"},
 		{"a chain of 1 MB", speak(config(huge)), TLSFailed, "handshake"},
@@ -170,8 +210,12 @@ func TestHostileTLS(t *testing.T) {
 	} {
 		for _, whole := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, whole chains %v", c.name, whole), func(t *testing.T) {
-				h := openTLSHost(t, roots, c.serve)
-				a, allocated := h.ask(t, whole)
+				address = openTLSHost(t, c.serve).listen.Addr().String()
+				client := clients[whole]
+				if c.outcome == Timeout {
+					client = newTLSClient(t, roots, whole, 50*time.Millisecond, &address)
+				}
+				a, allocated := fetched(t, client)
 				if a.Outcome != c.outcome || !strings.Contains(a.Detail, c.detail) {
 					t.Errorf("outcome %q (%s), want %q (%s)", a.Outcome, a.Detail, c.outcome, c.detail)
 				}

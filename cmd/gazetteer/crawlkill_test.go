@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gazetteer/crawler"
 	"gazetteer/fetch"
@@ -99,6 +100,9 @@ func TestKillDuringACrawl(t *testing.T) {
 	again, worst := w.again()
 	if worst > 500 {
 		t.Errorf("after one kill %d hosts were asked again, want a batch of 500 at most", worst)
+	}
+	if gap, host := w.shortestGap(); gap < 2*time.Second {
+		t.Errorf("%s was visited again after %v, by the next process; want the 2 s of its domain", host, gap)
 	}
 	if before == 0 {
 		t.Errorf("%d kills, and nothing was committed between them", kills)
@@ -296,6 +300,28 @@ func (w *farCrawl) wantOutcomes(l *life) (held int) {
 		w.t.Errorf("%d results for %d hosts", len(w.lines), len(w.names))
 	}
 	return held
+}
+
+// shortestGap is the shortest time between the beginnings of two connections to
+// one host, as the servers saw them: the interval holds across a kill.
+func (w *farCrawl) shortestGap() (gap time.Duration, host string) {
+	type contact struct {
+		conn  uint64
+		begun time.Time
+	}
+	last := map[string]contact{}
+	gap = time.Hour
+	for _, q := range w.internet.Requests() {
+		before, known := last[q.Host]
+		if known && before.conn == q.Conn {
+			continue
+		}
+		if known && q.Begun.Sub(before.begun) < gap {
+			gap, host = q.Begun.Sub(before.begun), q.Host
+		}
+		last[q.Host] = contact{q.Conn, q.Begun}
+	}
+	return gap, host
 }
 
 // again counts the hosts that were asked for their document more than once: in
