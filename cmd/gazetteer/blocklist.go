@@ -64,6 +64,7 @@ func (h *house) keepBlockList(ctx context.Context) error {
 			if err := h.applyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				h.log.Error("the block list was not read again; the one before stays in force", "error", err)
 			}
+			h.tellCaughtUp(ctx)
 		}
 	}
 }

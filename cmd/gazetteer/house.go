@@ -47,13 +47,14 @@ type house struct {
 	crawler   *crawler.Crawler
 	api       *api.API
 	recorder  *recorder
+	tell      func(state string) // how the server stands, to the service manager
 }
 
 // openHouse opens the data directory and everything in it. observe, which may
 // be nil, is told of every visit.
 func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe func(crawler.Result)) (_ *house, err error) {
 	captureStandardLog(l)
-	h := &house{config: c, log: l}
+	h := &house{config: c, log: l, tell: func(string) {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.close())
@@ -340,7 +341,9 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	if ready != nil {
 		ready()
 	}
+	group.Go(func() error { h.tellCaughtUp(ctx); return nil })
 	err = group.Wait()
+	h.tell("STOPPING=1")
 	h.settle()
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
@@ -354,6 +357,14 @@ func (h *house) settle() {
 	head := h.store.Head().Seq
 	if err := errors.Join(h.index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head)); err != nil {
 		h.log.Info("the index or the transparency log did not reach the end of the store before the stop; it will at the next start")
+	}
+}
+
+// tellCaughtUp tells the service manager when what is in the store now can be
+// found.
+func (h *house) tellCaughtUp(ctx context.Context) {
+	if h.index.WaitFor(ctx, h.store.Head().Seq) == nil { // else ctx has ended
+		h.tell("STATUS=serving " + h.config.DataDir)
 	}
 }
 

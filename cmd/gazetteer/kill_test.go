@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestKillLosesNothing kills the server at random moments of a crawl, with
-// agents being registered meanwhile. After every kill each acknowledged visit
+// TestKillLosesNothing kills the server at random moments of its start and of a
+// crawl, with agents being registered meanwhile. After every kill each acknowledged visit
 // and each acknowledged agent is there; in the end no host is lost and the
 // index says what the store says. KILLS sets the number of kills.
 func TestKillLosesNothing(t *testing.T) {
@@ -41,17 +42,17 @@ func TestKillLosesNothing(t *testing.T) {
 	}
 	defer internet.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	ledger := &ledger{visits: map[string]bool{}, agents: map[string]bool{}}
+	ledger := newLedger()
 	for range kills {
 		child := startServer(t, dir, internet.Seeds(), 40, ledger)
-		child.killAfter(time.Duration(200+rand.IntN(900)) * time.Millisecond)
+		child.killAfter(t, []int{rand.IntN(4), 4 + rand.IntN(40)}[rand.IntN(2)])
 		ledger.check(t, dir)
 		if t.Failed() {
 			return
 		}
 	}
 	child := startServer(t, dir, internet.Seeds(), 1000, ledger)
-	child.finish(t, dir, reachable(internet))
+	child.finish(t, ledger, reachable(internet))
 	ledger.check(t, dir)
 	compareIndex(t, dir)
 	if len(ledger.visits) == 0 || len(ledger.agents) == 0 {
@@ -77,8 +78,14 @@ func killsOr(t *testing.T, n int) int {
 // ledger is what the server acknowledged: a visit by its log line, which is
 // written after the commit, an agent by its 201.
 type ledger struct {
+	visited chan struct{} // one token for visits since it was looked at
+
 	mu             sync.Mutex // guards following
 	visits, agents map[string]bool
+}
+
+func newLedger() *ledger {
+	return &ledger{visited: make(chan struct{}, 1), visits: map[string]bool{}, agents: map[string]bool{}}
 }
 
 func (l *ledger) note(set map[string]bool, name string) {
@@ -132,6 +139,10 @@ type child struct {
 	base    string
 	stop    context.CancelFunc
 	work    sync.WaitGroup
+
+	serving chan struct{} // closed when the server says that it serves
+	told    chan struct{} // one token for lines of its log since it was looked at
+	lines   atomic.Int64  // of its log so far
 }
 
 func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) *child {
@@ -140,7 +151,7 @@ func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) 
 		"crawler.host_interval=10ms", "crawler.domain_interval=10ms")
 	ctx, stop := context.WithCancel(t.Context())
 	c.stop = stop
-	c.work.Go(func() { readLog(t, stderr, l) })
+	c.work.Go(func() { c.readLog(t, stderr, l) })
 	c.work.Go(func() { c.register(ctx, l) })
 	return c
 }
@@ -170,14 +181,24 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return &child{command: command, base: "http://" + address}, stderr
+	return &child{command: command, base: "http://" + address, serving: make(chan struct{}), told: make(chan struct{}, 1)}, stderr
+}
+
+// remind leaves a token for whoever looks at what it tells of.
+func remind(token chan struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
 }
 
 // readLog takes every visit that the server logs into the ledger.
-func readLog(t *testing.T, r io.Reader, l *ledger) {
+func (c *child) readLog(t *testing.T, r io.Reader, l *ledger) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
+		c.lines.Add(1)
+		remind(c.told)
 		var line struct {
 			Msg   string `json:"msg"`
 			Level string `json:"level"`
@@ -190,14 +211,30 @@ func readLog(t *testing.T, r io.Reader, l *ledger) {
 		switch {
 		case line.Msg == "visit":
 			l.note(l.visits, line.Host)
+			remind(l.visited)
+		case line.Msg == "serving":
+			close(c.serving)
 		case line.Level == "ERROR":
 			t.Errorf("server: %s", lines.Text())
 		}
 	}
 }
 
+// up waits until the server serves; false says that it does not before ctx ends.
+func (c *child) up(ctx context.Context) bool {
+	select {
+	case <-c.serving:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // register registers agents, one after the other, until ctx ends.
 func (c *child) register(ctx context.Context, l *ledger) {
+	if !c.up(ctx) {
+		return
+	}
 	body := `{"name":"kill test","public_key":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`
 	for ctx.Err() == nil {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/api/v1/agents/register", strings.NewReader(body))
@@ -207,8 +244,7 @@ func (c *child) register(ctx context.Context, l *ledger) {
 		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			time.Sleep(5 * time.Millisecond) // not up yet, or killed: another process has no event for us
-			continue
+			continue // killed: ctx ends
 		}
 		var answer struct {
 			AirID string `json:"air_id"`
@@ -221,8 +257,17 @@ func (c *child) register(ctx context.Context, l *ledger) {
 	}
 }
 
-func (c *child) killAfter(d time.Duration) {
-	time.Sleep(d) // the random moment is the point
+// killAfter kills the server when it has logged so many lines.
+func (c *child) killAfter(t *testing.T, lines int) {
+	t.Helper()
+	for c.lines.Load() < int64(lines) {
+		select {
+		case <-c.told:
+		case <-time.After(2 * time.Minute): // since the last one
+			t.Error("the server says nothing any more")
+			lines = 0
+		}
+	}
 	c.end(os.Kill)
 }
 
@@ -234,18 +279,19 @@ func (c *child) end(signal os.Signal) error {
 }
 
 // finish lets the server crawl to the end, and stops it as an operator would.
-func (c *child) finish(t *testing.T, dir string, hosts []string) {
+func (c *child) finish(t *testing.T, l *ledger, hosts []string) {
 	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
-	var missing []string
-	for time.Now().Before(deadline) {
-		if missing = c.unvisited(hosts); len(missing) == 0 {
-			break
-		}
-		time.Sleep(200 * time.Millisecond) // another process: there is no event to wait for
+	if !c.up(t.Context()) {
+		t.Fatal("the server does not serve")
 	}
-	if len(missing) > 0 {
+	for missing := c.unvisited(hosts); len(missing) > 0; missing = c.unvisited(missing) {
+		select {
+		case <-l.visited:
+			continue
+		case <-time.After(90 * time.Second): // since the last one
+		}
 		t.Errorf("%d hosts were lost, among them %s", len(missing), missing[0])
+		break
 	}
 	if err := c.end(os.Interrupt); err != nil {
 		t.Errorf("the server did not end cleanly: %v", err)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -105,16 +104,22 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GAZETTEER_REGISTRY_DNS", "127.0.0.1:1")
 			e.Setenv("GAZETTEER_CRAWLER_HOST_INTERVAL", "10ms")
 			e.Setenv("GAZETTEER_CRAWLER_DOMAIN_INTERVAL", "10ms")
+			w, path, err := listenTold()
+			if err != nil {
+				return err
+			}
+			e.Defer(w.close)
+			e.Values[told{}] = w
+			e.Setenv("NOTIFY_SOCKET", path)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"until-ready": untilReady,
-			"until-gone":  untilGone,
-			"hangup":      hangup,
-			"cut":         cut,
-			"noescapes":   noEscapes,
-			"flip":        flip,
-			"make-log":    makeLog,
+			"until-serving": untilServing,
+			"hangup":        hangup,
+			"cut":           cut,
+			"noescapes":     noEscapes,
+			"flip":          flip,
+			"make-log":      makeLog,
 		},
 	})
 }
@@ -128,22 +133,51 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// untilReady waits until the owner of a data directory answers on its socket.
-func untilReady(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: until-ready DATADIR")
+// told is what a program under test tells its service manager: see serviceManager.
+type told struct{ at *net.UnixConn }
+
+// listenTold returns it with the path to be given as NOTIFY_SOCKET.
+func listenTold() (told, string, error) {
+	dir, err := os.MkdirTemp("", "told") // paths of sockets must be short
+	if err != nil {
+		return told{}, "", err
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		if c, ok := socketClient(ts.MkAbs(args[0])); ok {
-			var v any
-			if _, err := c.get(context.Background(), "/readyz", &v); err == nil {
-				return
-			}
+	path := filepath.Join(dir, "socket")
+	at, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	return told{at}, path, err
+}
+
+// close forgets it.
+func (w told) close() {
+	w.at.Close()
+	os.RemoveAll(filepath.Dir(w.at.LocalAddr().String()))
+}
+
+// until waits until the owner of a data directory says that it serves and that
+// what it stored can be found.
+func (w told) until(dir string) error {
+	message := make([]byte, 1<<12)
+	for {
+		if err := w.at.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // since the last message
+			return err
 		}
-		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
+		n, err := w.at.Read(message)
+		if err != nil {
+			return fmt.Errorf("nobody says that %s is served: %w", dir, err)
+		}
+		if string(message[:n]) == "STATUS=serving "+dir {
+			return nil
+		}
 	}
-	ts.Fatalf("%s: nobody became ready within 30 s", args[0])
+}
+
+// untilServing waits for the owner of a data directory: after its start, and after
+// SIGHUP.
+func untilServing(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: until-serving DATADIR")
+	}
+	ts.Check(ts.Value(told{}).(told).until(args[0]))
 }
 
 // hangup sends SIGHUP to the owner of a data directory.
@@ -159,24 +193,6 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := c.get(context.Background(), "/admin/status", &status)
 	ts.Check(err)
 	ts.Check(syscall.Kill(status.PID, syscall.SIGHUP))
-}
-
-// untilGone waits until a search of the owner of a data directory finds nothing.
-func untilGone(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: until-gone DATADIR QUERY")
-	}
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		if c, ok := socketClient(ts.MkAbs(args[0])); ok {
-			var v struct{ Total int }
-			if _, err := c.get(context.Background(), "/api/v1/search?"+url.Values{"q": {args[1]}}.Encode(), &v); err == nil && v.Total == 0 {
-				return
-			}
-		}
-		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
-	}
-	ts.Fatalf("%s is still found after 30 s", args[1])
 }
 
 // cut shortens a file to a number of bytes.

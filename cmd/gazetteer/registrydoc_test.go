@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 )
@@ -46,10 +44,15 @@ func TestRegistryByShell(t *testing.T) {
 	if err := os.Symlink(program, filepath.Join(dir, "gazetteer")); err != nil { // testscript.Main picks the program by its name
 		t.Fatal(err)
 	}
+	w, socket, err := listenTold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
 	shell := func(script string) *exec.Cmd {
 		command := exec.CommandContext(t.Context(), "sh", "-ec", script)
 		command.Dir = dir
-		command.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "FAKENET_SITE=agent.test="+site,
+		command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "FAKENET_SITE=agent.test="+site,
 			"GAZETTEER_LISTEN="+strings.TrimPrefix(base, "http://"), "GAZETTEER_PUBLIC_URL="+base, "GAZETTEER_CRAWLER_ENABLED=false", "GAZETTEER_REGISTRY_DNS=127.0.0.1:1")
 		return command
 	}
@@ -63,7 +66,9 @@ func TestRegistryByShell(t *testing.T) {
 			t.Errorf("the server did not end cleanly: %v", err)
 		}
 	}()
-	waitReady(t, filepath.Join(dir, "data"))
+	if err := w.until("data"); err != nil {
+		t.Fatal(err)
+	}
 
 	text := strings.Join(commands[1:], "\n")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "/var/www/agent.example", site), "agent.example", "agent.test")
@@ -84,22 +89,6 @@ func TestRegistryByShell(t *testing.T) {
 	}
 	id := regexp.MustCompile(`AIR-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}`).FindString(string(out))
 	followLinks(t, base, "/agents/"+id)
-}
-
-// waitReady waits until the owner of a data directory answers on its socket.
-func waitReady(t *testing.T, dir string) {
-	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for time.Now().Before(deadline) {
-		if c, ok := socketClient(dir); ok {
-			var v any
-			if _, err := c.get(context.Background(), "/readyz", &v); err == nil {
-				return
-			}
-		}
-		time.Sleep(20 * time.Millisecond) // another process: there is no event to wait for
-	}
-	t.Fatal("the server did not become ready")
 }
 
 // followLinks asks for everything on the same site that a page leads to.

@@ -37,7 +37,7 @@ import (
 func TestKillKeepsTheRegistryWhole(t *testing.T) {
 	kills := killsOr(t, 6)
 	dir := filepath.Join(t.TempDir(), "data")
-	b := &book{t: t, agents: map[string]*booked{}, handles: map[string]string{}, attested: map[int]string{}, progress: make(chan struct{}, 1)}
+	b := &book{t: t, agents: map[string]*booked{}, handles: map[string]string{}, attested: map[int]string{}, progress: make(chan struct{}, 1), first: make(chan struct{})}
 	attesters := prepareAttesters(t, dir, 8+kills*2)
 	rotators := []*rotator{{}, {}}
 	for range kills {
@@ -64,6 +64,7 @@ func TestKillKeepsTheRegistryWhole(t *testing.T) {
 type book struct {
 	t        *testing.T
 	progress chan struct{} // one token for something new
+	first    chan struct{} // closed when an agent is registered
 
 	mu          sync.Mutex // guards following
 	count       int        // of acknowledged writes
@@ -86,10 +87,7 @@ func (b *book) note(change func()) {
 	defer b.mu.Unlock()
 	change()
 	b.count++
-	select {
-	case b.progress <- struct{}{}:
-	default:
-	}
+	remind(b.progress)
 }
 
 // run lets the program work until that many writes were acknowledged, and kills it.
@@ -98,18 +96,25 @@ func (b *book) run(dir string, writes int, rotators []*rotator, attesters []*att
 	c, stderr := launch(b.t, dir, "crawler.enabled=false", "registry.dns=127.0.0.1:1")
 	ctx, stop := context.WithCancel(b.t.Context())
 	c.stop = stop
-	c.work.Go(func() { readLog(b.t, stderr, &ledger{visits: map[string]bool{}}) })
+	c.work.Go(func() { c.readLog(b.t, stderr, newLedger()) })
 	call := caller{c.base, b}
+	work := func(f func()) {
+		c.work.Go(func() {
+			if c.up(ctx) {
+				f()
+			}
+		})
+	}
 	for range 3 {
-		c.work.Go(func() { call.register(ctx) })
+		work(func() { call.register(ctx) })
 	}
 	for _, r := range rotators {
-		c.work.Go(func() { call.rotate(ctx, r) })
+		work(func() { call.rotate(ctx, r) })
 	}
 	for i := range 2 {
-		c.work.Go(func() { call.attest(ctx, attesters[i*len(attesters)/2:(i+1)*len(attesters)/2]) })
+		work(func() { call.attest(ctx, attesters[i*len(attesters)/2:(i+1)*len(attesters)/2]) })
 	}
-	c.work.Go(func() { call.watch(ctx) })
+	work(func() { call.watch(ctx) })
 	for b.since(writes) {
 		select {
 		case <-b.progress:
@@ -171,8 +176,7 @@ func (c caller) send(ctx context.Context, method, path string, body any, keyID s
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		time.Sleep(5 * time.Millisecond) // not up yet, or killed: another process has no event for us
-		return 0
+		return 0 // killed: ctx ends
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
@@ -219,7 +223,9 @@ func (c caller) agent(ctx context.Context) (airID string, ok bool) {
 			c.book.t.Errorf("%s was given out twice", made.AirID)
 		}
 		c.book.agents[made.AirID] = &booked{keys: []string{multikey}, key: key}
-		c.book.order = append(c.book.order, made.AirID)
+		if c.book.order = append(c.book.order, made.AirID); len(c.book.order) == 1 {
+			close(c.book.first)
+		}
 	})
 	return made.AirID, true
 }
@@ -324,6 +330,10 @@ type attester struct {
 
 // attest has attesters attest whoever was registered last.
 func (c caller) attest(ctx context.Context, attesters []*attester) {
+	select {
+	case <-c.book.first:
+	case <-ctx.Done():
+	}
 	for ctx.Err() == nil {
 		i := slices.IndexFunc(attesters, func(a *attester) bool { return a.made < 10 })
 		if i < 0 {
@@ -331,15 +341,8 @@ func (c caller) attest(ctx context.Context, attesters []*attester) {
 		}
 		a := attesters[i]
 		c.book.mu.Lock()
-		subject := ""
-		if n := len(c.book.order); n > 0 {
-			subject = c.book.order[rand.IntN(n)]
-		}
+		subject := c.book.order[rand.IntN(len(c.book.order))]
 		c.book.mu.Unlock()
-		if subject == "" {
-			time.Sleep(time.Millisecond) // nobody is registered yet
-			continue
-		}
 		q := registry.AttestationRequest{Attester: a.airID, Type: "identity_verification", SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 		payload, err := q.Payload(subject)
 		if err != nil {

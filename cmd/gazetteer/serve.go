@@ -53,6 +53,7 @@ func (a *app) serve(ctx context.Context, config Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
+	h.tell = serviceManager(l)
 	if config.Crawler.BlockList != "" {
 		if err := h.applyBlockList(ctx); err != nil {
 			return &exitError{exitUsage, err}
@@ -65,6 +66,7 @@ func (a *app) serve(ctx context.Context, config Config) (err error) {
 	}
 	return h.run(ctx, public, config.Crawler.Enabled, func() {
 		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", config.DataDir, "head", h.store.Head().Seq)
+		h.tell("READY=1\nSTATUS=serving " + config.DataDir + "; the index catches up")
 	})
 }
 

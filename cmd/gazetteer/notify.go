@@ -1,0 +1,33 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// serviceManager returns what tells the service manager how the server stands, as
+// sd_notify(3) of systemd has it: lines such as READY=1, in a datagram to the
+// socket that NOTIFY_SOCKET names. Where it names none, nobody is told.
+func serviceManager(l *slog.Logger) func(state string) {
+	address := os.Getenv("NOTIFY_SOCKET")
+	if address == "" {
+		return func(string) {}
+	}
+	return func(state string) {
+		if err := send(address, state); err != nil {
+			l.Warn("the service manager was not told", "state", state, "error", err)
+		}
+	}
+}
+
+func send(socket, text string) error {
+	c, err := net.Dial("unixgram", socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = io.WriteString(c, text)
+	return err
+}
