@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -80,9 +79,7 @@ type API struct {
 	notFound         gin.HandlerFunc // set before serving
 	now              func() time.Time
 	started          time.Time
-	streams          chan struct{} // a place for each client that follows a stream
-	ending           chan struct{} // closed when streams have to end
-	endOnce          sync.Once
+	streams          *streams
 
 	public *gin.Engine
 	admin  *gin.Engine
@@ -129,7 +126,7 @@ func New(o Options) (*API, error) {
 		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
 		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 		now:   o.Now, started: o.Now(),
-		streams: make(chan struct{}, maxStreams), ending: make(chan struct{}),
+		streams: newStreams(),
 	}
 	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {
 		return nil, err

@@ -150,6 +150,7 @@ type refusal struct {
 	problem Problem
 	plain   bool          // for clients of the AIR reference: application/json
 	retry   time.Duration // for Retry-After; 0 is none
+	current string        // where the newest of what was asked for is, for Link
 	cause   error         // for our log only
 }
 
@@ -174,6 +175,9 @@ func (r *refusal) GetHeaders() http.Header {
 	h := http.Header{}
 	if r.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(seconds(r.retry)))
+	}
+	if r.current != "" {
+		h.Set("Link", "<"+r.current+`>; rel="current"`)
 	}
 	if r.problem.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Signature realm="agents", AgentSecret realm="agents"`)

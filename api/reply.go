@@ -105,12 +105,6 @@ func (a *API) buffered(c *gin.Context) {
 // send writes what was held back.
 func (r *reply) send(request *http.Request) {
 	w, h, body := r.ResponseWriter, r.Header(), r.body.Bytes()
-	if len(request.TransferEncoding) > 0 {
-		// RFC 9112 §6.3: a request with both lengths may be two in disguise.
-		// Go has dropped the Content-Length by now, so no chunked request
-		// keeps its connection.
-		h.Set("Connection", "close")
-	}
 	switch {
 	case r.status >= http.StatusBadRequest:
 		h.Set("Cache-Control", "no-store")

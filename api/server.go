@@ -35,8 +35,9 @@ func Server(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// lastInChunks closes a connection behind a body in chunks, whose end
-// [StrictLines] does not see.
+// lastInChunks closes a connection behind a body in chunks. [StrictLines] does not
+// see where that ends, and a request that had a length, too, may be two in
+// disguise (RFC 9112 §6.3): net/http has dropped the Content-Length by now.
 func lastInChunks(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {

@@ -30,7 +30,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// A stream tells at once, ends when the server does, and its places are few.
+// A stream tells at once, ends when the server does, and the places of one
+// network are few.
 func TestStandingStream(t *testing.T) {
 	h := newHouse(t, options{})
 	follow := func() *http.Response {
@@ -47,7 +48,7 @@ func TestStandingStream(t *testing.T) {
 		t.Fatalf("%s %v", first.Status, first.Header)
 	}
 	reader := bufio.NewReader(first.Body)
-	for _, want := range []string{"event: status\n", "data: {", "\n", "event: status\n"} {
+	for _, want := range []string{"event: status\n", "id: ", "data: {", "\n", "event: status\n"} {
 		line, err := reader.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, want) {
 			t.Fatalf("%q, want %q: %v", line, want, err)
@@ -58,7 +59,7 @@ func TestStandingStream(t *testing.T) {
 			t.Fatal(r.Status)
 		}
 	}
-	if r := follow(); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+	if r := follow(); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 		t.Errorf("the 65th: %s", r.Status)
 	}
 	if r := h.ask("HEAD", "/api/v1/status/stream", ""); r.StatusCode != http.StatusMethodNotAllowed {

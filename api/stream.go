@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+)
+
+// How many clients may follow the standing at a time, in all and from one network
+// (an IPv4 address, an IPv6 /64), how long one of them may before it has to ask
+// again, and how often it is told.
+const (
+	maxStreams     = 1024
+	maxStreamsEach = 64
+	streamTime     = 30 * time.Minute
+	streamEvery    = time.Second
+)
+
+// The stream has no HEAD: there would be nothing to wait for.
+const (
+	standingPath = "/api/v1/status"
+	streamPath   = standingPath + "/stream"
+)
+
+// streams are the clients that follow the standing. Each event is made once for
+// all of them.
+type streams struct {
+	ending chan struct{} // closed when streams have to end
+	once   sync.Once
+
+	mu    sync.Mutex // guards what follows
+	all   int
+	each  map[string]int // by network
+	event []byte         // the newest, and when it was made
+	made  time.Time
+}
+
+func newStreams() *streams {
+	return &streams{ending: make(chan struct{}), each: map[string]int{}}
+}
+
+// enter takes a place for a client; the owner of the machine, who has no
+// address, counts among all alone.
+func (s *streams) enter(client netip.Addr) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= maxStreams {
+		return refuse(unavailable, "too many clients follow the status already", "ask "+standingPath+" instead").after(time.Minute)
+	}
+	if client.IsValid() {
+		if s.each[network(client)] >= maxStreamsEach {
+			return refuse(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", maxStreamsEach), "ask "+standingPath+" instead").after(time.Minute)
+		}
+		s.each[network(client)]++
+	}
+	s.all++
+	return nil
+}
+
+func (s *streams) leave(client netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if !client.IsValid() {
+		return
+	}
+	if s.each[network(client)]--; s.each[network(client)] == 0 {
+		delete(s.each, network(client))
+	}
+}
+
+type streamInput struct {
+	client netip.Addr
+	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended"`
+}
+
+// Resolve sees who asks (huma.Resolver). Two ids are none of ours.
+func (in *streamInput) Resolve(ctx huma.Context) []error {
+	c := humagin.Unwrap(ctx)
+	in.client, in.Last = address(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
+	return nil
+}
+
+// standingStream lets a client in that begins, or that goes on after an event of
+// ours. Each event tells all, so nobody misses anything but what was between.
+func (a *API) standingStream(_ context.Context, in *streamInput) (*streamOutput, error) {
+	if in.Last != "" {
+		if _, err := a.cursors.read(in.Last, streamPath, nil, a.answers.Store.Head()); err != nil {
+			r := refusalFor(err).at(Where{Header: "Last-Event-ID"})
+			r.current = standingPath
+			r.problem.Help = "ask " + standingPath + " for how it stands, and follow the stream again without Last-Event-ID"
+			return nil, r
+		}
+	}
+	if err := a.streams.enter(in.client); err != nil {
+		return nil, err
+	}
+	return &streamOutput{Body: func(ctx huma.Context) {
+		defer a.streams.leave(in.client)
+		a.streamStanding(ctx)
+	}}, nil
+}
+
+// streamStanding sends the standing until the client leaves or does not read for
+// writeTime, its time is over or the server ends.
+func (a *API) streamStanding(ctx huma.Context) {
+	c := humagin.Unwrap(ctx)
+	c.Header("Content-Type", "text/event-stream")
+	c.Header("Cache-Control", "no-store")
+	c.Status(http.StatusOK)
+	control := http.NewResponseController(c.Writer)
+	end := time.NewTimer(streamTime)
+	defer end.Stop()
+	tick := time.NewTicker(streamEvery)
+	defer tick.Stop()
+	for {
+		event, err := a.standingEvent()
+		if err != nil {
+			a.log.Error("write the status", "error", err)
+			return
+		}
+		control.SetWriteDeadline(time.Now().Add(writeTime))
+		if _, err := c.Writer.Write(event); err != nil {
+			return
+		}
+		c.Writer.Flush()
+		select {
+		case <-tick.C:
+		case <-end.C:
+			return
+		case <-a.streams.ending:
+			return
+		case <-c.Request.Context().Done():
+			return
+		}
+	}
+}
+
+// standingEvent is the event of this half second. Its id is where the store was.
+func (a *API) standingEvent() ([]byte, error) {
+	s := a.streams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.Sub(s.made) >= streamEvery/2 {
+		head := a.answers.Store.Head()
+		data, err := json.Marshal(a.Standing())
+		if err != nil {
+			return nil, err
+		}
+		id := a.cursors.write(cursor{Log: head, Seq: head.Seq}, streamPath, nil)
+		s.event, s.made = fmt.Appendf(nil, "event: status\nid: %s\ndata: %s\n\n", id, data), now
+	}
+	return s.event, nil
+}
+
+// EndStreams ends the answers that would go on for ever, so that the server can
+// finish the others; [http.Server.RegisterOnShutdown] is the place for it.
+func (a *API) EndStreams() { a.streams.once.Do(func() { close(a.streams.ending) }) }
