@@ -30,6 +30,7 @@ type Offers struct {
 	Note       string   `json:"note,omitempty" doc:"why nothing was looked for"`
 	Near       []string `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq        uint64   `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Behind     uint64   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	// next is how many operations of the ranking were gone through; more tells
 	// that others follow.
 	next int
@@ -76,6 +77,7 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 		return err
 	}
 	out.Total, out.Note, out.Near, out.Seq, out.more = r.Total, r.Note, r.Near, r.Seq, r.More
+	out.Behind = a.Behind(r.Seq)
 	var hosts []string
 	for _, h := range r.Hits {
 		hosts = append(hosts, h.Host)

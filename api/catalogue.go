@@ -56,17 +56,20 @@ func pageOf[T any](ctx context.Context, a *API, in *catalogueInput, path, route 
 
 // VerbList is a page of the verbs.
 type VerbList struct {
-	Verbs []index.VerbCount `json:"verbs"`
-	Total int               `json:"total" doc:"how many verbs are offered"`
-	Next  string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Verbs  []index.VerbCount `json:"verbs"`
+	Total  int               `json:"total" doc:"how many verbs are offered"`
+	Behind uint64            `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Next   string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 func (a *API) verbs(ctx context.Context, in *catalogueInput) (*output[VerbList], error) {
+	done := a.answers.reading()
 	verbs, err := a.answers.Verbs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := answer(VerbList{Total: len(verbs)})
+	_, out.Body.Behind = done()
 	out.Body.Verbs, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/verbs", "verbs", verbs, func(v index.VerbCount) string { return v.Verb })
 	return out, err
 }
@@ -199,7 +202,7 @@ func (a *API) operations(ctx context.Context, q index.Query, cursorText, path, r
 	if err != nil {
 		return OperationPage{}, "", err
 	}
-	page := OperationPage{Hits: hits, Total: r.Total, Seq: r.Seq, Behind: a.answers.Behind()}
+	page := OperationPage{Hits: hits, Total: r.Total, Seq: r.Seq, Behind: a.answers.Behind(r.Seq)}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		page.Moved = r.Seq - c.Seq
 	}
@@ -221,6 +224,7 @@ type NamespaceCount struct {
 type NamespaceList struct {
 	Namespaces []NamespaceCount `json:"namespaces"`
 	Total      int              `json:"total" doc:"how many namespaces there are"`
+	Behind     uint64           `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Next       string           `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -236,11 +240,13 @@ func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 }
 
 func (a *API) namespaces(ctx context.Context, in *catalogueInput) (*output[NamespaceList], error) {
+	done := a.answers.reading()
 	all, err := a.answers.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := answer(NamespaceList{Total: len(all)})
+	_, out.Body.Behind = done()
 	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n NamespaceCount) string { return n.Namespace })
 	return out, err
 }
@@ -313,6 +319,7 @@ type ClassCount struct {
 type ClassList struct {
 	Classes []ClassCount `json:"classes"`
 	Total   int          `json:"total" doc:"how many data classes there are"`
+	Behind  uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Next    string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -327,11 +334,13 @@ func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
 }
 
 func (a *API) dataClasses(ctx context.Context, in *catalogueInput) (*output[ClassList], error) {
+	done := a.answers.reading()
 	all, err := a.answers.DataClasses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := answer(ClassList{Total: len(all)})
+	_, out.Body.Behind = done()
 	out.Body.Classes, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c ClassCount) string { return c.Class })
 	return out, err
 }

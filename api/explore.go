@@ -83,12 +83,13 @@ func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration],
 	if err != nil {
 		return nil, err
 	}
-	seq := a.answers.Index.Cursor().Seq // before the count, which is then at least as new
+	done := a.answers.reading()
 	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, maxExplored))
 	if err != nil {
 		return nil, err
 	}
-	out := answer(Exploration{Facets: map[string][]index.Count{}, Seq: seq, Behind: a.answers.Behind(), Query: viewQuery(q)})
+	out := answer(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
+	out.Body.Seq, out.Body.Behind = done()
 	for _, field := range fields {
 		found := counts[field]
 		if len(found) > limit || limit == maxExplored && len(found) == limit {
@@ -157,6 +158,7 @@ type suggestInput struct {
 type Suggestions struct {
 	Q           string       `json:"q" doc:"what was typed"`
 	Suggestions []Suggestion `json:"suggestions" doc:"the most offered first"`
+	Behind      uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Note        string       `json:"note,omitempty" doc:"why there are none"`
 }
 
@@ -168,11 +170,13 @@ type Suggestion struct {
 }
 
 func (a *API) suggest(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
+	done := a.answers.reading()
 	found, err := a.answers.Index.Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := answer(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
+	_, out.Body.Behind = done()
 	for _, s := range found {
 		out.Body.Suggestions = append(out.Body.Suggestions, Suggestion{s, queryFor(s)})
 	}
@@ -210,6 +214,7 @@ type similarInput struct {
 type SimilarServices struct {
 	Host     string                 `json:"host"`
 	Services []index.SimilarService `json:"services" doc:"the most similar first"`
+	Behind   uint64                 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Note     string                 `json:"note,omitempty" doc:"why there are none"`
 }
 
@@ -218,11 +223,13 @@ func (a *API) similar(ctx context.Context, in *similarInput) (*output[SimilarSer
 	if err != nil {
 		return nil, err
 	}
+	done := a.answers.reading()
 	found, err := a.answers.Index.Similar(ctx, host, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := answer(SimilarServices{Host: host, Services: orEmpty(found)})
+	_, out.Body.Behind = done()
 	if len(found) > 0 {
 		return out, nil
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,8 +15,14 @@ import (
 // what was asked, those that are offered most are named.
 func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
-	if err != nil || r.Total > 0 || len(r.Near) > 0 {
+	if err != nil || r.Total > 0 {
 		return r, err
+	}
+	if behind := a.Behind(r.Seq); behind > 0 && r.Note == "" {
+		r.Note = fmt.Sprintf("the index is %d records behind the store: what is new may not be found yet", behind)
+	}
+	if len(r.Near) > 0 {
+		return r, nil
 	}
 	verbs, err := a.Index.Verbs(ctx)
 	if err != nil {
@@ -31,13 +38,26 @@ func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, erro
 // maxNear is how many verbs are proposed where nothing is found.
 const maxNear = 5
 
-// Behind is how many records of the store the index has not taken in yet.
-func (a *Answers) Behind() uint64 {
+// Behind is how many records of the store are missing from an answer that is based
+// on a sequence. The sequence is the answer's own: an index that is rebuilt may be
+// whole a moment after it has answered from nothing.
+func (a *Answers) Behind(seq uint64) uint64 {
 	index, head := a.Index.Cursor(), a.Store.Head()
 	if index.Store != head.Store || index.Incarnation != head.Incarnation {
 		return head.Seq // it follows another log, or none yet
 	}
-	return max(head.Seq, index.Seq) - index.Seq
+	return max(head.Seq, seq) - seq
+}
+
+// reading is called before something is read that does not say on which sequence
+// it is based. What it returns is called afterwards: it gives a sequence that the
+// answer has at least, and how far that is behind.
+func (a *Answers) reading() (done func() (seq, behind uint64)) {
+	before := a.Index.Cursor().Seq
+	return func() (seq, behind uint64) {
+		seq = min(before, a.Index.Cursor().Seq) // a rebuild begins again at 0
+		return seq, a.Behind(seq)
+	}
 }
 
 // Verbs lists every verb that is offered, in order of verb.

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"errors"
 	"sync"
+	"time"
 
 	"gazetteer/store"
 )
@@ -17,6 +19,25 @@ type readiness struct {
 	target  store.Cursor
 	last    store.Cursor // of the index, when last asked
 	reached bool
+}
+
+// whole reports whether the index has what it should: it is not being built.
+func (a *API) whole() bool {
+	if a.answers.Index == nil {
+		return true // nothing that needs one is served
+	}
+	return a.ready.observe(a.answers.Index.Cursor(), a.answers.Store.Head())
+}
+
+// ofIndex reports whether an error says that the index has nothing of a name, which
+// is not to be believed while it is being built.
+func ofIndex(err error) bool {
+	return errors.Is(err, ErrNoVerb) || errors.Is(err, ErrNoNamespace) || errors.Is(err, ErrNoClass) || errors.Is(err, ErrNoName)
+}
+
+// errIncomplete refuses to say that there is nothing before the index is whole.
+func errIncomplete() error {
+	return refuse(notReady, "the index is being built, and does not have what is asked for yet", "ask again in a moment").after(time.Second)
 }
 
 // A Readiness is how far the index follows the store.

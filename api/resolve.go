@@ -148,7 +148,7 @@ func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string,
 	}
 	r := Resolution{
 		Asked: name, Kind: "verb", Total: found.Total, Ambiguous: len(counts["host"]) > 1, Concerns: concerns,
-		Seq: found.Seq, Behind: a.Behind(),
+		Seq: found.Seq, Behind: a.Behind(found.Seq),
 	}
 	for _, c := range claims { // in their order
 		for _, h := range hits {

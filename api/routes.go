@@ -154,8 +154,12 @@ func handle[I, O any](a *API, h huma.API, op huma.Operation, work func(context.C
 		Content:     map[string]*huma.MediaType{mediaType: {Schema: schemaOf[Problem](h)}},
 	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		whole := a.whole()
 		out, err := work(ctx, in)
 		if err != nil {
+			if ofIndex(err) && !(whole && a.whole()) {
+				err = errIncomplete()
+			}
 			r := a.explained(op.Path, err)
 			r.plain = plain
 			return nil, r

@@ -320,11 +320,8 @@ func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, e
 		return nil, err
 	}
 	page := SearchPage{
-		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.answers.Behind(), Note: r.Note, Facets: r.Facets,
+		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
 		Services: r.Services, Classes: r.Classes, Near: r.Near, Query: viewQuery(s.query),
-	}
-	if page.Behind > 0 && r.Total == 0 && page.Note == "" {
-		page.Note = fmt.Sprintf("the index is %d records behind the store: what is new may not be found yet", page.Behind)
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		page.Moved = r.Seq - c.Seq

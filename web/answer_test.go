@@ -244,3 +244,36 @@ func BenchmarkPages(b *testing.B) {
 		})
 	}
 }
+
+// TestPagesOfAnIndexThatIsBuilt: while something may be missing each page says so,
+// and none says of a name that nobody has it.
+func TestPagesOfAnIndexThatIsBuilt(t *testing.T) {
+	ready := false
+	h := mount(t, sample{word: plainWord, hits: 3}, web.Options{
+		Now: func() time.Time { return now }, Standing: func() api.Standing { return api.Standing{Ready: ready} },
+	})
+	const notice = "The index is being built"
+	shown := []string{"/", "/?q=book+tables", "/verbs", "/verbs/BOOK", "/namespaces", "/data-classes/dining", "/services/ristorante.test"}
+	absent := []string{"/namespaces/nobody", "/data-classes/nobody"}
+	for _, path := range shown {
+		if r := get(t, h, path); r.Code != 200 || !strings.Contains(r.Body.String(), notice) {
+			t.Errorf("%s: %d, without the notice", path, r.Code)
+		}
+	}
+	for _, path := range absent {
+		if r := get(t, h, path); r.Code != 503 || r.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d", path, r.Code)
+		}
+	}
+	ready = true
+	for _, path := range shown {
+		if r := get(t, h, path); r.Code != 200 || strings.Contains(r.Body.String(), notice) {
+			t.Errorf("%s: %d, and the index is whole", path, r.Code)
+		}
+	}
+	for _, path := range absent {
+		if r := get(t, h, path); r.Code != 404 {
+			t.Errorf("%s: %d, and the index is whole", path, r.Code)
+		}
+	}
+}

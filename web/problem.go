@@ -113,17 +113,18 @@ var searchLink = problemLink{"Search", "/"}
 
 // problemOf sorts an error by who can do something about it.
 func problemOf(err error) problemView {
-	if v, ok := callerProblem(err); ok {
-		return v
-	}
-	switch {
-	case errors.Is(err, index.ErrUnavailable):
+	if errors.Is(err, index.ErrUnavailable) {
 		return problemView{
 			Status: http.StatusServiceUnavailable, Title: "The index is being rebuilt",
 			What:  "Nothing was lost: the index is made anew from the store, and search comes back by itself.",
 			Help:  "Try again in a few seconds. Services can be read meanwhile.",
 			Links: []problemLink{{"Services", "/services"}},
 		}
+	}
+	if v, ok := callerProblem(err); ok {
+		return v
+	}
+	switch {
 	case errors.Is(err, api.ErrSearchTime), errors.Is(err, api.ErrSearches):
 		return problemView{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",

@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -177,24 +178,29 @@ type view struct {
 	body     any
 	location string // where to go instead, for a redirect
 	live     bool   // shows results while one types, so it runs our script
+	building bool   // the index is not whole, so something may be missing
 }
 
 // frame is what the layout template sees.
 type frame struct {
-	Title   string
-	Section string
-	Live    bool
-	Body    any
+	Title    string
+	Section  string
+	Live     bool
+	Building bool
+	Body     any
 }
 
 // page turns a function that works out a view into a handler: it renders the
 // view, or the error page for what went wrong, a panic included.
 func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		building := p.building()
 		v, err := p.guarded(work, c)
+		building = building || p.building()
 		if err != nil {
-			v = p.failed(c, err)
+			v = p.failed(c, duringBuilding(building, err))
 		}
+		v.building = building
 		if v.location != "" {
 			secure(c.Writer.Header(), policy)
 			c.Redirect(v.status, v.location)
@@ -213,6 +219,20 @@ func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
 	}
 }
 
+// building reports whether the index is being built from the store.
+func (p *Pages) building() bool { return p.stand != nil && !p.stand().Ready }
+
+// duringBuilding is the error of a page. That the index has nothing of a name is
+// not to be believed before it is whole.
+func duringBuilding(building bool, err error) error {
+	_, verb := errors.AsType[*noVerb](err)
+	_, value := errors.AsType[*noValue](err)
+	if building && (verb || value) {
+		return fmt.Errorf("%w: %w", index.ErrUnavailable, err)
+	}
+	return err
+}
+
 // guarded runs work and returns its panic as an error.
 func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context) (v view, err error) {
 	defer func() {
@@ -225,7 +245,7 @@ func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context)
 
 func (p *Pages) render(v view) ([]byte, error) {
 	var b bytes.Buffer
-	f := frame{Title: v.title, Section: v.name, Live: v.live, Body: v.body}
+	f := frame{Title: v.title, Section: v.name, Live: v.live, Building: v.building, Body: v.body}
 	if err := p.templates[v.name].ExecuteTemplate(&b, "layout", f); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.name, err)
 	}

@@ -126,6 +126,7 @@ func (a *app) printOffers(page api.OfferPage) {
 	default:
 		fmt.Fprintln(a.out, "Nobody offers that.")
 	}
+	a.printBehind(page.Behind)
 	if page.Passed > 0 {
 		fmt.Fprintf(a.out, "%s without such an agent left out\n", plural(page.Passed, "operation"))
 	}

@@ -178,8 +178,13 @@ func (a *app) printHits(r searchAnswer, words string) {
 		fmt.Fprintf(a.out, "%-12s %s\n", field, visible(countsText(r.Facets[field])))
 	}
 	fmt.Fprintf(a.out, "%d of %s\n", len(r.Hits), plural(r.Total, "operation"))
-	if r.Behind > 0 {
-		fmt.Fprintf(a.out, "The index is behind by %s: what is new may be missing.\n", plural(int(min(r.Behind, math.MaxInt32)), "record"))
+	a.printBehind(r.Behind)
+}
+
+// printBehind says that an answer may lack what is new.
+func (a *app) printBehind(records uint64) {
+	if records > 0 {
+		fmt.Fprintf(a.out, "The index is behind by %s: what is new may be missing.\n", plural(int(min(records, math.MaxInt32)), "record"))
 	}
 }
 
