@@ -47,15 +47,20 @@ func newStreams() *streams {
 	return &streams{ending: make(chan struct{}), each: map[string]int{}}
 }
 
-// enter takes a place for a client; the owner of the machine, who has no
-// address, counts among all alone.
+// limited reports whether a client is one of a network that has only so many
+// places. The owner of the machine, who comes by the socket and has no address, is
+// not, nor is this machine itself: whatever stands before the server answers for
+// everybody.
+func limited(client netip.Addr) bool { return client.IsValid() && !client.IsLoopback() }
+
+// enter takes a place for a client.
 func (s *streams) enter(client netip.Addr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= maxStreams {
 		return refuse(unavailable, "too many clients follow the status already", "ask "+standingPath+" instead").after(time.Minute)
 	}
-	if client.IsValid() {
+	if limited(client) {
 		if s.each[network(client)] >= maxStreamsEach {
 			return refuse(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", maxStreamsEach), "ask "+standingPath+" instead").after(time.Minute)
 		}
@@ -69,7 +74,7 @@ func (s *streams) leave(client netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all--
-	if !client.IsValid() {
+	if !limited(client) {
 		return
 	}
 	if s.each[network(client)]--; s.each[network(client)] == 0 {
