@@ -15,6 +15,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -216,6 +217,9 @@ func (a *API) submit(ctx context.Context, in *submitInput) (*output[SubmissionLi
 	for i, h := range hosts {
 		names[i] = h.Text
 	}
+	if err := noneIsAHost(hosts); err != nil {
+		return nil, err
+	}
 	list, err := a.answers.Submit(ctx, names, in.body.client)
 	if err != nil {
 		return nil, err
@@ -223,6 +227,22 @@ func (a *API) submit(ctx context.Context, in *submitInput) (*output[SubmissionLi
 	out := answer(SubmissionList{list})
 	out.Status = http.StatusAccepted
 	return out, nil
+}
+
+// noneIsAHost refuses a list of names of which not one can be a host; nil for any
+// other list, where each name is answered by itself.
+func noneIsAHost(names []*protocol.Node) error {
+	for _, n := range names {
+		if _, err := fetch.CheckHost(n.Text); err == nil {
+			return nil
+		}
+	}
+	_, err := fetch.CheckHost(names[0].Text)
+	e, ok := errors.AsType[*fetch.HostError](err)
+	if !ok {
+		return err
+	}
+	return refuse(badHost, "the host name cannot be used: "+e.Problem, e.Help).at(placeOf(names[0]))
 }
 
 type submissionInput struct {

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/internal/fakenet"
+	"gazetteer/store"
 )
 
 // withDoor gives the house a crawler that runs nothing, and a door to it.
@@ -73,6 +76,42 @@ func TestSubmit(t *testing.T) {
 	}
 	h.get("/api/v1/submissions/unheard-of.example.com", 404)
 	h.get("/api/v1/submissions/10.0.0.1", 400)
+}
+
+// No form of an address of this machine, its network or a cloud's metadata is
+// taken for a host: alone it is a problem, among others it is refused by itself,
+// and nothing becomes known.
+func TestSubmitAddresses(t *testing.T) {
+	h := withDoor(t, api.DoorOptions{PerClient: -1, PerDomain: -1, All: -1})
+	forms := fakenet.AddressForms()
+	for _, form := range forms {
+		_, r := h.submit(form)
+		if r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s %s", form, r.Status, r.body)
+			continue
+		}
+		if p := r.problem(t); p.Code != "bad-host" || p.Detail == "" || p.Where.Pointer != "/hosts/0" {
+			t.Errorf("%s: %+v", form, p)
+		}
+	}
+	for forms := range slices.Chunk(forms, 99) {
+		got, r := h.submit(append(forms, "new.example.com")...)
+		for i, s := range got {
+			if refused := i < len(forms); refused != (s.State == "refused") || refused && (s.Detail == "" || s.Help == "") {
+				t.Errorf("%+v", s)
+			}
+		}
+		if len(got) != len(forms)+1 {
+			t.Errorf("%s %s", r.Status, r.body)
+		}
+	}
+	known := 0
+	for range h.store.List(t.Context(), store.HostPrefix, "") {
+		known++
+	}
+	if known != 1 {
+		t.Errorf("%d hosts are known, want one", known)
+	}
 }
 
 func TestSubmitTooMuch(t *testing.T) {

@@ -24,7 +24,8 @@ func (r resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, 
 // loopback is not reached by any name or redirect.
 func TestCrawlerIsGuarded(t *testing.T) {
 	w := newWorldOf(t, fakenetEmpty)
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Resolver: resolver{
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: []string{"8.8.4.0/24"}, Resolver: resolver{
+		"us.test.":      {netip.MustParseAddr("8.8.4.4")}, // where we are ourselves
 		"rebound.test.": {netip.MustParseAddr("127.0.0.1")},
 		"mixed.test.":   {netip.MustParseAddr("8.8.8.8"), netip.MustParseAddr("169.254.169.254")},
 	}})
@@ -33,7 +34,7 @@ func TestCrawlerIsGuarded(t *testing.T) {
 	}
 	w.opts.Dial, w.opts.Guard = nil, guard
 	w.run()
-	for host, r := range w.crawl("rebound.test", "mixed.test") {
+	for host, r := range w.crawl("rebound.test", "mixed.test", "us.test") {
 		if !strings.HasPrefix(r.Summary, "blocked-address: ") {
 			t.Errorf("%s: %s", host, r.Summary)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"gazetteer/internal/fakenet"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
@@ -319,6 +320,28 @@ func TestDomainsThatAreRefused(t *testing.T) {
 	keyless, secret := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:1"})
 	if _, _, err := r.ProveDomain(t.Context(), keyless.AirID, "example.com", registry.BySecret(secret)); !errors.Is(err, registry.ErrNoKey) {
 		t.Error(err)
+	}
+}
+
+// No form of an address of this machine or its network is a domain to be proved,
+// or an endpoint to be named.
+func TestNoFormOfAnAddressIsTaken(t *testing.T) {
+	c := newClock()
+	r := open(t, registry.Options{Now: c.now})
+	a := proved(t, r, 1, nil)
+	for _, form := range fakenet.AddressForms() {
+		if _, _, err := r.ProveDomain(t.Context(), a.AirID, form, by(t, r, a, 1, c.now())); refused(t, err).Field != "domain" {
+			t.Errorf("%s: %v", form, err)
+		}
+		endpoints := []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://" + form + "/inbox"}}
+		_, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{ServiceEndpoints: &endpoints})
+		if err == nil {
+			t.Errorf("%s is taken as an endpoint", form)
+			continue
+		}
+		if refused(t, err).Field != "service_endpoints[0].serviceEndpoint" {
+			t.Errorf("%s as an endpoint: %v", form, err)
+		}
 	}
 }
 

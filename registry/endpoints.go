@@ -145,7 +145,8 @@ func checkPublicHost(host string) error {
 		if addr.Zone() != "" {
 			return fmt.Errorf("%s is bound to a network interface", addr)
 		}
-		if err := ssrf.New().SafeAddr(addr); err != nil {
+		// One cloud has its metadata at an address that no registry calls special.
+		if err := ssrf.New().SafeAddr(addr); err != nil || addr == netip.AddrFrom4([4]byte{168, 63, 129, 16}) {
 			return fmt.Errorf("%s is not a public address", addr)
 		}
 		return nil
@@ -154,10 +155,8 @@ func checkPublicHost(host string) error {
 	if err := did.CheckDomain(host); err != nil {
 		return err
 	}
-	for _, private := range []string{"localhost", "local", "internal", "intranet", "lan", "home.arpa"} {
-		if host == private || strings.HasSuffix(host, "."+private) {
-			return fmt.Errorf("%s is a name of a private network", host)
-		}
+	if did.IsPrivateName(host) || strings.HasSuffix(host, ".intranet") || strings.HasSuffix(host, ".lan") {
+		return fmt.Errorf("%s is a name of a private network", host)
 	}
 	if !strings.Contains(host, ".") {
 		return fmt.Errorf("%s has no dot", host)

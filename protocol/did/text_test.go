@@ -188,6 +188,8 @@ func TestOnlyPublicHostsPassCheckPublic(t *testing.T) {
 	for text, public := range map[string]bool{
 		"did:wba:example.com": true, "did:wba:a.test%3A8443": true,
 		"did:wba:localhost": false, "did:wba:app.localhost": false, "did:wba:intranet": false,
+		"did:wba:router.local": false, "did:wba:a.internal": false, "did:wba:x.onion": false, "did:wba:a.home.arpa": false, "did:wba:a.alt": false,
+		"did:wba:a.local.example": true, "did:wba:thelocal.example": true,
 	} {
 		w, err := did.ParseWeb(text)
 		if err != nil {

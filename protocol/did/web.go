@@ -113,15 +113,29 @@ func (w Web) String() string {
 	return b.String()
 }
 
+// privateNames are names below which nothing is public (RFC 6761, RFC 6762,
+// RFC 7686, RFC 8375, RFC 9476, ICANN's reservation of "internal").
+var privateNames = []string{"localhost", "local", "internal", "onion", "alt", "home.arpa"}
+
+// IsPrivateName reports whether a lower-case name lies where every network has
+// names of its own.
+func IsPrivateName(host string) bool {
+	return slices.ContainsFunc(privateNames, func(n string) bool { return host == n || strings.HasSuffix(host, "."+n) })
+}
+
 // CheckPublic refuses hosts that mean something else on every machine:
-// localhost and names without a dot. ParseWeb accepts localhost, because a
-// registry under test may have it as its own DID host.
+// localhost, other names of private networks, and names without a dot. ParseWeb
+// accepts localhost, because a registry under test may have it as its own DID
+// host.
 func (w Web) CheckPublic() error {
 	if w.Host == "localhost" || strings.HasSuffix(w.Host, ".localhost") {
 		return webError("domain cannot be localhost", "use a name that others can resolve")
 	}
 	if !strings.Contains(w.Host, ".") {
 		return webError("domain must include at least one dot (e.g. example.com)", "")
+	}
+	if IsPrivateName(w.Host) {
+		return webError("domain is a name of a private network", "use a name that others can resolve")
 	}
 	return nil
 }

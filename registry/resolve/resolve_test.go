@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/internal/fakenet"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/resolve"
 )
@@ -173,6 +174,22 @@ func TestWhatDoesNotResolve(t *testing.T) {
 				t.Error("a request was made")
 			}
 		})
+	}
+}
+
+// No form of an address of this machine or its network is asked for a DID
+// document, whether as it stands or with a port.
+func TestNoFormOfAnAddressIsAsked(t *testing.T) {
+	w := newWeb(t, nil)
+	for _, form := range fakenet.AddressForms() {
+		for _, text := range []string{"did:web:" + form, "did:web:" + form + "%3A443", "did:wba:" + form + ":agents:" + airID} {
+			if _, err := w.resolver(t, nil).Resolve(t.Context(), text); !errors.Is(err, resolve.ErrMethod) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+	if w.asked.Load() != 0 {
+		t.Errorf("%d requests were made", w.asked.Load())
 	}
 }
 

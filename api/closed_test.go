@@ -1,0 +1,44 @@
+package api_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/store"
+)
+
+// A host whose robots.txt has come to forbid everything stays known, with the
+// reason beside each document that could not be asked for again.
+func TestAServiceThatClosed(t *testing.T) {
+	h := newHouse(t, options{})
+	d := h.publish("shut.example", document.AI, "application/json", aiText("Shut"), seen)
+	later := seen.Add(27 * time.Hour)
+	h.apply(store.Put(store.HostKey("shut.example"), encode(t, crawler.Host{
+		Name: "shut.example", Added: seen, Visited: later, Visits: 2, Due: later.Add(24 * time.Hour),
+		Robots: &fetch.Robots{FetchedAt: later, Status: 200, Disallowed: fetch.EveryPath, Why: "Disallow: / (line 2)"},
+		Fetches: map[string]fetch.Fetch{
+			"robots": {Kind: "robots", URL: "https://shut.example/robots.txt", Outcome: fetch.OK, Status: 200, At: later},
+			"ai":     {Kind: "ai", URL: d.URL, Outcome: fetch.RefusedByRobots, Detail: "Disallow: / (line 2)", At: later, Digest: d.Digest},
+		},
+	})))
+	var s api.Service
+	if err := json.Unmarshal(h.get("/api/v1/services/shut.example", 200).body, &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Documents) != 1 || !s.Documents[0].FetchedAt.Equal(seen) {
+		t.Errorf("documents %+v", s.Documents)
+	}
+	i := slices.IndexFunc(s.State.Fetches, func(f fetch.Fetch) bool { return f.Kind == "ai" })
+	if i < 0 || s.State.Fetches[i].Outcome != fetch.RefusedByRobots || s.State.Fetches[i].Detail != "Disallow: / (line 2)" {
+		t.Errorf("fetches %+v", s.State.Fetches)
+	}
+	if r := s.State.Robots; r == nil || !slices.Equal(r.Disallowed, []string{"*"}) || r.Why == "" || r.Open {
+		t.Errorf("robots %+v", r)
+	}
+}
