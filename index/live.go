@@ -49,6 +49,7 @@ type segmentData struct {
 	meanings   *meanings  // nil until the first search; set by prepare
 	vocabulary vocabulary // as meanings
 	columns    columns
+	profiles   profiles
 }
 
 func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {

@@ -3,13 +3,15 @@ package index
 import (
 	"cmp"
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
-	"gazetteer/index/wordvec"
 )
 
 // A SimilarService is a service that does much of what another does.
@@ -48,115 +50,184 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 		if err != nil {
 			return err
 		}
-		similar, err = x.similarTo(ctx, profiles, canonicalHost(host), limit)
-		return err
+		for _, l := range mostAlike(profiles, canonicalHost(host), limit) {
+			s, err := x.similarService(ctx, l)
+			if err != nil {
+				return err
+			}
+			similar = append(similar, s)
+		}
+		return nil
 	})
 	return similar, err
 }
 
-// A profile sums up one document.
+// A profile sums up one version of a document: what its operations mean on
+// average, and the names of its data classes and verbs, sorted.
 type profile struct {
-	*run
 	mean           meaning
-	classes, verbs map[string]bool
+	classes, verbs []string
 }
 
-// profiles sums up all documents that a search may return operations of.
-func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]profile, error) {
-	var all []profile
+// profiles are those of a segment, by run. They are made when somebody first asks
+// for them, and stay true as the segment does.
+type profiles struct {
+	mu    sync.Mutex // guards following
+	byRun []profile
+}
+
+// A profiled document is one that a search may return operations of.
+type profiled struct {
+	source
+	*profile
+}
+
+// profiles returns those of all documents that a search may return operations of.
+func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]profiled, error) {
+	var all []profiled
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
-		classes, err := vs.column(s, classField)
-		if err != nil {
-			return nil, err
-		}
-		verbs, err := vs.column(s, verbField)
+		byRun, err := vs.profile(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		for r := range vs.runs {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+			if slices.ContainsFunc(vs.operationsOf(uint32(r)), vs.searched.has) {
+				all = append(all, profiled{vs.runs[r].source, &byRun[r]})
 			}
-			p := profile{run: &vs.runs[r], classes: make(map[string]bool), verbs: make(map[string]bool)}
-			sum := make([]float32, vs.meanings.dim)
-			for _, n := range vs.operationsOf(uint32(r)) {
-				if !vs.searched.has(n) {
-					continue
-				}
-				m := vs.meanings.at(n)
-				for i, x := range m.vector {
-					sum[i] += m.scale * float32(x)
-				}
-				p.verbs[verbs.values[verbs.of(n)]] = true
-			}
-			if len(p.verbs) == 0 {
-				continue
-			}
-			delete(p.verbs, "")
-			for _, at := range classes.runs[r] {
-				p.classes[classes.values[at]] = true
-			}
-			p.mean = newMeaning(sum)
-			all = append(all, p)
 		}
 	}
 	return all, nil
 }
 
-// similarTo orders profiles by how much they are like those of a host.
-func (x *Index) similarTo(ctx context.Context, profiles []profile, host string, limit int) ([]SimilarService, error) {
-	best := make(map[string]SimilarService)
-	for _, own := range profiles {
+// profile returns the profiles of a segment's runs.
+func (d *segmentData) profile(ctx context.Context, s *scorch.SegmentSnapshot) ([]profile, error) {
+	d.profiles.mu.Lock()
+	defer d.profiles.mu.Unlock()
+	if d.profiles.byRun != nil {
+		return d.profiles.byRun, nil
+	}
+	classes, err := d.column(s, classField)
+	if err != nil {
+		return nil, err
+	}
+	verbs, err := d.column(s, verbField)
+	if err != nil {
+		return nil, err
+	}
+	byRun := make([]profile, len(d.runs))
+	for r := range byRun {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var used []uint32
+		sum := make([]float32, d.meanings.dim)
+		for _, n := range d.operationsOf(uint32(r)) {
+			m := d.meanings.at(n)
+			for i, x := range m.vector {
+				sum[i] += m.scale * float32(x)
+			}
+			used = append(used, verbs.of(n))
+		}
+		byRun[r] = profile{mean: newMeaning(sum), classes: classes.names(classes.runs[r]), verbs: verbs.names(used)}
+	}
+	d.profiles.byRun = byRun
+	return byRun, nil
+}
+
+// names returns values of the column, sorted and each once, without that of
+// nothing.
+func (c *column) names(at []uint32) []string {
+	at = slices.Clone(at)
+	slices.Sort(at) // as the values are
+	var names []string
+	for _, i := range slices.Compact(at) {
+		if c.values[i] != "" {
+			names = append(names, c.values[i])
+		}
+	}
+	return names
+}
+
+// A likeness is how much a document is like one of a host.
+type likeness struct {
+	own, other *profiled
+	score      float64
+}
+
+// mostAlike returns the documents that are most like those of a host, the best of
+// each other host, best first.
+func mostAlike(all []profiled, host string, limit int) []likeness {
+	best := make(map[string]likeness)
+	for i := range all {
+		own := &all[i]
 		if own.host != host {
 			continue
 		}
-		for _, other := range profiles {
+		for j := range all {
+			other := &all[j]
 			if other.host == host {
 				continue
 			}
-			s := SimilarService{Host: other.host, Kind: other.kind}
-			var classes, verbs float64
-			s.Classes, classes = shared(own.classes, other.classes)
-			s.Verbs, verbs = shared(own.verbs, other.verbs)
-			cosine := float64(wordvec.DotInt8(own.mean.vector, other.mean.vector)) * float64(own.mean.scale) * float64(other.mean.scale)
-			s.Score = meaningPart*max(0, cosine) + classPart*classes + verbPart*verbs
-			if old, met := best[s.Host]; !met || s.Score > old.Score {
-				best[s.Host] = s
+			l := likeness{own, other, own.alike(other.profile)}
+			if old, met := best[other.host]; !met || l.score > old.score {
+				best[other.host] = l
 			}
 		}
 	}
-	similar := []SimilarService{}
-	for _, s := range best {
-		similar = append(similar, s)
-	}
-	slices.SortFunc(similar, func(a, b SimilarService) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Host, b.Host))
+	ordered := slices.SortedFunc(maps.Values(best), func(a, b likeness) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.other.host, b.other.host))
 	})
-	similar = similar[:min(limit, len(similar))]
-	for i := range similar {
-		t, err := x.texts.find(ctx, source{similar[i].Host, similar[i].Kind})
-		if err != nil {
-			return nil, err
-		}
-		if t != nil {
-			similar[i].Service = t.Service
-		}
-	}
-	return similar, nil
+	return ordered[:min(limit, len(ordered))]
 }
 
-// shared returns what is in both sets, sorted, and its share of what is in either.
-func shared(a, b map[string]bool) ([]string, float64) {
-	var both []string
-	for value := range a {
-		if b[value] {
-			both = append(both, value)
+// alike returns how much two documents are alike, 0 to 1.
+func (p *profile) alike(other *profile) float64 {
+	return meaningPart*max(0, float64(p.mean.cosine(other.mean))) +
+		classPart*share(p.classes, other.classes) + verbPart*share(p.verbs, other.verbs)
+}
+
+// similarService tells of a likeness what an answer tells.
+func (x *Index) similarService(ctx context.Context, l likeness) (SimilarService, error) {
+	s := SimilarService{Host: l.other.host, Kind: l.other.kind, Score: l.score,
+		Classes: slices.Collect(both(l.own.classes, l.other.classes)), Verbs: slices.Collect(both(l.own.verbs, l.other.verbs))}
+	t, err := x.texts.find(ctx, l.other.source)
+	if err != nil {
+		return SimilarService{}, err
+	}
+	if t != nil {
+		s.Service = t.Service
+	}
+	return s, nil
+}
+
+// both yields what is in two sorted lists.
+func both(a, b []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(a) > 0 && len(b) > 0 {
+			switch c := strings.Compare(a[0], b[0]); {
+			case c < 0:
+				a = a[1:]
+			case c > 0:
+				b = b[1:]
+			default:
+				if !yield(a[0]) {
+					return
+				}
+				a, b = a[1:], b[1:]
+			}
 		}
 	}
-	slices.Sort(both)
-	if len(both) == 0 {
-		return nil, 0
+}
+
+// share is how many of the names in either list are in both.
+func share(a, b []string) float64 {
+	n := 0
+	for range both(a, b) {
+		n++
 	}
-	return both, float64(len(both)) / float64(len(a)+len(b)-len(both))
+	if n == 0 {
+		return 0
+	}
+	return float64(n) / float64(len(a)+len(b)-n)
 }

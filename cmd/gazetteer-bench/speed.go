@@ -19,6 +19,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/store"
 )
 
 // A speed is what was measured with so many operations.
@@ -33,6 +34,7 @@ type speed struct {
 
 	Answer    times  `json:"answer"`         // ten hits, shown and explained
 	Facets    times  `json:"facets"`         // the same with six facets
+	Similar   times  `json:"similar"`        // ten services like another
 	Reference *times `json:"fts5,omitempty"` // SQLite FTS5: the ids of ten hits
 }
 
@@ -235,6 +237,9 @@ func (s *speed) answers(ctx context.Context, h *house, queries []string) error {
 		return err
 	}
 	s.Facets = timesOfRounds(taken, len(queries))
+	if s.Similar, err = similarTimes(ctx, h); err != nil {
+		return err
+	}
 	var memory runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&memory)
@@ -262,6 +267,39 @@ func (s *speed) answers(ctx context.Context, h *house, queries []string) error {
 	}
 	s.Searchable = timesOf(searchable).P50
 	return nil
+}
+
+// similarHosts is for how many hosts similar services are asked for.
+const similarHosts = 100
+
+// similarTimes takes the times of lists of similar services, of hosts from all over
+// the index.
+func similarTimes(ctx context.Context, h *house) (times, error) {
+	var hosts []string
+	for record, err := range h.store.List(ctx, store.DocumentPrefix, "") {
+		if err != nil {
+			return times{}, err
+		}
+		var d document.Document
+		if err := json.Unmarshal(record.Value, &d); err != nil {
+			return times{}, fmt.Errorf("read %s: %w", record.Key, err)
+		}
+		hosts = append(hosts, d.Host)
+	}
+	var taken []time.Duration
+	n := min(similarHosts, len(hosts))
+	for round := range 1 + speedRounds {
+		for i := range n {
+			begin := time.Now()
+			if _, err := h.index.Similar(ctx, hosts[i*len(hosts)/n], depth); err != nil {
+				return times{}, err
+			}
+			if round > 0 { // the first warms up
+				taken = append(taken, time.Since(begin))
+			}
+		}
+	}
+	return timesOfRounds(taken, n), nil
 }
 
 // copies calls f with documents of n operations: the services of a file, then
@@ -336,6 +374,7 @@ func (s *speed) print(out io.Writer) error {
 	fmt.Fprintf(w, "operations\t%d of %d documents\n", s.Operations, s.Services)
 	fmt.Fprintf(w, "answer, ten hits explained\t%s\n", s.Answer)
 	fmt.Fprintf(w, "the same with six facets\t%s\n", s.Facets)
+	fmt.Fprintf(w, "ten services like another\t%s\n", s.Similar)
 	if s.Reference != nil {
 		fmt.Fprintf(w, "SQLite FTS5, ten ids\t%s\n", s.Reference)
 	}
