@@ -24,6 +24,7 @@ const (
 	ExpiredCertificate
 	WrongNameCertificate  // for another host under .test
 	SelfSignedCertificate // not from the authority
+	StrangerCertificate   // from an authority that nobody has heard of
 )
 
 // certificateLife is long, so that a test which lets months of simulated time
@@ -127,6 +128,12 @@ func (a *authority) issue(host string, show Certificate, now time.Time) (*tls.Ce
 		template.DNSNames = []string{"somebody-else.test"}
 	case SelfSignedCertificate:
 		parent, parentKey = template, key
+	case StrangerCertificate:
+		stranger, err := newAuthority(now)
+		if err != nil {
+			return nil, err
+		}
+		parent, parentKey = stranger.mid, stranger.key
 	}
 	cert, err := sign(template, parent, key, parentKey)
 	if err != nil {
@@ -134,7 +141,7 @@ func (a *authority) issue(host string, show Certificate, now time.Time) (*tls.Ce
 	}
 	chain := [][]byte{cert.Raw}
 	if show != SelfSignedCertificate {
-		chain = append(chain, a.mid.Raw)
+		chain = append(chain, parent.Raw)
 	}
 	return &tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: cert}, nil
 }

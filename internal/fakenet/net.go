@@ -26,6 +26,10 @@ type Options struct {
 	// sockets. TLS and HTTP stay real. A testing/synctest bubble can then hold
 	// the whole Net, and its clock goes on while both sides wait.
 	Memory bool
+	// HTTPS and HTTP, when set, are where ports 443 and 80 of all hosts are
+	// reached, in place of loopback sockets of their own: by a program that
+	// finds them with a name server, in a network where that is possible.
+	HTTPS, HTTP net.Listener
 	// Log receives what went wrong in a handshake or a handler, at level
 	// debug; nil discards it.
 	Log *slog.Logger
@@ -86,10 +90,10 @@ func Open(o Options) (*Net, error) {
 		}
 	}
 	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)
-	if n.https, err = n.open(o.Memory, errorLog); err != nil {
+	if n.https, err = n.open(o.HTTPS, o.Memory, errorLog); err != nil {
 		return nil, err
 	}
-	if n.plain, err = n.open(o.Memory, errorLog); err != nil {
+	if n.plain, err = n.open(o.HTTP, o.Memory, errorLog); err != nil {
 		return nil, errors.Join(err, n.https.listener.Close())
 	}
 	n.https.server.TLSConfig = &tls.Config{GetCertificate: n.certificate, GetConfigForClient: n.config}
@@ -98,7 +102,7 @@ func Open(o Options) (*Net, error) {
 	return n, nil
 }
 
-func (n *Net) open(memory bool, errorLog *log.Logger) (*door, error) {
+func (n *Net) open(l net.Listener, memory bool, errorLog *log.Logger) (*door, error) {
 	server := &http.Server{
 		Handler:     n,
 		ErrorLog:    errorLog,
@@ -109,9 +113,11 @@ func (n *Net) open(memory bool, errorLog *log.Logger) (*door, error) {
 		l := newPipeListener()
 		return &door{server: server, listener: l, dial: l.dial}, nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen on loopback: %w", err)
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return nil, fmt.Errorf("listen on loopback: %w", err)
+		}
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		var d net.Dialer
