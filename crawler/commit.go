@@ -135,6 +135,9 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 			// again at once, for ever.
 			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
 			v.withoutDocuments()
+		case errors.Is(err, store.ErrInvalid):
+			v.err = fmt.Errorf("store what came of it: %w", err) // the others go on
+			return nil
 		case !errors.Is(err, store.ErrConflict):
 			return err
 		}

@@ -409,6 +409,44 @@ func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
 	})
 }
 
+// A visit of which nothing at all can be stored does not end the others.
+func TestVisitThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.site("b.test", map[string]http.Handler{aiPath: json200(ai("B"))})
+		w.runFaulty(func(_ *world, writes []store.Write) error {
+			if slices.ContainsFunc(writes, func(w store.Write) bool { return strings.HasPrefix(w.Key, store.LedgerOf("a.test")) }) {
+				return store.ErrInvalid
+			}
+			return nil
+		})
+		r := w.crawl("a.test", "b.test")
+		if a := r["a.test"]; a.State != crawler.Unvisited || !a.NextDue.After(time.Now()) {
+			t.Errorf("a.test: %+v", a)
+		}
+		if b := r["b.test"]; b.State != crawler.Listed || w.stored("b.test", document.AI) == nil {
+			t.Errorf("b.test: %+v", b)
+		}
+	})
+}
+
+// The longest names there are fit into every key of the store, two at once, too:
+// the ledger of a host has the name of the host whose visit led there.
+func TestLongestNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		below := strings.Repeat(strings.Repeat("a", 61)+".", 3)
+		one, other := below+strings.Repeat("b", 62)+".test", below+strings.Repeat("c", 62)+".test"
+		w.site(one, map[string]http.Handler{aiPath: redirect("https://" + other + "/ai.json")})
+		w.site(other, map[string]http.Handler{"/ai.json": json200(ai("A"))})
+		w.run()
+		if r := w.visit(one); len(one) != 253 || r.State != crawler.Listed {
+			t.Errorf("%d bytes: %+v", len(one), r)
+		}
+	})
+}
+
 // A damaged record is the trouble of its host alone, and a damaged document is
 // fetched again.
 func TestDamagedRecords(t *testing.T) {

@@ -55,7 +55,7 @@ type Cursor struct {
 
 // Store is a keyed log. All methods may be called from any goroutine.
 //
-// Limits: a key is 1 to 512 bytes of UTF-8 without NUL, a value at most 16 MiB,
+// Limits: a key is 1 to 1,024 bytes of UTF-8 without NUL, a value at most 16 MiB,
 // an Apply at most 20,000 writes, each to a different key.
 type Store interface {
 	// Get returns the record of key, or [ErrNotFound].

@@ -13,7 +13,7 @@ import (
 
 // Limits of a write, as store.Store states them.
 const (
-	maxKey    = 512
+	maxKey    = 1024 // two host names of 253 bytes, and what belongs to them
 	maxValue  = 16 << 20
 	maxWrites = 20_000
 )

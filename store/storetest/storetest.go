@@ -240,7 +240,7 @@ func testInvalidWrites(t *testing.T, subject Subject) {
 	}
 	for name, writes := range map[string][]store.Write{
 		"empty key":             {store.Put("", nil)},
-		"key of 513 bytes":      {store.Put(strings.Repeat("k", 513), nil)},
+		"key of 1,025 bytes":    {store.Put(strings.Repeat("k", 1025), nil)},
 		"key with NUL":          {store.Put("a\x00b", nil)},
 		"key that is not UTF-8": {store.Put("a\xff", nil)},
 		"key deleted":           {store.Delete("a\xff")},
@@ -256,7 +256,7 @@ func testInvalidWrites(t *testing.T, subject Subject) {
 		})
 	}
 	want(t, "after invalid writes", changes(t, s, store.Cursor{}))
-	apply(t, s, store.Put(strings.Repeat("k", 512), nil))
+	apply(t, s, store.Put(strings.Repeat("k", 1024), nil))
 }
 
 func testDeletion(t *testing.T, subject Subject) {
