@@ -65,9 +65,9 @@ type Options struct {
 	MaxCrawlDelay time.Duration // longest Crawl-delay honoured; 10 s
 
 	Timeout        time.Duration // one request, connecting and body included; 10 s
-	ConnectTimeout time.Duration // resolving and connecting; 4 s
-	TLSTimeout     time.Duration // the TLS handshake; 5 s
-	IdleTimeout    time.Duration // within an answer, from one byte to the next; 5 s
+	ConnectTimeout time.Duration // resolving and connecting; this and the next two as in [fetch.Options]
+	TLSTimeout     time.Duration // the TLS handshake
+	IdleTimeout    time.Duration // within an answer, from one byte to the next
 	SessionTimeout time.Duration // one visit, waits for politeness included; 2 min
 	// Grace is how long running visits may go on after Run's context ended;
 	// 10 s. What is not finished by then is dropped, and its host stays due.
@@ -690,10 +690,13 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 	return r, nil
 }
 
+// LongestShown is how many bytes of what is no host name a result shows: more
+// than any name has.
+const LongestShown = 300
+
 // BadHost is the result for what is no host name; err says why it is none.
 func BadHost(asked string, err error, now time.Time) Result {
-	const most = 300 // bytes: more than any name has
-	asked = fetch.Clip(asked, most)
+	asked = fetch.Clip(asked, LongestShown)
 	return Result{
 		Host: asked, State: Refused,
 		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},

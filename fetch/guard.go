@@ -42,7 +42,7 @@ type GuardOptions struct {
 	// (RFC 6052): 64:ff9b::/96 and its like, of 32, 40, 48, 56, 64 or 96 bits. An
 	// address below one may be dialled when the IPv4 address inside it may be.
 	NAT64 []string
-	// Resolver; net.DefaultResolver when nil.
+	// Resolver; the machine's name servers when nil: see [NewResolver].
 	Resolver Resolver
 }
 
@@ -82,7 +82,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 		o.Ports = []uint16{443}
 	}
 	if o.Resolver == nil {
-		o.Resolver = net.DefaultResolver
+		o.Resolver = NewResolver(patience)
 	}
 	deny, err := parseNetworks(o.Deny)
 	if err != nil {

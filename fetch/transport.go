@@ -42,9 +42,9 @@ type Options struct {
 	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [RobotsToken]
 
 	Timeout        time.Duration // one request, connecting and body included; 10 s
-	ConnectTimeout time.Duration // resolving and connecting; 4 s
-	TLSTimeout     time.Duration // the TLS handshake; 5 s
-	IdleTimeout    time.Duration // within an answer, from one byte to the next; 5 s
+	ConnectTimeout time.Duration // resolving and connecting; two fifths of Timeout, 4 s at the least
+	TLSTimeout     time.Duration // the TLS handshake; half of Timeout, 5 s at the least
+	IdleTimeout    time.Duration // within an answer, from one byte to the next; as TLSTimeout
 
 	// Resolver finds the addresses of a host for [Transport.Resolve] where Dial
 	// takes the place of the Guard; without one they stay unknown then.
@@ -73,9 +73,10 @@ type Options struct {
 // complete puts the defaults in.
 func (o *Options) complete() error {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 4*time.Second)
-	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
-	o.IdleTimeout = cmp.Or(o.IdleTimeout, 5*time.Second)
+	// Who gives slow hosts more time means all of it.
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, max(4*time.Second, o.Timeout*2/5))
+	o.TLSTimeout = cmp.Or(o.TLSTimeout, max(5*time.Second, o.Timeout/2))
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, max(5*time.Second, o.Timeout/2))
 	o.SessionTimeout = cmp.Or(o.SessionTimeout, time.Minute)
 	o.MaxCrawlDelay = cmp.Or(o.MaxCrawlDelay, 10*time.Second)
 	o.Retries = min(max(o.Retries, 0), mostRetries)
