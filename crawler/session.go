@@ -54,6 +54,10 @@ type session struct {
 	before   map[string]fetch.Fetch    // the last fetch of each kind as the visit began
 	verdicts map[string]*fetch.Verdict // by host
 
+	// addresses are those of the hosts that were looked up. No host is looked up
+	// twice in a visit, so that it cannot lead elsewhere half way.
+	addresses map[string][]netip.Addr
+
 	wire     *fetch.Wire // to the host that the session is with now, nil before
 	leave    leave
 	lastDone time.Time // when the last request over the wire ended
@@ -77,7 +81,7 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
 			ledger: map[string]*Entry{},
 		},
-		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{},
+		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
 	began := time.Now()
 	inTime, cancel := context.WithTimeout(ctx, c.sessionTime)
@@ -269,6 +273,9 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict
 			return nil, err
 		}
 		h = &other // empty when there is none that can be read
+		if isBlocked(h.Fetches[fetch.KindRobots]) {
+			return nil, nil // nobody was asked: its address says so again
+		}
 	}
 	if h.Robots == nil || !s.begun.Before(h.NotBefore[fetch.KindRobots]) || s.begun.Sub(h.Robots.FetchedAt) >= fetch.RobotsAge {
 		return nil, nil
@@ -301,7 +308,7 @@ func (s *session) enter(ctx context.Context, host string) fetch.Settlement {
 		return s.crawlDelay(ctx, host, late)
 	}
 	s.depart()
-	addrs, end := s.c.transport.Resolve(ctx, host)
+	addrs, end := s.lookUp(ctx, host)
 	if end.Outcome != "" {
 		return end
 	}
@@ -323,6 +330,19 @@ func (s *session) enter(ctx context.Context, host string) fetch.Settlement {
 		s.depart()
 	}
 	return end
+}
+
+// lookUp returns the addresses of a host, as they were when the visit first wanted
+// them.
+func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.Settlement) {
+	if addrs, known := s.addresses[host]; known {
+		return addrs, fetch.Settlement{}
+	}
+	addrs, end := s.c.transport.Resolve(ctx, host)
+	if end.Outcome == "" {
+		s.addresses[host] = addrs
+	}
+	return addrs, end
 }
 
 // approach waits for the turns of an address and of the host and connects,
@@ -540,7 +560,7 @@ func (s *session) settleRobots(a *fetch.Ask) {
 		h.Distinct = true
 	}
 	f.Body = nil
-	down := classOf(f.Outcome) == classDown
+	down := classOf(f.Outcome) == classDown || isBlocked(*f)
 	wait := fetch.RobotsAge
 	if v.Closed() && classOf(f.Outcome) != classGood {
 		// It could not be had: a host that is busy is asked again soon, one that
@@ -560,6 +580,13 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	} else if down && f.Status == 0 {
 		s.settleHost(a.Of, fetch.Settlement{Outcome: f.Outcome, Detail: f.Detail})
 	}
+}
+
+// isBlocked reports that a host was not asked, since its address must not be: the
+// outcome is then that of whatever is wanted of it, and not the word of a
+// robots.txt.
+func isBlocked(robots fetch.Fetch) bool {
+	return robots.Outcome == fetch.BlockedAddress && robots.Status == 0
 }
 
 // settleHost settles all that is wanted of another host that cannot be reached.
