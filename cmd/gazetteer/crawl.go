@@ -177,12 +177,16 @@ func (a *app) crawlAll(ctx context.Context, c *client, asked crawlOf, results *c
 		chunk = nil
 		group.Go(func() error { return c.lines(ctx, "/admin/crawl", crawlRequest{hosts}, results.take) })
 	}
-	known := map[string]bool{}
+	known, refused := map[string]bool{}, map[string]bool{}
 	for host, err := range a.hosts(asked) {
 		var line *crawler.LineError
 		switch {
 		case errors.As(err, &line):
-			err = results.refuse(line)
+			err = nil
+			if name := fetch.Clip(line.Err.Host, crawler.LongestShown); !refused[name] {
+				refused[name] = true
+				err = results.refuse(line)
+			}
 		case err == nil && !known[host]:
 			known[host] = true
 			chunk = append(chunk, host)

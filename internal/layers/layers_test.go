@@ -26,6 +26,7 @@ var rows = [][]string{
 	{"api", "lint/command"},
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
+	{"internal/privatenet"},               // tests alone
 	{"cmd/gazetteer", "cmd/gazetteer-bench", "cmd/gazlint"},
 }
 
