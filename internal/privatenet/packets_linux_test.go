@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"unsafe"
 )
 
 // A watch sees the first packet of every TCP connection that anybody in the
@@ -31,8 +32,7 @@ func openWatch() (*watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a packet socket: %w", err)
 	}
-	err = syscall.AttachLsf(s, beginnings())
-	if err == nil {
+	if err = attach(s, beginnings()); err == nil {
 		err = syscall.Bind(s, &syscall.SockaddrLinklayer{Protocol: protocol})
 	}
 	if err != nil {
@@ -42,6 +42,17 @@ func openWatch() (*watch, error) {
 	w := &watch{socket: os.NewFile(uintptr(s), "packets"), seen: map[netip.AddrPort]int{}}
 	w.ended.Go(w.read)
 	return w, nil
+}
+
+// attach gives a socket a filter.
+func attach(socket int, filter []syscall.SockFilter) error {
+	program := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, failed := syscall.Syscall6(syscall.SYS_SETSOCKOPT, uintptr(socket), syscall.SOL_SOCKET, syscall.SO_ATTACH_FILTER,
+		uintptr(unsafe.Pointer(&program)), unsafe.Sizeof(program), 0)
+	if failed != 0 {
+		return failed
+	}
+	return nil
 }
 
 // beginnings is a filter (man 7 socket, SO_ATTACH_FILTER) for TCP segments with
