@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/internal/nameserver"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -39,9 +40,9 @@ func running(t testing.TB, s store.Store, r *registry.Registry) (*registry.Direc
 }
 
 func TestTheDirectory(t *testing.T) {
-	c, ns := newClock(), newNameServer(t)
+	c, ns := newClock(), nameserver.New(t)
 	s := openStore(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address), Store: s})
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Store: s})
 	claimer, _ := register(t, r, registry.Registration{Name: "Weather Bot", PublicKey: keyText(1), OpenSource: true, CreatorName: "Everybody", CreatorType: "organization",
 		SecurityCertifications: []string{"1", "2", "3"}, CodeRepository: "https://a.test/", DocumentationURL: "https://a.test/", Capabilities: []string{"Forecast"}})
 	prover := proved(t, r, 2, map[string]any{"name": "weather  bot", "description": "tells RAIN", "capabilities": []string{"forecast", "radar"}})
@@ -112,7 +113,7 @@ func TestTheDirectory(t *testing.T) {
 	if snow, rain := found(registry.DirectoryQuery{Words: "snow"}), found(registry.DirectoryQuery{Words: "rain"}); snow != one(prover) || rain != "0 []" {
 		t.Errorf("after an update: %s, %s", snow, rain)
 	}
-	ns.publish("example.com", r.DomainRecord(prover))
+	ns.Publish("example.com", r.DomainRecord(prover))
 	prove(t, r, c, prover, 2, "example.com")
 	if _, err := r.Suspend(t.Context(), claimer.AirID, ""); err != nil {
 		t.Fatal(err)

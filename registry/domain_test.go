@@ -3,7 +3,6 @@ package registry_test
 import (
 	"context"
 	"crypto/x509"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,143 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/nameserver"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
 	"gazetteer/store"
 )
-
-// A nameServer answers questions for TXT records on loopback, over UDP and, what
-// does not fit there, over TCP.
-type nameServer struct {
-	address string
-
-	mu     sync.Mutex          // guards following
-	zone   map[string][]string // name to values
-	broken bool                // SERVFAIL to everything
-	asked  int
-}
-
-func newNameServer(t testing.TB) *nameServer {
-	t.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &nameServer{address: tcp.Addr().String(), zone: map[string][]string{}}
-	var all sync.WaitGroup
-	all.Go(func() {
-		buffer := make([]byte, 4096)
-		for {
-			n, from, err := udp.ReadFrom(buffer)
-			if err != nil {
-				return
-			}
-			if reply := s.reply(buffer[:n], 512); reply != nil {
-				udp.WriteTo(reply, from)
-			}
-		}
-	})
-	all.Go(func() {
-		for {
-			conn, err := tcp.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer conn.Close()
-				var size [2]byte
-				if _, err := io.ReadFull(conn, size[:]); err != nil {
-					return
-				}
-				question := make([]byte, binary.BigEndian.Uint16(size[:]))
-				if _, err := io.ReadFull(conn, question); err != nil {
-					return
-				}
-				reply := s.reply(question, 65535)
-				binary.BigEndian.PutUint16(size[:], uint16(len(reply)))
-				conn.Write(append(size[:], reply...))
-			})
-		}
-	})
-	t.Cleanup(func() {
-		tcp.Close()
-		udp.Close()
-		all.Wait()
-	})
-	return s
-}
-
-// publish sets the values of a name.
-func (s *nameServer) publish(name string, values ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.zone[name+"."] = values
-}
-
-// count returns how many questions were asked.
-func (s *nameServer) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked
-}
-
-func (s *nameServer) fail(broken bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.broken = broken
-}
-
-func (s *nameServer) reply(question []byte, most int) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var p dnsmessage.Parser
-	h, err := p.Start(question)
-	if err != nil {
-		return nil
-	}
-	q, err := p.Question()
-	if err != nil {
-		return nil
-	}
-	s.asked++
-	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: h.ID, Response: true, RecursionAvailable: true}, Questions: []dnsmessage.Question{q}}
-	values, known := s.zone[strings.ToLower(q.Name.String())]
-	switch {
-	case s.broken:
-		answer.RCode = dnsmessage.RCodeServerFailure
-	case !known:
-		answer.RCode = dnsmessage.RCodeNameError
-	}
-	for _, v := range values {
-		answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: chunks(v)}})
-	}
-	packed, err := answer.Pack()
-	if err != nil {
-		return nil
-	}
-	if len(packed) > most {
-		answer.Answers, answer.Truncated = nil, true
-		packed, _ = answer.Pack()
-	}
-	return packed
-}
-
-// chunks cuts a text into the strings of 255 bytes that a TXT record is made of.
-func chunks(text string) []string {
-	var out []string
-	for c := range slices.Chunk([]byte(text), 255) {
-		out = append(out, string(c))
-	}
-	return out
-}
 
 // A place is all of HTTPS on loopback: every name leads to one server.
 type place struct {
@@ -210,18 +79,18 @@ func prove(t testing.TB, r *registry.Registry, c *clock, a registry.Agent, key b
 }
 
 func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
-	c, ns, p := newClock(), newNameServer(t), newPlace(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address), Web: p.https})
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	record := r.DomainRecord(a)
 	if want := "gazetteer-agent=" + r.DID(a.AirID) + "; key=" + multikey(1); record != want {
 		t.Fatalf("record %s, want %s", record, want)
 	}
 	other := strings.Replace(record, a.AirID, "AIR-0000-0000-0000", 1)
-	ns.publish("_gazetteer.label.test.example.com", "v=spf1 -all", other, record)
-	ns.publish("apex.test.example.com", "something", record+" ", "else")
-	ns.publish("spaced.test.example.com", "gazetteer-agent="+r.DID(a.AirID)+"  ;key="+multikey(1)+";")
-	ns.publish("full.test.example.com", append(slices.Repeat([]string{"filler"}, 999), record)...)
+	ns.Publish("_gazetteer.label.test.example.com", "v=spf1 -all", other, record)
+	ns.Publish("apex.test.example.com", "something", record+" ", "else")
+	ns.Publish("spaced.test.example.com", "gazetteer-agent="+r.DID(a.AirID)+"  ;key="+multikey(1)+";")
+	ns.Publish("full.test.example.com", append(slices.Repeat([]string{"filler"}, 999), record)...)
 	p.serve("example.com"+registry.DomainFile, 200, "# agents of this house\r\n"+other+"\r\n"+record+"\r\n")
 	for _, test := range []struct{ domain, method, asked string }{
 		{"label.test.example.com", "dns", "TXT _gazetteer.label.test.example.com"},
@@ -254,14 +123,14 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 }
 
 func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
-	c, ns, p := newClock(), newNameServer(t), newPlace(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address), Web: p.https})
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	record := r.DomainRecord(a)
 	otherKey := strings.Replace(record, multikey(1), multikey(2), 1)
-	ns.publish("_gazetteer.key.example.com", otherKey)
-	ns.publish("_gazetteer.many.example.com", slices.Repeat([]string{"filler"}, 1000)...)
-	ns.publish("_gazetteer.long.example.com", strings.Repeat("x", 4000), "a\xffb")
+	ns.Publish("_gazetteer.key.example.com", otherKey)
+	ns.Publish("_gazetteer.many.example.com", slices.Repeat([]string{"filler"}, 1000)...)
+	ns.Publish("_gazetteer.long.example.com", strings.Repeat("x", 4000), "a\xffb")
 	p.serve("key.example.com"+registry.DomainFile, 200, "<html>")
 	p.serve("many.example.com"+registry.DomainFile, 500, record)
 	p.serve("long.example.com"+registry.DomainFile, 200, strings.Repeat("x", 1<<20))
@@ -294,8 +163,8 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 			}
 		})
 	}
-	ns.fail(true)
-	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Looks[0].Problem, "did not answer as it should") || d.Looks[0].Where != ns.address {
+	ns.Fail(true)
+	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Looks[0].Problem, "did not answer as it should") || d.Looks[0].Where != ns.Address {
 		t.Errorf("%+v", d.Looks)
 	}
 	blind := open(t, registry.Options{Now: c.now})
@@ -346,10 +215,10 @@ func TestNoFormOfAnAddressIsTaken(t *testing.T) {
 }
 
 func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
-	c, ns, p := newClock(), newNameServer(t), newPlace(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address), Web: p.https})
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
-	ns.publish("_gazetteer.example.com", r.DomainRecord(a))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	prove(t, r, c, a, 1, "example.com")
 	attend := func(after time.Duration) registry.Domain {
 		t.Helper()
@@ -364,14 +233,14 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 		return got.Domains[0]
 	}
 	since := c.now()
-	before := ns.count()
-	if attend(23 * time.Hour); ns.count() != before {
+	before := ns.Asked()
+	if attend(23 * time.Hour); ns.Asked() != before {
 		t.Error("it was asked before it was due")
 	}
 	if d := attend(time.Hour); !d.Checked.Equal(c.now()) || !d.Since.Equal(since) || d.Failures != 0 {
 		t.Errorf("%+v", d)
 	}
-	ns.publish("_gazetteer.example.com")
+	ns.Publish("_gazetteer.example.com")
 	if d := attend(24 * time.Hour); d.Failures != 1 || !d.Withdrawn.IsZero() {
 		t.Errorf("after the first failure: %+v", d)
 	}
@@ -379,11 +248,11 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 		t.Errorf("after the second: %+v", d)
 	}
 	// One that succeeds begins the count anew.
-	ns.publish("_gazetteer.example.com", r.DomainRecord(a))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	if d := attend(8 * time.Hour); d.Failures != 0 || !d.Since.Equal(since) {
 		t.Errorf("after it came back: %+v", d)
 	}
-	ns.fail(true) // a name server that is down counts as a failure, too
+	ns.Fail(true) // a name server that is down counts as a failure, too
 	attend(24 * time.Hour)
 	attend(8 * time.Hour)
 	d := attend(8 * time.Hour)
@@ -406,7 +275,7 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 		t.Errorf("history: %s", got)
 	}
 	// The owner may begin again.
-	ns.fail(false)
+	ns.Fail(false)
 	c.move(time.Hour)
 	if d, _ := prove(t, r, c, a, 1, "example.com"); !d.Since.Equal(c.now()) {
 		t.Errorf("%+v", d)
@@ -414,10 +283,10 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 }
 
 func TestAProofIsBoundToTheKey(t *testing.T) {
-	c, ns := newClock(), newNameServer(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address)})
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
-	ns.publish("_gazetteer.example.com", r.DomainRecord(a))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	prove(t, r, c, a, 1, "example.com")
 	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
 	if err != nil {
@@ -431,7 +300,7 @@ func TestAProofIsBoundToTheKey(t *testing.T) {
 	if d := a.Domains[0]; d.Failures != 1 || !strings.Contains(d.Looks[0].String(), "after a rotation") {
 		t.Errorf("%+v", d)
 	}
-	ns.publish("_gazetteer.example.com", r.DomainRecord(a))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	c.move(8 * time.Hour)
 	if err := r.Attend(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
@@ -461,9 +330,9 @@ func evidence(t testing.TB, r *registry.Registry, a registry.Agent, signal strin
 }
 
 func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
-	c, ns, p, d := newClock(), newNameServer(t), newPlace(t), documents{}
+	c, ns, p, d := newClock(), nameserver.New(t), newPlace(t), documents{}
 	s := openStore(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address), Web: p.https, Resolver: d, Store: s})
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https, Resolver: d, Store: s})
 	a := proved(t, r, 1, map[string]any{"creator_did": "did:wba:owner.example", "creator_name": "Acme", "security_certifications": []string{"SOC2"}, "open_source": true,
 		"code_repository": "https://code.example.com/acme/agent", "service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/in"}}})
 	if s := evidence(t, r, a, registry.SignalInbox); len(s) != 1 || s[0].Grade != registry.Claimed || s[0].Holds {
@@ -483,7 +352,7 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 	}
 
 	d["did:wba:owner.example"] = 1
-	ns.publish("_gazetteer.example.com", r.DomainRecord(a))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	p.serve("inbox.example.com/in", 400, `{"error":"Bad Request"}`)
 	p.serve("code.example.com/acme/agent", 200, "<p>Agent "+r.DID(a.AirID)+"</p>")
 	prove(t, r, c, a, 1, "example.com")
@@ -540,12 +409,12 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 }
 
 func TestListsCanRequireEvidence(t *testing.T) {
-	c, ns := newClock(), newNameServer(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address)})
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address)})
 	plain, _ := register(t, r, someone(1))
 	keyed := proved(t, r, 2, nil)
 	domained := proved(t, r, 3, nil)
-	ns.publish("_gazetteer.example.com", r.DomainRecord(domained))
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(domained))
 	prove(t, r, c, domained, 3, "example.com")
 	for text, want := range map[string][]string{
 		"": {plain.AirID, keyed.AirID, domained.AirID}, " ": {plain.AirID, keyed.AirID, domained.AirID}, "key": {keyed.AirID, domained.AirID},
@@ -608,9 +477,9 @@ func TestAListReadsOverLongHistories(t *testing.T) {
 
 // Run looks at what is due as soon as it is due, and ends with its context.
 func TestTheCaretaker(t *testing.T) {
-	ns, p := newNameServer(t), newPlace(t)
+	ns, p := nameserver.New(t), newPlace(t)
 	s := openStore(t)
-	r := open(t, registry.Options{Store: s, DNS: registry.NewDNS(ns.address), Web: p.https, Recheck: time.Hour, RecoveryDelay: time.Nanosecond})
+	r := open(t, registry.Options{Store: s, DNS: registry.NewDNS(ns.Address), Web: p.https, Recheck: time.Hour, RecoveryDelay: time.Nanosecond})
 	p.serve("inbox.example.com/in", 401, "")
 	inbox := map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/in"}}}
 	early := proved(t, r, 1, inbox) // before it runs
@@ -646,15 +515,15 @@ func TestTheCaretaker(t *testing.T) {
 
 // Owners cannot make the registry bother a stranger without end.
 func TestADomainIsLookedAtSoOftenAndNoMore(t *testing.T) {
-	c, ns := newClock(), newNameServer(t)
-	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.address)})
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
 	for range 10 {
 		prove(t, r, c, a, 1, "www.example.com")
 	}
-	before := ns.count()
+	before := ns.Asked()
 	_, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
-	if e := refusal(t, err, "domain-busy"); !errors.Is(e, registry.ErrTooMany) || e.Wait != 10*time.Second || ns.count() != before {
+	if e := refusal(t, err, "domain-busy"); !errors.Is(e, registry.ErrTooMany) || e.Wait != 10*time.Second || ns.Asked() != before {
 		t.Errorf("%+v", e)
 	}
 	prove(t, r, c, a, 1, "example.org")

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A program is a server in a process of its own, with all that it logs.
+type program struct {
+	*child
+	t    *testing.T
+	dir  string // of the test: the data directory is in it
+	log  *spool
+	seen *ledger
+}
+
+// A spool keeps what is written.
+type spool struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (s *spool) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *spool) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// startProgram starts the server and waits until it serves.
+func startProgram(t *testing.T, settings ...string) *program {
+	t.Helper()
+	p := &program{t: t, dir: t.TempDir(), log: &spool{}, seen: newLedger()}
+	var stderr io.Reader
+	p.child, stderr = launch(t, p.data(), settings...)
+	ctx, stop := context.WithCancel(t.Context())
+	p.stop = stop
+	p.work.Go(func() { p.readLog(t, io.TeeReader(stderr, p.log), p.seen) })
+	t.Cleanup(func() { // when the test has not stopped it
+		p.command.Process.Kill()
+		p.stop()
+		p.work.Wait()
+		p.command.Wait()
+	})
+	if !p.up(ctx) {
+		t.Fatalf("the server does not serve: %s", p.log)
+	}
+	return p
+}
+
+func (p *program) data() string { return filepath.Join(p.dir, "data") }
+
+// cli runs a command against the server, and returns what it prints and its
+// exit code.
+func (p *program) cli(args ...string) (string, int) {
+	p.t.Helper()
+	command := exec.CommandContext(p.t.Context(), os.Args[0], args...)
+	command.Args[0], command.Dir = "gazetteer", p.dir // testscript.Main picks the program by its name
+	out, err := command.CombinedOutput()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		p.t.Fatal(err)
+	}
+	return string(out), command.ProcessState.ExitCode()
+}
+
+// ask sends a request and returns the status and the body of the answer.
+func (p *program) ask(method, path, body string, headers ...string) (int, string) {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return response.StatusCode, string(text)
+}
