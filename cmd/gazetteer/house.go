@@ -116,7 +116,7 @@ func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawle
 		HostInterval: interval(c.HostInterval), DomainInterval: interval(c.DomainInterval), AddressInterval: interval(c.AddressInterval),
 		HostAtOnce: c.HostAtOnce, DomainAtOnce: c.DomainAtOnce, AddressAtOnce: c.AddressAtOnce, Networks: networks,
 		VerifyWholeChains: c.VerifyWholeChains,
-		Timeout:           time.Duration(c.Timeout), Grace: time.Duration(h.config.ShutdownGrace),
+		Timeout:           time.Duration(c.Timeout), Grace: finishing(h.config),
 		Observe: observe,
 	}
 	if e.dial != nil {
@@ -349,10 +349,14 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	return errors.Join(err, followers.Wait())
 }
 
+// finishing is what visits and answers have of the time for a stop. The rest is for
+// what follows the store.
+func finishing(config Config) time.Duration { return time.Duration(config.ShutdownGrace) * 4 / 5 }
+
 // settle lets what follows the store reach its end, so that the next start finds
 // nothing to catch up with. Not reaching it costs only that.
 func (h *house) settle() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.config.ShutdownGrace))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.config.ShutdownGrace)-finishing(h.config))
 	defer cancel()
 	head := h.store.Head().Seq
 	if err := errors.Join(h.index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head)); err != nil {
@@ -386,7 +390,7 @@ func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler)
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(h.config.ShutdownGrace))
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing(h.config))
 		defer cancel()
 		if err := server.Shutdown(grace); err != nil {
 			server.Close() // the grace is over: cut what still runs
