@@ -67,11 +67,44 @@ func TestEveryBodyHasALimit(t *testing.T) {
 			if r := h.ask(method, path, "{}", "Content-Type", jsonType, "Content-Encoding", "gzip"); r.StatusCode != http.StatusUnsupportedMediaType {
 				t.Errorf("a compressed body: %s %s", r.Status, r.body)
 			}
+			oneByteTooMuch(t, h, method, path)
 		})
 	})
 	if asked < 10 {
 		t.Errorf("only %d routes were asked", asked)
 	}
+}
+
+// oneByteTooMuch asks a route for its limit, and sends a body that is one byte
+// larger: with its length said and without.
+func oneByteTooMuch(t *testing.T, h *house, method, path string) {
+	t.Helper()
+	const tooLarge = "the body is larger than %d bytes"
+	over := h.askAt(h.base, method, path, io.LimitReader(blanks{}, 64<<20), "Content-Type", jsonType)
+	var limit int64
+	if _, err := fmt.Sscanf(over.problem(t).Detail, tooLarge, &limit); err != nil || limit < 1<<10 {
+		t.Fatalf("the limit is not told: %s", over.body)
+	}
+	for name, body := range map[string]io.Reader{
+		"by length": strings.NewReader(strings.Repeat(" ", int(limit)+1)), "chunked": io.LimitReader(blanks{}, limit+1),
+	} {
+		if r := h.askAt(h.base, method, path, body, "Content-Type", jsonType); r.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d bytes, %s: %s", limit+1, name, r.Status)
+		}
+	}
+	if r := h.askAt(h.base, method, path, io.LimitReader(blanks{}, limit), "Content-Type", jsonType); r.StatusCode == http.StatusRequestEntityTooLarge {
+		t.Errorf("%d bytes are within the limit: %s", limit, r.Status)
+	}
+}
+
+// blanks is white space without end.
+type blanks struct{}
+
+func (blanks) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }
 
 // pour sends an endless body in chunks until the server has had enough, and

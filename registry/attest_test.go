@@ -448,7 +448,8 @@ func TestErasureReachesALongHistory(t *testing.T) {
 }
 
 func TestDeactivationIsForGood(t *testing.T) {
-	r := open(t, registry.Options{})
+	c := newClock()
+	r := open(t, registry.Options{Now: c.now})
 	a, secret := register(t, r, someone(1))
 	handle := "somebody"
 	if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle}); err != nil {
@@ -466,7 +467,7 @@ func TestDeactivationIsForGood(t *testing.T) {
 	}
 	_, _, err = r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
 	refusal(t, err, registry.Deactivated)
-	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, time.Now()))
+	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
 	refusal(t, err, registry.Deactivated)
 	_, err = r.Deactivate(t.Context(), a.AirID, registry.BySecret(secret))
 	refusal(t, err, registry.Deactivated)
@@ -484,6 +485,21 @@ func TestDeactivationIsForGood(t *testing.T) {
 	}
 	if agents, _, err := r.List(t.Context(), registry.Filter{All: true}, "", 0); err != nil || len(agents) != 1 {
 		t.Errorf("%d of all agents are listed, %v", len(agents), err)
+	}
+	bob, bobs := register(t, r, someone(2))
+	claim := func() error {
+		_, _, err := r.Update(t.Context(), bob.AirID, registry.BySecret(bobs), registry.Update{Username: &handle})
+		return err
+	}
+	ended := c.now()
+	c.move(30*24*time.Hour - time.Second)
+	var taken *registry.HandleTakenError
+	if err := claim(); !errors.As(err, &taken) || !taken.Free.Equal(ended.Add(30*24*time.Hour)) {
+		t.Errorf("its handle, claimed within 30 days: %v", err)
+	}
+	c.move(time.Second)
+	if err := claim(); err != nil {
+		t.Errorf("its handle, claimed after 30 days: %v", err)
 	}
 }
 
