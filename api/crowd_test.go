@@ -1,0 +1,111 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/registry"
+	"gazetteer/store/boltstore"
+)
+
+// slowWays are ways to hold a connection, with when the server cuts each.
+var slowWays = []struct {
+	name, send string
+	within     time.Duration
+	reads      bool
+}{
+	{"idle from the start", "", 5 * time.Second, true},
+	{"slow headers", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: ", 5 * time.Second, true},
+	{"slow bodies", "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{", 11 * time.Second, true},
+	{"idle behind an answer", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 60 * time.Second, true},
+	{"slow readers", "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 60 * time.Second, false},
+}
+
+// TestTenThousandSlowConnections: however many hold their connections, whoever
+// comes is answered at once, and each of them is cut at its own limit. The race
+// detector has room for fewer goroutines: fewer come then.
+func TestTenThousandSlowConnections(t *testing.T) {
+	many := 10_000
+	if raceDetector {
+		many = 1500
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := api.Server(a.Handler(), nil)
+		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+		served := make(chan struct{})
+		go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
+		defer func() { server.Close(); <-served }()
+
+		begun := time.Now()
+		conns := make([]net.Conn, many)
+		for i := range conns {
+			conns[i] = listener.dial()
+			defer conns[i].Close()
+			if _, err := io.WriteString(conns[i], slowWays[i%len(slowWays)].send); err != nil {
+				t.Fatal(err)
+			}
+			if slowWays[i%len(slowWays)].name == "idle behind an answer" {
+				if response, err := http.ReadResponse(bufio.NewReader(conns[i]), nil); err != nil || response.StatusCode != 200 {
+					t.Fatal(err)
+				}
+			}
+		}
+		synctest.Wait()
+		fresh := func() {
+			t.Helper()
+			at, conn := time.Now(), listener.dial()
+			defer conn.Close()
+			fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || response.StatusCode != 200 || time.Since(at) > 0 {
+				t.Errorf("who comes anew: %v, after %s", err, time.Since(at))
+			}
+		}
+		fresh()
+		if took := time.Since(begun); took > 0 {
+			t.Fatalf("%s have passed: some were cut already", took)
+		}
+		// In the order of their limits; who does not read sees it by what is missing.
+		for k, c := range slowWays {
+			time.Sleep(time.Until(begun.Add(c.within - time.Second)))
+			synctest.Wait()
+			if k == len(slowWays)-1 {
+				time.Sleep(2 * time.Second) // nothing was read until it is over
+				synctest.Wait()
+			}
+			for i := k; i < many; i += len(slowWays) {
+				conns[i].SetReadDeadline(begun.Add(c.within + 2*time.Second))
+				rest, err := io.ReadAll(conns[i])
+				if isTimeout(err) {
+					t.Fatalf("%s: not cut within %s", c.name, c.within)
+				}
+				if !c.reads && strings.HasSuffix(strings.TrimSpace(string(rest)), "}") {
+					t.Fatalf("%s: the whole answer came", c.name)
+				}
+			}
+			fresh()
+		}
+	})
+}
