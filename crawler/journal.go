@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,11 +60,49 @@ type attempts struct {
 // journalLines is when a journal is written anew, with what still matters.
 const journalLines = 100_000
 
+// A host whose visits were cut off twice in a row is a suspect. Most suspects are
+// bystanders: so many visits are under way when a process ends. So suspects are
+// visited a few at a time, and each has its slot; whoever is under way at the next
+// end was nearly alone, and only that makes a host wait for long.
+const (
+	suspected      = 2
+	slotsPerSecond = 4
+)
+
 // waitAfterCut is how long a host waits whose visits were cut off so many times
-// in a row: at first they were, most likely, the visits of a bystander.
+// in a row.
 func waitAfterCut(times int, least time.Duration) time.Duration {
-	steps := []time.Duration{0, 0, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, day}
+	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, day}
 	return max(steps[min(times, len(steps)-1)], least)
+}
+
+// seat gives each suspect whose time has come a slot: from soon on when its visit
+// was cut off just now, else from now on. A slot that is still to come stays.
+func seat(cut map[string]attempts, flown map[string]flight, now, soon time.Time) {
+	taken := map[int64]int{} // slots by second
+	var waiting []string
+	for host, a := range cut {
+		_, again := flown[host]
+		switch {
+		case a.times < suspected:
+		case a.until.After(soon), !again && a.until.After(now):
+			taken[a.until.Unix()]++
+		default:
+			waiting = append(waiting, host)
+		}
+	}
+	slices.Sort(waiting)
+	for _, host := range waiting {
+		at := now
+		if _, again := flown[host]; again {
+			at = soon
+		}
+		for taken[at.Unix()] >= slotsPerSecond {
+			at = at.Add(time.Second)
+		}
+		taken[at.Unix()]++
+		cut[host] = attempts{cut[host].times, at}
+	}
 }
 
 // open reads the journal of the process before, and begins another. It returns
@@ -87,6 +126,7 @@ func (j *journal) open(dir string, now time.Time, least time.Duration) (cut map[
 			j.cut[host] = attempts{times, until}
 		}
 	}
+	seat(j.cut, flown, now, now.Add(least))
 	j.flying = map[string]flight{}
 	return j.cut, flown, recent, j.rewrite()
 }

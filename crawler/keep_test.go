@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -204,6 +205,71 @@ func TestJournal(t *testing.T) {
 		}
 		if _, ok := cut["late.test"]; ok {
 			t.Error("a visit that the process cut short itself is held against its host")
+		}
+	})
+}
+
+// Of many hosts whose visits are cut off together, the one that does it is found by
+// being visited nearly alone: it waits, and the others do so for seconds only,
+// however often the process ends.
+func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, least = 64, 2 * time.Second
+		const killer = "h0.test"
+		dir := t.TempDir()
+		// life begins another process, in which the visits to these are cut off.
+		life := func(flying ...string) map[string]attempts {
+			t.Helper()
+			j := &journal{log: slog.New(slog.DiscardHandler)}
+			cut, _, _, err := j.open(dir, time.Now(), least)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cut = maps.Clone(cut)
+			for _, host := range flying {
+				j.begin(host, host, netip.Addr{}, time.Now())
+			}
+			j.file.Close() // as a killed process leaves it
+			return cut
+		}
+		var all []string
+		for i := range hosts {
+			all = append(all, fmt.Sprintf("h%d.test", i))
+		}
+		life(all...)
+		time.Sleep(least)
+		life(all...)
+		waits := func(cut map[string]attempts, most time.Duration) {
+			t.Helper()
+			perSecond := map[int64]int{}
+			for host, a := range cut {
+				if host == killer {
+					continue
+				}
+				perSecond[a.until.Unix()]++
+				if wait := time.Until(a.until); a.times != suspected || wait > most {
+					t.Errorf("%s waits %v after %d visits that were cut off", host, wait, a.times)
+				}
+			}
+			for at, n := range perSecond {
+				if n > slotsPerSecond {
+					t.Errorf("%d suspects are visited in the second %d", n, at)
+				}
+			}
+		}
+		const seats = least + (hosts/slotsPerSecond+1)*time.Second
+		begun := time.Now()
+		for n, want := range []time.Duration{least, time.Minute, 10 * time.Minute, time.Hour, day} {
+			cut := life(killer)
+			if len(cut) != hosts {
+				t.Fatalf("%d hosts are remembered", len(cut))
+			}
+			waits(cut, seats)
+			if wait := cut[killer].until.Sub(begun); wait < want || n == 0 && wait > seats {
+				t.Errorf("nearly alone for the %d. time, the host waits %v, want %v", n, wait, want)
+			}
+			begun = time.Now()
+			time.Sleep(time.Second)
 		}
 	})
 }
