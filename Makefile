@@ -56,6 +56,7 @@ bench: ## benchmarks, as ratios against a reference in the same run
 	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
 
 soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
+	PRIVATE_HOSTS=2000 $(GO) test -count=1 -timeout 60m ./internal/privatenet
 	CRAWL_HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'TestInternet$$' ./crawler
 	KILLS=200 HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'Kill' ./store/boltstore ./index ./cmd/gazetteer
 	.ci/fuzz 60s

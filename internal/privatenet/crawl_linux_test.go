@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -39,9 +42,30 @@ const patient = "crawler.timeout=60s"
 type program struct {
 	t       *testing.T
 	command *exec.Cmd
-	stdout  bytes.Buffer
+	stdout  output
 	stderr  bytes.Buffer
 	begun   time.Time
+}
+
+// output is what the program has printed so far.
+type output struct {
+	lines chan struct{} // holds one element for each line, up to its room
+
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for range bytes.Count(p, []byte("\n")) {
+		select {
+		case o.lines <- struct{}{}:
+		default:
+		}
+	}
+	return o.text.Write(p)
 }
 
 // A result is one line of what crawl --json prints: the members that are promised.
@@ -87,7 +111,7 @@ func (w *world) begin(data, stdin string, args ...string) *program {
 		ctx, cancel = context.WithDeadline(w.t.Context(), end.Add(-10*time.Second))
 	}
 	w.t.Cleanup(cancel)
-	p := &program{t: w.t, begun: time.Now()}
+	p := &program{t: w.t, begun: time.Now(), stdout: output{lines: make(chan struct{}, 10)}}
 	p.command = exec.CommandContext(ctx, filepath.Join(dir, "gazetteer"),
 		append([]string{"crawl", "--once", "--json", "--data", data, "--config", settings}, args...)...)
 	const proxy = "http://127.0.0.1:3128"
@@ -114,7 +138,7 @@ func (p *program) end(code int) []result {
 		p.t.Errorf("the program complains: %s", p.stderr.String())
 	}
 	var all []result
-	lines := bufio.NewScanner(&p.stdout)
+	lines := bufio.NewScanner(&p.stdout.text)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r result
@@ -321,4 +345,72 @@ func TestHostileInternet(t *testing.T) {
 		}
 	}
 	w.wantNobodyLed()
+}
+
+// TestInterrupted ends the program by SIGTERM in the middle of a visit. What it has
+// told of is not asked again, and the next run brings the rest to its end.
+func TestInterrupted(t *testing.T) {
+	w := openWorld(t, false)
+	w.good(20)
+	asked, first := make(chan struct{}), atomic.Bool{}
+	first.Store(true)
+	w.serve("held.test", pages{robotsPath: func(out http.ResponseWriter, r *http.Request) {
+		if !first.CompareAndSwap(true, false) {
+			http.NotFound(out, r)
+			return
+		}
+		close(asked)
+		never(out, r)
+	}, aiPath: discovery("/api")})
+	w.add("held.test", at(w.address()), "listed", "ai", "ok")
+	list, data := w.file(w.list), filepath.Join(t.TempDir(), "data")
+
+	p := w.begin(data, "", "--file", list, "--set", patient)
+	ended := make(chan struct{})
+	go func() { defer close(ended); p.command.Wait() }()
+	wait := func(event <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-event:
+		case <-ended:
+			t.Fatalf("the program ended by itself: %s", p.stderr.String())
+		}
+	}
+	wait(asked)
+	for range cap(p.stdout.lines) {
+		wait(p.stdout.lines)
+	}
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]result{}
+	<-ended
+	for _, r := range p.end(130) {
+		told[r.Host] = r
+	}
+	if _, ok := told["held.test"]; ok || len(told) < cap(p.stdout.lines) {
+		t.Errorf("%d results before the end, among them that of the visit that was cut off: %+v", len(told), told["held.test"])
+	}
+	before := len(w.net.Requests())
+	w.wantOutcomes(w.byHost(w.list, w.begin(data, "", "--file", list, "--set", patient).end(0)))
+	for _, q := range w.net.Requests()[before:] {
+		if r, ok := told[q.Host]; ok && q.Begun.Before(r.NextDue) {
+			t.Errorf("%s was told of, and asked for %s again", q.Host, q.Path)
+		}
+	}
+	w.wantNobodyLed()
+}
+
+// TestStandardInput takes hosts from the command line and from standard input.
+func TestStandardInput(t *testing.T) {
+	w := openWorld(t, false)
+	w.good(6)
+	lines := "rank,domain\n1," + w.list[0] + "\n2," + w.list[1] + "\n# comment\nhttps://" + strings.ToUpper(w.list[2]) + "/path\n127.0.0.1\n" + w.list[3] + ".\n"
+	results := w.byHost(append(w.list, "127.0.0.1"), w.begin(filepath.Join(t.TempDir(), "data"), lines, "-", w.list[4], w.list[5], "--set", patient).end(0))
+	w.wantOutcomes(results)
+	if outcome, _ := results["127.0.0.1"].of(""); outcome != "bad-host" || results["127.0.0.1"].State != "refused" {
+		t.Errorf("127.0.0.1: %+v", results["127.0.0.1"])
+	}
+	w.wantNobodyLed()
+	w.wantRobotsFirst(w.net.Requests())
 }
