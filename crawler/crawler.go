@@ -667,6 +667,7 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 		r.State, r.Summary = Unvisited, "not visited yet: our program ended again and again while it visited this host, which waits now"
 		return r, nil
 	}
+	r.TLS = h.TLS
 	docs := map[document.Kind]*document.Document{}
 	for _, kind := range slices.Sorted(maps.Keys(h.Fetches)) {
 		f := h.Fetches[kind]

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -304,6 +305,8 @@ func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
 		}
 		if c := w.host("acme.test").TLS; c == nil || c.Version != "TLS 1.3" || c.Issuer == "" || !strings.HasPrefix(c.Keys, "ECDSA") || c.Expires.IsZero() {
 			t.Errorf("what is kept of the connection is %+v", c)
+		} else if !reflect.DeepEqual(r.TLS, c) {
+			t.Errorf("the result has the connection %+v, want %+v", r.TLS, c)
 		}
 		if r.Documents != 3 || r.Operations < 3 {
 			t.Errorf("result %+v, want 3 documents", r)

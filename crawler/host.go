@@ -62,13 +62,16 @@ type Result struct {
 	Fetches []fetch.Fetch `json:"fetches"` // in the order they were made
 	// Summary is one line for a person, for example
 	// "ai 3 operations; agis 12 operations" or "refused-by-robots: Disallow: /".
-	Summary    string        `json:"summary"`
-	Documents  int           `json:"documents"`     // current, after the visit
-	Operations int           `json:"operations"`    // in them
-	Requests   int           `json:"requests"`      // made in this visit, redirects included
-	New        []string      `json:"new,omitempty"` // hosts found and added
-	NextDue    time.Time     `json:"next_due,omitzero"`
-	Took       time.Duration `json:"took_ns"`
+	Summary    string    `json:"summary"`
+	Documents  int       `json:"documents"`     // current, after the visit
+	Operations int       `json:"operations"`    // in them
+	Requests   int       `json:"requests"`      // made in this visit, redirects included
+	New        []string  `json:"new,omitempty"` // hosts found and added
+	NextDue    time.Time `json:"next_due,omitzero"`
+	// TLS is what the last connection to the host itself rested on; nil before the
+	// first.
+	TLS  *fetch.TLS    `json:"tls,omitempty"`
+	Took time.Duration `json:"took_ns"`
 	// NotDue is set when nothing was asked because the host is not due before
 	// NextDue; the rest then describes its last visit.
 	NotDue bool `json:"not_due,omitempty"`

@@ -880,7 +880,7 @@ func (s *session) finish(took time.Duration) {
 		h.Due = h.Visited.Add(leastFresh)
 	}
 	r := &v.result
-	r.Host, r.NextDue, r.Took = h.Name, h.Due, took
+	r.Host, r.NextDue, r.TLS, r.Took = h.Name, h.Due, h.TLS, took
 	for _, d := range s.visit.docs {
 		r.Documents++
 		r.Operations += len(d.Operations)

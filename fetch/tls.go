@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -24,6 +25,12 @@ type TLS struct {
 	Keys  string   `json:"keys"`
 	Names []string `json:"names"`      // at most 10 it is good for; untrusted text
 	Chain int      `json:"chain_sent"` // certificates the server sent
+}
+
+// String says it in one line for a person, without the time of expiry; the text
+// is untrusted.
+func (t *TLS) String() string {
+	return fmt.Sprintf("%s, certificate of %s (%s)", t.Version, cmp.Or(t.Issuer, "nobody that it names"), t.Keys)
 }
 
 const mostNames = 10

@@ -303,7 +303,7 @@ func TestAServicePageTellsItsState(t *testing.T) {
 		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
 		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
 		"2 parameters", "date string, in the body, required", "guests integer, in the query, optional",
-		"due in a day", "Failures in a row2", "It closes some of the paths", "AI Discovery document: Nothing is published here (HTTP 404)",
+		"due in a day", "Failures in a row2", "It closes some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); expiry in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
 		"AGIS document: Fetched", "named by the host's own document", "xn--80ak6aa92e.test",
 	} {
 		if !strings.Contains(text, want) {

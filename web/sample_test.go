@@ -137,6 +137,7 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 	state := api.State{
 		Added: now.Add(-48 * time.Hour), Visited: now.Add(-3 * time.Minute), Due: now.Add(24 * time.Hour), Depth: 1,
 		FoundOn: "guide.test", Failures: 2,
+		TLS:    &fetch.TLS{Version: "TLS 1.3", Expires: now.Add(60 * 24 * time.Hour), Issuer: s.word("Some Authority R3"), Keys: "ECDSA P-256, RSA 2048", Chain: 2},
 		Robots: &api.RobotsView{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
 		Fetches: []fetch.Fetch{
 			{Kind: "agis", URL: "https://ristorante.test/agis.yaml", Outcome: fetch.OK, Status: 200, At: now.Add(-3 * time.Minute), Took: 12},

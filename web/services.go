@@ -166,6 +166,8 @@ type stateView struct {
 	RobotsAt moment
 	Why      string // the rule or failure behind it
 	Closed   []string
+	TLS      string // what the last connection rested on
+	Expires  moment // of the certificate
 }
 
 type fetchView struct {
@@ -417,6 +419,9 @@ func (p *Pages) state(s api.State) stateView {
 	}
 	for _, f := range s.Fetches {
 		v.Fetches = append(v.Fetches, p.fetch(f))
+	}
+	if s.TLS != nil {
+		v.TLS, v.Expires = s.TLS.String(), p.moment(s.TLS.Expires)
 	}
 	if s.Robots != nil {
 		v.Robots, v.Closed = robotsVerdict(*s.Robots)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api"
 	"gazetteer/crawler"
 )
 
@@ -53,6 +54,9 @@ Exit code 1 when the host is not known.`,
 
 // crawlLog shows page after page until there are as many visits as wanted.
 func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) error {
+	if !a.json {
+		a.printConnection(ctx, c, host)
+	}
 	query := url.Values{}
 	shown := 0
 	for {
@@ -76,6 +80,17 @@ func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) e
 		fmt.Fprintf(a.out, "%s has not been asked for anything in the last 90 days.\n", visible(host))
 	}
 	return nil
+}
+
+// printConnection shows what the last connection to a host rested on. Nothing is
+// told of a host that has withdrawn; whatever else is wrong, its log says so too.
+func (a *app) printConnection(ctx context.Context, c *client, host string) {
+	var s api.Service
+	if _, err := c.get(ctx, "/api/v1/services/"+url.PathEscape(host), &s); err != nil || s.State.TLS == nil {
+		return
+	}
+	t := s.State.TLS
+	fmt.Fprintf(a.out, "%s: %s; it expires on %s\n", visible(s.Host), visible(t.String()), t.Expires.UTC().Format(time.DateOnly))
 }
 
 // printVisit shows one visit: one line a request, or one object in JSON.
