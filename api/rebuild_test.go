@@ -4,11 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/blevesearch/bleve/v2"
+
 	"gazetteer/document"
+	"gazetteer/index"
 	"gazetteer/store"
 )
 
@@ -137,5 +145,157 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 		if !judgeRebuilding(t, path, h.ask("GET", path, "")) {
 			t.Errorf("%s: nothing complete is found when the index is whole", path)
 		}
+	}
+}
+
+// indexIn gives the house the index in a directory, which does not follow yet.
+func (h *house) indexIn(t *testing.T, dir string) (x *index.Index, follow func()) {
+	t.Helper()
+	x, err := index.Open(t.Context(), index.Options{Dir: dir, Store: h.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.answers.Index = x
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	begun := make(chan struct{})
+	go func() {
+		select {
+		case <-begun:
+			ended <- x.Run(ctx)
+		case <-ctx.Done():
+			ended <- nil
+		}
+	}()
+	return x, func() {
+		t.Helper()
+		close(begun)
+		limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		defer cancel()
+		if err := x.WaitFor(limited, h.store.Head().Seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// indexAnswers are what the routes of the index say, but for what differs each time.
+func (h *house) indexAnswers(t *testing.T) string {
+	t.Helper()
+	once := regexp.MustCompile(`"(next|nextCursor)":"[^"]*"`)
+	var all strings.Builder
+	for _, path := range ofTheIndex {
+		r := h.in(t).ask("GET", path, "")
+		fmt.Fprintf(&all, "%s %d %s\n", path, r.StatusCode, once.ReplaceAll(r.body, nil))
+	}
+	return all.String()
+}
+
+// TestDamagedIndexOverHTTP damages the directory of the index in twelve ways while
+// the program is not running. Each time the server is not ready until the index is
+// made anew, and then answers as before.
+func TestDamagedIndexOverHTTP(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	whole := filepath.Join(t.TempDir(), "whole")
+	t.Run("build", func(t *testing.T) {
+		_, follow := h.indexIn(t, whole)
+		follow()
+	})
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := func(dir string) string { return filepath.Join(dir, "store", "root.bolt") }
+	segments := func(t *testing.T, dir string, damage func(path string) error) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(dir, "store", "*.zap"))
+		must(t, err)
+		if len(files) == 0 {
+			t.Fatal("there are no segments")
+		}
+		for _, path := range files {
+			must(t, damage(path))
+		}
+	}
+	halve := func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	}
+	var want string
+	t.Run("sound", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "index")
+		must(t, os.CopyFS(dir, os.DirFS(whole)))
+		h.indexIn(t, dir)
+		h.in(t).get("/readyz", 200)
+		want = h.indexAnswers(t)
+	})
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"directory missing": func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) },
+		"directory empty":   func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)); must(t, os.Mkdir(dir, 0o700)) },
+		"a file in its place": func(t *testing.T, dir string) {
+			must(t, os.RemoveAll(dir))
+			must(t, os.WriteFile(dir, []byte("x"), 0o600))
+		},
+		"meta file missing": func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "index_meta.json"))) },
+		"root file missing": func(t *testing.T, dir string) { must(t, os.Remove(root(dir))) },
+		"root file empty":   func(t *testing.T, dir string) { must(t, os.Truncate(root(dir), 0)) },
+		"root file halved":  func(t *testing.T, dir string) { must(t, halve(root(dir))) },
+		"segment missing":   func(t *testing.T, dir string) { segments(t, dir, os.Remove) },
+		"segment empty": func(t *testing.T, dir string) {
+			segments(t, dir, func(path string) error { return os.Truncate(path, 0) })
+		},
+		"segment halved": func(t *testing.T, dir string) { segments(t, dir, halve) },
+		"segment garbage": func(t *testing.T, dir string) {
+			segments(t, dir, func(path string) error {
+				info, err := os.Stat(path)
+				must(t, err)
+				return os.WriteFile(path, []byte(strings.Repeat("\xa5\x17", int(info.Size())/2)), 0o600)
+			})
+		},
+		"of another version": func(t *testing.T, dir string) {
+			x, err := bleve.Open(dir)
+			must(t, err)
+			state, err := x.GetInternal([]byte("gazetteer/state"))
+			must(t, err)
+			_, text, _ := strings.Cut(string(state), " ") // a checksum stands before it
+			text = regexp.MustCompile(`"version":"[^"]*"`).ReplaceAllString(text, `"version":"0123456789abcdef"`)
+			sum := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+			must(t, x.SetInternal([]byte("gazetteer/state"), fmt.Appendf(nil, "%08x %s", sum, text)))
+			must(t, x.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "index")
+			must(t, os.CopyFS(dir, os.DirFS(whole)))
+			damage(t, dir)
+			_, follow := h.indexIn(t, dir)
+			if r := h.in(t).get("/readyz", 503); r.Header.Get("Retry-After") == "" {
+				t.Error("503 without Retry-After")
+			}
+			for _, path := range ofTheIndex {
+				if judgeRebuilding(t, path, h.in(t).ask("GET", path, "")) {
+					t.Errorf("%s finds something in an empty index", path)
+				}
+			}
+			follow()
+			h.in(t).get("/readyz", 200)
+			if got := h.indexAnswers(t); got != want {
+				t.Errorf("other answers than before\ngot  %s\nwant %s", got, want)
+			}
+		})
 	}
 }

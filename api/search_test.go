@@ -570,6 +570,60 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 }
 
+// largeGate lets usual searches through.
+type largeGate struct{ *gate }
+
+func (g largeGate) Search(ctx context.Context, q index.Query) (index.Result, error) {
+	if !q.Large() {
+		return g.Index.Search(ctx, q)
+	}
+	return g.gate.Search(ctx, q)
+}
+
+// TestNobodyWaitsForLargeSearches: of fifty of the dearest queries one runs and the
+// others wait, and who asks a usual one is answered meanwhile.
+func TestNobodyWaitsForLargeSearches(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
+	h.answers.Index = api.NewLimited(largeGate{g}, api.SearchLimits{Time: time.Hour, AtOnce: 1})
+	large := []string{strings.Repeat("table ", 30), `"a table"`, strings.Repeat("a", 300)}
+	statuses := make(chan int, 66)
+	var all sync.WaitGroup
+	for n := range 66 {
+		all.Go(func() {
+			r, err := http.Get(h.base + "/api/v1/search?q=" + url.QueryEscape(large[n%len(large)]))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer r.Body.Close()
+			if r.StatusCode == 503 && r.Header.Get("Retry-After") == "" {
+				t.Error("503 without Retry-After")
+			}
+			statuses <- r.StatusCode
+		})
+	}
+	<-g.entered
+	if first := <-statuses; first != 503 { // of 66 one runs and 64 wait
+		t.Errorf("the one too many got %d", first)
+	}
+	for range 10 {
+		h.get("/api/v1/search?q=book+a+table", 200)
+	}
+	if len(g.entered) > 0 {
+		t.Error("two large searches run at a time")
+	}
+	close(g.open)
+	all.Wait()
+	close(statuses)
+	for status := range statuses {
+		if status != 200 {
+			t.Errorf("one that waited got %d", status)
+		}
+	}
+}
+
 // TestASearchEndsWithItsClient: what nobody waits for is not searched for.
 func TestASearchEndsWithItsClient(t *testing.T) {
 	h := newHouse(t, options{})

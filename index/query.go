@@ -1,7 +1,9 @@
 package index
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gazetteer/document"
 )
@@ -33,6 +35,22 @@ type Query struct {
 	Facets []string // fields to count the values of, of FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0
 	Offset int      // operations to pass over, at most 10,000
+}
+
+// What people write: longer texts, and pages further on, come from programs.
+const (
+	usualWords  = 24
+	usualLength = 256
+	usualOffset = 1000
+)
+
+// Large reports whether a query asks for more than people write, so that it takes
+// several times as long: many or long words, texts in quotes (which are looked for
+// in the operations themselves), many filters, or a page far down.
+func (q Query) Large() bool {
+	words := strings.Join(append([]string{q.Words}, q.Without...), " ")
+	return len(words) > usualLength*utf8.UTFMax || utf8.RuneCountInString(words) > usualLength || len(strings.Fields(words)) > usualWords ||
+		len(q.Phrases) > 0 || q.filterValues() > usualWords || q.Offset > usualOffset
 }
 
 // A Result is one page of hits, best first.
