@@ -32,6 +32,9 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 		return nil // nothing but words that are too common to look for
 	}
 	for _, stems := range phrases {
+		if err := giveWay(ctx); err != nil {
+			return err
+		}
 		if err := l.keepStems(snapshot, v, f.masks, stems); err != nil {
 			return err
 		}
@@ -48,7 +51,7 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 		clear(f.masks[i])
 	}
 	for _, r := range look {
-		if err := ctx.Err(); err != nil {
+		if err := giveWay(ctx); err != nil {
 			return err
 		}
 		stands, err := x.stands(ctx, v, r.place, phrases)

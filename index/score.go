@@ -67,7 +67,7 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 	segments := snapshot.Segments()
 	found := make([]*termPostings, len(segments))
 	for _, stem := range stems {
-		if err := ctx.Err(); err != nil {
+		if err := giveWay(ctx); err != nil {
 			return err
 		}
 		for i, s := range segments {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -115,6 +116,14 @@ func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapsh
 	return f, nil
 }
 
+// giveWay ends a search whose client has left, and lets others go first: without
+// it a long search keeps a processor for ten milliseconds at a time, in which a
+// usual one would be done.
+func giveWay(ctx context.Context) error {
+	runtime.Gosched()
+	return ctx.Err()
+}
+
 // leaveOut takes the operations out of masks that have a word that is not wanted.
 func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
 	for _, unwanted := range q.Without {
@@ -161,6 +170,9 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		}
 	}
 	for _, r := range page {
+		if err := giveWay(ctx); err != nil {
+			return err
+		}
 		if err := x.addHit(ctx, v, r, q, words, result); err != nil {
 			return err
 		}
