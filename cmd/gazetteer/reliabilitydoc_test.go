@@ -16,13 +16,13 @@ func TestReliabilityTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 84; n <= 117; n++ {
+	for n := 66; n <= 117; n++ {
 		row := fmt.Sprintf("\n| R%03d |", n)
-		if ours := n <= 98 || n >= 106; ours && strings.Count(string(page), row) != 1 {
+		if ours := n <= 73 || n >= 84 && n <= 98 || n >= 106; ours && strings.Count(string(page), row) != 1 {
 			t.Errorf("%s stands there %d times", strings.TrimSpace(row), strings.Count(string(page), row))
 		}
 	}
-	name := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz)\\w+)`")
+	name := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz|Benchmark)\\w+)`")
 	tests := map[string]string{} // sources, by folder
 	for line := range strings.Lines(string(page)) {
 		named := name.FindAllStringSubmatch(line, -1)
