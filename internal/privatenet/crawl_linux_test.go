@@ -211,15 +211,22 @@ func (w *world) wantNobodyLed() {
 }
 
 // wantRobotsFirst fails when a host was asked for anything before its robots.txt,
-// for a path twice within a day, without TLS, or by anybody but us.
+// for a path twice within a day, without TLS, or by anybody but us. What the
+// robots.txt of a host says is remembered for the visits of others to it, but not
+// of more than a thousand hosts: with so many it may be asked for once more.
 func (w *world) wantRobotsFirst(requests []fakenet.Request) {
 	w.t.Helper()
 	asked := map[string][]string{}
+	crowded := len(w.list) > 1000
 	for _, q := range requests {
 		if len(asked[q.Host]) == 0 && q.Path != robotsPath {
 			w.t.Errorf("%s was asked for %s before its robots.txt", q.Host, q.Path)
 		}
-		if slices.Contains(asked[q.Host], q.Path) && q.Host != "away.test" && q.Host != "redirect-loop.test" {
+		again := slices.Contains(asked[q.Host], q.Path)
+		if again && crowded && q.Path == robotsPath {
+			again = slices.Contains(asked[q.Host][1:], q.Path)
+		}
+		if again && q.Host != "away.test" && q.Host != "redirect-loop.test" {
 			w.t.Errorf("%s was asked for %s twice", q.Host, q.Path)
 		}
 		asked[q.Host] = append(asked[q.Host], q.Path)
