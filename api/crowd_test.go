@@ -52,11 +52,7 @@ func TestTenThousandSlowConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := api.Server(a.Handler(), nil)
-		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
-		served := make(chan struct{})
-		go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
-		defer func() { server.Close(); <-served }()
+		listener := serveInMemory(t, a)
 
 		begun := time.Now()
 		conns := make([]net.Conn, many)

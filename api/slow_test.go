@@ -41,6 +41,17 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
+// serveInMemory serves an API over pipes until the test ends.
+func serveInMemory(t *testing.T, a *api.API) *pipes {
+	t.Helper()
+	server := api.Server(a.Handler(), nil)
+	listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+	served := make(chan struct{})
+	go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
+	t.Cleanup(func() { server.Close(); <-served })
+	return listener
+}
+
 // TestSlowClients: each way to be slow is cut at its own limit.
 func TestSlowClients(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -74,11 +85,7 @@ func TestSlowClients(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				server := api.Server(a.Handler(), nil)
-				listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
-				served := make(chan struct{})
-				go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
-				defer func() { server.Close(); <-served }()
+				listener := serveInMemory(t, a)
 
 				conn := listener.dial()
 				defer conn.Close()
@@ -141,11 +148,7 @@ func TestSlowAnswer(t *testing.T) {
 			<-c.Request.Context().Done()
 			c.String(http.StatusOK, "late")
 		})
-		server := api.Server(a.Handler(), nil)
-		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
-		served := make(chan struct{})
-		go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
-		defer func() { server.Close(); <-served }()
+		listener := serveInMemory(t, a)
 		conn := listener.dial()
 		defer conn.Close()
 		begun := time.Now()

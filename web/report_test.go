@@ -3,7 +3,6 @@ package web_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -14,22 +13,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// accuse sends the form of a report as a browser does.
-func accuse(t *testing.T, h http.Handler, form url.Values, header ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/agents/"+airID+"/report", strings.NewReader(form.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
 func TestReportForm(t *testing.T) {
 	good := url.Values{"reason": {"malware"}, "text": {"it sent me <script>x</script>\u202e"}, "contact": {"me@reporter.test"}}
-	w := accuse(t, engine(t, sample{word: plainWord}), good)
+	path := "/agents/" + airID + "/report"
+	w := sendForm(t, engine(t, sample{word: plainWord}), path, good)
 	if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || to != "/agents/"+airID+"/report/"+reportID {
 		t.Fatalf("status %d, to %q", w.Code, to)
 	}
@@ -48,21 +35,7 @@ func TestReportForm(t *testing.T) {
 		{"our failure", good, fmt.Errorf("the disk"), 500, []string{"The fault is ours"}},
 		{"too long", url.Values{"text": {strings.Repeat("x", 40<<10)}}, nil, 400, []string{"cannot be read"}},
 	} {
-		w := accuse(t, engine(t, sample{word: plainWord, reportErr: c.err}), c.form)
-		if w.Code != c.status {
-			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
-		}
-		for _, want := range c.says {
-			if !strings.Contains(w.Body.String(), want) {
-				t.Errorf("%s: the page does not say %q:\n%.2000s", c.name, want, w.Body)
-			}
-		}
-		for _, fault := range faults(parse(t, w.Body.String())) {
-			t.Errorf("%s: %s", c.name, fault)
-		}
-	}
-	if w := accuse(t, engine(t, sample{word: plainWord}), good, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusBadRequest {
-		t.Errorf("the form of another site: %d", w.Code)
+		wantPage(t, c.name, sendForm(t, engine(t, sample{word: plainWord, reportErr: c.err}), path, c.form), c.status, c.says)
 	}
 	if text := textOf(parse(t, get(t, engine(t, sample{word: plainWord}), "/agents/"+airID+"/report/"+reportID).Body.String())); !strings.Contains(text, "The operator has suspended the agent.") || !strings.Contains(text, "seen, and true") {
 		t.Errorf("a settled report is shown as %s", text)

@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,19 +8,6 @@ import (
 
 	"gazetteer/api"
 )
-
-// name sends the form of /submit as a browser does.
-func name(t *testing.T, h http.Handler, hosts string, header ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/submit", strings.NewReader(url.Values{"hosts": {hosts}}.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
 
 func TestSubmitPage(t *testing.T) {
 	for _, c := range []struct {
@@ -38,23 +23,7 @@ func TestSubmitPage(t *testing.T) {
 		{"too often", "a.example.com", &api.QuotaError{Message: "too many hosts were named", Wait: time.Minute}, 429, []string{"Too many hosts were named", "a.example.com</textarea>"}},
 		{"no crawler", "a.example.com", api.ErrNoCrawl, 503, []string{"does not crawl"}},
 	} {
-		w := name(t, engine(t, sample{word: plainWord, err: c.err}), c.hosts)
-		if w.Code != c.status {
-			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
-		}
-		for _, want := range c.says {
-			if !strings.Contains(w.Body.String(), want) {
-				t.Errorf("%s: the page does not say %q:\n%.3000s", c.name, want, w.Body)
-			}
-		}
-		for _, fault := range faults(parse(t, w.Body.String())) {
-			t.Errorf("%s: %s", c.name, fault)
-		}
-		if strings.Contains(w.Body.String(), "<script") {
-			t.Errorf("%s: live text of a stranger", c.name)
-		}
-	}
-	if w := name(t, engine(t, sample{word: plainWord}), "a.example.com", "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusBadRequest {
-		t.Errorf("the form of another site: %d", w.Code)
+		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/submit", url.Values{"hosts": {c.hosts}})
+		wantPage(t, c.name, w, c.status, c.says)
 	}
 }

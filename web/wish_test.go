@@ -1,10 +1,7 @@
 package web_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,19 +10,6 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 )
-
-// wish sends the form of /bot as a browser does.
-func wish(t *testing.T, h http.Handler, form url.Values, header ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/bot", strings.NewReader(form.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
 
 func TestWishPage(t *testing.T) {
 	_, notAHost := fetch.CheckHost("10.0.0.1")
@@ -52,27 +36,10 @@ func TestWishPage(t *testing.T) {
 		{"no crawler", "api.example.com", "recrawl", api.ErrNoCrawl, 503, []string{"does not crawl"}},
 		{"hostile", `"><script>x</script>` + "\u202e.example.com", "opt-out", nil, 200, []string{"&lt;script&gt;", "U+202E"}},
 	} {
-		w := wish(t, engine(t, sample{word: plainWord, err: c.err}), url.Values{"host": {c.host}, "wish": {c.wish}, "subdomains": {"yes"}})
-		if w.Code != c.status {
-			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
-		}
+		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/bot", url.Values{"host": {c.host}, "wish": {c.wish}, "subdomains": {"yes"}})
+		wantPage(t, c.name, w, c.status, c.says)
 		if (c.status == 429) != (w.Header().Get("Retry-After") != "") {
 			t.Errorf("%s: Retry-After is %q", c.name, w.Header().Get("Retry-After"))
 		}
-		for _, want := range c.says {
-			if !strings.Contains(w.Body.String(), want) {
-				t.Errorf("%s: the page does not say %q:\n%s", c.name, want, w.Body)
-			}
-		}
-		for _, fault := range faults(parse(t, w.Body.String())) {
-			t.Errorf("%s: %s", c.name, fault)
-		}
-		if strings.Contains(w.Body.String(), "<script") {
-			t.Errorf("%s: live text of a stranger", c.name)
-		}
-	}
-	form := url.Values{"host": {"api.example.com"}, "wish": {"opt-out"}}
-	if w := wish(t, engine(t, sample{word: plainWord}), form, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusBadRequest {
-		t.Errorf("the form of another site: %d", w.Code)
 	}
 }
