@@ -33,10 +33,15 @@ func TestStanding(t *testing.T) {
 // A stream tells at once, ends when the server does, and the places of one
 // network are few.
 func TestStandingStream(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newHouse(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
 	follow := func() *http.Response {
 		t.Helper()
-		r, err := http.Get(h.base + "/api/v1/status/stream")
+		request, err := http.NewRequestWithContext(t.Context(), "GET", h.base+"/api/v1/status/stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Forwarded-For", "198.51.100.7") // this machine has every place
+		r, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
