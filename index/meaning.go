@@ -23,6 +23,9 @@ import (
 const (
 	ownWords     = 1   // of fields act and what
 	contextWords = 0.4 // of parameter names and of the service
+	// mostContext is how long the sum of those may be, as a share of that of the
+	// own words: a service with a long name would speak louder than what it does.
+	mostContext = 0.8
 	// kinship is how much all forms of a word's stem count beside the word itself:
 	// the table knows few of the rarer forms well.
 	kinship = 0.5
@@ -48,7 +51,7 @@ type heavy struct {
 // embeddedLexicon is that of the table which comes with the program.
 var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec.Embedded()) })
 
-// maxKnown bounds the words whose vectors are kept ready, some 30 MB.
+// maxKnown bounds the words whose vectors are kept ready, some 35 MB.
 const maxKnown = 1 << 15
 
 func newLexicon(t *wordvec.Table) *lexicon {
@@ -94,7 +97,7 @@ func (l *lexicon) heavy(form string) heavy {
 		clear(l.known)
 	}
 	v := heavy{vector: l.compute(form)}
-	v.length = float32(math.Sqrt(float64(wordvec.Dot(v.vector, v.vector))))
+	v.length = length(v.vector)
 	l.known[form] = v
 	return v
 }
@@ -131,12 +134,19 @@ func newMeaning(sum []float32) meaning {
 	return m
 }
 
-// of returns the meaning of words, given by their forms.
+// of returns the meaning of the words of a wish, given by their forms. A wish has
+// few words, and the heaviest would drown the others: each counts with its weight
+// to the power of ¾.
 func (l *lexicon) of(forms []string) meaning {
 	sum := make([]float32, l.table.Dim())
 	for _, form := range forms {
-		for i, x := range l.vector(form) {
-			sum[i] += x
+		v := l.heavy(form)
+		if v.length == 0 {
+			continue
+		}
+		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.length))))
+		for i, x := range v.vector {
+			sum[i] += lighter * x
 		}
 	}
 	return newMeaning(sum)
@@ -326,19 +336,34 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 				add(sums[u.field], u)
 			}
 			doubtful := apart(sums[actField], sums[whatField])
-			all := sums[ctxField]
-			if e.operations.has(number) {
-				addTo(all, ofService)
-			}
+			own, context := sums[actField], sums[ctxField]
 			for f := range sums {
-				if field(f) != ctxField {
-					addTo(all, sums[f])
+				if field(f) != actField && field(f) != ctxField {
+					addTo(own, sums[f])
 				}
 			}
-			v := newMeaning(all)
+			if e.operations.has(number) {
+				addTo(context, ofService)
+			}
+			shorten(context, mostContext*length(own))
+			addTo(own, context)
+			v := newMeaning(own)
 			v.doubtful = doubtful
 			m.set(number, v)
 		}
+	}
+}
+
+func length(v []float32) float32 { return float32(math.Sqrt(float64(wordvec.Dot(v, v)))) }
+
+// shorten makes v no longer than most, unless that is nothing.
+func shorten(v []float32, most float32) {
+	long := length(v)
+	if most == 0 || long <= most {
+		return
+	}
+	for i := range v {
+		v[i] *= most / long
 	}
 }
 

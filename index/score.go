@@ -234,7 +234,9 @@ const (
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
 // operations match in all.
-func (v *view) rank(centres []centre, words *sums, query meaning, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+//
+// Operations that opposed tells of lose some of their score; it may be nil.
+func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
 	top, total := v.best(words, masks, wordPool)
 	scores := words.scores
 	most := float32(0)
@@ -252,6 +254,9 @@ func (v *view) rank(centres []centre, words *sums, query meaning, masks []bitset
 		r = ranked{p, combined(scores[v.at(p)], most, cosine)}
 		if m.doubtful {
 			r.score = int64(float64(r.score) * ofDoubtful)
+		}
+		if opposed != nil && opposed(p) {
+			r.score = int64(float64(r.score) * ofOpposed)
 		}
 		return r, cosine
 	}
@@ -310,6 +315,11 @@ func (v *view) meaning(p place) meaning { return v.segments[p.segment].meanings.
 // ofDoubtful is the part of its score that an operation keeps whose name and
 // intent have nothing in common.
 const ofDoubtful = 0.8
+
+// ofOpposed is the part of its score that an operation keeps whose verb is the
+// opposite of one that was asked for: who wants to buy has no use for SELL, though
+// the two are said of the same things.
+const ofOpposed = 0.8
 
 // leastWhole keeps the best from counting as a full match that has only a small
 // part of what was asked for.

@@ -161,7 +161,11 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
 		meant := l.lexicon.of(forms(words))
-		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		opposed, err := x.opposed(snapshot, v, words)
+		if err != nil {
+			return err
+		}
+		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
 		if q.Offset == 0 {
 			if err := x.addOthers(ctx, v, f, result); err != nil {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
 	"gazetteer/protocol/english"
 )
 
@@ -103,6 +105,29 @@ func relateVerbs(asked, offered string) string {
 		return hypernym
 	}
 	return ""
+}
+
+// opposed returns a function that tells whether an operation's verb is the
+// opposite of a word, and related to none in another way.
+func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (func(place) bool, error) {
+	columns := make([]*column, len(v.segments))
+	for i, s := range snapshot.Segments() {
+		var err error
+		if columns[i], err = v.segments[i].column(s, verbField); err != nil {
+			return nil, err
+		}
+	}
+	known := make(map[string]bool)
+	return func(p place) bool {
+		verb := columns[p.segment].values[columns[p.segment].of(p.number)]
+		opposite, met := known[verb]
+		if !met {
+			asked := x.explainVerb(verb, Query{}, words)
+			opposite = asked != nil && asked.Relation == antonym
+			known[verb] = opposite
+		}
+		return opposite
+	}, nil
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }

@@ -10,10 +10,9 @@
 // A vector's length is its word's weight: "the" is short, "invoice" is long. So
 // the vectors of single words are never normalised, only their sums are.
 //
-// The embedded table was trained as a retriever. The program in the folder gen
-// trains such tables; README.md tells from what and how, where the embedded one
-// comes from, and what was tried without gain.
+// The embedded table was trained as a retriever by the program in the folder gen;
+// README.md tells from what and how, and what was tried without gain.
 package wordvec
 
-//go:generate go run ./gen -dict=$WORDNET -services=$OPENAPI
-//go:generate go run ./gen -services=$OPENAPI -samples=samples.txt
+//go:generate go run ./gen -dict=$WORDNET
+//go:generate go run ./gen -samples=samples.txt

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +102,7 @@ func TestArithmetic(t *testing.T) {
 // The gradient must be that of the loss: a step in its direction lowers the
 // similarity to wrong texts and raises that to the right one.
 func TestBlame(t *testing.T) {
-	m := &model{options: options{temperature: .5, workers: 2}}
+	m := &model{options: options{workers: 2}, temperature: .5}
 	s := []float32{.2, .5, -.1, .4, .3, .0, .1, -.2, .9}
 	loss := func(s []float32) float64 {
 		var sum float64
@@ -161,7 +162,8 @@ func trainSample(t *testing.T, seed uint64, workers int) []row {
 	t.Helper()
 	dict, services := sample(t)
 	o := defaults
-	o.words, o.dim, o.batch, o.epochs, o.seed, o.workers = 200, 16, 32, 30, seed, workers
+	o.words, o.dim, o.learned, o.batch, o.epochs, o.seed, o.workers = 200, 16, 12, 32, 30, seed, workers
+	o.temperatures = []float32{.1, .15}
 	o.rate = .02 // few steps: long ones
 	rows, err := learned(dict, services, "", o, io.Discard)
 	if err != nil {
@@ -186,6 +188,40 @@ func TestSameBytesFromTheSameSeed(t *testing.T) {
 	}
 	if bytes.Equal(packed[0], packed[2]) {
 		t.Error("another seed gave the same bytes: chance is not used")
+	}
+}
+
+// Two tables that say the same in other directions, each with an error of its own:
+// what they agree on is kept.
+func TestSqueezed(t *testing.T) {
+	const words, dim = 60, 4
+	r := rand.New(rand.NewPCG(1, 1))
+	truth, tables := make([][]float32, words), make([][]row, 2)
+	for w := range truth {
+		truth[w] = make([]float32, dim)
+		for k := range truth[w] {
+			truth[w][k] = r.Float32() - .5
+		}
+		for i := range tables {
+			v := make([]float32, dim)
+			for k := range v { // the directions in another order, one turned round
+				v[k] = 7*truth[w][(k+i)%dim] + .2*(r.Float32()-.5)
+			}
+			v[0] *= float32(1 - 2*i)
+			tables[i] = append(tables[i], row{fmt.Sprint("word", w), v, .01})
+		}
+	}
+	rows := squeezed(tables, dim, 1)
+	if len(rows) != words || len(rows[0].vector) != dim || rows[3].word != "word3" || rows[3].share != .01 {
+		t.Fatalf("%d rows, the fourth %+v", len(rows), rows[3])
+	}
+	cosine := func(a, b []float32) float32 { return dot(a, b) / sqrt(dot(a, a)*dot(b, b)) }
+	for a := range words {
+		for b := range a {
+			if got, want := cosine(rows[a].vector, rows[b].vector), cosine(truth[a], truth[b]); max(got-want, want-got) > .2 {
+				t.Errorf("words %d and %d have the cosine %.2f, want %.2f", a, b, got, want)
+			}
+		}
 	}
 }
 

@@ -2,18 +2,19 @@
 // the same, and writes the table that the package embeds.
 //
 // It needs the data files of WordNet 3.0 (the comment of protocol/english/gen
-// tells how to get them) and the operations of the OpenAPI directory as JSON, one
-// service a line; README.md of package wordvec describes their members:
+// tells how to get them); the operations of the OpenAPI directory, one service a
+// line, are in the repository:
 //
-//	WORDNET=DIR OPENAPI=FILE go generate gazetteer/index/wordvec
+//	WORDNET=DIR go generate gazetteer/index/wordvec
 //
-// The same input and seed always give the same bytes, whatever the machine and
-// its number of processors. The digests of all that went in, and of what came
-// out, are written beside the table.
+// That takes some five minutes of one processor. The same input and seed always
+// give the same bytes, whatever the machine and its number of processors. The
+// digests of all that went in, and of what came out, are written beside the
+// table.
 //
 // With -text a larger table can be made for an operator to name in config.toml:
 //
-//	go run ./gen -dict DIR -services FILE -words 60000 -dim 300 -text larger.tsv
+//	cd index/wordvec && go run ./gen -dict DIR -words 60000 -dim 300 -text larger.tsv
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,7 +46,7 @@ func main() {
 	o := defaults
 	o.workers = runtime.GOMAXPROCS(0)
 	dict := flag.String("dict", "", "folder of the WordNet files data.noun, data.verb, ... (/usr/share/wordnet when empty)")
-	services := flag.String("services", "", "file of services, one a line; .zst is unpacked")
+	services := flag.String("services", "../../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is unpacked")
 	out := flag.String("out", "vectors.bin", "file to write; its name with .sha256 gets the digests")
 	text := flag.String("text", "", "write this file in text form instead")
 	sampled := flag.String("samples", "", "write texts of operations to this file instead, and train nothing")
@@ -53,12 +55,12 @@ func main() {
 	flag.IntVar(&o.epochs, "epochs", o.epochs, "how often each example is seen")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "where chance begins")
 	flag.Parse()
+	if most := len(o.temperatures) * o.learned; o.dim < 1 || o.dim > most {
+		fmt.Fprintf(os.Stderr, "gen: -dim %d: a vector can have 1 to %d numbers\n", o.dim, most)
+		os.Exit(1)
+	}
 	if *dict == "" {
 		*dict = "/usr/share/wordnet"
-	}
-	if *services == "" {
-		fmt.Fprintln(os.Stderr, "gen: name the file of services with -services; README.md of package wordvec says what it is")
-		os.Exit(1)
 	}
 	var err error
 	switch {
@@ -147,6 +149,10 @@ func writeText(dict, services, out string, o options) error {
 	return file.Close()
 }
 
+// firstRun is the stream of chance of the first training; lower ones have other
+// uses.
+const firstRun = 16
+
 // learned reads what there is to learn from and learns it.
 func learned(dict, services, korean string, o options, log io.Writer) ([]row, error) {
 	synsets, err := readWordNet(dict)
@@ -162,12 +168,17 @@ func learned(dict, services, korean string, o options, log io.Writer) ([]row, er
 	v := newVocabulary(count(raw), wanted(korean, frames), o.words)
 	examples := v.examples(raw)
 	fmt.Fprintf(log, "%d examples, %d words\n", len(examples), len(v.words))
-	m := newModel(v, startingVectors(v, textsOf(examples), o.dim, o.seed), o)
-	for _, f := range frames {
-		m.frames = append(m.frames, v.numbers(wordsOf(f)))
+	start := startingVectors(v, textsOf(examples), o.learned, o.seed)
+	tables := make([][]row, len(o.temperatures))
+	for i, temperature := range o.temperatures {
+		m := newModel(v, slices.Clone(start), temperature, o)
+		for _, f := range frames {
+			m.frames = append(m.frames, v.numbers(wordsOf(f)))
+		}
+		m.train(examples, rand.New(rand.NewPCG(o.seed, firstRun+uint64(i))), log)
+		tables[i] = m.rows(v)
 	}
-	m.train(examples, log)
-	rows := m.rows(v)
+	rows := squeezed(tables, o.dim, o.seed)
 	translated, err := koreanRows(korean, rows)
 	if err != nil {
 		return nil, fmt.Errorf("korean.txt: %w", err)

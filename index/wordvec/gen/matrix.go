@@ -9,44 +9,69 @@ import "math"
 // products writes to s the inner product of every row of a with every row of b.
 func products(s, a, b []float32, dim int) {
 	na, nb := len(a)/dim, len(b)/dim
-	for i := range na {
-		x := a[i*dim : (i+1)*dim]
-		row := s[i*nb : (i+1)*nb]
-		j := 0
-		for ; j+4 <= nb; j += 4 {
-			y := b[j*dim : (j+4)*dim]
-			row[j], row[j+1], row[j+2], row[j+3] = dot4(x, y[:dim], y[dim:2*dim], y[2*dim:3*dim], y[3*dim:])
-		}
-		for ; j < nb; j++ {
-			row[j], _, _, _ = dot4(x, b[j*dim:(j+1)*dim], x, x, x)
+	// Two rows with two. The last of an odd number is its own second.
+	for i := 0; i < na; i += 2 {
+		i2 := min(i+1, na-1)
+		x, x2 := a[i*dim:(i+1)*dim], a[i2*dim:(i2+1)*dim]
+		row, row2 := s[i*nb:(i+1)*nb], s[i2*nb:(i2+1)*nb]
+		for j := 0; j < nb; j += 2 {
+			j2 := min(j+1, nb-1)
+			row[j], row[j2], row2[j], row2[j2] = dots(x, x2, b[j*dim:(j+1)*dim], b[j2*dim:(j2+1)*dim])
 		}
 	}
 }
 
-func dot4(x, a, b, c, d []float32) (sa, sb, sc, sd float32) {
+// dots returns the inner products of x and x2 with y and y2. Four sums at once
+// do not wait for each other.
+func dots(x, x2, y, y2 []float32) (xy, xy2, x2y, x2y2 float32) {
 	n := len(x)
-	a, b, c, d = a[:n], b[:n], c[:n], d[:n]
-	for i, v := range x {
-		sa += float32(v * a[i])
-		sb += float32(v * b[i])
-		sc += float32(v * c[i])
-		sd += float32(v * d[i])
+	x2, y, y2 = x2[:n], y[:n], y2[:n]
+	for i, a := range x {
+		b, c, d := x2[i], y[i], y2[i]
+		xy += float32(a * c)
+		xy2 += float32(a * d)
+		x2y += float32(b * c)
+		x2y2 += float32(b * d)
 	}
-	return sa, sb, sc, sd
+	return xy, xy2, x2y, x2y2
 }
 
 // spread adds to each row i of out the rows j of b, times g[i,j]. Small factors
-// change nothing that can be seen and are most of the work, so they are left
-// out.
+// change nothing that can be seen, so they are left out.
 func spread(out, g, b []float32, dim int, small float32) {
 	nb := len(b) / dim
+	var rows [4][]float32
+	var factors [4]float32
 	for i := range len(out) / dim {
 		to := out[i*dim : (i+1)*dim]
+		n := 0
 		for j, x := range g[i*nb : (i+1)*nb] {
-			if x > small || x < -small {
-				addScaled(to, b[j*dim:(j+1)*dim], x)
+			if x <= small && x >= -small {
+				continue
+			}
+			rows[n], factors[n] = b[j*dim:(j+1)*dim], x
+			if n++; n == len(rows) {
+				addFour(to, &rows, &factors)
+				n = 0
 			}
 		}
+		for k := range n {
+			addScaled(to, rows[k], factors[k])
+		}
+	}
+}
+
+// addFour adds four vectors to dst, each times its factor, one after the other.
+func addFour(dst []float32, v *[4][]float32, by *[4]float32) {
+	n := len(dst)
+	a, b, c, d := v[0][:n], v[1][:n], v[2][:n], v[3][:n]
+	x, y, z, w := by[0], by[1], by[2], by[3]
+	for i, t := range dst {
+		t += float32(x * a[i])
+		t += float32(y * b[i])
+		t += float32(z * c[i])
+		t += float32(w * d[i])
+		dst[i] = t
 	}
 }
 

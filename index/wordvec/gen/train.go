@@ -10,26 +10,32 @@ import (
 
 // options of a training. The zero value is not useful: see defaults.
 type options struct {
-	words       int // English ones that get a vector
-	dim         int
-	batch       int
-	epochs      int
-	rate        float32 // of Adam at the beginning; it falls to nothing in a straight line
-	temperature float32
-	drop        float32 // the most that is dropped of a text's words
-	framed      float32 // how often a text is put as a person asks
-	seed        uint64
-	workers     int // how many goroutines calculate; the result is the same with any number
+	words   int // English ones that get a vector
+	dim     int // numbers of a vector in the end, and while it is learned
+	learned int
+	batch   int
+	epochs  int
+	rate    float32 // of Adam at the beginning; it falls to nothing in a straight line
+	// For each there is a training; squeeze.go makes one table of them all. A low
+	// one looks at the nearest wrong texts, a high one at all of them.
+	temperatures []float32
+	drop         float32 // the most that is dropped of a text's words
+	framed       float32 // how often a text is put as a person asks
+	seed         uint64
+	workers      int // how many goroutines calculate; the result is the same with any number
 }
 
 var defaults = options{
-	words: 24_000, dim: 200, batch: 512, epochs: 3, rate: 2e-3, temperature: .13, drop: .3, framed: .4, seed: 1, workers: 2,
+	words: 24_000, dim: 256, learned: 200, batch: 256, epochs: 3, rate: 2e-3, temperatures: []float32{.13, .1},
+	drop: .3, framed: .4, seed: 1, workers: 2,
 }
 
 // A model is a bag of words: a text is the sum of its words' vectors, each times
 // its word's weight.
 type model struct {
 	options
+	temperature float32
+
 	vectors []float32 // a row a word
 	weights []float32
 
@@ -41,13 +47,13 @@ type model struct {
 	frames [][]int32 // words that people put around a wish
 }
 
-// newModel starts with the given vectors, a row a word, and weights that fall
-// with how frequent a word is.
-func newModel(v *vocabulary, vectors []float32, o options) *model {
+// newModel starts with the given vectors, a row a word, which it changes, and
+// weights that fall with how frequent a word is.
+func newModel(v *vocabulary, vectors []float32, temperature float32, o options) *model {
 	n := len(v.words)
 	m := &model{
-		options: o,
-		vectors: vectors, v1: make([]float32, n*o.dim), v2: make([]float32, n*o.dim),
+		options: o, temperature: temperature,
+		vectors: vectors, v1: make([]float32, n*o.learned), v2: make([]float32, n*o.learned),
 		weights: make([]float32, n), w1: make([]float32, n), w2: make([]float32, n),
 		seen: make([]int32, n),
 	}
@@ -65,9 +71,8 @@ type side struct {
 	grad   []float32
 }
 
-// train runs through all examples, epochs times.
-func (m *model) train(examples []example, log io.Writer) {
-	r := rand.New(rand.NewPCG(m.seed, 1))
+// train runs through all examples, epochs times, in an order of r.
+func (m *model) train(examples []example, r *rand.Rand, log io.Writer) {
 	order := make([]int, len(examples))
 	for i := range order {
 		order[i] = i
@@ -87,7 +92,7 @@ func (m *model) train(examples []example, log io.Writer) {
 			step++
 			batches++
 		}
-		fmt.Fprintf(log, "epoch %d: loss %.4f\n", epoch+1, loss/float64(max(batches, 1)))
+		fmt.Fprintf(log, "temperature %v, epoch %d: loss %.4f\n", m.temperature, epoch+1, loss/float64(max(batches, 1)))
 	}
 }
 
@@ -104,7 +109,7 @@ func (m *model) step(examples []example, chosen []int, rate float32, r *rand.Ran
 	m.embed(&right)
 	s := make([]float32, n*n)
 	m.each(n, func(from, to int) {
-		products(s[from*n:to*n], left.sums[from*m.dim:to*m.dim], right.sums, m.dim)
+		products(s[from*n:to*n], left.sums[from*m.learned:to*m.learned], right.sums, m.learned)
 	})
 	for i, a := range chosen {
 		for j, b := range chosen {
@@ -123,11 +128,11 @@ func (m *model) step(examples []example, chosen []int, rate float32, r *rand.Ran
 			}
 		}
 	})
-	left.grad, right.grad = make([]float32, n*m.dim), make([]float32, n*m.dim)
+	left.grad, right.grad = make([]float32, n*m.learned), make([]float32, n*m.learned)
 	small := float32(1e-3) / float32(n)
 	m.each(n, func(from, to int) {
-		spread(left.grad[from*m.dim:to*m.dim], g[from*n:to*n], right.sums, m.dim, small)
-		spread(right.grad[from*m.dim:to*m.dim], t[from*n:to*n], left.sums, m.dim, small)
+		spread(left.grad[from*m.learned:to*m.learned], g[from*n:to*n], right.sums, m.learned, small)
+		spread(right.grad[from*m.learned:to*m.learned], t[from*n:to*n], left.sums, m.learned, small)
 	})
 	m.learn(rate, &left, &right)
 	return loss
@@ -169,10 +174,10 @@ func (m *model) draw(parts []part, r *rand.Rand) []int32 {
 // embed sums up the words of every text.
 func (m *model) embed(s *side) {
 	n := len(s.words)
-	s.sums, s.length = make([]float32, n*m.dim), make([]float32, n)
+	s.sums, s.length = make([]float32, n*m.learned), make([]float32, n)
 	m.each(n, func(from, to int) {
 		for i := from; i < to; i++ {
-			sum := s.sums[i*m.dim : (i+1)*m.dim]
+			sum := s.sums[i*m.learned : (i+1)*m.learned]
 			for _, w := range s.words[i] {
 				addScaled(sum, m.vector(w), m.weights[w])
 			}
@@ -185,7 +190,7 @@ func (m *model) embed(s *side) {
 	})
 }
 
-func (m *model) vector(w int32) []float32 { return m.vectors[int(w)*m.dim : int(w+1)*m.dim] }
+func (m *model) vector(w int32) []float32 { return m.vectors[int(w)*m.learned : int(w+1)*m.learned] }
 
 // blame writes to g how much each similarity of s adds to the loss, and returns
 // the loss.
@@ -246,7 +251,7 @@ func (m *model) learn(rate float32, sides ...*side) {
 	var words []int32
 	for _, s := range sides {
 		for i, text := range s.words {
-			sum, grad := s.sums[i*m.dim:(i+1)*m.dim], s.grad[i*m.dim:(i+1)*m.dim]
+			sum, grad := s.sums[i*m.learned:(i+1)*m.learned], s.grad[i*m.learned:(i+1)*m.learned]
 			addScaled(grad, sum, -dot(sum, grad))
 			for _, w := range text {
 				if uses[w] == nil {
@@ -257,7 +262,7 @@ func (m *model) learn(rate float32, sides ...*side) {
 		}
 	}
 	m.each(len(words), func(from, to int) {
-		grad := make([]float32, m.dim)
+		grad := make([]float32, m.learned)
 		for _, w := range words[from:to] {
 			clear(grad)
 			for _, u := range uses[w] {
@@ -281,8 +286,8 @@ func (m *model) adam(w int32, grad []float32, rate float32) {
 	v := m.vector(w)
 	gw := dot(grad, v)
 	weight := m.weights[w]
-	from := int(w) * m.dim
-	v1, v2 := m.v1[from:from+m.dim], m.v2[from:from+m.dim]
+	from := int(w) * m.learned
+	v1, v2 := m.v1[from:from+m.learned], m.v2[from:from+m.learned]
 	for k, g := range grad {
 		g *= weight
 		v1[k] = float32(beta1*v1[k]) + float32((1-beta1)*g)
