@@ -13,7 +13,11 @@
 //	snapshot.go    the frontier across a restart
 //	journal.go     the visits under way across a crash
 //	politeness.go  when a session with a host may begin
-//	session.go     what is asked of it, and what follows from the answers
+//	session.go     what is asked of it, in turn
+//	settle.go      what an answer comes to
+//	read.go        documents that were read, kept, or are no longer current
+//	crosscheck.go  whether the summary and the full document agree
+//	result.go      the record and the result at the end of a visit
 //	canary.go      whether the host tells one path from another
 //	verdicts.go    what its robots.txt allows, for as long as that holds
 //	executor.go    one request of a session, carried out by colly

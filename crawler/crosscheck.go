@@ -1,0 +1,118 @@
+package crawler
+
+import (
+	"context"
+	"slices"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/store"
+)
+
+// crossCheck compares the AGIS summary with the full document when one of them
+// was asked for in this visit and they may have come to differ. What differs is
+// kept with the summary, or with its fetch where that was refused.
+func (s *session) crossCheck(ctx context.Context) error {
+	v := s.visit
+	summary, full := v.docs[document.AGISSummary], v.docs[document.AGIS]
+	read := s.bodies[document.AGISSummary] != nil || s.bodies[document.AGIS] != nil
+	refused := v.fetched(document.AGISSummary).Outcome == fetch.Forbidden && full != nil
+	if !refused && (summary == nil || !read && !v.drop[document.AGIS]) {
+		return nil
+	}
+	var other []byte
+	if full != nil {
+		var err error
+		if other, err = s.bytesOf(ctx, full); other == nil {
+			return err
+		}
+	}
+	if refused {
+		s.checkAccess(other)
+	}
+	if summary == nil {
+		return nil
+	}
+	one, err := s.bytesOf(ctx, summary)
+	if one == nil {
+		return err
+	}
+	s.compare(summary, one, other)
+	s.inherit(full, one, other)
+	return nil
+}
+
+// inherit gives a full document, which may be nil, the interaction protocols that
+// only its summary can declare: its operations are found by them.
+func (s *session) inherit(full *document.Document, one, other []byte) {
+	if other == nil {
+		return
+	}
+	protocols, err := document.Protocols(one, other)
+	if err != nil || slices.Equal(protocols, full.Service.Protocols) {
+		return // an error was logged by compare
+	}
+	with := *full
+	with.Service.Protocols = protocols
+	s.current(document.AGIS, &with)
+}
+
+// compare puts into the summary what it says otherwise than the full document,
+// and takes out what an earlier comparison said. The document may be nil.
+func (s *session) compare(summary *document.Document, one, other []byte) {
+	checked := *summary
+	checked.Findings = slices.DeleteFunc(slices.Clone(summary.Findings), func(f protocol.Finding) bool { return f.Code == document.CodeDiffers })
+	if other != nil {
+		differs, err := document.CrossCheck(one, other)
+		if err != nil { // stored by a reader that took more for a document
+			s.c.log.Warn("a summary cannot be compared with its document", "host", summary.Host, "error", err)
+			return
+		}
+		checked.Findings = append(checked.Findings, differs...)
+	}
+	if !slices.Equal(checked.Findings, summary.Findings) {
+		s.current(document.AGISSummary, &checked)
+	}
+}
+
+// checkAccess notes with the refused fetch of the summary that its full document
+// promises otherwise.
+func (s *session) checkAccess(full []byte) {
+	f := s.visit.fetched(document.AGISSummary)
+	found, err := document.CheckAccess(f.Status, full)
+	if err != nil {
+		s.c.log.Warn("a document cannot be read again", "host", s.visit.host.Name, "error", err)
+		return
+	}
+	f.Findings = bounded(append(slices.Clone(f.Findings), found...))
+	s.visit.host.Fetches[f.Kind] = *f
+}
+
+// fetched returns the fetch of a kind in this visit, an empty one when there was
+// none.
+func (v *visit) fetched(kind document.Kind) *fetch.Fetch {
+	for i := range v.result.Fetches {
+		if f := &v.result.Fetches[i]; f.Kind == string(kind) {
+			return f
+		}
+	}
+	return &fetch.Fetch{}
+}
+
+// bytesOf returns the bytes of a current document, nil when they are lost. The
+// error is of the store as a whole.
+func (s *session) bytesOf(ctx context.Context, d *document.Document) ([]byte, error) {
+	if body := s.bodies[d.Kind]; body != nil {
+		return body, nil
+	}
+	r, err := s.c.store.Get(ctx, store.BlobKey(d.Digest))
+	switch {
+	case err == nil:
+		return r.Value, nil
+	case isFatal(err):
+		return nil, err
+	}
+	s.c.log.Warn("the bytes of a document cannot be read", "host", d.Host, "kind", d.Kind, "error", err)
+	return nil, nil
+}

@@ -1,0 +1,164 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+)
+
+// read turns fetched bytes into the current document, or finds that they are
+// none. What the fetch found is kept with the document.
+func (s *session) read(a *fetch.Ask, found []protocol.Finding) {
+	f := &a.Fetch
+	h := &s.visit.host
+	kind := document.Kind(a.Kind)
+	source, from := document.OwnerPublished, f.Final
+	if kind == document.AGIS {
+		source = document.Linked
+	}
+	if from == "" {
+		from = f.URL
+	}
+	d, err := document.Read(document.Input{
+		Kind: kind, Host: h.Name, URL: from, MediaType: f.MediaType,
+		Source: source, FetchedAt: f.At, Bytes: f.Body,
+	})
+	if err != nil {
+		f.Outcome = fetch.Unreadable
+		if errors.Is(err, document.ErrOtherFormat) {
+			f.Outcome = fetch.OtherFormat
+		}
+		f.Detail = fetch.Clip(whyUnreadable(d, err), 300)
+		if d != nil {
+			f.Findings = d.Findings
+		}
+		f.Repeats = repeats(a.Prev, *f)
+		s.remove(kind)
+		return
+	}
+	f.Digest = d.Digest
+	s.bodies[kind] = f.Body
+	addFindings(d, found)
+	before := s.visit.docs[kind]
+	d.ChangedAt = f.At
+	if before != nil && before.Digest == d.Digest {
+		d.ChangedAt = before.ChangedAt
+	} else {
+		s.visit.fresh[kind] = f.Body
+	}
+	s.current(kind, d)
+}
+
+// whyUnreadable says which rule the bytes break, where, and how to mend it.
+func whyUnreadable(d *document.Document, err error) string {
+	if d == nil || len(d.Findings) == 0 {
+		return err.Error()
+	}
+	f := d.Findings[0]
+	text := f.Code
+	if f.Line > 0 {
+		text += fmt.Sprintf(" at line %d, column %d", f.Line, f.Column)
+	}
+	text += ": " + f.Message
+	if f.Help != "" {
+		text += "; " + f.Help
+	}
+	return text
+}
+
+// addFindings puts what the fetch found before what the reader did, once each. A
+// document that breaks its draft on the way to us does not conform to it.
+func addFindings(d *document.Document, found []protocol.Finding) {
+	for _, f := range d.Findings {
+		if !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	d.Findings = found
+	if !d.Valid() {
+		d.Level = 0
+	}
+}
+
+// tells reports that there is something to mend behind an outcome without a
+// document, which is worth keeping: of a host that publishes nothing, or that is
+// not there, the outcome says all.
+func tells(o fetch.Outcome) bool {
+	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
+}
+
+// mostFindings is how many findings are kept with a fetch.
+const mostFindings = 50
+
+// bounded cuts a list of findings as the readers cut theirs.
+func bounded(findings []protocol.Finding) []protocol.Finding {
+	if len(findings) <= mostFindings {
+		return findings
+	}
+	rest := findings[mostFindings-1:]
+	worst, _ := protocol.Worst(rest)
+	return append(findings[:mostFindings-1:mostFindings-1], protocol.Finding{
+		Code: protocol.CodeMore, Severity: worst,
+		Message: fmt.Sprintf("%d more findings are not kept", len(rest)), Help: "mend the ones above first",
+	})
+}
+
+// keep notes that the stored document is current: the host says that it has not
+// changed.
+func (s *session) keep(a *fetch.Ask) {
+	carry(&a.Fetch, a.Prev)
+	if a.Fetch.Fresh == 0 {
+		a.Fetch.Fresh = a.Prev.Fresh // RFC 9111 §4.3.4
+	}
+	d := *s.visit.docs[document.Kind(a.Kind)]
+	d.FetchedAt = a.Fetch.At
+	s.current(d.Kind, &d)
+}
+
+func (s *session) current(kind document.Kind, d *document.Document) {
+	s.visit.docs[kind], s.visit.put[kind] = d, true
+	delete(s.visit.drop, kind)
+}
+
+// remove drops a document that is no longer current. Its versions stay.
+func (s *session) remove(kind document.Kind) {
+	delete(s.visit.put, kind)
+	delete(s.visit.fresh, kind)
+	if s.visit.docs[kind] != nil {
+		delete(s.visit.docs, kind)
+		s.visit.drop[kind] = true
+	}
+}
+
+// forget drops a document together with what is known of fetching it.
+func (s *session) forget(kind document.Kind) {
+	s.remove(kind)
+	delete(s.visit.host.Fetches, string(kind))
+	delete(s.visit.host.Rates, string(kind))
+	delete(s.visit.host.NotBefore, string(kind))
+}
+
+// afterAI asks for the alias after a 404, and drops what the alias had said as
+// soon as the authoritative place answers otherwise (AI Discovery §4.1).
+func (s *session) afterAI(f *fetch.Fetch) {
+	switch {
+	case f.Outcome == fetch.Absent:
+		s.wellKnown(document.AIAlias)
+	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone:
+		s.forget(document.AIAlias)
+	}
+}
+
+// afterSummary asks for the full document that the summary names, or drops it
+// when nothing names it any more.
+func (s *session) afterSummary() {
+	if s.agisAddress() == "" {
+		s.forget(document.AGIS)
+		return
+	}
+	s.linked()
+}

@@ -1,0 +1,99 @@
+package crawler
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+)
+
+// finish brings the host's record and the result up to the end of the visit.
+func (s *session) finish(took time.Duration) {
+	v := s.visit
+	h := &v.host
+	h.Visited = s.c.now()
+	h.Visits++
+	h.Failures++
+	for _, f := range v.result.Fetches {
+		if f.Kind != fetch.KindRobots && (classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent) {
+			h.Failures = 0
+		}
+	}
+	// The alias is only asked for after the authoritative path.
+	alias, ai := string(document.AIAlias), string(document.AI)
+	if at, ok := h.NotBefore[alias]; ok && at.Before(h.NotBefore[ai]) {
+		h.NotBefore[alias] = h.NotBefore[ai]
+	}
+	h.Due = dueAfter(h.NotBefore)
+	if !h.Due.After(h.Visited) { // nothing was asked, so nothing was learned
+		h.Due = h.Visited.Add(leastFresh)
+	}
+	r := &v.result
+	r.Host, r.NextDue, r.TLS, r.Took = h.Name, h.Due, h.TLS, took
+	for _, d := range s.visit.docs {
+		r.Documents++
+		r.Operations += len(d.Operations)
+	}
+	r.Requests, r.State = v.requests, stateOf(r.Documents, r.Fetches)
+	r.Summary = summarize(r.Fetches, s.visit.docs)
+}
+
+// summarize says in one line what is known of a host after a visit.
+func summarize(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
+	var parts []string
+	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
+		if d := stored[kind]; d != nil {
+			part := fmt.Sprintf("%s %s", kind, operations(len(d.Operations)))
+			switch n := breaches(d); {
+			case n == 1:
+				part += " (breaks its draft once)"
+			case n > 1:
+				part += fmt.Sprintf(" (breaks its draft %d times)", n)
+			}
+			parts = append(parts, part)
+		}
+	}
+	said := map[string]bool{}
+	for _, f := range fetches {
+		reason := string(f.Outcome)
+		if f.Detail != "" {
+			reason += ": " + f.Detail
+		}
+		// What robots.txt came to is told by the documents it concerned. Of a
+		// host that publishes something, what it does not publish is no news;
+		// nor is the same reason twice.
+		if f.Kind == fetch.KindRobots || classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent || said[reason] {
+			continue
+		}
+		said[reason] = true
+		if len(parts) > 0 {
+			reason = f.Kind + " " + reason
+		}
+		parts = append(parts, reason)
+	}
+	if len(parts) == 0 {
+		return "absent: publishes neither an AI Discovery document nor an AGIS summary"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// breaches counts the findings that are errors.
+func breaches(d *document.Document) int {
+	n := 0
+	for _, f := range d.Findings {
+		if f.Severity == protocol.Error {
+			n++
+		}
+	}
+	return n
+}
+
+func operations(n int) string {
+	if n == 1 {
+		return "1 operation"
+	}
+	return fmt.Sprintf("%d operations", n)
+}

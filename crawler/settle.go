@@ -1,0 +1,139 @@
+package crawler
+
+import (
+	"slices"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+)
+
+// settle ends an ask: it judges the bytes if there are any, notes the fetch and
+// adds what follows from it.
+func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
+	s.drop(a)
+	f := &a.Fetch
+	f.Outcome, f.Detail = end.Outcome, end.Detail
+	if a.Kind == fetch.KindRobots {
+		s.settleRobots(a)
+		return
+	}
+	if a.Kind == kindCanary {
+		s.settleCanary(a)
+		return
+	}
+	if saysNo(*f) {
+		s.visit.host.Distinct = true
+	}
+	kind := document.Kind(a.Kind)
+	f.Repeats = repeats(a.Prev, *f)
+	found := a.Findings(end, s.c.now())
+	switch {
+	case f.Outcome == fetch.OK:
+		s.read(a, found)
+	case f.Outcome == fetch.Unchanged:
+		s.keep(a)
+	case end.Definite:
+		s.remove(kind)
+	case s.visit.docs[kind] != nil: // it stays what is known of the host
+		carry(f, a.Prev)
+	}
+	if f.Outcome != fetch.OK && tells(f.Outcome) {
+		f.Findings = bounded(append(found, f.Findings...))
+	}
+	f.Body = nil
+	s.note(a)
+	switch kind {
+	case document.AI:
+		s.afterAI(f)
+	case document.AGISSummary:
+		s.afterSummary()
+	}
+}
+
+func (s *session) drop(a *fetch.Ask) {
+	s.todo = slices.DeleteFunc(s.todo, func(other *fetch.Ask) bool { return other == a })
+}
+
+// note keeps a settled fetch of a document.
+func (s *session) note(a *fetch.Ask) {
+	h := &s.visit.host
+	h.Fetches[a.Kind] = a.Fetch
+	rate := h.Rates[a.Kind]
+	if prev := a.Prev; prev.Digest != "" && a.Fetch.Digest != "" && classOf(prev.Outcome) == classGood && classOf(a.Fetch.Outcome) == classGood {
+		rate.add(a.Fetch.Digest == prev.Digest, a.Fetch.At.Sub(prev.At))
+		if h.Rates == nil {
+			h.Rates = map[string]Rate{}
+		}
+		h.Rates[a.Kind] = rate
+	}
+	h.NotBefore[a.Kind] = s.c.now().Add(waitAfter(h.Name, a.Fetch, rate))
+	// A host that is refused or silent as a whole is asked again when its
+	// robots.txt is.
+	if at := h.NotBefore[fetch.KindRobots]; classOf(a.Fetch.Outcome) == classRefused && a.Host == h.Name && !at.IsZero() {
+		h.NotBefore[a.Kind] = at
+	}
+	s.visit.result.Fetches = append(s.visit.result.Fetches, a.Fetch)
+}
+
+// carry takes over from the fetch before what describes the document that is
+// still current.
+func carry(f *fetch.Fetch, prev fetch.Fetch) {
+	f.Digest, f.Bytes, f.ETag, f.LastModified = prev.Digest, prev.Bytes, prev.ETag, prev.LastModified
+	if f.MediaType == "" {
+		f.MediaType = prev.MediaType
+	}
+	if f.Final == "" {
+		f.Final = prev.Final
+	}
+}
+
+// settleRobots turns a fetch of robots.txt into a verdict.
+func (s *session) settleRobots(a *fetch.Ask) {
+	now := s.c.now()
+	f := &a.Fetch
+	h := &s.visit.host
+	if a.Of == h.Name {
+		f.Repeats = repeats(h.Fetches[fetch.KindRobots], *f)
+	}
+	v := fetch.JudgeRobots(*f, now, s.c.maxCrawlDelay)
+	if a.Of == h.Name && (saysNo(*f) || isRobots(f.Body)) {
+		h.Distinct = true
+	}
+	f.Body = nil
+	down := classOf(f.Outcome) == classDown || isBlocked(*f)
+	wait := fetch.RobotsAge
+	if v.Closed() && classOf(f.Outcome) != classGood {
+		// It could not be had: a host that is busy is asked again soon, one that
+		// is silent when its documents are.
+		if wait = waitAfter(a.Of, *f, Rate{}); !down {
+			wait = min(wait, fetch.RobotsAge)
+		}
+	}
+	v.Until = now.Add(wait)
+	s.verdicts[a.Of] = v
+	if !down {
+		s.c.robots.keep(a.Of, v)
+	}
+	if a.Of == h.Name {
+		h.Fetches[fetch.KindRobots], h.NotBefore[fetch.KindRobots], h.Robots = *f, v.Until, &v.Robots
+		s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
+	} else if down && f.Status == 0 {
+		s.settleHost(a.Of, fetch.Settlement{Outcome: f.Outcome, Detail: f.Detail})
+	}
+}
+
+// isBlocked reports that a host was not asked, since its address must not be: the
+// outcome is then that of whatever is wanted of it, and not the word of a
+// robots.txt.
+func isBlocked(robots fetch.Fetch) bool {
+	return robots.Outcome == fetch.BlockedAddress && robots.Status == 0
+}
+
+// settleHost settles all that is wanted of another host that cannot be reached.
+func (s *session) settleHost(host string, end fetch.Settlement) {
+	for _, a := range slices.Clone(s.todo) {
+		if a.Host == host {
+			s.settle(a, end)
+		}
+	}
+}
