@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,13 +101,24 @@ func readVectors(file string) (*wordvec.Table, error) {
 	return table, nil
 }
 
+// newGuard returns the guard of everything that asks hosts which strangers name.
+// The addresses that the crawler comes from are forbidden like those of crawler.deny:
+// what answers there may trust them.
+func newGuard(c Config) (*fetch.Guard, error) {
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.Deny, c.Crawler.Addresses), NAT64: c.Crawler.NAT64})
+	if err != nil {
+		return nil, usagef("crawler.deny, crawler.addresses or crawler.nat64: %v", err)
+	}
+	return guard, nil
+}
+
 func newCrawler(h *house, e edge, observe func(crawler.Result)) (*crawler.Crawler, error) {
 	c := h.config.Crawler
 	networks, err := readNetworks(c.Networks)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Deny, NAT64: c.NAT64})
+	guard, err := newGuard(h.config)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +191,7 @@ func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Judge, error) {
 // newFetcher returns a client that fetches under the rules of the crawler.
 // session bounds one call; made, which may be nil, is told of every request.
 func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) (*fetch.Client, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny, NAT64: c.Crawler.NAT64})
+	guard, err := newGuard(c)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"gazetteer/api"
-	"gazetteer/fetch"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -76,7 +75,7 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 // newHTTPS returns what asks other hosts for DID documents and proofs, under the
 // address rules of the crawler.
 func newHTTPS(c Config, e edge) (*resolve.HTTPS, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: c.Crawler.Deny, NAT64: c.Crawler.NAT64})
+	guard, err := newGuard(c)
 	if err != nil {
 		return nil, err
 	}
