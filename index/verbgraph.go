@@ -108,26 +108,40 @@ func relateVerbs(asked, offered string) string {
 }
 
 // opposed returns a function that tells whether an operation's verb is the
-// opposite of a word, and related to none in another way.
+// opposite of a word, and related to none in another way; nil when no verb is. It is
+// asked for every candidate, so all the work is done here.
 func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (func(place) bool, error) {
-	columns := make([]*column, len(v.segments))
+	opposites := make(map[string]bool)
+	for _, w := range words {
+		for _, verb := range verbsIn(strings.ToLower(strings.TrimFunc(w.asked, notLetter))) {
+			for _, o := range english.Opposites(verb) {
+				opposites[o] = true
+			}
+		}
+	}
+	if len(opposites) == 0 {
+		return nil, nil
+	}
+	columns, marked, some := make([]*column, len(v.segments)), make([][]bool, len(v.segments)), false
 	for i, s := range snapshot.Segments() {
 		var err error
 		if columns[i], err = v.segments[i].column(s, verbField); err != nil {
 			return nil, err
 		}
-	}
-	known := make(map[string]bool)
-	return func(p place) bool {
-		verb := columns[p.segment].values[columns[p.segment].of(p.number)]
-		opposite, met := known[verb]
-		if !met {
+		marked[i] = make([]bool, len(columns[i].values))
+		for n, verb := range columns[i].values {
+			if !opposites[strings.ToLower(verb)] {
+				continue
+			}
 			asked := x.explainVerb(verb, Query{}, words)
-			opposite = asked != nil && asked.Relation == antonym
-			known[verb] = opposite
+			marked[i][n] = asked != nil && asked.Relation == antonym
+			some = some || marked[i][n]
 		}
-		return opposite
-	}, nil
+	}
+	if !some {
+		return nil, nil
+	}
+	return func(p place) bool { return marked[p.segment][columns[p.segment].of(p.number)] }, nil
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }

@@ -95,7 +95,21 @@ func Antonyms(a, b string) bool {
 	t := unpacked()
 	v, ok := t.findVerb(a)
 	w, both := t.findVerb(b)
-	return ok && both && t.antonyms[[2]uint16{uint16(min(v, w)), uint16(max(v, w))}]
+	return ok && both && slices.Contains(t.antonyms[uint16(v)], uint16(w))
+}
+
+// Opposites returns the verbs that are opposites of a verb; nil when there are none.
+func Opposites(verb string) []string {
+	t := unpacked()
+	v, ok := t.findVerb(verb)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, w := range t.antonyms[uint16(v)] {
+		out = append(out, t.word(t.verbs[w]))
+	}
+	return out
 }
 
 // VerbsOf returns the verbs that a noun or adjective is made from or gave rise

@@ -55,8 +55,8 @@ type table struct {
 	mask  []uint32 // the letters each verb holds
 	field []byte
 
-	senses, members, above lists // verb to senses, sense to verbs, sense to senses
-	antonyms               map[[2]uint16]bool
+	senses, members, above lists               // verb to senses, sense to verbs, sense to senses
+	antonyms               map[uint16][]uint16 // by verb
 
 	forms       []uint32 // irregular forms in the order of words, repeated for each base
 	bases       []uint32
@@ -243,12 +243,13 @@ func (l lists) inverse(n int) lists {
 
 func (t *table) readAntonyms(r *reader) {
 	n := r.number()
-	t.antonyms = make(map[[2]uint16]bool, n)
+	t.antonyms = make(map[uint16][]uint16, 2*n)
 	a := 0
 	for range n {
 		a += r.number()
 		b := a + r.difference()
-		t.antonyms[[2]uint16{uint16(a), uint16(b)}] = true
+		one, other := uint16(a), uint16(b)
+		t.antonyms[one], t.antonyms[other] = append(t.antonyms[one], other), append(t.antonyms[other], one)
 	}
 }
 
