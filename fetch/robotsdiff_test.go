@@ -27,7 +27,7 @@ func FuzzRobotsAgainstGoogles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, path string) {
 		if len(text) > 10_000 || !isPlainPath(path) {
-			t.Skip()
+			return // the two need not agree on these
 		}
 		text = strings.ReplaceAll(text, "%", "")
 		ours, rule := parseRobots([]byte(text), RobotsToken).allows(path)

@@ -12,11 +12,9 @@ import (
 // missing, with that reason.
 var maySkip = map[string]string{
 	"cmd/gazlint/action_test.go":     "-short",
-	"fetch/robotsdiff_test.go":       "inputs of a fuzz target that mean nothing",
 	"index/crash_test.go":            "-short",
 	"internal/need/need.go":          "the one place",
-	"lint/command/command_test.go":   "root reads everything; systems without /dev/zero or named pipes",
-	"protocol/did/key_test.go":       "a weakness of crypto/ed25519 that may be mended one day",
+	"lint/command/command_test.go":   "root reads everything: whoever is not root runs it",
 	"protocol/effect/corpus_test.go": "-short",
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/need"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -253,7 +254,7 @@ func TestDirectory(t *testing.T) {
 // A text without an end is not read to its end.
 func TestEndlessInput(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("no /dev/zero here")
+		need.Missing(t, "there is no /dev/zero")
 	}
 	code, _, complaints := run(t, "", nil, "validate", "/dev/zero")
 	if code != ExitInput || !strings.Contains(complaints, "longer than") {
@@ -265,7 +266,7 @@ func TestEndlessInput(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Skip("no named pipes here: ", err)
+		need.Missing(t, "no named pipe can be made: %v", err)
 	}
 	for _, args := range [][]string{
 		{"validate", fifo}, {"validate", "-"}, {"convert", "--to", "agis", fifo}, {"convert", "--to", "agis", "-"},

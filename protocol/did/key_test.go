@@ -132,13 +132,15 @@ func TestEveryUnreducedYIsRefused(t *testing.T) {
 	}
 }
 
+// Under the neutral point crypto/ed25519 takes one signature for every message: it
+// may refuse that by itself one day, and the key is to be refused all the same.
 func TestTheNeutralPointIsWhyKeysAreChecked(t *testing.T) {
 	neutral := make(ed25519.PublicKey, 32)
 	neutral[0] = 1
 	signature := make([]byte, 64)
 	signature[0] = 1 // R is the neutral point, S is 0
 	if !ed25519.Verify(neutral, []byte("anything at all"), signature) {
-		t.Skip("crypto/ed25519 refuses the neutral point by itself now")
+		t.Log("crypto/ed25519 refuses the neutral point by itself now")
 	}
 	if did.CheckKey(neutral) == nil {
 		t.Error("the neutral point passed")
