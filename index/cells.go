@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -99,12 +98,17 @@ func nearestCentre(centres []centre, m *meaning, c *code) int {
 }
 
 // cellsInOrder returns the places of the centres, those nearest to m first.
-func cellsInOrder(centres []centre, m meaning) []int {
-	order, cosines := make([]int, len(centres)), make([]float32, len(centres))
+func cellsInOrder(centres []centre, m meaning) []uint64 {
+	order := make([]uint64, len(centres))
 	for i := range centres {
-		order[i], cosines[i] = i, centres[i].cosine(m)
+		// The bits of positive numbers are in the order of the numbers, so that whole
+		// numbers can be sorted: less is nearer, and of the same the first.
+		order[i] = uint64(math.Float32bits(2-centres[i].cosine(m)))<<32 | uint64(i)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cosines[b], cosines[a]) })
+	slices.Sort(order)
+	for i := range order {
+		order[i] &= math.MaxUint32
+	}
 	return order
 }
 
@@ -166,42 +170,54 @@ func (v *view) nearest(centres []centre, query meaning, masks []bitset) []place 
 	}
 	enough := max(probeLeast, v.live/probeShare)
 	code := codeOf(query.vector)
-	var histogram [math.MaxUint8 + 1]int // how many at each distance
-	met := make([]uint8, 0, enough+enough/4)
+	var histogram [notAsked]int // how many at each distance
+	met, asked := make([]uint8, 0, enough+enough/4), 0
 	order := cellsInOrder(centres, query)
-	each := func(cell int, f func(segment int, cells *cellIndex, at uint32)) {
+	opened := 0
+	for ; opened < len(order) && asked < enough; opened++ {
 		for i := range v.segments {
-			cells, mask := &v.segments[i].meanings.cells, masks[i]
-			for at := cells.from[cell]; at < cells.from[cell+1]; at++ {
-				if mask.has(cells.numbers[at]) {
-					f(i, cells, at)
+			numbers, codes := v.segments[i].meanings.cells.in(order[opened])
+			mask := masks[i]
+			for at, number := range numbers {
+				d := uint8(notAsked)
+				if mask.has(number) {
+					d = uint8(min(codes[at].distance(&code), notAsked-1))
+					histogram[d]++
+					asked++
 				}
+				met = append(met, d)
 			}
 		}
 	}
-	opened := 0
-	for ; opened < len(order) && len(met) < enough; opened++ {
-		each(order[opened], func(_ int, cells *cellIndex, at uint32) {
-			d := uint8(min(cells.codes[at].distance(&code), math.MaxUint8))
-			histogram[d]++
-			met = append(met, d)
-		})
-	}
 	limit, taken := 0, 0
-	for ; limit < math.MaxUint8 && taken+histogram[limit] <= meaningPool; limit++ {
+	for ; limit < len(histogram)-1 && taken+histogram[limit] <= meaningPool; limit++ {
 		taken += histogram[limit]
 	}
 	if taken < meaningPool/2 && histogram[limit] < 8*meaningPool {
+		taken += histogram[limit]
 		limit++ // one distance is shared by many
 	}
-	near := make([]place, 0, taken+histogram[min(limit, math.MaxUint8)])
+	near := make([]place, 0, taken)
 	for _, cell := range order[:opened] {
-		each(cell, func(segment int, cells *cellIndex, at uint32) {
-			if int(met[0]) < limit {
-				near = append(near, place{segment, cells.numbers[at]})
+		for i := range v.segments {
+			numbers, _ := v.segments[i].meanings.cells.in(cell)
+			for at, d := range met[:len(numbers)] {
+				if int(d) < limit {
+					near = append(near, place{i, numbers[at]})
+				}
 			}
-			met = met[1:]
-		})
+			met = met[len(numbers):]
+		}
 	}
 	return near
+}
+
+// notAsked stands for a distance where a query's filters do not let an operation
+// through.
+const notAsked = math.MaxUint8
+
+// in returns the operations of a cell, and their codes.
+func (c *cellIndex) in(cell uint64) ([]uint32, []code) {
+	from, to := c.from[cell], c.from[cell+1]
+	return c.numbers[from:to], c.codes[from:to]
 }

@@ -177,7 +177,21 @@ type values struct {
 	all     []string // the first is "", of no value
 	columns []*column
 	of      [][]uint32 // for each segment: where its values stand in all
+	// folded tells where the values stand in all that are a text in lower case.
+	folded func() map[string][]int
 }
+
+func (v *values) fold() map[string][]int {
+	folded := make(map[string][]int, len(v.all))
+	for at, value := range v.all {
+		lower := strings.ToLower(value)
+		folded[lower] = append(folded[lower], at)
+	}
+	return folded
+}
+
+// number tells where an operation's own value stands in all.
+func (v *values) number(p place) uint32 { return v.of[p.segment][v.columns[p.segment].of(p.number)] }
 
 // values joins the columns of a field, once for a view.
 func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, error) {
@@ -187,6 +201,7 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 		return joined, nil
 	}
 	joined := &values{all: []string{""}}
+	joined.folded = sync.OnceValue(joined.fold)
 	places := map[string]uint32{"": 0}
 	for i, s := range snapshot.Segments() {
 		c, err := v.segments[i].column(s, field)

@@ -185,15 +185,10 @@ func (l *live) having(s *scorch.SegmentSnapshot, d *segmentData, field, value st
 // they are done with.
 func (l *live) sums(v *view) (s *sums, done func()) {
 	s, _ = l.scratch.Get().(*sums)
-	if s == nil || cap(s.scores) < v.size {
-		s = &sums{scores: make([]float32, v.size)}
+	if s == nil {
+		s = &sums{}
 	}
-	s.scores, s.whole = s.scores[:v.size], 0
-	clear(s.scores)
-	s.met = s.met[:0]
-	for i := range v.segments {
-		s.met = append(s.met, newBitset(v.segments[i].n))
-	}
+	s.empty(v)
 	return s, func() { l.scratch.Put(s) }
 }
 

@@ -145,9 +145,7 @@ func (l *lexicon) of(forms []string) meaning {
 			continue
 		}
 		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.length))))
-		for i, x := range v.vector {
-			sum[i] += lighter * x
-		}
+		wordvec.Add(sum, v.vector, lighter)
 	}
 	return newMeaning(sum)
 }
@@ -311,11 +309,7 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 		sums[f] = make([]float32, m.dim)
 	}
 	ofService := make([]float32, m.dim)
-	add := func(to []float32, u use) {
-		for i, x := range vectors[u.word] {
-			to[i] += u.weight * x
-		}
-	}
+	add := func(to []float32, u use) { wordvec.Add(to, vectors[u.word], u.weight) }
 	for _, r := range e.runs {
 		if r.from == r.end || !wanted.has(e.order[r.from]) {
 			continue
@@ -339,14 +333,14 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 			own, context := sums[actField], sums[ctxField]
 			for f := range sums {
 				if field(f) != actField && field(f) != ctxField {
-					addTo(own, sums[f])
+					wordvec.Add(own, sums[f], 1)
 				}
 			}
 			if e.operations.has(number) {
-				addTo(context, ofService)
+				wordvec.Add(context, ofService, 1)
 			}
 			shorten(context, mostContext*length(own))
-			addTo(own, context)
+			wordvec.Add(own, context, 1)
 			v := newMeaning(own)
 			v.doubtful = doubtful
 			m.set(number, v)
@@ -364,12 +358,6 @@ func shorten(v []float32, most float32) {
 	}
 	for i := range v {
 		v[i] *= most / long
-	}
-}
-
-func addTo(to, from []float32) {
-	for i, x := range from {
-		to[i] += x
 	}
 }
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 )
 
@@ -15,17 +16,16 @@ func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result
 	for i := range v.segments {
 		s := &v.segments[i]
 		scores := f.words.scores[s.base : s.base+s.n]
-		for _, n := range s.others {
-			score := scores[n]
-			if score == 0 || s.deleted.has(n) {
-				continue
-			}
-			to := &classes
-			if s.services.has(n) {
-				to = &services
-			}
-			if score >= to.least && slices.ContainsFunc(s.operationsOf(s.runOf[n]), f.masks[i].has) {
-				to.add(candidate{place{i, n}, score})
+		for at, met := range f.words.met[i] {
+			for met &= s.others[at] &^ s.deleted[at]; met != 0; met &= met - 1 {
+				n := uint32(at*64 + bits.TrailingZeros64(met))
+				to := &classes
+				if s.services.has(n) {
+					to = &services
+				}
+				if score := scores[n]; score >= to.least && slices.ContainsFunc(s.operationsOf(s.runOf[n]), f.masks[i].has) {
+					to.add(candidate{place{i, n}, score})
+				}
 			}
 		}
 	}

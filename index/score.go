@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
@@ -60,6 +61,35 @@ type sums struct {
 	scores []float32 // by where an entry lies in the view: see at
 	met    []bitset  // for each segment: the entries with a score, deleted ones too
 	whole  float32   // about what an operation would have that has all words
+
+	seen bitset // by where an entry lies in the view: those that rank has looked at
+	room bitset // of the other sets
+}
+
+// empty makes room for the entries of a view and leaves nothing in it.
+func (s *sums) empty(v *view) {
+	if cap(s.scores) < v.size {
+		s.scores = make([]float32, v.size)
+	}
+	s.scores, s.whole = s.scores[:v.size], 0
+	clear(s.scores)
+	room := bitsetLen(v.size)
+	for i := range v.segments {
+		room += bitsetLen(v.segments[i].n)
+	}
+	if cap(s.room) < room {
+		s.room = make(bitset, room)
+	}
+	left := s.room[:room]
+	clear(left)
+	take := func(n int) (set bitset) {
+		set, left = left[:bitsetLen(n)], left[bitsetLen(n):]
+		return set
+	}
+	s.seen, s.met = take(v.size), s.met[:0]
+	for i := range v.segments {
+		s.met = append(s.met, take(v.segments[i].n))
+	}
 }
 
 // score adds up the first parts of the scores of all entries for the stems.
@@ -150,13 +180,21 @@ func (r ranked) before(v *view, o ranked) bool {
 // best returns the n best of the entries in masks (one for each segment) by their
 // words, in order, and how many have a score at all.
 func (v *view) best(words *sums, masks []bitset, n int) (top []ranked, total int) {
-	kept := candidates{n: n}
+	kept, total := v.candidates(words, masks, n)
+	return kept.ranked(v), total
+}
+
+// candidates gathers the n best, and how many have a score at all.
+func (v *view) candidates(words *sums, masks []bitset, n int) (kept candidates, total int) {
+	kept.n = n
 	for i := range v.segments {
 		s := &v.segments[i]
 		scores := words.scores[s.base : s.base+s.n]
+		mask := masks[i]
 		for at, met := range words.met[i] {
-			for met &= masks[i][at]; met != 0; met &= met - 1 {
-				total++
+			met &= mask[at]
+			total += bits.OnesCount64(met)
+			for ; met != 0; met &= met - 1 {
 				number := at*64 + bits.TrailingZeros64(met)
 				if score := scores[number]; score >= kept.least {
 					kept.add(candidate{place{i, uint32(number)}, score})
@@ -164,7 +202,7 @@ func (v *view) best(words *sums, masks []bitset, n int) (top []ranked, total int
 			}
 		}
 	}
-	return kept.ranked(v), total
+	return kept, total
 }
 
 // A candidate is an entry and its score.
@@ -180,6 +218,8 @@ type candidates struct {
 	list  []candidate
 	least float32 // nothing below it can be among the best any more
 	limit int     // the length at which the list is pruned
+
+	scores []float32 // room for those of the list
 }
 
 func (k *candidates) add(c candidate) {
@@ -191,26 +231,92 @@ func (k *candidates) add(c candidate) {
 	if len(k.list) < k.limit {
 		return
 	}
-	scores := make([]float32, len(k.list))
+	if cap(k.scores) < len(k.list) {
+		k.scores = make([]float32, 2*len(k.list))
+	}
+	scores := k.scores[:len(k.list)]
 	for i, c := range k.list {
 		scores[i] = c.score
 	}
-	slices.Sort(scores)
 	// Scores that are a tie when they are rounded stay together.
-	k.least = max(k.least, scores[len(scores)-k.n]-2*scoreUnit)
+	k.least = max(k.least, nthLargest(scores, k.n)-2*scoreUnit)
 	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
 	k.limit = max(4*k.n, 2*len(k.list))
 }
 
+// nthLargest returns the n-th largest number, counted from 1, and changes the order
+// of all (Hoare's selection).
+func nthLargest(all []float32, n int) float32 {
+	from, to, at := 0, len(all)-1, n-1
+	for from < to {
+		middle := all[(from+to)/2]
+		i, j := from, to
+		for i <= j {
+			for all[i] > middle {
+				i++
+			}
+			for all[j] < middle {
+				j--
+			}
+			if i <= j {
+				all[i], all[j] = all[j], all[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case at <= j:
+			to = j
+		case at >= i:
+			from = i
+		default:
+			return all[at]
+		}
+	}
+	return all[at]
+}
+
 // ranked returns the n best, in order.
 func (k *candidates) ranked(v *view) []ranked {
-	top := make([]ranked, 0, len(k.list))
-	for _, c := range k.list {
-		top = append(top, ranked{c.place, int64(math.Round(float64(c.score) / scoreUnit))})
-	}
+	top := k.all()
 	v.sort(top)
 	return top[:min(k.n, len(top))]
 }
+
+// some returns the n best, in any order.
+func (k *candidates) some(v *view) []ranked {
+	top := k.all()
+	if len(top) <= k.n {
+		return top
+	}
+	// What is better than the last of them by more than a tie is among them; only
+	// those that share its score have to be put in order.
+	scores := make([]float32, len(k.list))
+	for i, c := range k.list {
+		scores[i] = c.score
+	}
+	least := rounded(nthLargest(scores, k.n))
+	better := 0
+	for i, r := range top {
+		if r.score > least {
+			top[better], top[i] = r, top[better]
+			better++
+		}
+	}
+	ties := slices.DeleteFunc(top[better:], func(r ranked) bool { return r.score < least })
+	v.sort(ties)
+	return top[:k.n]
+}
+
+func (k *candidates) all() []ranked {
+	top := make([]ranked, 0, len(k.list)+meaningPool)
+	for _, c := range k.list {
+		top = append(top, ranked{c.place, rounded(c.score)})
+	}
+	return top
+}
+
+func rounded(score float32) int64 { return int64(math.Round(float64(score) / scoreUnit)) }
 
 // perService is how many operations of one service a ranking by words shows.
 // Without it a large service fills every page; a host: filter lifts it.
@@ -237,14 +343,20 @@ const (
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
 func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
-	top, total := v.best(words, masks, wordPool)
-	scores := words.scores
+	kept, total := v.candidates(words, masks, wordPool)
+	pool := kept.some(v)
+	scores, seen := words.scores, words.seen
+	clear(seen)
 	most := float32(0)
-	if len(top) > 0 {
-		most = max(scores[v.at(top[0].place)], leastWhole*words.whole)
+	if len(pool) > 0 {
+		first := pool[0]
+		for _, r := range pool[1:] {
+			if r.before(v, first) {
+				first = r
+			}
+		}
+		most = max(scores[v.at(first.place)], leastWhole*words.whole)
 	}
-	pool := make([]ranked, 0, len(top)+meaningPool)
-	seen := newBitset(v.size)
 	nearest := float32(0)
 	look := func(p place) (r ranked, cosine float32) {
 		m := v.meaning(p)
@@ -260,9 +372,8 @@ func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(p
 		}
 		return r, cosine
 	}
-	for _, r := range top {
-		r, _ = look(r.place)
-		pool = append(pool, r)
+	for i := range pool {
+		pool[i], _ = look(pool[i].place)
 	}
 	type wordless struct {
 		ranked
@@ -338,7 +449,10 @@ func combined(words, most, cosine float32) int64 {
 
 func (v *view) sort(list []ranked) {
 	slices.SortFunc(list, func(a, b ranked) int {
-		if a.before(v, b) {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		if v.before(a.place, b.place) {
 			return -1
 		}
 		return 1
@@ -400,7 +514,9 @@ func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitse
 		if q.Aliases {
 			mask = vs.withAliases
 		}
-		mask = slices.Clone(mask)
+		if q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0 {
+			mask = slices.Clone(mask) // and is changed, here and by what comes after
+		}
 		for _, f := range filters {
 			values := *f.values(&q)
 			if len(values) == 0 || f.field == "" {

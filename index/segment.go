@@ -27,7 +27,7 @@ type segmentEntries struct {
 	ordinal []uint16 // by number: its place among its sort in its document
 
 	operations, services, classes bitset
-	others                        []uint32 // the numbers of services and data classes
+	others                        bitset // services and data classes
 }
 
 // A run is one version of one document in one segment: its operations, its
@@ -69,9 +69,8 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	if len(e.order) != n {
 		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.order))
 	}
-	for _, set := range []bitset{e.services, e.classes} {
-		set.each(func(number uint32) { e.others = append(e.others, number) })
-	}
+	e.others = slices.Clone(e.services)
+	e.others.or(e.classes)
 	return e, nil
 }
 
@@ -279,7 +278,10 @@ func (e *segmentEntries) spread(number uint32, f func(uint32)) {
 // A bitset is a set of the numbers of a segment's entries.
 type bitset []uint64
 
-func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+func newBitset(n int) bitset { return make(bitset, bitsetLen(n)) }
+
+// bitsetLen is how long a set of n numbers is.
+func bitsetLen(n int) int { return (n + 63) / 64 }
 
 func (b bitset) add(i uint32)      { b[i/64] |= 1 << (i % 64) }
 func (b bitset) remove(i uint32)   { b[i/64] &^= 1 << (i % 64) }

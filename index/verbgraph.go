@@ -111,37 +111,36 @@ func relateVerbs(asked, offered string) string {
 // opposite of a word, and related to none in another way; nil when no verb is. It is
 // asked for every candidate, so all the work is done here.
 func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (func(place) bool, error) {
-	opposites := make(map[string]bool)
+	var opposites []string
 	for _, w := range words {
 		for _, verb := range verbsIn(strings.ToLower(strings.TrimFunc(w.asked, notLetter))) {
-			for _, o := range english.Opposites(verb) {
-				opposites[o] = true
-			}
+			opposites = append(opposites, english.Opposites(verb)...)
 		}
 	}
 	if len(opposites) == 0 {
 		return nil, nil
 	}
-	columns, marked, some := make([]*column, len(v.segments)), make([][]bool, len(v.segments)), false
-	for i, s := range snapshot.Segments() {
-		var err error
-		if columns[i], err = v.segments[i].column(s, verbField); err != nil {
-			return nil, err
-		}
-		marked[i] = make([]bool, len(columns[i].values))
-		for n, verb := range columns[i].values {
-			if !opposites[strings.ToLower(verb)] {
+	offered, err := v.values(snapshot, verbField)
+	if err != nil {
+		return nil, err
+	}
+	var marked []bool
+	for _, opposite := range opposites {
+		for _, at := range offered.folded()[opposite] {
+			asked := x.explainVerb(offered.all[at], Query{}, words)
+			if asked == nil || asked.Relation != antonym {
 				continue
 			}
-			asked := x.explainVerb(verb, Query{}, words)
-			marked[i][n] = asked != nil && asked.Relation == antonym
-			some = some || marked[i][n]
+			if marked == nil {
+				marked = make([]bool, len(offered.all))
+			}
+			marked[at] = true
 		}
 	}
-	if !some {
+	if marked == nil {
 		return nil, nil
 	}
-	return func(p place) bool { return marked[p.segment][columns[p.segment].of(p.number)] }, nil
+	return func(p place) bool { return marked[offered.number(p)] }, nil
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }

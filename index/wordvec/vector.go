@@ -2,6 +2,9 @@ package wordvec
 
 import "math"
 
+// A processor's own functions, where there are any, take numbers in blocks; what is
+// left over, and everything elsewhere, is done by the plain ones here.
+
 // Normalize makes v unit length. A vector of zeros stays as it is.
 func Normalize(v []float32) {
 	length := math.Sqrt(float64(Dot(v, v)))
@@ -15,22 +18,47 @@ func Normalize(v []float32) {
 }
 
 // Dot returns the inner product of two vectors of one length: of unit vectors,
-// their cosine.
+// their cosine. It has the same bits on every processor.
 func Dot(a, b []float32) float32 {
-	// Four sums at once do not wait for each other.
-	var s0, s1, s2, s3 float32
+	b = b[:len(a)]
+	n := len(a) / block * block
+	var s [4]float32
+	if n > 0 {
+		dotBlocks(&a[0], &b[0], n/block, &s)
+	}
+	return dot(a[n:], b[n:], s)
+}
+
+// dot goes on with four sums, which do not wait for each other.
+func dot(a, b []float32, s [4]float32) float32 {
 	for len(a) >= 8 && len(b) >= 8 {
-		s0 += a[0]*b[0] + a[4]*b[4]
-		s1 += a[1]*b[1] + a[5]*b[5]
-		s2 += a[2]*b[2] + a[6]*b[6]
-		s3 += a[3]*b[3] + a[7]*b[7]
+		s[0] += float32(a[0]*b[0]) + float32(a[4]*b[4]) // conversions forbid fusing, which rounds otherwise
+		s[1] += float32(a[1]*b[1]) + float32(a[5]*b[5])
+		s[2] += float32(a[2]*b[2]) + float32(a[6]*b[6])
+		s[3] += float32(a[3]*b[3]) + float32(a[7]*b[7])
 		a, b = a[8:], b[8:]
 	}
 	b = b[:len(a)]
 	for i, x := range a {
-		s0 += x * b[i]
+		s[0] += float32(x * b[i])
 	}
-	return (s0 + s1) + (s2 + s3)
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
+// Add adds weight times v to to, which is as long.
+func Add(to, v []float32, weight float32) {
+	v = v[:len(to)]
+	n := len(to) / block * block
+	if n > 0 {
+		addBlocks(&to[0], &v[0], n/block, weight)
+	}
+	addPlain(to[n:], v[n:], weight)
+}
+
+func addPlain(to, v []float32, weight float32) {
+	for i, x := range v {
+		to[i] += float32(weight * x)
+	}
 }
 
 // Quantize returns v in whole numbers from -127 to 127, and what to multiply
@@ -54,6 +82,16 @@ func Quantize(v []float32) (q []int8, scale float32) {
 // DotInt8 returns the inner product of two vectors of whole numbers of one
 // length; times both scales, it is that of the vectors they stand for.
 func DotInt8(a, b []int8) int32 {
+	b = b[:len(a)]
+	n := len(a) / block * block
+	sum := dotInt8(a[n:], b[n:])
+	if n > 0 {
+		sum += dotInt8Blocks(&a[0], &b[0], n/block)
+	}
+	return sum
+}
+
+func dotInt8(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32
 	for len(a) >= 8 && len(b) >= 8 {
 		s0 += int32(a[0])*int32(b[0]) + int32(a[4])*int32(b[4])

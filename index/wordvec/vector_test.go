@@ -3,6 +3,7 @@ package wordvec
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -42,6 +43,31 @@ func TestDotOfEveryLength(t *testing.T) {
 		near := float64(got) * float64(sa) * float64(sb)
 		if math.Abs(near-float64(naiveDot(a, b))) > 0.05*math.Sqrt(float64(n))+0.01 {
 			t.Errorf("%d numbers: %v after rounding, %v before", n, near, naiveDot(a, b))
+		}
+	}
+}
+
+// Rankings are the same on every processor only if these are.
+func TestBlocksAreThePlainFunctions(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := range 300 {
+		from := r.IntN(8) // a vector may begin anywhere
+		a, b := random(r, n+from)[from:], random(r, n+from)[from:]
+		if got, want := Dot(a, b), dot(a, b, [4]float32{}); math.Float32bits(got) != math.Float32bits(want) {
+			t.Errorf("Dot of %d numbers: %v, want %v", n, got, want)
+		}
+		qa, qb := make([]int8, n), make([]int8, n)
+		for i := range qa {
+			qa[i], qb[i] = int8(r.Uint32()), int8(r.Uint32())
+		}
+		if got, want := DotInt8(qa, qb), dotInt8(qa, qb); got != want {
+			t.Errorf("DotInt8 of %d numbers: %d, want %d", n, got, want)
+		}
+		got, want, weight := slices.Clone(a), slices.Clone(a), r.Float32()
+		Add(got, b, weight)
+		addPlain(want, b, weight)
+		if !slices.Equal(got, want) {
+			t.Errorf("Add of %d numbers: %v, want %v", n, got, want)
 		}
 	}
 }

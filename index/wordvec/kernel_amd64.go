@@ -1,0 +1,19 @@
+package wordvec
+
+// block is how many numbers the functions below take at a time.
+const block = 8
+
+// dotInt8Blocks is the inner product of so many blocks.
+//
+//go:noescape
+func dotInt8Blocks(a, b *int8, blocks int) int32
+
+// dotBlocks gives four sums, the i-th of a[8k+i]·b[8k+i] + a[8k+4+i]·b[8k+4+i].
+//
+//go:noescape
+func dotBlocks(a, b *float32, blocks int, sums *[4]float32)
+
+// addBlocks adds weight times v to to.
+//
+//go:noescape
+func addBlocks(to, v *float32, blocks int, weight float32)

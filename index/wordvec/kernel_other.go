@@ -1,0 +1,13 @@
+//go:build !amd64
+
+package wordvec
+
+import "math"
+
+// block is how many numbers a processor's own functions take at a time: there are
+// none for this one, and no vector is so long.
+const block = math.MaxInt
+
+func dotInt8Blocks(_, _ *int8, _ int) int32         { panic("no block is so long") }
+func dotBlocks(_, _ *float32, _ int, _ *[4]float32) { panic("no block is so long") }
+func addBlocks(_, _ *float32, _ int, _ float32)     { panic("no block is so long") }
