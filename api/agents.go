@@ -268,7 +268,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[Registra
 	if err != nil {
 		return nil, err
 	}
-	warnings := a.sameName(registration.Name)
+	warnings := append(a.sameName(registration.Name), ignoredMembers(registration.Ignored)...)
 	registration.Request, registration.Client = a.signed(&in.body), in.body.client
 	agent, secret, err := a.answers.Registry.Register(ctx, registration)
 	if err != nil {
@@ -294,6 +294,24 @@ func (a *API) sameName(name string) []string {
 		return nil // what is wrong with a name is said by the registration
 	}
 	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
+}
+
+// ignoredMembers warns of members that a registration has in vain: one that was
+// mistyped, or a handle, which is claimed afterwards.
+func ignoredMembers(names []string) []string {
+	const most = 5
+	var out []string
+	for i, name := range names {
+		switch {
+		case i == most:
+			return append(out, fmt.Sprintf("%d more members are not known in a registration and were left out.", len(names)-most))
+		case name == "username":
+			out = append(out, "username was left out: claim a handle with PUT once the agent is registered.")
+		default:
+			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", clean(name, 40)))
+		}
+	}
+	return out
 }
 
 // wrote notes that something was written, so that lists wait for it.

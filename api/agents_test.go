@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"gazetteer/api"
-	"gazetteer/registry"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gazetteer/api"
+	"gazetteer/registry"
 )
 
 // registered is what a registration answers.
@@ -179,5 +181,31 @@ func TestTrustedProxy(t *testing.T) {
 	lines := h.log.lines(t, "request")
 	if len(lines) != 1 || lines[0]["client"] != "198.51.100.0/24" {
 		t.Errorf("log %v", lines)
+	}
+}
+
+// A member that means nothing in a registration is left out, as the reference
+// leaves it out, but not without a word.
+func TestMembersThatARegistrationLeavesOut(t *testing.T) {
+	h := newHouse(t, options{})
+	for body, want := range map[string][]string{
+		`"username": "alice"`:                                    {"claim a handle with PUT"},
+		`"recovery": "sha-256:x"`:                                {`"recovery" is not known`},
+		`"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1`: {`"a"`, `"b"`, `"c"`, `"d"`, `"e"`, "2 more"},
+		`"open_source": true, "recovery_commitment": null`:       nil,
+	} {
+		r := h.ask("POST", "/api/v1/agents/register", `{"name": "Odd", "public_key": "`+publicKey(seeded(7))+`", `+body+`}`, "Content-Type", jsonType)
+		var answer api.RegistrationAnswer
+		decodeInto(t, r, &answer)
+		kept := slices.DeleteFunc(answer.Warnings, func(w string) bool { return strings.HasPrefix(w, "An agent named") })
+		if r.StatusCode != 201 || len(kept) != len(want) {
+			t.Errorf("%s: %s %s", body, r.Status, r.body)
+			continue
+		}
+		for i := range want {
+			if !strings.Contains(kept[i], want[i]) {
+				t.Errorf("%s: %q does not say %q", body, kept[i], want[i])
+			}
+		}
 	}
 }

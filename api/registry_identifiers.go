@@ -19,10 +19,12 @@ import (
 )
 
 // Media types of DID documents and of what a resolver answers (DID Core §7.1,
-// DID Resolution §7.1).
+// DID Resolution §7.1). Newer drafts of DID Resolution have a shorter name for
+// the second; it is given to those who ask by it.
 const (
-	typeDocument   = "application/did+json"
-	typeResolution = `application/ld+json;profile="https://w3id.org/did-resolution"`
+	typeDocument        = "application/did+json"
+	typeResolution      = `application/ld+json;profile="https://w3id.org/did-resolution"`
+	typeResolutionShort = "application/did-resolution"
 )
 
 // identifierRoutes declares where resolvers of did:wba and did:web look, and a
@@ -121,7 +123,10 @@ func (a *API) resolveDID(ctx context.Context, in *identifierInput) (*resolutionO
 	}
 	out := &resolutionOutput{ContentType: typeResolution, CacheControl: documentCache, Vary: "Accept", Status: status}
 	var body any = v
-	if status == http.StatusOK && wantsDocument(in.Accept) {
+	switch {
+	case strings.Contains(in.Accept, typeResolutionShort):
+		out.ContentType = typeResolutionShort
+	case status == http.StatusOK && wantsDocument(in.Accept):
 		out.ContentType, body = typeDocument, v.Document
 	}
 	if out.Body, err = json.Marshal(body); err != nil {
@@ -141,15 +146,16 @@ func failed(code, message string) registry.Resolution {
 }
 
 func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
-	if !strings.HasPrefix(in.DID, "did:") {
-		return failed("invalidDid", "it does not begin with did:"), http.StatusBadRequest, nil
-	}
-	if !strings.HasPrefix(in.DID, "did:wba:") && !strings.HasPrefix(in.DID, "did:web:") {
-		return failed("methodNotSupported", "only did:wba and did:web are resolved here"), http.StatusNotImplemented, nil
-	}
 	w, err := did.ParseWeb(in.DID)
-	if err != nil {
+	web := strings.HasPrefix(in.DID, "did:"+did.MethodWBA+":") || strings.HasPrefix(in.DID, "did:"+did.MethodWeb+":")
+	if !web {
+		err = did.CheckSyntax(in.DID)
+	}
+	switch {
+	case err != nil:
 		return failed("invalidDid", err.Error()), http.StatusBadRequest, nil
+	case !web:
+		return failed("methodNotSupported", "only did:wba and did:web are resolved here"), http.StatusNotImplemented, nil
 	}
 	own := a.answers.Registry.RegistryDocument(a.logKey())
 	self, err := did.ParseWeb(own.ID)
@@ -160,6 +166,9 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	case !w.SameHost(self):
 		return a.foreign(ctx, in)
 	case len(w.Path) == 0:
+		if w.Method != self.Method {
+			return failed("notFound", "the DID of this registry is "+own.ID), http.StatusNotFound, nil
+		}
 		v := failed("", "")
 		v.Metadata.ContentType, v.Document = typeDocument, &own
 		return v, http.StatusOK, nil
@@ -171,7 +180,7 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	if err != nil {
 		return registry.Resolution{}, 0, err
 	}
-	v := a.answers.Registry.Resolution(agent)
+	v := a.answers.Registry.Resolution(agent, w.Method)
 	switch {
 	case v.DocumentMetadata.Deactivated:
 		return v, http.StatusGone, nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,17 @@ func TestSignedWrites(t *testing.T) {
 	nonce := httpsig.SignOptions{Nonce: "once-and-only-once"}
 	id := a.CreatorDID + did.KeyFragment
 	if r := h.signed(a.key, id, "PUT", a.path, `{"description": "once"}`, nonce); r.StatusCode != 200 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	// What the documentation says is enough, under each name that the key has.
+	web := strings.Replace(a.CreatorDID, "did:wba:", "did:web:", 1)
+	for _, name := range []string{id, a.CreatorDID, a.AirID, web, web + did.KeyFragment, multikey(a.key), "did:key:" + multikey(a.key), publicKey(a.key)} {
+		o := httpsig.SignOptions{Components: []string{"@method", "@target-uri", "content-digest"}}
+		if r := h.signed(a.key, name, "PUT", a.path, `{"description": "by `+name+`"}`, o); r.StatusCode != 200 {
+			t.Errorf("%s: %s %s", name, r.Status, r.body)
+		}
+	}
+	if r := h.signed(a.key, id, "PUT", a.path, `{"description": "once"}`, httpsig.SignOptions{}); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	for _, c := range []struct {
@@ -386,10 +398,30 @@ func TestIdentifiers(t *testing.T) {
 		"did:wba:one.example:%252e%252e":                           {400, "invalidDid"},
 		"AIR-0000-0000-0000":                                       {400, "invalidDid"},
 		"did:wba:127.0.0.1":                                        {400, "invalidDid"},
+		"did:":                                                     {400, "invalidDid"},
+		"did:wba":                                                  {400, "invalidDid"},
+		"DID:wba:registry.example":                                 {400, "invalidDid"},
+		a.CreatorDID + "%23key-1":                                  {400, "invalidDid"},
+		"did:web:registry.example":                                 {404, "notFound"},
 		"did:web:registry.example%3A99999":                         {400, "invalidDid"},
 	} {
 		if v := ask(id, want.status); v.Metadata.Error != want.error || v.Metadata.Message == "" && want.error != "notFound" || v.Document != nil {
 			t.Errorf("%s: %+v", id, v)
+		}
+	}
+	// Whoever asks for the did:web form finds that as the id, in all of it.
+	web := strings.Replace(a.CreatorDID, "did:wba:", "did:web:", 1)
+	v = ask(web, 200)
+	text, err := json.Marshal(v.Document)
+	if err != nil || v.Document == nil || v.Document.ID != web || !slices.Equal(v.Document.AlsoKnownAs, []string{a.CreatorDID}) || strings.Count(string(text), a.CreatorDID) != 1 {
+		t.Errorf("%s, %v", text, err)
+	}
+	for _, accept := range []string{"application/did-resolution", "application/did-resolution, application/did+json;q=0.5"} {
+		r := h.get("/1.0/identifiers/"+a.CreatorDID, 200, "Accept", accept)
+		var v registry.Resolution
+		decodeInto(t, r, &v)
+		if r.Header.Get("Content-Type") != "application/did-resolution" || v.Document == nil {
+			t.Errorf("%s: %v %s", accept, r.Header, r.body)
 		}
 	}
 	// The document alone, for those who ask for it.

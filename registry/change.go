@@ -235,5 +235,5 @@ func (r *Registry) Local(ctx context.Context, w did.Web) (did.Document, bool, er
 	if err != nil {
 		return did.Document{}, true, err
 	}
-	return r.DIDDocument(a), true, nil
+	return r.documentUnder(w.Method, a), true, nil
 }

@@ -61,11 +61,11 @@ func checkText(field, text string, most int, controls string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", &Error{Field: field, Code: "text", Message: fmt.Sprintf("Field '%s' is not valid UTF-8", field), Help: "encode the text as UTF-8"}
 	}
-	for i, c := range text {
+	for i, c := range []rune(text) {
 		if disturbs(c) && !strings.ContainsRune(controls, c) {
 			return "", &Error{Field: field, Code: "text",
 				Message: fmt.Sprintf("Field '%s' holds the control character U+%04X", field, c),
-				Help:    fmt.Sprintf("remove it; it stands after %d bytes", i)}
+				Help:    fmt.Sprintf("remove it; it is character %d of the text", i+1)}
 		}
 	}
 	return text, nil
@@ -174,8 +174,9 @@ func checkList(field string, items []string, most int) ([]string, error) {
 	return out, nil
 }
 
-// checkLink checks an address that people will click on; "" is none.
-func checkLink(field, text string) (string, error) {
+// checkLink checks an address that people will click on, and that the caretaker
+// asks for; "" is none.
+func (r *Registry) checkLink(field, text string) (string, error) {
 	text, err := checkText(field, text, maxURL, oneLine)
 	if err != nil || text == "" {
 		return "", err
@@ -184,6 +185,13 @@ func checkLink(field, text string) (string, error) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
 		return "", &Error{Field: field, Code: "url", Message: fmt.Sprintf("Field '%s' must be an absolute http or https URL without a user name", field),
 			Help: "example: https://example.com/docs"}
+	}
+	if r.allowLoopback && isLoopback(u.Hostname()) {
+		return text, nil
+	}
+	if err := checkPublicHost(u.Hostname()); err != nil {
+		return "", &Error{Field: field, Code: "private-address", Message: fmt.Sprintf("Field '%s' does not lead to a public host: %v", field, err),
+			Help: "nobody else can open it; use a public DNS name"}
 	}
 	return text, nil
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -165,8 +166,16 @@ func (r *Registry) verify(a Agent, m httpsig.Message, now time.Time, p httpsig.P
 
 // keyIDs are the names under which an agent's current key may sign.
 func (r *Registry) keyIDs(a Agent) []string {
-	id := r.DID(a.AirID)
-	return []string{id + did.KeyFragment, id, a.multikey(), a.AirID}
+	w := did.AgentDID(r.host, a.AirID)
+	id := w.String()
+	w.Method = did.MethodWeb
+	return append([]string{id + did.KeyFragment, id, a.AirID, w.String() + did.KeyFragment, w.String()}, keyNames(a.PublicKey)...)
+}
+
+// keyNames are the names of a key by itself.
+func keyNames(key ed25519.PublicKey) []string {
+	multikey := did.FormatMultikey(key)
+	return []string{multikey, "did:key:" + multikey + "#" + multikey, "did:key:" + multikey, did.FormatPublicKey(key)}
 }
 
 // signatureOf picks the signature whose keyid is one of names, and refuses a

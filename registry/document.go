@@ -3,7 +3,9 @@ package registry
 import (
 	"crypto/ed25519"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gazetteer/protocol/did"
 )
@@ -49,6 +51,34 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 	return d
 }
 
+// documentUnder is the DID document under the did:wba or the did:web form of the
+// agent's DID. Both lead to one address, where the did:wba form lies; whoever
+// asks a resolver for the other must find it as the id (DID Core §5.1.1).
+func (r *Registry) documentUnder(method string, a Agent) did.Document {
+	d := r.DIDDocument(a)
+	w := did.AgentDID(r.host, a.AirID)
+	if method == w.Method {
+		return d
+	}
+	was := d.ID
+	w.Method = method
+	d.ID = w.String()
+	rename := func(id *string) { *id = d.ID + strings.TrimPrefix(*id, was) }
+	d.AlsoKnownAs = append([]string{was}, d.AlsoKnownAs...)
+	for i := range d.VerificationMethod {
+		rename(&d.VerificationMethod[i].ID)
+		rename(&d.VerificationMethod[i].Controller)
+	}
+	for i := range d.Authentication {
+		rename(&d.Authentication[i])
+	}
+	d.AssertionMethod = slices.Clone(d.Authentication)
+	for i := range d.Service {
+		rename(&d.Service[i].ID)
+	}
+	return d
+}
+
 const trustScoreFragment = "#trust-score"
 
 // RegistryDocument returns the DID document of the registry itself, which lies
@@ -85,20 +115,24 @@ type ResolutionData struct {
 
 // DocumentMetadata says of the document what does not stand in it.
 type DocumentMetadata struct {
-	Created     string `json:"created,omitempty"`
-	Updated     string `json:"updated,omitempty"`
+	Created     string `json:"created,omitempty"` // whole seconds (DID Core §7.1.3)
+	Updated     string `json:"updated,omitempty"` // left out when nothing has changed since
 	VersionID   string `json:"versionId,omitempty"`
 	Deactivated bool   `json:"deactivated,omitempty"`
 }
 
-// Resolution returns the resolution of an agent of this registry: one that is
-// gone has no document, and says that it is deactivated (410).
-func (r *Registry) Resolution(a Agent) Resolution {
+// Resolution returns the resolution of an agent of this registry, under the form
+// of its DID that has the method: one that is gone has no document, and says that
+// it is deactivated (410).
+func (r *Registry) Resolution(a Agent, method string) Resolution {
 	v := Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
-		DocumentMetadata: DocumentMetadata{Created: stamp(a.Created), Updated: stamp(a.Updated), VersionID: strconv.Itoa(a.Entries)}}
+		DocumentMetadata: DocumentMetadata{Created: second(a.Created), VersionID: strconv.Itoa(a.Entries)}}
+	if !a.Updated.Equal(a.Created) {
+		v.DocumentMetadata.Updated = second(a.Updated)
+	}
 	err := a.Resolvable()
 	if err == nil {
-		d := r.DIDDocument(a)
+		d := r.documentUnder(method, a)
 		v.Document = &d
 		return v
 	}

@@ -23,7 +23,8 @@ func TestReadRegistration(t *testing.T) {
 	}
 	want := registry.Registration{Name: "Né", PublicKey: "K", CreatorDID: "did:x:y", CreatorName: "C", CreatorType: "organization",
 		Capabilities: []string{"a", "b"}, SecurityCertifications: []string{}, OpenSource: true, CodeRepository: "https://c.test/",
-		DocumentationURL: "https://d.test/", ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}}}
+		DocumentationURL: "https://d.test/", ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}},
+		Ignored: []string{"username", "unknown"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -155,6 +156,10 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		"a script to click":     {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "javascript:alert(1)"}, "documentation_url", "url"},
 		"a relative link":       {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "/x"}, "code_repository", "url"},
 		"a link with password":  {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "https://a:b@c.test/"}, "code_repository", "url"},
+		"a link to a network":   {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "http://10.0.0.1/x"}, "code_repository", "private-address"},
+		"a link to metadata":    {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "http://169.254.169.254/"}, "documentation_url", "private-address"},
+		"a link to one machine": {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "https://localhost/x"}, "documentation_url", "private-address"},
+		"a link as a number":    {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "http://2130706433/"}, "documentation_url", "private-address"},
 		"a long link":           {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "https://c.test/" + strings.Repeat("x", 500)}, "code_repository", "length"},
 		"an id nobody can know": {registry.Registration{Name: "N", PublicKey: good, ServiceEndpoints: []registry.ServiceEndpoint{{ID: "did:wba:registry.example:agents:AIR-0000-0000-0000#x", Type: "T", ServiceEndpoint: "https://a.test/"}}}, "service_endpoints[0].id", "foreign-id"},
 	} {

@@ -347,22 +347,22 @@ func TestResolutions(t *testing.T) {
 	c := newClock()
 	r := open(t, registry.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
-	v := r.Resolution(a)
-	if v.Document == nil || v.Document.ID != r.DID(a.AirID) || v.DocumentMetadata != (registry.DocumentMetadata{Created: "2026-05-04T03:02:01.000Z", Updated: "2026-05-04T03:02:01.000Z", VersionID: "1"}) {
+	v := r.Resolution(a, did.MethodWBA)
+	if v.Document == nil || v.Document.ID != r.DID(a.AirID) || v.DocumentMetadata != (registry.DocumentMetadata{Created: "2026-05-04T03:02:01Z", VersionID: "1"}) {
 		t.Errorf("%+v", v)
 	}
 	suspended, err := r.Suspend(t.Context(), a.AirID, "junk")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := r.Resolution(suspended); v.Document != nil || v.Metadata.Error != "notFound" || v.DocumentMetadata.Deactivated {
+	if v := r.Resolution(suspended, did.MethodWBA); v.Document != nil || v.Metadata.Error != "notFound" || v.DocumentMetadata.Deactivated {
 		t.Errorf("suspended: %+v", v)
 	}
 	gone, err := r.Delete(t.Context(), a.AirID, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := r.Resolution(gone); v.Document != nil || v.Metadata.Error != "" || !v.DocumentMetadata.Deactivated {
+	if v := r.Resolution(gone, did.MethodWBA); v.Document != nil || v.Metadata.Error != "" || !v.DocumentMetadata.Deactivated {
 		t.Errorf("gone: %+v", v)
 	}
 	d := r.RegistryDocument(privateKey(9).Public().(ed25519.PublicKey))
@@ -376,7 +376,7 @@ func TestResolutions(t *testing.T) {
 		ours bool
 		want error
 	}{
-		{r.DID(b.AirID), true, nil}, {r.DID(a.AirID), true, registry.ErrGone}, {"did:wba:registry.test:agents:AIR-0000-0000-0000", true, registry.ErrNoAgent},
+		{r.DID(b.AirID), true, nil}, {"did:web:registry.test:agents:" + b.AirID, true, nil}, {r.DID(a.AirID), true, registry.ErrGone}, {"did:wba:registry.test:agents:AIR-0000-0000-0000", true, registry.ErrNoAgent},
 		{"did:wba:registry.test", true, registry.ErrNoAgent}, {"did:wba:other.test:agents:" + b.AirID, false, nil},
 	} {
 		w, err := did.ParseWeb(test.id)

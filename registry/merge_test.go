@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
 
@@ -47,7 +48,7 @@ func TestTwoAgentsOfOneOwnerAreMerged(t *testing.T) {
 	if e := refusal(t, gone.Resolvable(), "merged"); !errors.Is(e, registry.ErrGone) || !strings.Contains(e.Message, into.AirID) {
 		t.Error(e)
 	}
-	if v := r.Resolution(gone); !v.DocumentMetadata.Deactivated || v.Document != nil {
+	if v := r.Resolution(gone, did.MethodWBA); !v.DocumentMetadata.Deactivated || v.Document != nil {
 		t.Errorf("%+v", v)
 	}
 	for _, test := range []struct{ id, event string }{{from.AirID, registry.EventMerged}, {into.AirID, registry.EventAbsorbed}} {

@@ -157,7 +157,7 @@ func (r *Registry) proveRegistration(ctx context.Context, reg Registration, key 
 
 func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*Authority, error) {
 	multikey := did.FormatMultikey(key)
-	s, err := r.signatureOf(m, []string{multikey, "did:key:" + multikey, "did:key:" + multikey + "#" + multikey, did.FormatPublicKey(key)})
+	s, err := r.signatureOf(m, keyNames(key))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -16,11 +17,15 @@ import (
 // 20 endpoints and a description of 2,000 four-byte characters, has some 30 KB.
 var bodyLimits = protocol.Limits{Bytes: 64 << 10, Depth: 16, Members: 1000, Number: 32}
 
+// registrationMembers are the members of a registration that mean something.
+var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "description", "code_repository",
+	"documentation_url", "capabilities", "security_certifications", "open_source", "service_endpoints", "no_secret", "recovery_commitment", "proof"}
+
 // ReadRegistration reads the body of a registration. JSON is read strictly:
 // a member that stands twice, a byte that is not UTF-8 or a body over 64 KiB is
 // refused. A member of the wrong type is refused by name, null counts as left
-// out, and unknown members are ignored, as the reference ignores them. Values
-// are judged by [Registry.Register]. The error is an [*Error].
+// out, and unknown members are ignored, as the reference ignores them, and named
+// in Ignored. Values are judged by [Registry.Register]. The error is an [*Error].
 func ReadRegistration(body []byte) (Registration, error) {
 	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
@@ -58,6 +63,11 @@ func ReadRegistration(body []byte) (Registration, error) {
 		reg.Proof = &Proof{Challenge: n.Member("challenge").Str(), Signature: n.Member("signature").Str()}
 		if reg.Proof.canonical, err = canonicalWithout(body, "proof"); err != nil {
 			return Registration{}, err
+		}
+	}
+	for _, n := range m.object.Items {
+		if !slices.Contains(registrationMembers, n.Key) {
+			reg.Ignored = append(reg.Ignored, n.Key)
 		}
 	}
 	return reg, m.err

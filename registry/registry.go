@@ -188,6 +188,8 @@ type Registration struct {
 	// Client is where the registration came from; without an address it counts
 	// against no budget.
 	Client netip.Addr
+	// Ignored names the members of the body that mean nothing in a registration.
+	Ignored []string
 	// Operator says that it is the operator's own, who passes every door.
 	Operator bool
 }
@@ -482,8 +484,8 @@ func (r *Registry) apply(a *Agent, u Update) (fields []string, err error) {
 		a.OpenSource = *u.OpenSource
 		fields = append(fields, "open_source")
 	}
-	text("code_repository", u.CodeRepository, &a.CodeRepository, checkLink)
-	text("documentation_url", u.DocumentationURL, &a.DocumentationURL, checkLink)
+	text("code_repository", u.CodeRepository, &a.CodeRepository, r.checkLink)
+	text("documentation_url", u.DocumentationURL, &a.DocumentationURL, r.checkLink)
 	if u.ServiceEndpoints != nil && err == nil {
 		a.ServiceEndpoints, err = r.checkEndpoints(r.DID(a.AirID), *u.ServiceEndpoints)
 		fields = append(fields, "service_endpoints")

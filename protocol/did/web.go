@@ -10,11 +10,17 @@ import (
 // maxDID is the longest DID text that is looked at, in bytes.
 const maxDID = 500
 
+// The methods whose DIDs lead to a document on a web host.
+const (
+	MethodWBA = "wba"
+	MethodWeb = "web"
+)
+
 // A Web is a DID whose document lies on a web host: did:wba, the method AIR
 // uses, or did:web, which has the same text form. [ParseWeb] makes one from
 // text, [AgentDID] the one of an agent in a registry.
 type Web struct {
-	Method string // "wba" or "web"
+	Method string // [MethodWBA] or [MethodWeb]
 	Host   string // DNS name, lower case
 	Port   uint16 // 0: none is written, HTTPS on 443 is meant
 	Path   []string
@@ -61,7 +67,7 @@ func ParseWeb(text string) (Web, error) {
 // AgentDID returns the DID of an agent of a registry, the path "agents:{air id}"
 // below the registry's DID host.
 func AgentDID(host Web, airID string) Web {
-	return Web{Method: "wba", Host: host.Host, Port: host.Port, Path: []string{"agents", airID}}
+	return Web{Method: MethodWBA, Host: host.Host, Port: host.Port, Path: []string{"agents", airID}}
 }
 
 // AirID returns the AIR ID in the path "agents:{air id}", and false when the
@@ -191,7 +197,7 @@ func webError(message, help string) *Error { return &Error{"did-web", message, h
 
 // cutMethod splits off the method of the two web methods.
 func cutMethod(text string) (method, rest string, ok bool) {
-	for _, method := range []string{"wba", "web"} {
+	for _, method := range []string{MethodWBA, MethodWeb} {
 		if rest, ok := strings.CutPrefix(text, "did:"+method+":"); ok {
 			return method, rest, true
 		}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -281,6 +283,50 @@ func TestSignaturesThatAreRefused(t *testing.T) {
 	}
 }
 
+// A proxy may add a signature of another kind; it takes nothing from the one
+// that can be judged, wherever it stands.
+func TestASignatureOfAnotherKindBesideOurs(t *testing.T) {
+	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
+	proxy := "=:" + base64.StdEncoding.EncodeToString(make([]byte, 256)) + ":"
+	for _, c := range []struct{ name, input, value string }{
+		{"before", `proxy=("@method");created=1;alg="rsa-pss-sha512", %s`, "proxy" + proxy + ", %s"},
+		{"behind", `%s, proxy=("@method");created=1;keyid="p"`, "%s, proxy" + proxy},
+		{"without a value", `%s, proxy=("@method");created=1;keyid="p"`, "%s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, body, now := signed(t, httpsig.SignOptions{KeyID: "k"})
+			for header, form := range map[string]string{"Signature-Input": c.input, "Signature": c.value} {
+				r.Header.Set(header, fmt.Sprintf(form, r.Header.Get(header)))
+			}
+			m := httpsig.FromRequest(r, body)
+			if s := one(t, m); s.KeyID != "k" || s.Verify(m, public, at(now)) != nil {
+				t.Errorf("read %+v", s)
+			}
+		})
+	}
+}
+
+// Where there is no query, @query has nothing to cover; one that is added
+// afterwards is not covered.
+func TestAQueryIsCoveredWhereThereIsOne(t *testing.T) {
+	body := []byte(`{}`)
+	r := httptest.NewRequest(http.MethodPut, "https://registry.test/x", bytes.NewReader(body))
+	now := time.Unix(1_800_000_000, 0)
+	o := httpsig.SignOptions{KeyID: "k", Created: now, Components: []string{"@method", "@authority", "@path", "content-digest"}}
+	if err := httpsig.Sign(r, body, keyOfTheRFC(t), o); err != nil {
+		t.Fatal(err)
+	}
+	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
+	m := httpsig.FromRequest(r, body)
+	if err := one(t, m).Verify(m, public, at(now)); err != nil {
+		t.Error(err)
+	}
+	m.Query = "force=1"
+	if got := code(t, one(t, m).Verify(m, public, at(now))); got != httpsig.CodeCoverage {
+		t.Errorf("a query was added: %q", got)
+	}
+}
+
 func TestComponentsThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
 		{"a header that is not there", `"date"`, httpsig.CodeComponent},
@@ -322,6 +368,9 @@ func TestWhatThePolicyAsks(t *testing.T) {
 		{"expires later", httpsig.SignOptions{Expires: time.Unix(1_800_000_001, 0)}, nil, ""},
 		{"the host is not covered", httpsig.SignOptions{Components: []string{"@method", "@path", "@query", "content-digest"}}, nil, httpsig.CodeCoverage},
 		{"covered only with a parameter", httpsig.SignOptions{Components: []string{"@method", "@authority", "@path", "content-digest"}}, nil, httpsig.CodeCoverage},
+		{"the whole address", httpsig.SignOptions{Components: []string{"content-digest", "@target-uri", "@method"}}, nil, ""},
+		{"the target without the host", httpsig.SignOptions{Components: []string{"@method", "@request-target", "content-digest"}}, nil, httpsig.CodeCoverage},
+		{"the target and the host", httpsig.SignOptions{Components: []string{"@method", "@authority", "@request-target", "content-digest"}}, nil, ""},
 		{"more is covered than asked", httpsig.SignOptions{Components: append(httpsig.WriteComponents(), "x-agent-secret")}, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -35,8 +35,10 @@ type Signature struct {
 	value []byte
 }
 
-// Read returns the signatures that a request carries, in their order. Without
-// one the error has [CodeMissing]; every error is an [*Error].
+// Read returns the signatures that a request carries, in their order. One that
+// cannot be read, such as that of a proxy of another kind, is left out while
+// another can. Without any the error has [CodeMissing]; every error is an
+// [*Error].
 func Read(m Message) ([]Signature, error) {
 	inputs, values := m.Header.Values("Signature-Input"), m.Header.Values("Signature")
 	if len(inputs) == 0 && len(values) == 0 {
@@ -55,12 +57,18 @@ func Read(m Message) ([]Signature, error) {
 		return nil, &Error{Code: CodeSyntax, Message: fmt.Sprintf("the request carries %d signatures, at most %d are looked at", n, maxSignatures)}
 	}
 	var out []Signature
+	var first error // what is wrong with the first that cannot be read
 	for _, label := range input.Names() {
 		s, err := readOne(label, input, value)
-		if err != nil {
-			return nil, err
+		switch {
+		case err == nil:
+			out = append(out, s)
+		case first == nil:
+			first = err
 		}
-		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return nil, first
 	}
 	return out, nil
 }
@@ -172,7 +180,9 @@ func moment(value any) (time.Time, bool) {
 type Policy struct {
 	// Require names components that must be covered, without parameters.
 	// "content-digest" is asked for only when there is a body; covered, it is
-	// held against the body in any case.
+	// held against the body in any case. "@query" is asked for only when there is
+	// a query. What is a part of @target-uri or of @request-target is covered
+	// with it.
 	Require []string
 	// Now is the time that created and expires are held against.
 	Now time.Time
@@ -221,17 +231,29 @@ func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
 func (s Signature) covers(m Message, required []string) error {
 	var missing []string
 	for _, name := range required {
-		if name == "content-digest" && len(m.Body) == 0 || slices.Contains(s.Components, name) {
-			continue
+		absent := name == "content-digest" && len(m.Body) == 0 || name == "@query" && m.Query == ""
+		if !absent && !slices.ContainsFunc(containing(name), func(whole string) bool { return slices.Contains(s.Components, whole) }) {
+			missing = append(missing, name)
 		}
-		missing = append(missing, name)
 	}
 	if len(missing) == 0 {
 		return nil
 	}
 	return &Error{Code: CodeCoverage, Message: "the signature does not cover " + strings.Join(missing, ", "),
 		Expected: strings.Join(required, ", "), Got: clip(strings.Join(s.Components, ", ")),
-		Help: "what is not covered could be changed on the way, or the signature carried to another request"}
+		Help: "what is not covered could be changed on the way, or the signature carried to another request; @target-uri covers host, path and query"}
+}
+
+// containing returns the components that hold all of one: itself and, for parts
+// of an address, longer parts of it (RFC 9421 §2.2).
+func containing(name string) []string {
+	switch name {
+	case "@scheme", "@authority":
+		return []string{name, "@target-uri"}
+	case "@path", "@query":
+		return []string{name, "@target-uri", "@request-target"}
+	}
+	return []string{name}
 }
 
 // fresh reports whether now lies within the time of the signature.
