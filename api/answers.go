@@ -58,7 +58,7 @@ var (
 type Searcher interface {
 	Search(ctx context.Context, q index.Query) (index.Result, error)
 	Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error)
-	Suggest(ctx context.Context, typed string, limit int) ([]index.Suggestion, error)
+	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error)

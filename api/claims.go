@@ -224,12 +224,12 @@ func (a *Answers) bearers(ctx context.Context, namespace string) ([]string, erro
 	}
 	var hosts []string
 	for _, word := range words {
-		suggestions, err := a.Index.Suggest(ctx, word, maxLimit)
+		suggestions, err := a.Index.Suggest(ctx, word, maxLimit, index.SuggestService)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range suggestions {
-			if s.Kind == index.SuggestService && bears(registrable(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxBearers {
+			if bears(registrable(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxBearers {
 				hosts = append(hosts, s.Text)
 			}
 		}

@@ -28,7 +28,7 @@ func (a *API) exploreRoutes(h huma.API) {
 	}
 	handle(a, h, op, a.explore)
 	describeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
-	handle(a, h, get("suggest", "/api/v1/suggest", "Verbs, namespaces, data classes, services and nouns that begin like what was typed"), a.suggest)
+	handle(a, h, get("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggest)
 	handle(a, h, get("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.similar)
 }
 
@@ -157,7 +157,7 @@ type suggestInput struct {
 // Suggestions complete what was typed.
 type Suggestions struct {
 	Q           string       `json:"q" doc:"what was typed"`
-	Suggestions []Suggestion `json:"suggestions" doc:"the most offered first"`
+	Suggestions []Suggestion `json:"suggestions" doc:"what was typed in whole first, then verbs, nouns, data classes, services and namespaces, of each the most offered first; at least a fifth of the places for each that has so many"`
 	Behind      uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Note        string       `json:"note,omitempty" doc:"why there are none"`
 }

@@ -125,8 +125,10 @@ func (l *Limited) Explore(ctx context.Context, q index.Query, fields []string, l
 }
 
 // Suggest completes what was typed.
-func (l *Limited) Suggest(ctx context.Context, typed string, limit int) ([]index.Suggestion, error) {
-	return within(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) { return l.searcher.Suggest(ctx, typed, limit) })
+func (l *Limited) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
+	return within(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {
+		return l.searcher.Suggest(ctx, typed, limit, kinds...)
+	})
 }
 
 // Similar finds the services most like that of a host.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
@@ -15,6 +16,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 )
 
 // Resolution answers "where do I write to": for an id of an agent its DID
@@ -69,10 +71,14 @@ func (in *resolveInput) Resolve(ctx huma.Context) []error {
 }
 
 func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
-	if strings.TrimSpace(in.Name) == "" {
-		return nil, refuse(badParameter, "name is missing", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB").at(Where{Parameter: "name"})
+	if err := checkName(strings.TrimSpace(in.Name)); err != nil {
+		return nil, err
 	}
 	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(in.client), a.now())
+	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == "id" {
+		return nil, refuse(badParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", clean(in.Name, 80)), e.Help+", or "+verbForm).
+			at(Where{Parameter: "name"})
+	}
 	if errors.Is(err, ErrNoName) {
 		return nil, a.noSuchName(ctx, in.Name, err)
 	}
@@ -84,6 +90,29 @@ func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution
 		out.Status = http.StatusMultipleChoices
 	}
 	return out, nil
+}
+
+// verbForm says how the name of a verb is written.
+const verbForm = "NAMESPACE.VERB with the last dot between the two, such as acme-reservations.BOOK"
+
+// checkName refuses a name that is empty, or half of NAMESPACE.VERB.
+func checkName(name string) error {
+	bad := func(message string, column int) error {
+		return refuse(badParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").at(Where{Parameter: "name", Column: column})
+	}
+	switch dot := strings.LastIndexByte(name, '.'); {
+	case name == "":
+		return bad("name is missing", 1)
+	case strings.Trim(name, ".") == "":
+		return bad("before and behind the dot there is nothing", 1)
+	case strings.ContainsAny(name, ":@") || dot < 0:
+		return nil
+	case strings.TrimSpace(name[:dot]) == "":
+		return bad("before the dot there is no namespace", 1)
+	case strings.TrimSpace(name[dot+1:]) == "":
+		return bad("behind the last dot there is no verb", utf8.RuneCountInString(name[:dot])+1)
+	}
+	return nil
 }
 
 // noSuchName says what there is instead of a NAMESPACE.VERB that nobody offers.
@@ -108,7 +137,7 @@ func (a *API) noSuchName(ctx context.Context, name string, cause error) error {
 	if len(alike) > 0 {
 		return refuse(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+list(alike)).because(r.cause)
 	}
-	return r
+	return refuse(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").because(r.cause)
 }
 
 // Resolve answers where to write to, as it stands at a time. An AIR ID, a handle or

@@ -448,6 +448,43 @@ func TestNamesThatAreClaimedByOthers(t *testing.T) {
 	}
 }
 
+// TestNamesThatLeadNowhere: whatever is wrong with a name, the answer says which
+// half it is and what form it should have.
+func TestNamesThatLeadNowhere(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	for _, c := range []struct {
+		name, detail, help string
+		status, column     int
+	}{
+		{"", "name is missing", "NAMESPACE.VERB", 400, 1},
+		{" ", "name is missing", "NAMESPACE.VERB", 400, 1},
+		{".", "there is nothing", "NAMESPACE.VERB", 400, 1},
+		{"...", "there is nothing", "NAMESPACE.VERB", 400, 1},
+		{".BOOK", "no namespace", "NAMESPACE.VERB", 400, 1},
+		{"예약.", "no verb", "NAMESPACE.VERB", 400, 3},
+		{"ristorante. ", "no verb", "NAMESPACE.VERB", 400, 11},
+		{"ristorante BOOK", `"ristorante BOOK" is no AIR ID`, "NAMESPACE.VERB", 400, 0},
+		{"@ristorante.BOOK", "is no AIR ID", "NAMESPACE.VERB", 400, 0},
+		{strings.Repeat("a.", 5000), "more than 2048 bytes", "NAMESPACE.VERB", 400, 0},
+		{"ristorante..BOOK", `no namespace "ristorante."`, "ristorante", 404, 0},
+		{"nobody.at.all.BOOK", `no namespace "nobody.at.all"`, "/api/v1/namespaces", 404, 0},
+		{"ristorante.예약", "no such verb", "it has BOOK", 404, 0},
+	} {
+		p := h.get("/api/v1/resolve?name="+url.QueryEscape(c.name), c.status).problem(t)
+		column := 0
+		if p.Where != nil {
+			column = p.Where.Column
+		}
+		if !strings.Contains(p.Detail, c.detail) || !strings.Contains(p.Help, c.help) || column != c.column {
+			t.Errorf("%.20q: %s; %s; column %d", c.name, p.Detail, p.Help, column)
+		}
+	}
+	if r := readAs[api.Resolution](h, "/api/v1/resolve?name=Ristorante.book", 200); len(r.Candidates) == 0 {
+		t.Errorf("in another case: %+v", r)
+	}
+}
+
 // TestBadQueries: whatever is asked, the answer is a refusal that points at the
 // place, or an honest one: nothing found, and verbs to try instead.
 func TestBadQueries(t *testing.T) {

@@ -35,43 +35,6 @@ func TestListings(t *testing.T) {
 	check(ValueCount{"prices", 2, 1}, ValueCount{"rooms", 1, 1})
 }
 
-func TestSuggest(t *testing.T) {
-	a := agis("bookings.test", "BOOK /room", "BOOK /booth", "CANCEL /room")
-	a.Service.Namespace, a.DataClasses = "Boo.Stay", []document.DataClass{{Name: "book_titles"}}
-	x, _ := indexed(t, a, agis("other.test", "BORROW /book"))
-	for typed, want := range map[string][]string{
-		"boo":        {"service bookings.test 3", "class book_titles 3", "namespace boo.stay 3", "verb BOOK 2", "noun book 3", "noun booth 1"},
-		"BOOK":       {"service bookings.test 3", "class book_titles 3", "verb BOOK 2", "noun book 3"},
-		"book t":     {"class book_titles 3"},
-		"bookings.t": {"service bookings.test 3"},
-		"bor":        {"verb BORROW 1", "noun borrow 1"},
-		"":           {},
-		"zzz":        {},
-		"예":          {},
-		"\xff\x00":   {},
-	} {
-		list, err := x.Suggest(context.Background(), typed, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := []string{}
-		for _, s := range list {
-			got = append(got, s.Kind+" "+s.Text+" "+string(rune('0'+s.Operations)))
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", typed, got, want)
-		}
-	}
-	if list, err := x.Suggest(context.Background(), "boo", 2); err != nil || len(list) != 2 || list[0].Operations < list[1].Operations {
-		t.Errorf("two: %v, %v", list, err)
-	}
-	if list, err := x.Suggest(context.Background(), strings.Repeat("b", 10_000), 0); err != nil || len(list) != 0 {
-		t.Errorf("a long text: %v, %v", list, err)
-	}
-}
-
 func TestSimilar(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	for host, want := range map[string]string{

@@ -20,8 +20,8 @@ type Catalogue interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)
 	DataClasses(ctx context.Context) ([]index.ValueCount, error)
-	// Suggest completes what was typed.
-	Suggest(ctx context.Context, typed string, limit int) ([]index.Suggestion, error)
+	// Suggest completes what was typed, with values of the kinds that are named.
+	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	// Similar returns the services most like that of a host.
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	// VerbFamily returns the verbs that are offered and related to a word.

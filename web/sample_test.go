@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,11 +212,12 @@ func (s sample) DataClasses(ctx context.Context) ([]index.ValueCount, error) {
 	return s.Namespaces(ctx)
 }
 
-func (s sample) Suggest(_ context.Context, typed string, _ int) ([]index.Suggestion, error) {
-	return []index.Suggestion{
+func (s sample) Suggest(_ context.Context, _ string, _ int, kinds ...string) ([]index.Suggestion, error) {
+	all := []index.Suggestion{
 		{Text: s.word("BOOK"), Kind: index.SuggestVerb, Operations: 7}, {Text: s.word("table"), Kind: index.SuggestNoun, Operations: 2},
 		{Text: s.word("exchange rates"), Kind: index.SuggestClass, Operations: 2}, {Text: "ristorante.test", Kind: index.SuggestService, Operations: 2},
-	}, s.err
+	}
+	return slices.DeleteFunc(all, func(s index.Suggestion) bool { return len(kinds) > 0 && !slices.Contains(kinds, s.Kind) }), s.err
 }
 
 func (s sample) Similar(context.Context, string, int) ([]index.SimilarService, error) {

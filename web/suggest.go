@@ -1,10 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -32,6 +30,10 @@ var suggestedLabels = map[string]string{
 func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, error) {
 	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
 	before, word := text[:at], text[at:]
+	word, without := strings.CutPrefix(word, "-")
+	if without {
+		before += "-"
+	}
 	key, typed, filter := strings.Cut(word, ":")
 	if !filter {
 		key, typed = "", word
@@ -39,15 +41,29 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 	if typed == "" || strings.Count(text, `"`) > 0 {
 		return nil, nil
 	}
-	found, err := p.catalogue.Suggest(ctx, typed, 4*maxSuggestions)
+	var kinds []string
+	switch {
+	case without && filter:
+		return nil, nil // no filter can be left out
+	case without:
+		kinds = []string{index.SuggestVerb, index.SuggestNoun}
+	case filter:
+		for kind, k := range suggestedKeys {
+			if k == strings.ToLower(key) {
+				kinds = append(kinds, kind)
+			}
+		}
+		if len(kinds) == 0 {
+			return nil, nil // the values of this key are not suggested
+		}
+	}
+	found, err := p.catalogue.Suggest(ctx, typed, maxSuggestions, kinds...)
 	if _, odd := errors.AsType[*index.QueryError](err); odd {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	// Words first: most who type want to go on typing.
-	slices.SortStableFunc(found, func(a, b index.Suggestion) int { return cmp.Compare(filterOnly(a), filterOnly(b)) })
 	var list []suggestion
 	seen := map[string]bool{text: true}
 	for _, s := range found {
@@ -56,19 +72,14 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 			continue
 		}
 		seen[whole] = true
-		if list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + count(s.Operations, "operation")}); len(list) == maxSuggestions {
-			break
-		}
+		list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + count(s.Operations, "operation")})
 	}
 	return list, nil
 }
 
-// filterOnly is 1 for what is no word of operations.
-func filterOnly(s index.Suggestion) int {
-	if s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun {
-		return 0
-	}
-	return 1
+// isWord reports whether a suggestion is a word of operations.
+func isWord(s index.Suggestion) bool {
+	return s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun
 }
 
 // completion writes a suggestion as a word or, where a key was typed or nothing
@@ -76,7 +87,7 @@ func filterOnly(s index.Suggestion) int {
 // written.
 func completion(s index.Suggestion, key string) string {
 	own := suggestedKeys[s.Kind]
-	if key == "" && filterOnly(s) == 0 {
+	if key == "" && isWord(s) {
 		return strings.ToLower(s.Text)
 	}
 	if own == "" || key != "" && key != own {

@@ -1,0 +1,328 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// The kinds of a [Suggestion].
+const (
+	SuggestVerb      = "verb"
+	SuggestNoun      = "noun" // a word of what operations are called or, where words are not written apart, of what they do
+	SuggestClass     = "class"
+	SuggestService   = "service" // a host
+	SuggestNamespace = "namespace"
+)
+
+// suggestKinds are the kinds in their order of an answer: what an operation is
+// asked for by comes before what narrows it.
+var suggestKinds = [...]string{SuggestVerb, SuggestNoun, SuggestClass, SuggestService, SuggestNamespace}
+
+// A Suggestion is something that exists and begins like what was typed.
+type Suggestion struct {
+	Text       string `json:"text"`
+	Kind       string `json:"kind"`
+	Operations int    `json:"operations"`
+}
+
+// maxPrefix is how many characters of a beginning are looked at, and maxNouns how
+// many words that begin so are counted.
+const (
+	maxPrefix = 64
+	maxNouns  = 2000
+)
+
+// Suggest completes what was typed, in any case: at most limit (10 when 0, at most
+// 100) verbs, nouns, data classes, services and namespaces, or only those of the
+// kinds that are named. What was typed in whole comes first, then the kinds in this
+// order, and of each the most offered first. No kind takes the place of another: a
+// fifth of the limit is kept for each that has so many. Nothing completes an empty
+// text.
+func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]Suggestion, error) {
+	if limit == 0 {
+		limit = 10
+	}
+	if limit < 1 || limit > maxLimit {
+		return nil, &QueryError{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", maxLimit)}
+	}
+	typed = strings.ToLower(splitName(strings.TrimSpace(typed)))
+	if typed == "" || len(typed) > 4*maxPrefix {
+		return []Suggestion{}, ctx.Err()
+	}
+	var found map[string][]Suggestion
+	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
+		found, err = x.beginning(ctx, l, snapshot, v, typed)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(kinds) > 0 {
+		for _, kind := range suggestKinds {
+			if !slices.Contains(kinds, kind) {
+				delete(found, kind)
+			}
+		}
+	}
+	return shareOut(found, typed, limit), nil
+}
+
+// beginning returns by kind all that begins like what was typed, which is in lower
+// case and cut as names are.
+func (x *Index) beginning(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, typed string) (map[string][]Suggestion, error) {
+	found := make(map[string][]Suggestion)
+	verbs := make(map[string]int)
+	for kind, field := range map[string]string{SuggestVerb: verbField, SuggestNamespace: namespaceField, SuggestClass: classField} {
+		values, err := l.list(snapshot, v, field)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range values {
+			if !begins(value.Value, typed) {
+				continue
+			}
+			found[kind] = append(found[kind], Suggestion{value.Value, kind, value.Operations})
+			if kind == SuggestVerb {
+				verbs[strings.ToLower(value.Value)] = value.Operations
+			}
+		}
+	}
+	found[SuggestService] = v.hostsWith(typed)
+	nouns, err := countTerms(ctx, snapshot, v, actField, typed)
+	if err != nil {
+		return nil, err
+	}
+	for noun, n := range nouns {
+		// What is the verb wherever it stands is no noun.
+		if n > verbs[noun] {
+			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
+		}
+	}
+	pairs, err := x.pairsWith(ctx, snapshot, v, typed)
+	for _, s := range pairs {
+		if _, named := nouns[s.Text]; !named {
+			found[SuggestNoun] = append(found[SuggestNoun], s)
+		}
+	}
+	for _, s := range found {
+		slices.SortFunc(s, func(a, b Suggestion) int {
+			// A noun that is a verb, too, counts for what it is besides.
+			besides := func(s Suggestion) int {
+				if s.Kind == SuggestNoun {
+					return s.Operations - verbs[s.Text]
+				}
+				return s.Operations
+			}
+			return cmp.Or(-compareBool(isExactly(a.Text, typed), isExactly(b.Text, typed)), cmp.Compare(besides(b), besides(a)), strings.Compare(a.Text, b.Text))
+		})
+	}
+	return found, err
+}
+
+// shareOut makes one list of suggestions by kind: a fifth of the places for each
+// kind, and what is left over for the first ones.
+func shareOut(found map[string][]Suggestion, typed string, limit int) []Suggestion {
+	taken, left := [len(suggestKinds)]int{}, limit
+	for i, kind := range suggestKinds {
+		taken[i] = min(len(found[kind]), limit/len(suggestKinds))
+		left -= taken[i]
+	}
+	out := make([]Suggestion, 0, limit-left)
+	for i, kind := range suggestKinds {
+		more := min(len(found[kind])-taken[i], left)
+		left -= more
+		out = append(out, found[kind][:taken[i]+more]...)
+	}
+	slices.SortStableFunc(out, func(a, b Suggestion) int {
+		return -compareBool(isExactly(a.Text, typed), isExactly(b.Text, typed))
+	})
+	return out
+}
+
+// compareBool puts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// isExactly reports whether a value is what was typed, in any case.
+func isExactly(value, typed string) bool {
+	return strings.EqualFold(value, typed) || strings.EqualFold(splitName(value), typed)
+}
+
+// begins reports whether a value, or what splitting makes of it, begins with what
+// was typed.
+func begins(value, typed string) bool {
+	return hasPrefixFold(value, typed) || hasPrefixFold(splitName(value), typed)
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// hostsWith returns the hosts of which a label begins with a text; the last label
+// has most hosts in common, so it is no beginning of one.
+func (v *view) hostsWith(typed string) []Suggestion {
+	operations := make(map[string]int)
+	typed = strings.ReplaceAll(typed, " ", ".") // splitName took the dots out
+	within := "." + typed
+	for i := range v.segments {
+		s := &v.segments[i]
+		for r := range s.runs {
+			host := s.runs[r].host
+			at := strings.Index(host, within)
+			if !strings.HasPrefix(host, typed) && (at < 0 || at == strings.LastIndexByte(host, '.')) {
+				continue
+			}
+			for _, n := range s.operationsOf(uint32(r)) {
+				if s.searched.has(n) {
+					operations[host]++
+				}
+			}
+		}
+	}
+	var out []Suggestion
+	for host, n := range operations {
+		out = append(out, Suggestion{host, SuggestService, n})
+	}
+	return out
+}
+
+// countTerms returns the terms of a field that begin with a text, with the number
+// of operations that have each.
+func countTerms(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, f field, typed string) (map[string]int, error) {
+	operations := make(map[string]int)
+	err := eachTermWith(ctx, snapshot, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+		return eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+			if v.segments[i].searched.has(number) {
+				operations[term]++
+			}
+		})
+	})
+	return operations, err
+}
+
+// eachTermWith calls f with the terms of a field that begin with a text, at most
+// maxNouns of each segment.
+func eachTermWith(ctx context.Context, snapshot *scorch.IndexSnapshot, of field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
+	for i, s := range snapshot.Segments() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dictionary, err := s.Segment().Dictionary(of.String())
+		if err != nil {
+			return damaged("field %s of segment %d: %v", of, s.Id(), err)
+		}
+		terms := dictionary.AutomatonIterator(nil, []byte(typed), after(typed))
+		for range maxNouns {
+			term, err := terms.Next()
+			if err != nil {
+				return damaged("field %s of segment %d: %v", of, s.Id(), err)
+			}
+			if term == nil {
+				break
+			}
+			if err := f(i, s, dictionary, term.Term); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	// maxPairs is how many pairs of characters are looked at, and maxLooks in how
+	// many operations each.
+	maxPairs = 20
+	maxLooks = 3
+)
+
+// pairsWith completes what is written in a script of which pairs of characters are
+// indexed (Korean, Chinese, Japanese). The names of operations are Latin by the
+// drafts, so these are words of what operations do. A pair out of the middle of a
+// word is none.
+func (x *Index) pairsWith(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
+	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !unicode.In(first, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+		return nil, nil
+	}
+	counts, err := countTerms(ctx, snapshot, v, whatField, typed)
+	if err != nil {
+		return nil, err
+	}
+	var pairs []Suggestion
+	for pair, n := range counts {
+		if n > 0 && utf8.RuneCountInString(pair) == 2 {
+			pairs = append(pairs, Suggestion{pair, SuggestNoun, n})
+		}
+	}
+	slices.SortFunc(pairs, func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Text, b.Text))
+	})
+	var out []Suggestion
+	for _, s := range pairs[:min(len(pairs), maxPairs)] {
+		begins, err := x.beginsWord(ctx, snapshot, v, s.Text)
+		if err != nil {
+			return nil, err
+		}
+		if begins {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// beginsWord reports whether a word begins with a pair in one of the first
+// operations that have it.
+func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, pair string) (bool, error) {
+	var places []place
+	err := eachTermWith(ctx, snapshot, whatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+		if term != pair {
+			return nil
+		}
+		return eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+			if len(places) < maxLooks && v.segments[i].searched.has(number) {
+				places = append(places, place{i, number})
+			}
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, p := range places {
+		_, o, err := x.operation(ctx, v, p)
+		if err != nil {
+			return false, err
+		}
+		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t term) bool { return t.form == pair && hasPrefixFold(t.surface, pair) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// after is the first text that does not begin with prefix, nil when there is none.
+func after(prefix string) []byte {
+	end := bytes.Clone([]byte(prefix))
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xFF {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return nil
+}
