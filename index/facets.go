@@ -104,14 +104,14 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	err := eachTerm(s, field, func(dictionary segment.TermDictionary, value string) error {
 		at := uint32(len(c.values))
 		c.values = append(c.values, value)
-		return eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
+		return d.eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
 			if d.services.has(number) {
 				r := d.runOf[number]
 				c.runs[r] = append(c.runs[r], at)
 				return
 			}
 			if c.own == nil {
-				c.own = make([]uint32, len(d.order))
+				c.own = make([]uint32, len(d.numbers))
 			}
 			c.own[number] = at
 		})

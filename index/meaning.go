@@ -224,18 +224,16 @@ type use struct {
 // readMeanings derives the meanings of a segment's entries and its vocabulary.
 // What old has of the same document versions is taken over.
 func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *oldMeanings) (*meanings, vocabulary, error) {
-	n := len(e.order)
+	n := len(e.numbers)
 	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
 	wanted := newBitset(n)
 	for i := range e.runs {
 		r := &e.runs[i]
 		if from := old(r.source, r.print); from != nil && from.fits(r) {
-			from.copyTo(m, e.order[r.from:r.end])
+			from.copyTo(m, r.from)
 			continue
 		}
-		for _, number := range e.order[r.from:r.end] {
-			wanted.add(number)
-		}
+		wanted.addRange(r.from, r.end)
 	}
 	missing := wanted.count() > 0
 	words, forms := make(map[string]uint32), make(vocabulary)
@@ -264,7 +262,7 @@ func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old 
 				words[form] = at
 				vectors = append(vectors, v)
 			}
-			return eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
+			return e.eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
 				if wanted.has(number) {
 					uses[number] = append(uses[number], use{at, f, weight * float32(min(count, maxCount))})
 				}
@@ -311,18 +309,18 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 	ofService := make([]float32, m.dim)
 	add := func(to []float32, u use) { wordvec.Add(to, vectors[u.word], u.weight) }
 	for _, r := range e.runs {
-		if r.from == r.end || !wanted.has(e.order[r.from]) {
+		if r.from == r.end || !wanted.has(r.from) {
 			continue
 		}
 		clear(ofService)
-		for _, number := range e.order[r.to:r.end] {
+		for number := r.to; number < r.end; number++ {
 			if e.services.has(number) {
 				for _, u := range uses[number] {
 					add(ofService, u)
 				}
 			}
 		}
-		for _, number := range e.order[r.from:r.end] {
+		for number := r.from; number < r.end; number++ {
 			for f := range sums {
 				clear(sums[f])
 			}
@@ -384,9 +382,9 @@ func (o *oldMeanings) fits(r *run) bool {
 }
 
 // copyTo takes the meanings over, in order.
-func (o *oldMeanings) copyTo(m *meanings, to []uint32) {
-	for i, number := range o.segment.order[o.run.from:o.run.end] {
-		m.set(to[i], o.segment.meanings.at(number))
+func (o *oldMeanings) copyTo(m *meanings, to uint32) {
+	for number := o.run.from; number < o.run.end; number++ {
+		m.set(to+number-o.run.from, o.segment.meanings.at(number))
 	}
 }
 

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"math/bits"
-	"slices"
 )
 
 // maxOthers is how many services and how many data classes a result names.
@@ -23,7 +22,7 @@ func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result
 				if s.services.has(n) {
 					to = &services
 				}
-				if score := scores[n]; score >= to.least && slices.ContainsFunc(s.operationsOf(s.runOf[n]), f.masks[i].has) {
+				if score := scores[n]; score >= to.least && f.masks[i].hasAny(s.operationsOf(s.runOf[n])) {
 					to.add(candidate{place{i, n}, score})
 				}
 			}

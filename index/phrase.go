@@ -74,7 +74,7 @@ func (l *live) keepStems(snapshot *scorch.IndexSnapshot, v *view, masks []bitset
 			if err != nil {
 				return err
 			}
-			have := newBitset(len(d.order))
+			have := newBitset(len(d.numbers))
 			for _, at := range p.all {
 				d.spread(at.number, have.add)
 			}

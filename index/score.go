@@ -118,9 +118,11 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 			}
 			for _, at := range p.services {
 				more := rarity * at.weight
-				for _, n := range s.operationsOf(s.runOf[at.number]) {
-					scores[n] += more
-					met.add(n)
+				from, end := s.operationsOf(s.runOf[at.number])
+				met.addRange(from, end)
+				of := scores[from:end]
+				for n := range of {
+					of[n] += more
 				}
 			}
 		}
@@ -146,7 +148,8 @@ func (v *view) df(stem string, found []*termPostings) int {
 		}
 		for _, at := range p.services {
 			if !s.deleted.has(at.number) {
-				n += len(s.operationsOf(s.runOf[at.number]))
+				from, to := s.operationsOf(s.runOf[at.number])
+				n += int(to - from)
 			}
 		}
 	}
@@ -480,19 +483,19 @@ func (v *view) inOrder(masks []bitset, from, to int) (page []ranked, total int) 
 	for i := range masks {
 		total += masks[i].count()
 	}
-	next := make([]int, len(v.segments)) // into the order of each segment
+	next := make([]int, len(v.segments)) // in each segment
 	for at := 0; at < min(to, total); at++ {
 		first := -1
 		var least place
 		for i := range v.segments {
 			s := &v.segments[i]
-			for next[i] < s.n && !masks[i].has(s.order[next[i]]) {
+			for next[i] < s.n && !masks[i].has(uint32(next[i])) {
 				next[i]++
 			}
 			if next[i] == s.n {
 				continue
 			}
-			if p := (place{i, s.order[next[i]]}); first < 0 || v.before(p, least) {
+			if p := (place{i, uint32(next[i])}); first < 0 || v.before(p, least) {
 				first, least = i, p
 			}
 		}
@@ -546,9 +549,7 @@ func (s *viewSegment) ofHosts(hosts []string) bitset {
 	b := newBitset(s.n)
 	for _, host := range hosts {
 		for _, r := range s.hostRuns(host) {
-			for _, n := range s.order[r.from:r.to] {
-				b.add(n)
-			}
+			b.addRange(r.from, r.to)
 		}
 	}
 	return b

@@ -19,10 +19,13 @@ import (
 // with new numbers. So whatever is derived from a segment stays true as long as
 // it lives.
 
-// segmentEntries says which entries lie in a segment, deleted ones included.
+// segmentEntries says which entries lie in a segment, deleted ones included. They
+// are numbered here in the order of their ids, not as in bleve, which scatters what
+// it is given: so the entries of one document lie beside each other in all that is
+// kept by number, and what is said of its service is spread in one go.
 type segmentEntries struct {
 	runs    []run    // by host, kind and print
-	order   []uint32 // numbers of the entries, in order of their ids
+	numbers []uint32 // by bleve's number: ours
 	runOf   []uint32 // by number: the index of its run
 	ordinal []uint16 // by number: its place among its sort in its document
 
@@ -35,7 +38,7 @@ type segmentEntries struct {
 type run struct {
 	source
 	print         string
-	from, to, end uint32 // operations are order[from:to], the others order[to:end]
+	from, to, end uint32 // the numbers of operations are from from to to, the others' from there to end
 }
 
 // readEntries reads the ids of a segment, which its dictionary holds sorted.
@@ -45,9 +48,9 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 		return nil, damaged("segment %d says it has %d entries", s.Id(), n)
 	}
 	e := &segmentEntries{
-		order:      make([]uint32, 0, n),
-		runOf:      make([]uint32, n),
-		ordinal:    make([]uint16, n),
+		numbers:    make([]uint32, n),
+		runOf:      make([]uint32, 0, n),
+		ordinal:    make([]uint16, 0, n),
 		operations: newBitset(n),
 		services:   newBitset(n),
 		classes:    newBitset(n),
@@ -61,13 +64,17 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 		if err != nil || at == nil || at.Number() >= uint64(n) {
 			return damaged("id %q of segment %d leads nowhere", id, s.Id())
 		}
-		return e.add(id, uint32(at.Number()))
+		if len(e.runOf) == n {
+			return damaged("segment %d has more ids than entries", s.Id())
+		}
+		e.numbers[at.Number()] = uint32(len(e.runOf))
+		return e.add(id)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(e.order) != n {
-		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.order))
+	if len(e.runOf) != n {
+		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.runOf))
 	}
 	e.others = slices.Clone(e.services)
 	e.others.or(e.classes)
@@ -96,18 +103,16 @@ func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment
 }
 
 // add appends one entry; ids come in order.
-func (e *segmentEntries) add(id string, number uint32) error {
+func (e *segmentEntries) add(id string) error {
 	s, print, of, ordinal, ok := splitID(id)
 	if !ok {
 		return damaged("no id of ours: %q", id)
 	}
-	last := len(e.runs) - 1
+	last, number := len(e.runs)-1, uint32(len(e.runOf))
 	if last < 0 || e.runs[last].source != s || e.runs[last].print != print {
-		at := uint32(len(e.order))
-		e.runs = append(e.runs, run{source: s, print: print, from: at, to: at, end: at})
+		e.runs = append(e.runs, run{source: s, print: print, from: number, to: number, end: number})
 		last++
 	}
-	e.order = append(e.order, number)
 	e.runs[last].end++
 	switch of {
 	case anOperation:
@@ -118,14 +123,14 @@ func (e *segmentEntries) add(id string, number uint32) error {
 	case aClass:
 		e.classes.add(number)
 	}
-	e.runOf[number] = uint32(last)
-	e.ordinal[number] = uint16(ordinal)
+	e.runOf = append(e.runOf, uint32(last))
+	e.ordinal = append(e.ordinal, uint16(ordinal))
 	return nil
 }
 
-// operationsOf returns the numbers of the operations of a run.
-func (e *segmentEntries) operationsOf(r uint32) []uint32 {
-	return e.order[e.runs[r].from:e.runs[r].to]
+// operationsOf returns the numbers of the operations of a run: from, and up to to.
+func (e *segmentEntries) operationsOf(r uint32) (from, to uint32) {
+	return e.runs[r].from, e.runs[r].to
 }
 
 // runsOf returns the versions of one document in the segment.
@@ -155,13 +160,13 @@ func compareSources(a, b source) int {
 	return strings.Compare(string(a.kind), string(b.kind))
 }
 
-// eachPosting calls f with the postings of a term.
-func eachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
+// eachPosting calls f with the postings of a term, which come in bleve's order.
+func (e *segmentEntries) eachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
 	found, err := dictionary.PostingsList([]byte(term), nil, nil)
 	if err != nil {
 		return damaged("a term in segment %d: %v", s.Id(), err)
 	}
-	n := uint64(s.FullSize())
+	n := uint64(len(e.numbers))
 	if found.Count() > n {
 		return damaged("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
 	}
@@ -182,7 +187,7 @@ func eachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, t
 			// bleve's norm is 1/√length; the length comes back exactly.
 			count, length = int(p.Frequency()), int(math.Round(1/(p.Norm()*p.Norm())))
 		}
-		f(uint32(p.Number()), count, length)
+		f(e.numbers[p.Number()], count, length)
 	}
 }
 
@@ -223,7 +228,7 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*te
 			several = make(map[uint32]occurrence)
 		}
 		for _, form := range forms {
-			err := eachPosting(s, dictionary, form, true, func(number uint32, count, length int) {
+			err := e.eachPosting(s, dictionary, form, true, func(number uint32, count, length int) {
 				if several == nil {
 					add(number, occurrence{count, length})
 					return
@@ -256,8 +261,8 @@ func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value stri
 	if err != nil {
 		return nil, damaged("field %s of segment %d: %v", field, s.Id(), err)
 	}
-	found := newBitset(len(e.order))
-	err = eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
+	found := newBitset(len(e.numbers))
+	err = e.eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
 		e.spread(number, found.add)
 	})
 	return found, err
@@ -270,7 +275,7 @@ func (e *segmentEntries) spread(number uint32, f func(uint32)) {
 		f(number)
 		return
 	}
-	for _, n := range e.operationsOf(e.runOf[number]) {
+	for n, to := e.operationsOf(e.runOf[number]); n < to; n++ {
 		f(n)
 	}
 }
@@ -286,6 +291,34 @@ func bitsetLen(n int) int { return (n + 63) / 64 }
 func (b bitset) add(i uint32)      { b[i/64] |= 1 << (i % 64) }
 func (b bitset) remove(i uint32)   { b[i/64] &^= 1 << (i % 64) }
 func (b bitset) has(i uint32) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+// addRange adds the numbers from from up to to.
+func (b bitset) addRange(from, to uint32) {
+	if from >= to {
+		return
+	}
+	first, last := from/64, (to-1)/64
+	head, tail := ^uint64(0)<<(from%64), ^uint64(0)>>(63-(to-1)%64)
+	if first == last {
+		b[first] |= head & tail
+		return
+	}
+	b[first] |= head
+	for i := first + 1; i < last; i++ {
+		b[i] = ^uint64(0)
+	}
+	b[last] |= tail
+}
+
+// hasAny reports whether one of the numbers from from up to to is in b.
+func (b bitset) hasAny(from, to uint32) bool {
+	for i := from; i < to; i++ {
+		if b.has(i) {
+			return true
+		}
+	}
+	return false
+}
 
 // and keeps what is in other too.
 func (b bitset) and(other bitset) {
@@ -326,15 +359,15 @@ func (b bitset) each(f func(uint32)) {
 	}
 }
 
-// fromRoaring copies a bitmap of bleve, which may be nil.
-func fromRoaring(r *roaring.Bitmap, n int) bitset {
-	b := newBitset(n)
+// numbered returns the entries in a bitmap of bleve, which may be nil.
+func (e *segmentEntries) numbered(r *roaring.Bitmap) bitset {
+	b := newBitset(len(e.numbers))
 	if r == nil {
 		return b
 	}
 	r.Iterate(func(i uint32) bool {
-		if int(i) < n {
-			b.add(i)
+		if int(i) < len(e.numbers) {
+			b.add(e.numbers[i])
 		}
 		return true
 	})

@@ -92,7 +92,7 @@ func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]
 			return nil, err
 		}
 		for r := range vs.runs {
-			if slices.ContainsFunc(vs.operationsOf(uint32(r)), vs.searched.has) {
+			if vs.searched.hasAny(vs.operationsOf(uint32(r))) {
 				all = append(all, profiled{vs.runs[r].source, &byRun[r]})
 			}
 		}
@@ -122,7 +122,7 @@ func (d *segmentData) profile(ctx context.Context, s *scorch.SegmentSnapshot) ([
 		}
 		var used []uint32
 		sum := make([]float32, d.meanings.dim)
-		for _, n := range d.operationsOf(uint32(r)) {
+		for n, to := d.operationsOf(uint32(r)); n < to; n++ {
 			m := d.meanings.at(n)
 			for i, x := range m.vector {
 				sum[i] += m.scale * float32(x)

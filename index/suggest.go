@@ -189,7 +189,7 @@ func (v *view) hostsWith(typed string) []Suggestion {
 			if !strings.HasPrefix(host, typed) && (at < 0 || at == strings.LastIndexByte(host, '.')) {
 				continue
 			}
-			for _, n := range s.operationsOf(uint32(r)) {
+			for n, to := s.operationsOf(uint32(r)); n < to; n++ {
 				if s.searched.has(n) {
 					operations[host]++
 				}
@@ -208,7 +208,7 @@ func (v *view) hostsWith(typed string) []Suggestion {
 func countTerms(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, f field, typed string) (map[string]int, error) {
 	operations := make(map[string]int)
 	err := eachTermWith(ctx, snapshot, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
-		return eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
 			if v.segments[i].searched.has(number) {
 				operations[term]++
 			}
@@ -294,7 +294,7 @@ func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, 
 		if term != pair {
 			return nil
 		}
-		return eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
 			if len(places) < maxLooks && v.segments[i].searched.has(number) {
 				places = append(places, place{i, number})
 			}

@@ -48,8 +48,8 @@ func newView(snapshot *scorch.IndexSnapshot, derived func(*scorch.SegmentSnapsho
 		if err != nil {
 			return nil, err
 		}
-		n := len(d.order)
-		vs := viewSegment{segmentData: d, id: s.Id(), base: v.size, n: n, deleted: fromRoaring(s.Deleted(), n)}
+		n := len(d.numbers)
+		vs := viewSegment{segmentData: d, id: s.Id(), base: v.size, n: n, deleted: d.numbered(s.Deleted())}
 		if s.Deleted() != nil {
 			vs.dead = int(s.Deleted().GetCardinality())
 		}
@@ -96,7 +96,7 @@ func (v *view) sift() {
 
 // alive reports whether an operation of r is not deleted.
 func (s *viewSegment) alive(r run) bool {
-	for _, n := range s.order[r.from:r.to] {
+	for n := r.from; n < r.to; n++ {
 		if !s.deleted.has(n) {
 			return true
 		}
@@ -106,7 +106,7 @@ func (s *viewSegment) alive(r run) bool {
 
 // remove takes the entries of r out of b.
 func (s *viewSegment) remove(b bitset, r run) {
-	for _, n := range s.order[r.from:r.to] {
+	for n := r.from; n < r.to; n++ {
 		b[n/64] &^= 1 << (n % 64)
 	}
 }
@@ -127,6 +127,9 @@ func (v *view) ordinal(p place) int { return int(v.segments[p.segment].ordinal[p
 
 // before orders entries by host, kind and ordinal.
 func (v *view) before(a, b place) bool {
+	if a.segment == b.segment {
+		return a.number < b.number // as ids are ordered
+	}
 	ra, rb := v.run(a), v.run(b)
 	if c := compareSources(ra.source, rb.source); c != 0 {
 		return c < 0
@@ -147,7 +150,7 @@ func (v *view) document(src source) stored {
 	for i := range v.segments {
 		s := &v.segments[i]
 		for _, r := range s.runsOf(src) {
-			for _, n := range s.order[r.from:r.end] {
+			for n := r.from; n < r.end; n++ {
 				if s.deleted.has(n) {
 					continue
 				}
