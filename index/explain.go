@@ -15,12 +15,16 @@ func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
 	if len(words) == 0 {
 		return why
 	}
-	found := o.terms
-	found[ctxField] = append(slices.Clip(t.serviceTerms(x.analyzer)), found[ctxField]...)
+	ofService := t.serviceTerms(x.analyzer)
+	why.Matched = make([]Match, 0, 2*len(words))
 	for _, w := range words {
 		missing := true
-		for f, terms := range found {
-			if at, kind, ok := match(w, terms); ok {
+		for f, terms := range o.terms {
+			var also []term
+			if field(f) == ctxField {
+				terms, also = ofService, terms
+			}
+			if at, kind, ok := match(w, terms, also); ok {
 				why.Matched = append(why.Matched, Match{Term: w.asked, Field: field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
@@ -46,19 +50,23 @@ const (
 	nearVector = "vector"
 )
 
-// match looks for a word among the terms of a field and returns the word found
-// there. An exact match is preferred over one of the stem.
-func match(w word, terms []term) (text, kind string, ok bool) {
-	for _, asked := range w.terms {
-		for _, t := range terms {
-			if t.stem != asked.stem {
-				continue
-			}
-			if strings.EqualFold(t.surface, asked.surface) {
-				return t.surface, exact, true
-			}
-			if !ok {
-				text, kind, ok = t.surface, sameStem, true
+// match looks for a word among the terms of a field, which come in two parts, and
+// returns the word found there. An exact match is preferred over one of the stem.
+func match(w word, parts ...[]term) (text, kind string, ok bool) {
+	for i := range w.terms {
+		asked := &w.terms[i]
+		for _, terms := range parts {
+			for k := range terms {
+				t := &terms[k]
+				if t.stem != asked.stem {
+					continue
+				}
+				if strings.EqualFold(t.surface, asked.surface) {
+					return t.surface, exact, true
+				}
+				if !ok {
+					text, kind, ok = t.surface, sameStem, true
+				}
 			}
 		}
 	}

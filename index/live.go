@@ -162,7 +162,7 @@ func (l *live) find(s *scorch.SegmentSnapshot, d *segmentData, stem string) (*te
 	if err != nil {
 		return nil, err
 	}
-	l.postings.keep(key, p, postingBytes*(cap(p.all)+cap(p.services))+len(stem)+200)
+	l.postings.keep(key, p, p.size()+len(stem)+200)
 	return p, nil
 }
 

@@ -118,9 +118,8 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 			}
 			for _, at := range p.services {
 				more := rarity * at.weight
-				from, end := s.operationsOf(s.runOf[at.number])
-				met.addRange(from, end)
-				of := scores[from:end]
+				met.addRange(at.from, at.to)
+				of := scores[at.from:at.to]
 				for n := range of {
 					of[n] += more
 				}
@@ -148,8 +147,7 @@ func (v *view) df(stem string, found []*termPostings) int {
 		}
 		for _, at := range p.services {
 			if !s.deleted.has(at.number) {
-				from, to := s.operationsOf(s.runOf[at.number])
-				n += int(to - from)
+				n += int(at.to - at.from)
 			}
 		}
 	}
@@ -234,6 +232,14 @@ func (k *candidates) add(c candidate) {
 	if len(k.list) < k.limit {
 		return
 	}
+	// Scores that are a tie when they are rounded stay together.
+	k.least = max(k.least, nthLargest(k.listed(), k.n)-2*scoreUnit)
+	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
+	k.limit = max(4*k.n, 2*len(k.list))
+}
+
+// listed returns the scores of the list, to be put in another order.
+func (k *candidates) listed() []float32 {
 	if cap(k.scores) < len(k.list) {
 		k.scores = make([]float32, 2*len(k.list))
 	}
@@ -241,10 +247,7 @@ func (k *candidates) add(c candidate) {
 	for i, c := range k.list {
 		scores[i] = c.score
 	}
-	// Scores that are a tie when they are rounded stay together.
-	k.least = max(k.least, nthLargest(scores, k.n)-2*scoreUnit)
-	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
-	k.limit = max(4*k.n, 2*len(k.list))
+	return scores
 }
 
 // nthLargest returns the n-th largest number, counted from 1, and changes the order
@@ -281,24 +284,20 @@ func nthLargest(all []float32, n int) float32 {
 
 // ranked returns the n best, in order.
 func (k *candidates) ranked(v *view) []ranked {
-	top := k.all()
+	top := k.all(0)
 	v.sort(top)
 	return top[:min(k.n, len(top))]
 }
 
-// some returns the n best, in any order.
-func (k *candidates) some(v *view) []ranked {
-	top := k.all()
+// some returns the n best, in any order, with room for so many more.
+func (k *candidates) some(v *view, more int) []ranked {
+	top := k.all(more)
 	if len(top) <= k.n {
 		return top
 	}
 	// What is better than the last of them by more than a tie is among them; only
 	// those that share its score have to be put in order.
-	scores := make([]float32, len(k.list))
-	for i, c := range k.list {
-		scores[i] = c.score
-	}
-	least := rounded(nthLargest(scores, k.n))
+	least := rounded(nthLargest(k.listed(), k.n))
 	better := 0
 	for i, r := range top {
 		if r.score > least {
@@ -311,8 +310,8 @@ func (k *candidates) some(v *view) []ranked {
 	return top[:k.n]
 }
 
-func (k *candidates) all() []ranked {
-	top := make([]ranked, 0, len(k.list)+meaningPool)
+func (k *candidates) all(more int) []ranked {
+	top := make([]ranked, 0, len(k.list)+more)
 	for _, c := range k.list {
 		top = append(top, ranked{c.place, rounded(c.score)})
 	}
@@ -347,7 +346,7 @@ const (
 // Operations that opposed tells of lose some of their score; it may be nil.
 func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
 	kept, total := v.candidates(words, masks, wordPool)
-	pool := kept.some(v)
+	pool := kept.some(v, meaningPool)
 	scores, seen := words.scores, words.seen
 	clear(seen)
 	most := float32(0)
@@ -511,13 +510,14 @@ func (v *view) inOrder(masks []bitset, from, to int) (page []ranked, total int) 
 // through.
 func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
 	masks := make([]bitset, len(v.segments))
+	narrowed := q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
 		mask := vs.searched
 		if q.Aliases {
 			mask = vs.withAliases
 		}
-		if q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0 {
+		if narrowed {
 			mask = slices.Clone(mask) // and is changed, here and by what comes after
 		}
 		for _, f := range filters {

@@ -173,6 +173,7 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 			}
 		}
 	}
+	result.Hits = make([]Hit, 0, len(page))
 	for _, r := range page {
 		if err := giveWay(ctx); err != nil {
 			return err

@@ -198,13 +198,26 @@ type posting struct {
 	weight float32
 }
 
-// postingBytes is the size of a posting in memory.
-const postingBytes = 8
+// A servicePosting is that of a service, which is spread over its operations.
+type servicePosting struct {
+	posting
+	from, to uint32 // the numbers of the operations
+}
+
+// The sizes of postings in memory.
+const (
+	postingBytes        = 8
+	servicePostingBytes = 16
+)
 
 // termPostings is where a stem occurs in a segment.
 type termPostings struct {
-	all      []posting // of entries of every sort, each once
-	services []posting // those of services again: they are spread over the operations
+	all      []posting        // of entries of every sort, each once
+	services []servicePosting // those of services again
+}
+
+func (p *termPostings) size() int {
+	return postingBytes*cap(p.all) + servicePostingBytes*cap(p.services)
 }
 
 // readTerm decodes the postings of a stem: those of all its forms in all fields,
@@ -248,7 +261,8 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*te
 		at := posting{number, sums[number]}
 		p.all = append(p.all, at)
 		if e.services.has(number) {
-			p.services = append(p.services, at)
+			from, to := e.operationsOf(e.runOf[number])
+			p.services = append(p.services, servicePosting{at, from, to})
 		}
 	})
 	return p, nil
