@@ -277,3 +277,27 @@ func TestPagesOfAnIndexThatIsBuilt(t *testing.T) {
 		}
 	}
 }
+
+// A namespace is anybody's to write into a document: its page says who uses it, by
+// what right, and what is wrong about it; that of a class of data, who holds it.
+func TestAPageSaysWhoUsesAName(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for path, wants := range map[string][]string{
+		"/namespaces/dining": {
+			"Several owners use it hosts of 2 domains", "Easily confused", "d1ning", "Who uses it, and with what right",
+			"The name of its own domain. The namespace is the name of the domain dining.test.", "The name of another domain.",
+		},
+		"/data-classes/dining": {"Who holds it", "Tables that are free. Sensitivity: low. Only for who is allowed to."},
+	} {
+		page := parse(t, get(t, h, path).Body.String())
+		text := strings.Join(strings.Fields(textOf(page)), " ")
+		for _, want := range wants {
+			if !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
+				t.Errorf("%s does not say %q: %s", path, want, text)
+			}
+		}
+		if second := textOf(parse(t, get(t, h, path+"?page=2").Body.String())); strings.Contains(second, "Who ") {
+			t.Errorf("the second page of %s says it again", path)
+		}
+	}
+}

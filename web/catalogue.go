@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -42,6 +43,10 @@ type shelf struct {
 	thing  string // one of them
 	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
 	filter func(value string) index.Query
+	// users says who uses a value, and what is wrong about it.
+	users func(p *Pages, ctx context.Context, s shelf, value string) ([]user, []warning, error)
+	using string // what users do with it
+	seen  string // what is told of the time of a user
 }
 
 var namespaceShelf = shelf{
@@ -49,6 +54,7 @@ var namespaceShelf = shelf{
 	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
 	every:  Catalogue.Namespaces,
 	filter: func(value string) index.Query { return index.Query{Namespaces: []string{value}} },
+	users:  (*Pages).namespaceUsers, using: "Who uses it, and with what right", seen: "seen first",
 }
 
 var classShelf = shelf{
@@ -56,6 +62,7 @@ var classShelf = shelf{
 	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
 	every:  Catalogue.DataClasses,
 	filter: func(value string) index.Query { return index.Query{Classes: []string{value}} },
+	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
 }
 
 type shelfView struct {
@@ -120,11 +127,17 @@ type shelvedView struct {
 	Text   string
 	Search string // address of the search for it
 	Count  index.ValueCount
-	Hits   []hitView
-	Total  int
-	First  int
-	Last   int
-	Pages  pager
+	// Users and Warnings stand on the first page.
+	Users    []user
+	Warnings []warning
+	More     int // users that are not named
+	Using    string
+	Seen     string
+	Hits     []hitView
+	Total    int
+	First    int
+	Last     int
+	Pages    pager
 }
 
 // shelved is the page of one value: the operations that have it.
@@ -150,7 +163,21 @@ func (p *Pages) shelved(s shelf) func(c *gin.Context) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		v := shelvedView{Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at], Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
+		v := shelvedView{
+			Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
+			Using: s.using, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
+		}
+		if number == 1 {
+			users, warnings, err := s.users(p, ctx, s, value)
+			if errors.Is(err, api.ErrNoNamespace) || errors.Is(err, api.ErrNoClass) { // it has gone in the meantime
+				return view{}, &noValue{shelf: s, value: value}
+			}
+			if err != nil {
+				return view{}, err
+			}
+			v.Users, v.More = cut(users, mostUsers)
+			v.Warnings = warnings
+		}
 		if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
 			return view{}, err
 		}

@@ -208,6 +208,27 @@ func (s sample) Namespaces(context.Context) ([]index.ValueCount, error) {
 	return []index.ValueCount{{Value: s.word("acme"), Operations: 3, Services: 1}, {Value: "dining", Operations: 5, Services: 2}}, s.err
 }
 
+func (s sample) Namespace(_ context.Context, name string) (api.Namespace, error) {
+	return api.Namespace{
+		NamespaceCount: api.NamespaceCount{Namespace: name, Operations: 5, Services: 2},
+		Claims: []api.Claim{
+			{Host: "dining.test", Service: s.word("Dining"), Relation: "own-name", Proof: "the namespace is the name of the domain dining.test", Since: now},
+			{Host: "thief.test", Relation: "foreign-name", Proof: s.word("the namespace is the name of another domain"), Since: now},
+		},
+		Concerns: []api.Concern{
+			{Code: "collision", Message: "hosts of 2 domains declare the namespace " + s.word("dining"), Hosts: []string{"dining.test", "thief.test"}},
+			{Code: "lookalike", Message: "other namespaces look nearly like this one", Names: []string{s.word("d1ning"), ".."}},
+		},
+	}, s.err
+}
+
+func (s sample) DataClass(_ context.Context, name string) (api.DataClass, error) {
+	return api.DataClass{
+		ClassCount: api.ClassCount{Class: name, Operations: 5, Services: 1},
+		Holders:    []api.Holder{{Host: "dining.test", Description: s.word("tables that are free"), Sensitivity: s.word("low"), RequiresAuthorization: true, FetchedAt: now}},
+	}, s.err
+}
+
 func (s sample) DataClasses(ctx context.Context) ([]index.ValueCount, error) {
 	return s.Namespaces(ctx)
 }

@@ -145,6 +145,7 @@ func (h *house) walk(t *testing.T, tab *tab) {
 		{"namespaces", "/namespaces", "table", "accounting-xero"},
 		{"similar", "/services/doctor.test", "#similar ~ .cards", "both offer"},
 		{"namespace", "/namespaces/taxi", ".hits", "ESTIMATE"},
+		{"namespace-of-several", "/namespaces/acme-reservations", "#care + ul", "Perhaps squatting"},
 		{"data-classes", "/data-classes", "table", "appointment"},
 		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
 		{"help", "/help/search", ".tries", "operations now"},

@@ -48,6 +48,10 @@ type Answers interface {
 	Service(ctx context.Context, host string) (api.Service, error)
 	// AgentsOf returns the agents that serve a host.
 	AgentsOf(ctx context.Context, host string) (join.Joined, error)
+	// Namespace returns who uses a namespace, and with what right.
+	Namespace(ctx context.Context, name string) (api.Namespace, error)
+	// DataClass returns who says that they hold a data class.
+	DataClass(ctx context.Context, name string) (api.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	// Figures says how much there is.

@@ -39,7 +39,7 @@ func TestDocumentsConform(t *testing.T) {
 		}
 		count[kind]++
 	}
-	for _, dir := range []string{"services", "drafts", "everyday"} {
+	for _, dir := range []string{"services", "drafts", "everyday", "namesakes"} {
 		err := fs.WalkDir(embedded, "testdata/"+dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

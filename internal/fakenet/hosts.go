@@ -52,7 +52,7 @@ func (n *Net) Seeds() []string {
 	return seeds
 }
 
-//go:embed testdata/hosts.json testdata/services testdata/drafts testdata/everyday testdata/odd
+//go:embed testdata/hosts.json testdata/services testdata/drafts testdata/everyday testdata/namesakes testdata/odd
 var embedded embed.FS
 
 // data returns an embedded file by its name below testdata.
@@ -70,7 +70,7 @@ func (n *Net) install() error {
 			n.sites[h.Name] = *s
 		}
 	}
-	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installEveryday, installOdd} {
+	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installEveryday, installNamesakes, installOdd} {
 		if err := part(add); err != nil {
 			return err
 		}
@@ -159,10 +159,26 @@ func installDrafts(add func(Host, *Site)) error {
 // installEveryday adds services of everyday life, of which the directory of real
 // services has none: nobody describes a hairdresser in OpenAPI. All are seeds.
 func installEveryday(add func(Host, *Site)) error {
-	const dir = "everyday"
+	return installFolder("everyday", func(string) string { return "a service of everyday life" }, add)
+}
+
+// installNamesakes adds two services that declare the namespace of
+// reservations.acme.test, and its verb BOOK: one of the same owner, and one of
+// somebody else. All are seeds.
+func installNamesakes(add func(Host, *Site)) error {
+	notes := map[string]string{
+		"lunch.acme":  "declares the namespace and the verb of another service of its owner",
+		"last-tables": "declares the namespace of another owner, as a squatter would",
+	}
+	return installFolder("namesakes", func(name string) string { return notes[name] }, add)
+}
+
+// installFolder adds as a seed each service below a folder of testdata, which is
+// called as its host without .test.
+func installFolder(dir string, note func(name string) string, add func(Host, *Site)) error {
 	entries, err := embedded.ReadDir(path.Join("testdata", dir))
 	if err != nil {
-		return fmt.Errorf("list the services of everyday life: %w", err)
+		return fmt.Errorf("list the services in %s: %w", dir, err)
 	}
 	for _, e := range entries {
 		summary, err := data(path.Join(dir, e.Name(), "summary.json"))
@@ -173,7 +189,7 @@ func installEveryday(add func(Host, *Site)) error {
 		if err != nil {
 			return err
 		}
-		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[agisOnly]), Note: "a service of everyday life"},
+		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[agisOnly]), Note: note(e.Name())},
 			&Site{Handler: site{
 				pathSummary:     newFile(summary, mediaTypes[".json"]),
 				"/service.agis": newFile(doc, mediaTypes[".agis"]),

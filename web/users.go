@@ -1,0 +1,103 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"gazetteer/api"
+)
+
+// A user is a service that uses a name which anybody may write into a document.
+type user struct {
+	Host    string
+	Service string
+	Word    string // how well it stands, "" where nothing can be said
+	Says    string
+	Since   moment // when its document was first seen, or fetched last
+}
+
+// A warning is something about a name that a person should know before using it.
+type warning struct {
+	Word  string
+	Text  string
+	Hosts []string
+	Names []named
+}
+
+// named is a name with its page.
+type named struct{ Text, Address string }
+
+// mostUsers bounds the services that a page names.
+const mostUsers = 30
+
+// claimWords say how well a host stands to a namespace, by its relation.
+var claimWords = map[string]string{
+	"own-domain":     "A name of its own domain",
+	"own-name":       "The name of its own domain",
+	"declared":       "Declared",
+	"domain-only":    "Not declared",
+	"foreign-name":   "The name of another domain",
+	"foreign-domain": "A name of another domain",
+}
+
+// concernWords are the sorts of what is wrong about a namespace.
+var concernWords = map[string]string{
+	"collision":      "Several owners use it",
+	"foreign-domain": "Perhaps squatting",
+	"foreign-name":   "Perhaps squatting",
+	"lookalike":      "Easily confused",
+}
+
+// namespaceUsers says who uses a namespace, what each has to show for it, and what
+// is wrong about it.
+func (p *Pages) namespaceUsers(ctx context.Context, s shelf, name string) ([]user, []warning, error) {
+	n, err := p.answers.Namespace(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	var users []user
+	for _, c := range n.Claims {
+		users = append(users, user{
+			Host: c.Host, Service: cmp.Or(c.Service, c.Host), Word: claimWords[c.Relation],
+			Says: sentence(c.Proof), Since: p.moment(c.Since),
+		})
+	}
+	var warnings []warning
+	for _, c := range n.Concerns {
+		w := warning{Word: concernWords[c.Code], Text: sentence(c.Message), Hosts: c.Hosts}
+		for _, name := range c.Names {
+			w.Names = append(w.Names, named{name, s.address(name)})
+		}
+		warnings = append(warnings, w)
+	}
+	return users, warnings, nil
+}
+
+// classUsers says who holds a class of data, and what each says of it.
+func (p *Pages) classUsers(ctx context.Context, _ shelf, name string) ([]user, []warning, error) {
+	c, err := p.answers.DataClass(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	var users []user
+	for _, h := range c.Holders {
+		users = append(users, user{Host: h.Host, Service: cmp.Or(h.Service, h.Host), Says: holderText(h), Since: p.moment(h.FetchedAt)})
+	}
+	return users, nil, nil
+}
+
+// holderText is what a service says of a class of data that it holds.
+func holderText(h api.Holder) string {
+	var parts []string
+	if h.Description != "" {
+		parts = append(parts, sentence(h.Description))
+	}
+	if h.Sensitivity != "" {
+		parts = append(parts, "Sensitivity: "+h.Sensitivity+".")
+	}
+	if h.RequiresAuthorization {
+		parts = append(parts, "Only for who is allowed to.")
+	}
+	return strings.Join(parts, " ")
+}
