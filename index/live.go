@@ -1,12 +1,15 @@
 package index
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -94,21 +97,24 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	if l.last != nil && l.last.snapshot == snapshot {
 		return l.last, nil
 	}
-	current := make(map[uint64]*segmentData, len(snapshot.Segments()))
-	v, err := newView(snapshot, func(s *scorch.SegmentSnapshot) (*segmentData, error) {
-		d, ok := l.segments[s.Id()]
-		if !ok {
-			entries, err := readEntries(s)
-			if err != nil {
-				return nil, err
-			}
-			d = &segmentData{segmentEntries: entries}
+	segments := snapshot.Segments()
+	derived := make([]*segmentData, len(segments))
+	err := atOnce(len(segments), func(i int) error {
+		if d, ok := l.segments[segments[i].Id()]; ok {
+			derived[i] = d
+			return nil
 		}
-		current[s.Id()] = d
-		return d, nil
+		entries, err := readEntries(segments[i])
+		derived[i] = &segmentData{segmentEntries: entries}
+		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	v := newView(snapshot, derived)
+	current := make(map[uint64]*segmentData, len(segments))
+	for i, s := range segments {
+		current[s.Id()] = derived[i]
 	}
 	for id, d := range l.segments {
 		if current[id] == nil && d.meanings != nil {
@@ -124,17 +130,20 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, s := range snapshot.Segments() {
-		d := v.segments[i].segmentData
-		if d.meanings != nil {
-			continue
-		}
-		meanings, vocabulary, err := readMeanings(s, d.segmentEntries, l.lexicon, l.formerly)
-		if err != nil {
-			return err
-		}
-		d.meanings, d.vocabulary = meanings, vocabulary
+	if v.prepared {
+		return nil
 	}
+	segments := snapshot.Segments()
+	err := atOnce(len(segments), func(i int) (err error) {
+		if d := v.segments[i].segmentData; d.meanings == nil {
+			d.meanings, d.vocabulary, err = readMeanings(segments[i], d.segmentEntries, l.lexicon, l.formerly)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.prepared = true
 	if v == l.last {
 		l.former = nil // what they had was taken over
 	}
@@ -142,7 +151,7 @@ func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
 }
 
 // formerly returns the meanings of a document version in a segment that has them,
-// nil when there is none. The caller holds mu.
+// nil when there is none. The caller holds mu until it is done with them.
 func (l *live) formerly(src source, print string) *oldMeanings {
 	for _, d := range l.former {
 		if r := d.find(src, print); r != nil {
@@ -190,6 +199,33 @@ func (l *live) sums(v *view) (s *sums, done func()) {
 	}
 	s.empty(v)
 	return s, func() { l.scratch.Put(s) }
+}
+
+// atOnce calls f with every number below n, on all processors at once, as guarded
+// as its caller should be. It returns the error of the lowest number that had one;
+// after an error no more calls are begun.
+func atOnce(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var failed atomic.Bool
+	work := func() {
+		for !failed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			if errs[i] = guard(func() error { return f(i) }); errs[i] != nil {
+				failed.Store(true)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return cmp.Or(errs...)
 }
 
 // guard runs f and makes an error of a panic: a damaged segment can lead bleve

@@ -35,8 +35,8 @@ const (
 // to one index and may be used by many goroutines at once.
 type lexicon struct {
 	table    *wordvec.Table
-	families map[string][]float32 // by stem: the mean vector of its forms
-	centres  []centre             // of the cells
+	families map[string][]string // by stem: its forms, sorted
+	centres  []centre            // of the cells
 
 	mu    sync.Mutex // guards following
 	known map[string]heavy
@@ -55,33 +55,40 @@ var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec
 const maxKnown = 1 << 15
 
 func newLexicon(t *wordvec.Table) *lexicon {
-	l := &lexicon{table: t, families: make(map[string][]float32), known: make(map[string]heavy)}
-	weights := make(map[string]float32)
-	// In sorted order, because the order in which numbers are added up shows in
-	// their last digits.
-	for _, w := range t.Words() {
-		v, scale, _ := t.Word(w)
+	l := &lexicon{table: t, families: make(map[string][]string, t.Len()), known: make(map[string]heavy)}
+	for w := range t.Unsorted() {
 		stem := stemOf(w)
-		sum := l.families[stem]
-		if sum == nil {
-			sum = make([]float32, t.Dim())
-			l.families[stem] = sum
-		}
-		// By its scale a word of little weight, which is a frequent one, counts for
-		// more: its vector is the surer one.
-		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
-		for i, x := range v {
-			sum[i] += weight * scale * float32(x)
-		}
-		weights[stem] += weight
+		l.families[stem] = append(l.families[stem], w)
 	}
-	for stem, sum := range l.families {
-		for i := range sum {
-			sum[i] /= weights[stem]
-		}
+	for _, words := range l.families {
+		slices.Sort(words)
 	}
 	l.centres = l.newCentres()
 	return l
+}
+
+// family returns the mean vector of a stem's forms, nil when none is known.
+func (l *lexicon) family(stem string) []float32 {
+	words := l.families[stem]
+	if len(words) == 0 {
+		return nil
+	}
+	mean := make([]float32, l.table.Dim())
+	weights := float32(0)
+	// In sorted order, because the order in which numbers are added up shows in
+	// their last digits.
+	for _, w := range words {
+		v, scale, _ := l.table.Word(w)
+		// By its scale a word of little weight, which is a frequent one, counts for
+		// more: its vector is the surer one.
+		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
+		wordvec.AddInt8(mean, v, weight*scale)
+		weights += weight
+	}
+	for i := range mean {
+		mean[i] /= weights
+	}
+	return mean
 }
 
 // vector returns what a form counts with, nil when nothing is known of it.
@@ -104,16 +111,14 @@ func (l *lexicon) heavy(form string) heavy {
 
 func (l *lexicon) compute(form string) []float32 {
 	own, scale, ok := l.table.Word(form)
-	kin := l.families[stemOf(form)]
+	kin := l.family(stemOf(form))
 	if !ok {
 		return kin
 	}
 	v := make([]float32, len(own))
-	for i, x := range own {
-		v[i] = scale * float32(x)
-		if kin != nil {
-			v[i] += kinship * kin[i]
-		}
+	wordvec.AddInt8(v, own, scale)
+	if kin != nil {
+		wordvec.Add(v, kin, kinship)
 	}
 	return v
 }

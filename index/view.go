@@ -14,9 +14,10 @@ import (
 type view struct {
 	snapshot *scorch.IndexSnapshot // to recognise the state; not held open by the view
 	segments []viewSegment
-	live     int // operations that are not deleted
-	entries  int // entries of every sort that are not deleted
-	size     int // entries, deleted ones included
+	live     int  // operations that are not deleted
+	entries  int  // entries of every sort that are not deleted
+	size     int  // entries, deleted ones included
+	prepared bool // see live.prepare; guarded by the live's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
@@ -40,14 +41,11 @@ type viewSegment struct {
 	searched, withAliases bitset
 }
 
-// newView makes a view of a snapshot. derived gives what is known of a segment.
-func newView(snapshot *scorch.IndexSnapshot, derived func(*scorch.SegmentSnapshot) (*segmentData, error)) (*view, error) {
+// newView makes a view of a snapshot, with what is known of its segments.
+func newView(snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
 	v := &view{snapshot: snapshot, dfs: make(map[string]int)}
-	for _, s := range snapshot.Segments() {
-		d, err := derived(s)
-		if err != nil {
-			return nil, err
-		}
+	for i, s := range snapshot.Segments() {
+		d := derived[i]
 		n := len(d.numbers)
 		vs := viewSegment{segmentData: d, id: s.Id(), base: v.size, n: n, deleted: d.numbered(s.Deleted())}
 		if s.Deleted() != nil {
@@ -61,7 +59,7 @@ func newView(snapshot *scorch.IndexSnapshot, derived func(*scorch.SegmentSnapsho
 		v.segments = append(v.segments, vs)
 	}
 	v.sift()
-	return v, nil
+	return v
 }
 
 // sift computes which entries a search may return. Superseding depends on which

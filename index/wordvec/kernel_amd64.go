@@ -17,3 +17,8 @@ func dotBlocks(a, b *float32, blocks int, sums *[4]float32)
 //
 //go:noescape
 func addBlocks(to, v *float32, blocks int, weight float32)
+
+// addInt8Blocks does the same with whole numbers.
+//
+//go:noescape
+func addInt8Blocks(to *float32, v *int8, blocks int, weight float32)

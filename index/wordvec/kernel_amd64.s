@@ -117,3 +117,40 @@ more:
 
 added:
 	RET
+
+// func addInt8Blocks(to *float32, v *int8, blocks int, weight float32)
+TEXT ·addInt8Blocks(SB), NOSPLIT, $0-28
+	MOVQ   to+0(FP), DI
+	MOVQ   v+8(FP), SI
+	MOVQ   blocks+16(FP), CX
+	MOVSS  weight+24(FP), X0
+	SHUFPS $0, X0, X0
+	TESTQ  CX, CX
+	JLE    summed
+
+next:
+	MOVQ      (SI), X1
+	PUNPCKLBW X1, X1
+	PSRAW     $8, X1
+	MOVO      X1, X2
+	PUNPCKLWL X1, X1
+	PUNPCKHWL X2, X2
+	PSRAL     $16, X1
+	PSRAL     $16, X2
+	CVTPL2PS  X1, X1
+	CVTPL2PS  X2, X2
+	MULPS     X0, X1
+	MULPS     X0, X2
+	MOVUPS    (DI), X3
+	MOVUPS    16(DI), X4
+	ADDPS     X1, X3
+	ADDPS     X2, X4
+	MOVUPS    X3, (DI)
+	MOVUPS    X4, 16(DI)
+	ADDQ      $8, SI
+	ADDQ      $32, DI
+	DECQ      CX
+	JNZ       next
+
+summed:
+	RET

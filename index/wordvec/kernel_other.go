@@ -8,6 +8,7 @@ import "math"
 // none for this one, and no vector is so long.
 const block = math.MaxInt
 
-func dotInt8Blocks(_, _ *int8, _ int) int32         { panic("no block is so long") }
-func dotBlocks(_, _ *float32, _ int, _ *[4]float32) { panic("no block is so long") }
-func addBlocks(_, _ *float32, _ int, _ float32)     { panic("no block is so long") }
+func dotInt8Blocks(_, _ *int8, _ int) int32               { panic("no block is so long") }
+func dotBlocks(_, _ *float32, _ int, _ *[4]float32)       { panic("no block is so long") }
+func addBlocks(_, _ *float32, _ int, _ float32)           { panic("no block is so long") }
+func addInt8Blocks(_ *float32, _ *int8, _ int, _ float32) { panic("no block is so long") }

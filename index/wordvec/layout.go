@@ -2,12 +2,12 @@ package wordvec
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+
+	"github.com/klauspost/compress/zlib"
 )
 
 // The embedded table is one zlib stream, written by the folder gen:
@@ -27,10 +27,12 @@ func unpack(packed []byte) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
+	var unpacked bytes.Buffer
+	unpacked.Grow(2 * len(packed)) // it is hardly made smaller
+	if _, err := unpacked.ReadFrom(z); err != nil {
 		return nil, err
 	}
+	raw := unpacked.Bytes()
 	dim, size := binary.Uvarint(raw)
 	if size <= 0 {
 		return nil, errShort

@@ -69,26 +69,8 @@ func (t *Table) Sum(dst []float32, words []string, weights []float32) int {
 		}
 		for _, at := range rows {
 			from := int(at) * t.dim
-			add(dst, t.rows[from:from+t.dim], weight*t.scales[at])
+			AddInt8(dst, t.rows[from:from+t.dim], weight*t.scales[at])
 		}
 	}
 	return known
-}
-
-// add adds scale times v to dst.
-func add(dst []float32, v []int8, scale float32) {
-	for len(v) >= 8 && len(dst) >= 8 {
-		dst[0] += scale * float32(v[0])
-		dst[1] += scale * float32(v[1])
-		dst[2] += scale * float32(v[2])
-		dst[3] += scale * float32(v[3])
-		dst[4] += scale * float32(v[4])
-		dst[5] += scale * float32(v[5])
-		dst[6] += scale * float32(v[6])
-		dst[7] += scale * float32(v[7])
-		dst, v = dst[8:], v[8:]
-	}
-	for i, x := range v {
-		dst[i] += scale * float32(x)
-	}
 }

@@ -61,6 +61,22 @@ func addPlain(to, v []float32, weight float32) {
 	}
 }
 
+// AddInt8 adds weight times v to to, which is as long.
+func AddInt8(to []float32, v []int8, weight float32) {
+	v = v[:len(to)]
+	n := len(to) / block * block
+	if n > 0 {
+		addInt8Blocks(&to[0], &v[0], n/block, weight)
+	}
+	addInt8Plain(to[n:], v[n:], weight)
+}
+
+func addInt8Plain(to []float32, v []int8, weight float32) {
+	for i, x := range v {
+		to[i] += float32(weight * float32(x))
+	}
+}
+
 // Quantize returns v in whole numbers from -127 to 127, and what to multiply
 // them by to have v again, nearly.
 func Quantize(v []float32) (q []int8, scale float32) {

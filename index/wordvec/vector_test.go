@@ -69,6 +69,11 @@ func TestBlocksAreThePlainFunctions(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("Add of %d numbers: %v, want %v", n, got, want)
 		}
+		AddInt8(got, qa, weight)
+		addInt8Plain(want, qa, weight)
+		if !slices.Equal(got, want) {
+			t.Errorf("AddInt8 of %d numbers: %v, want %v", n, got, want)
+		}
 	}
 }
 
