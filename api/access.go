@@ -225,8 +225,23 @@ func (a *API) noMethod(c *gin.Context) {
 		a.refuse(c, notOperator())
 		return
 	}
+	a.otherMethod(c, strings.Split(c.Writer.Header().Get("Allow"), ", "))
+}
+
+// words answers the methods that an address made of words alone does not take:
+// "/api/v1/agents/register" would else be an agent to all methods but its own.
+func (a *API) words(c *gin.Context) {
+	taken := a.fixed[c.Request.URL.Path]
+	if len(taken) == 0 || slices.Contains(taken, c.Request.Method) {
+		return
+	}
+	a.otherMethod(c, slices.Clone(taken))
+	c.Abort()
+}
+
+// otherMethod answers for a method that is not among those taken.
+func (a *API) otherMethod(c *gin.Context, allowed []string) {
 	h := c.Writer.Header()
-	allowed := strings.Split(h.Get("Allow"), ", ")
 	allowed = append(allowed, http.MethodOptions)
 	slices.Sort(allowed)
 	h.Set("Allow", strings.Join(allowed, ", "))

@@ -77,6 +77,8 @@ type API struct {
 	keeper           *keeper
 	press            *press
 	notFound         gin.HandlerFunc // set before serving
+	// fixed are the methods of the public addresses without a variable part.
+	fixed map[string][]string
 	now              func() time.Time
 	started          time.Time
 	streams          *streams
@@ -156,7 +158,7 @@ func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered)
+	e.Use(a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered, a.words)
 	e.NoRoute(a.noRoute)
 	e.NoMethod(a.noMethod)
 	return e, nil

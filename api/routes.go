@@ -54,7 +54,22 @@ func (a *API) publicRoutes(publicURL string) error {
 	a.agentRoutes(h)
 	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
 	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)
-	return a.finish(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1")
+	if err := a.finish(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {
+		return err
+	}
+	a.fixed = fixedRoutes(a.public.Routes())
+	return nil
+}
+
+// fixedRoutes are the methods of each address without a variable part.
+func fixedRoutes(routes gin.RoutesInfo) map[string][]string {
+	fixed := map[string][]string{}
+	for _, r := range routes {
+		if !strings.ContainsAny(r.Path, ":*") {
+			fixed[r.Path] = append(fixed[r.Path], r.Method)
+		}
+	}
+	return fixed
 }
 
 // huma sets up the description of the routes of one engine, with huma's
