@@ -202,7 +202,11 @@ func (a Agent) Usable() error {
 	if a.Status == Merged {
 		return &Refusal{Kind: ErrGone, Code: Merged, Message: "Agent is merged into " + a.MergedInto, Help: "use " + a.MergedInto + "; keys and history of this one stay to be read"}
 	}
-	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: "this cannot be undone; its keys and history stay to be read"}
+	help := "this cannot be undone; its keys and history stay to be read"
+	if a.Status == Erased {
+		help = "this cannot be undone; only its AIR ID and hashes in the transparency log are kept"
+	}
+	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: help}
 }
 
 // Resolvable reports whether the agent has a DID document to publish: beside

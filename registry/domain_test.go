@@ -319,7 +319,7 @@ func evidence(t testing.TB, r *registry.Registry, a registry.Agent, signal strin
 	}
 	var out []registry.Signal
 	for _, s := range all {
-		if s.Cost == "" || s.Grade == "" || s.Grade != registry.Claimed && s.Source == "" {
+		if s.Cost == "" || s.Grade == "" || s.Source == "" || s.Date.IsZero() {
 			t.Errorf("a signal without its cost or source: %+v", s)
 		}
 		if s.Signal == signal {

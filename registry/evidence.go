@@ -79,15 +79,25 @@ func (r *Registry) Evidence(ctx context.Context, a Agent) ([]Signal, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, attested)
-	return append(out, a.claims()...), nil
+	out = append(append(out, attested), a.claims()...)
+	for i, s := range out {
+		if s.Source == "" { // nobody has looked: it was said, and where stands in the history
+			out[i].Source = historyPath(a.AirID)
+		}
+		if s.Date.IsZero() {
+			out[i].Date = a.Updated
+		}
+	}
+	return out, nil
 }
+
+func historyPath(airID string) string { return "/api/v1/agents/" + airID + "/history" }
 
 func (a Agent) keySignals(now time.Time) []Signal {
 	if len(a.PublicKey) == 0 {
 		return []Signal{{Signal: SignalKey, Grade: Claimed, What: a.CreatorDID, Detail: "no key on file", Cost: "nothing: a text field"}}
 	}
-	history := "/api/v1/agents/" + a.AirID + "/history"
+	history := historyPath(a.AirID)
 	key := Signal{Signal: SignalKey, Grade: Claimed, What: a.multikey(), Detail: "nobody has shown to hold the private half", Date: a.keySince(), Cost: "nothing: a text field"}
 	if a.KeyProof != "" {
 		key = Signal{Signal: SignalKey, Grade: Proved, Holds: true, What: a.multikey(), Detail: "by " + a.KeyProof, Source: history, Date: a.keySince(),
@@ -158,6 +168,9 @@ func (r *Registry) attestedBy(ctx context.Context, a Agent) (Signal, error) {
 		if roots[t.Root] = true; t.Created.After(s.Date) {
 			s.Date = t.Created
 		}
+	}
+	if s.Date.IsZero() { // none has counted since then
+		s.Date = a.Created
 	}
 	s.Holds, s.What = len(roots) > 0, fmt.Sprintf("%d domains", len(roots))
 	if rings > 0 {

@@ -71,6 +71,11 @@ func TestBrowserWalk(t *testing.T) {
 				tab.open(path)
 				tab.judge(name)
 			}
+			// Each check of the DID document can be seen beside its field.
+			tab.open("/agents/" + airID)
+			if cut := evaluate[int](tab, `[...document.querySelectorAll(".checks tbody td:last-child")].filter(d => d.getBoundingClientRect().right > innerWidth).length`); cut > 0 {
+				t.Errorf("%d checks lie outside of the window", cut)
+			}
 		})
 	}
 	t.Run("without scripts", func(t *testing.T) {

@@ -160,19 +160,33 @@ func refusedWith(err error, status int) bool {
 func (c *client) keysOf(ctx context.Context, airID string) (registry.KeysView, error) {
 	var v registry.KeysView
 	_, err := c.write(ctx, http.MethodGet, agentPath(airID, "/keys"), nil, nil, &v)
-	if err == nil && len(v.Keys) == 0 {
-		err = notFoundf("%s has no key: it was registered with a DID of its creator alone", airID)
+	if err != nil || len(v.Keys) > 0 {
+		return v, err
 	}
-	return v, err
+	// Whether it is erased or never had one its record says.
+	var record registry.RecordView
+	if _, err := c.write(ctx, http.MethodGet, agentPath(airID, ""), nil, nil, &record); err != nil {
+		return v, err
+	}
+	return v, notFoundf("%s has no key: it was registered with a DID of its creator alone", airID)
 }
 
 // mine returns the agent whose key is in the file, its key, and its keys as the
 // registry has them. Before that it puts the key in its place that a rotation or
 // a recovery has brought into force meanwhile.
 func (a *app) mine(ctx context.Context, c *client, k *keyring) (did.Web, ed25519.PrivateKey, registry.KeysView, error) {
-	fail := func(err error) (did.Web, ed25519.PrivateKey, registry.KeysView, error) {
+	owner, keys, err := a.known(ctx, c, k)
+	if err != nil {
 		return did.Web{}, nil, registry.KeysView{}, err
 	}
+	key, _, err := k.read(a, k.path)
+	return owner, key, keys, err
+}
+
+// known returns whose key the file holds and what the registry knows of it, for
+// which no passphrase is needed; an error when the key is not the current one.
+func (a *app) known(ctx context.Context, c *client, k *keyring) (did.Web, registry.KeysView, error) {
+	fail := func(err error) (did.Web, registry.KeysView, error) { return did.Web{}, registry.KeysView{}, err }
 	owner, err := k.owner(a)
 	if err != nil {
 		return fail(err)
@@ -185,11 +199,11 @@ func (a *app) mine(ctx context.Context, c *client, k *keyring) (did.Web, ed25519
 	if err := a.settle(k, keys); err != nil {
 		return fail(err)
 	}
-	key, _, err := k.read(a, k.path)
+	f, err := keyfile.Open(k.path)
 	if err != nil {
-		return fail(err)
+		return fail(keyError(err, k.path))
 	}
-	return owner, key, keys, current(k.path, key.Public().(ed25519.PublicKey), keys)
+	return owner, keys, current(k.path, f.Public, keys)
 }
 
 // owner says whose key the file holds, or the recovery key when the other is

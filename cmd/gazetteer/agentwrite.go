@@ -417,7 +417,7 @@ Exit code 1 when the domain is not proved.`,
 
 // agentRecord prints what is to be published for the key in use.
 func (a *app) agentRecord(ctx context.Context, server *client, k *keyring) error {
-	_, _, keys, err := a.mine(ctx, server, k)
+	_, keys, err := a.known(ctx, server, k)
 	if err != nil {
 		return err
 	}

@@ -273,7 +273,7 @@ func (a *app) logVerify(ctx context.Context, s *logSource, args, older []string)
 		return err
 	}
 	answer.Verified = &verifiedView{Erased: r.Erased, Older: r.Older}
-	return a.printLog(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %d leaves erased, %d older checkpoints contained", r.Erased, r.Older))
+	return a.printLog(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %s erased, %s contained", plural(int(r.Erased), "leaf"), plural(int(r.Older), "older checkpoint")))
 }
 
 // logProof checks a proof that somebody has carried away, without its log.

@@ -96,10 +96,13 @@ func span(d time.Duration) string {
 	}
 }
 
-// plural writes "1 host" and "2 hosts".
+// plural writes "1 host" and "2 hosts", "1 leaf" and "2 leaves".
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
+	}
+	if stem, ok := strings.CutSuffix(one, "f"); ok {
+		return fmt.Sprintf("%d %sves", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }
