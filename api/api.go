@@ -78,10 +78,10 @@ type API struct {
 	press            *press
 	notFound         gin.HandlerFunc // set before serving
 	// fixed are the methods of the public addresses without a variable part.
-	fixed map[string][]string
-	now              func() time.Time
-	started          time.Time
-	streams          *streams
+	fixed   map[string][]string
+	now     func() time.Time
+	started time.Time
+	streams *streams
 
 	public *gin.Engine
 	admin  *gin.Engine
