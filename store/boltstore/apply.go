@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"runtime"
 	"syscall"
 	"time"
@@ -20,8 +21,8 @@ const (
 	groupBytes  = 32 << 20
 )
 
-// A group waits for callers that are expected, for no more than this part of what
-// the commit before took, and no longer than this.
+// A group waits for each caller that is expected, for no more than this part of
+// what the commit before took, and no longer than this.
 const (
 	patienceShare = 4
 	maxPatience   = 10 * time.Millisecond
@@ -109,7 +110,8 @@ func (s *Store) hand(ctx context.Context, r *request) error {
 //
 // Callers that were just answered often write again. Were they not waited for,
 // they would find the next commit under way, and two halves of them would take
-// turns, with a sync for each half.
+// turns, with a sync for each half. What each wants is put into the transaction
+// while the others are still on their way.
 func (s *Store) commitLoop() {
 	defer close(s.stopped)
 	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
@@ -120,36 +122,32 @@ func (s *Store) commitLoop() {
 		case <-s.failed:
 			return
 		case first := <-s.requests:
-			group := s.gather(first, expected, min(took/patienceShare, maxPatience))
-			begun := time.Now()
-			expected = s.commitGroup(group)
-			took = time.Since(begun)
+			expected, took = s.commitGroup(s.gather(first, expected, min(took/patienceShare, maxPatience)))
 		}
 		runtime.Gosched() // where a commit takes next to no time, this is enough
 	}
 }
 
-// gather takes the callers that wait. While they are fewer than expected, it
-// waits for more, so long as it has patience.
-func (s *Store) gather(first *request, expected int, patience time.Duration) []*request {
-	group := []*request{first}
-	writes, bytes := len(first.changes), first.bytes
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	for writes < groupWrites && bytes < groupBytes {
-		r := s.another(len(group) < expected, late.C)
-		if r == nil {
-			break
+// gather yields the callers that wait, the first one first. While they are fewer
+// than expected, it waits for more, so long as they keep coming: it has patience
+// for each.
+func (s *Store) gather(first *request, expected int, patience time.Duration) iter.Seq[*request] {
+	return func(yield func(*request) bool) {
+		late := time.NewTimer(patience)
+		defer late.Stop()
+		taken, writes, bytes := 0, 0, 0
+		for r := first; r != nil && yield(r); r = s.another(taken < expected, late, patience) {
+			taken, writes, bytes = taken+1, writes+len(r.changes), bytes+r.bytes
+			if writes >= groupWrites || bytes >= groupBytes {
+				return
+			}
 		}
-		group = append(group, r)
-		writes, bytes = writes+len(r.changes), bytes+r.bytes
 	}
-	return group
 }
 
 // another returns a request of a caller that waits, or, if it may wait itself, of
-// one that comes before it is late; nil for none.
-func (s *Store) another(wait bool, late <-chan time.Time) *request {
+// one that comes before it is out of patience; nil for none.
+func (s *Store) another(wait bool, late *time.Timer, patience time.Duration) *request {
 	select {
 	case r := <-s.requests:
 		return r
@@ -158,22 +156,29 @@ func (s *Store) another(wait bool, late <-chan time.Time) *request {
 	if !wait {
 		return nil
 	}
+	late.Reset(patience)
 	select {
 	case r := <-s.requests:
 		return r
-	case <-late:
+	case <-late.C:
 		return nil
 	case <-s.closing:
 		return nil
 	}
 }
 
+// A member is a caller in a group and what it is told.
+type member struct {
+	*request
+	told answer
+}
+
 // commitGroup commits the group and answers everybody in it. It returns how many
-// callers there may be in the next: these, and those that came meanwhile.
-func (s *Store) commitGroup(group []*request) (expected int) {
-	answers := make([]answer, len(group))
+// callers there may be in the next, these and those that came meanwhile, and how
+// long the commit took.
+func (s *Store) commitGroup(callers iter.Seq[*request]) (expected int, took time.Duration) {
 	seq, _ := s.progress()
-	top, err := s.write(group, answers, seq)
+	group, top, took, err := s.write(callers, seq)
 	if err == nil && top > seq {
 		// Before anybody is answered: HEAD may not be behind what was promised.
 		if err := writeHead(s.head, head{s.incarnation, top}); err != nil {
@@ -182,55 +187,62 @@ func (s *Store) commitGroup(group []*request) (expected int) {
 		s.advance(top)
 	}
 	expected = len(group) + int(s.waiting.Load()) // whoever is answered may be among the waiting at once
-	for i, r := range group {
+	for _, m := range group {
 		if err != nil {
-			answers[i] = answer{err: err}
+			m.told = answer{err: err}
 		}
-		r.answer <- answers[i]
+		m.answer <- m.told
 	}
-	return expected
+	return expected, took
 }
 
-// write does the group's writes after seq in one transaction, fills in the
-// answers, and returns the last sequence given out. An error counts for the
-// whole group.
-func (s *Store) write(group []*request, answers []answer, seq uint64) (top uint64, err error) {
+// write does the callers' writes after seq in one transaction. It returns the
+// callers with what each is told, the last sequence given out, and how long the
+// commit took. An error counts for the whole group.
+func (s *Store) write(callers iter.Seq[*request], seq uint64) (group []member, top uint64, took time.Duration, err error) {
 	full := s.full()
 	var committing error
 	err = guard("write", func() error {
 		tx, err := s.begin(true)
-		if err != nil {
-			return err
+		b := batch{seq: seq}
+		if err == nil {
+			defer tx.Rollback() // does nothing after a commit
+			b.records, b.log = tx.Bucket(recordsBucket), tx.Bucket(logBucket)
+			b.log.FillPercent = 0.9 // it grows at its end
 		}
-		defer tx.Rollback() // does nothing after a commit
-		b := batch{records: tx.Bucket(recordsBucket), log: tx.Bucket(logBucket), seq: seq}
-		b.log.FillPercent = 0.9 // it grows at its end
-		for i, r := range group {
-			if r.adds && full != nil {
-				answers[i].err = full
-				continue
-			}
-			if answers[i].err, err = b.apply(r); err != nil {
+		for r := range callers {
+			group = append(group, member{request: r})
+			if err != nil {
 				return err
 			}
-			answers[i].seq = b.seq
+			told := &group[len(group)-1].told
+			if r.adds && full != nil {
+				told.err = full
+				continue
+			}
+			if told.err, err = b.apply(r); err != nil {
+				return err
+			}
+			told.seq = b.seq
 		}
 		top = b.seq
 		if top == seq {
 			return nil // nothing to write: no commit
 		}
+		begun := time.Now()
 		committing = s.commit(tx)
+		took = time.Since(begun)
 		return nil
 	})
 	switch {
 	case err != nil: // bbolt refused or panicked; what it holds in memory cannot be trusted
-		return seq, s.breakDown(err)
+		return group, seq, took, s.breakDown(err)
 	case noSpace(committing):
-		return seq, fmt.Errorf("%w: %w", store.ErrFull, committing)
+		return group, seq, took, fmt.Errorf("%w: %w", store.ErrFull, committing)
 	case committing != nil:
-		return seq, s.fail(fmt.Errorf("commit: %w", committing))
+		return group, seq, took, s.fail(fmt.Errorf("commit: %w", committing))
 	}
-	return top, nil
+	return group, top, took, nil
 }
 
 // noSpace reports whether a commit ended because a page could not be written

@@ -1,13 +1,14 @@
 package boltstore
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // TestAGroupWaitsForThoseExpected: for callers that the commit before answered,
-// and for no longer than it has patience.
+// and for none of them longer than it has patience.
 func TestAGroupWaitsForThoseExpected(t *testing.T) {
 	const patience = time.Second
 	for name, test := range map[string]struct {
@@ -19,7 +20,8 @@ func TestAGroupWaitsForThoseExpected(t *testing.T) {
 	}{
 		"nobody is expected":            {expected: 1, after: []time.Duration{time.Millisecond}, group: 1},
 		"all come in time":              {expected: 3, after: []time.Duration{time.Millisecond, 2 * time.Millisecond}, group: 3, took: 2 * time.Millisecond},
-		"one comes no more":             {expected: 3, after: []time.Duration{time.Millisecond}, group: 2, took: patience},
+		"one comes no more":             {expected: 3, after: []time.Duration{time.Millisecond}, group: 2, took: time.Millisecond + patience},
+		"they keep coming":              {expected: 3, after: []time.Duration{patience - 1, 2*patience - 2}, group: 3, took: 2*patience - 2},
 		"one comes too late":            {expected: 2, after: []time.Duration{patience + 1}, group: 1, took: patience},
 		"the store is closed meanwhile": {expected: 2, closed: time.Millisecond, group: 1, took: time.Millisecond},
 	} {
@@ -44,7 +46,7 @@ func TestAGroupWaitsForThoseExpected(t *testing.T) {
 					time.AfterFunc(test.closed, func() { close(s.closing) })
 				}
 				begun := time.Now()
-				group := s.gather(&request{}, test.expected, patience)
+				group := slices.Collect(s.gather(&request{}, test.expected, patience))
 				if took := time.Since(begun); len(group) != test.group || took != test.took {
 					t.Errorf("%d callers after %s, want %d after %s", len(group), took, test.group, test.took)
 				}
