@@ -303,7 +303,7 @@ func (r *Registry) Approve(ctx context.Context, airID string) (Agent, error) {
 			return Agent{}, err
 		}
 		agent.schedule(r)
-		value, err := json.Marshal(agent)
+		value, err := encodeAgent(&agent)
 		if err != nil {
 			return Agent{}, fmt.Errorf("write agent %s: %w", airID, err)
 		}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -173,7 +172,7 @@ func (c *change) all(ctx context.Context, writes []store.Write) ([]store.Write, 
 		return nil, err
 	}
 	c.agent.schedule(c.r)
-	value, err := json.Marshal(c.agent)
+	value, err := encodeAgent(&c.agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
 	}

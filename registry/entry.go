@@ -117,7 +117,7 @@ func (a *Agent) record(e Entry) (store.Write, error) {
 		public := a.public()
 		e.Agent = &public
 	}
-	value, err := json.Marshal(e)
+	value, err := encodeEntry(&e)
 	if err != nil {
 		return store.Write{}, fmt.Errorf("write the history of %s: %w", a.AirID, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -347,7 +346,7 @@ func (r *Registry) firstWrites(ctx context.Context, agent *Agent, reg Registrati
 		return nil, err
 	}
 	agent.schedule(r)
-	value, err := json.Marshal(agent)
+	value, err := encodeAgent(agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", agent.AirID, err)
 	}
