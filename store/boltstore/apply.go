@@ -1,12 +1,17 @@
 package boltstore
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +26,13 @@ const (
 	groupBytes  = 32 << 20
 )
 
+// queueLength is how many requests lie ready for commitLoop; further callers wait
+// for room.
+const queueLength = 1024
+
+// fewWrites are compared with each other rather than kept in a map.
+const fewWrites = 8
+
 // A group waits for each caller that is expected, for no more than this part of
 // what the commit before took, and no longer than this.
 const (
@@ -34,7 +46,11 @@ type request struct {
 	bytes   int
 	adds    bool // something besides deletions
 	answer  chan answer
+	taken   atomic.Bool // by commitLoop, or back by the caller
 }
+
+// take takes a request, for good, and reports whether nobody had.
+func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
 type answer struct {
 	seq uint64
@@ -46,21 +62,39 @@ func newRequest(writes []store.Write) (*request, error) {
 		return nil, fmt.Errorf("%w: %d writes at once, at most %d are allowed", store.ErrInvalid, len(writes), maxWrites)
 	}
 	r := &request{changes: make([]change, len(writes)), answer: make(chan answer, 1)}
-	seen := make(map[string]bool, len(writes))
+	if key, twice := repeated(writes); twice {
+		return nil, fmt.Errorf("%w: two writes to %q at once", store.ErrInvalid, key)
+	}
 	for i, w := range writes {
 		c, err := newChange(w)
 		if err != nil {
 			return nil, err
 		}
-		if seen[w.Key] {
-			return nil, fmt.Errorf("%w: two writes to %q at once", store.ErrInvalid, w.Key)
-		}
-		seen[w.Key] = true
 		r.changes[i] = c
 		r.bytes += len(c.key) + len(c.raw)
 		r.adds = r.adds || !c.delete
 	}
 	return r, nil
+}
+
+// repeated returns a key that two writes have.
+func repeated(writes []store.Write) (key string, twice bool) {
+	if len(writes) <= fewWrites {
+		for i, w := range writes {
+			if slices.ContainsFunc(writes[:i], func(before store.Write) bool { return before.Key == w.Key }) {
+				return w.Key, true
+			}
+		}
+		return "", false
+	}
+	seen := make(map[string]bool, len(writes))
+	for _, w := range writes {
+		if seen[w.Key] {
+			return w.Key, true
+		}
+		seen[w.Key] = true
+	}
+	return "", false
 }
 
 // Apply writes all or nothing, as store.Store says. ctx counts until the commit
@@ -85,23 +119,48 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 		return a.seq, a.err
 	case <-s.broken: // commitLoop may be stuck
 		return 0, s.Err()
+	case <-s.stopped:
+		if r.take() {
+			return 0, s.ended()
+		}
+	case <-ctx.Done():
+		if r.take() {
+			return 0, ctx.Err()
+		}
+	}
+	select { // commitLoop has it
+	case a := <-r.answer:
+		return a.seq, a.err
+	case <-s.broken:
+		return 0, s.Err()
 	}
 }
 
-// hand gives a request to commitLoop.
+// hand puts a request into the queue of commitLoop.
 func (s *Store) hand(ctx context.Context, r *request) error {
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
 	select {
-	case <-s.closing:
-		return store.ErrClosed
-	case <-s.failed:
-		return s.Err()
-	case <-ctx.Done():
-		return ctx.Err()
 	case s.requests <- r:
 		return nil
+	default:
 	}
+	select {
+	case s.requests <- r:
+		return nil
+	case <-s.broken:
+		return s.Err()
+	case <-s.stopped:
+		return s.ended()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ended is what those are told whom commitLoop takes no more.
+func (s *Store) ended() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return store.ErrClosed
 }
 
 // commitLoop owns the writing side: it takes the callers that wait, puts them
@@ -116,15 +175,33 @@ func (s *Store) commitLoop() {
 	defer close(s.stopped)
 	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
 	for {
+		first := s.next()
+		if first == nil {
+			return
+		}
+		expected, took = s.commitGroup(s.gather(first, expected, min(took/patienceShare, maxPatience)))
+		runtime.Gosched() // where a commit takes next to no time, this is enough
+	}
+}
+
+// next waits for a request; nil when no more are taken.
+func (s *Store) next() *request {
+	for {
+		select { // whatever waits
+		case <-s.closing:
+			return nil
+		case <-s.failed:
+			return nil
+		default:
+		}
 		select {
 		case <-s.closing:
-			return
 		case <-s.failed:
-			return
-		case first := <-s.requests:
-			expected, took = s.commitGroup(s.gather(first, expected, min(took/patienceShare, maxPatience)))
+		case r := <-s.requests:
+			if r.take() {
+				return r
+			}
 		}
-		runtime.Gosched() // where a commit takes next to no time, this is enough
 	}
 }
 
@@ -148,22 +225,29 @@ func (s *Store) gather(first *request, expected int, patience time.Duration) ite
 // another returns a request of a caller that waits, or, if it may wait itself, of
 // one that comes before it is out of patience; nil for none.
 func (s *Store) another(wait bool, late *time.Timer, patience time.Duration) *request {
-	select {
-	case r := <-s.requests:
-		return r
-	default:
-	}
-	if !wait {
-		return nil
-	}
-	late.Reset(patience)
-	select {
-	case r := <-s.requests:
-		return r
-	case <-late.C:
-		return nil
-	case <-s.closing:
-		return nil
+	for {
+		select {
+		case r := <-s.requests:
+			if r.take() {
+				return r
+			}
+			continue
+		default:
+		}
+		if !wait {
+			return nil
+		}
+		late.Reset(patience)
+		select {
+		case r := <-s.requests:
+			if r.take() {
+				return r
+			}
+		case <-late.C:
+			return nil
+		case <-s.closing:
+			return nil
+		}
 	}
 }
 
@@ -186,7 +270,7 @@ func (s *Store) commitGroup(callers iter.Seq[*request]) (expected int, took time
 		}
 		s.advance(top)
 	}
-	expected = len(group) + int(s.waiting.Load()) // whoever is answered may be among the waiting at once
+	expected = len(group) + len(s.requests) // whoever is answered may be among the waiting at once
 	for _, m := range group {
 		if err != nil {
 			m.told = answer{err: err}
@@ -209,6 +293,7 @@ func (s *Store) write(callers iter.Seq[*request], seq uint64) (group []member, t
 			defer tx.Rollback() // does nothing after a commit
 			b.records, b.log = tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 			b.log.FillPercent = 0.9 // it grows at its end
+			b.look = b.records.Cursor()
 		}
 		for r := range callers {
 			group = append(group, member{request: r})
@@ -269,32 +354,25 @@ func (s *Store) full() error {
 // batch is one transaction that several requests write into.
 type batch struct {
 	records, log *bolt.Bucket
-	seq          uint64 // the last one given out
+	look         *bolt.Cursor // of records, where it was last is of no account
+	seq          uint64       // the last one given out
+	entries      []uint64     // see check; kept for its memory
+	number       [8]byte      // a key of the log; bbolt keeps a copy
 }
 
 // apply checks the whole request and then writes it. refused is the request's
 // own error, with nothing written; err spoils the transaction.
 func (b *batch) apply(r *request) (refused, err error) {
-	current := make([]uint64, len(r.changes)) // sequence of the key's log entry, 0 for none
-	for i := range r.changes {
-		c := &r.changes[i]
-		old, err := b.current(c.key)
-		if err != nil {
-			return err, nil
-		}
-		living := old.Seq
-		if old.Deleted {
-			living = 0
-		}
-		if c.expect != nil && *c.expect != living {
-			return conflict(c.key, *c.expect, living), nil
-		}
-		current[i] = old.Seq
-		c.void = c.delete && living == 0
+	err = guard("read", func() error {
+		refused = b.check(r)
+		return nil
+	})
+	if err != nil || refused != nil {
+		return cmp.Or(err, refused), nil // a record that cannot be read is that request's trouble
 	}
 	for i := range r.changes {
 		if c := &r.changes[i]; !c.void {
-			if err := b.put(c, current[i]); err != nil {
+			if err := b.put(c, b.entries[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -302,36 +380,61 @@ func (b *batch) apply(r *request) (refused, err error) {
 	return nil, nil
 }
 
-// current returns the newest write to key, the zero record if there is none. It
-// is verified, because its sequence says which entry of the log will go.
-func (b *batch) current(key string) (old record, err error) {
-	err = guard("read", func() error {
-		raw := b.records.Get([]byte(key))
-		if raw == nil {
-			return checkSeek(b.records, []byte(key))
-		}
-		if old, err = decode([]byte(key), raw); err != nil {
+// check finds in entries the sequence of each key's entry in the log, 0 for none,
+// and refuses a request whose expectations are not met.
+func (b *batch) check(r *request) error {
+	b.entries = b.entries[:0]
+	for i := range r.changes {
+		c := &r.changes[i]
+		old, err := b.current(c.key)
+		if err != nil {
 			return err
 		}
-		if string(b.log.Get(logKey(old.Seq))) != key {
-			return corrupt("the log does not name the record %q", key)
+		living := old.Seq
+		if old.Deleted {
+			living = 0
 		}
-		return nil
-	})
-	return old, err
+		if c.expect != nil && *c.expect != living {
+			return conflict(string(c.key), *c.expect, living)
+		}
+		b.entries = append(b.entries, old.Seq)
+		c.void = c.delete && living == 0
+	}
+	return nil
+}
+
+// current returns the newest write to key, the zero record if there is none. It
+// is verified, because its sequence says which entry of the log will go.
+func (b *batch) current(key []byte) (record, error) {
+	raw, err := find(b.look, key)
+	if raw == nil {
+		return record{}, err
+	}
+	old, err := decode(key, raw)
+	if err != nil {
+		return record{}, err
+	}
+	if !bytes.Equal(b.log.Get(b.logKey(old.Seq)), key) {
+		return record{}, corrupt("the log does not name the record %q", key)
+	}
+	return old, nil
+}
+
+func (b *batch) logKey(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(b.number[:0], seq)
 }
 
 func (b *batch) put(c *change, old uint64) error {
 	b.seq++
 	if old != 0 {
-		if err := b.log.Delete(logKey(old)); err != nil {
+		if err := b.log.Delete(b.logKey(old)); err != nil {
 			return err
 		}
 	}
-	if err := b.records.Put([]byte(c.key), c.stamp(b.seq)); err != nil {
+	if err := b.records.Put(c.key, c.stamp(b.seq)); err != nil {
 		return err
 	}
-	return b.log.Put(logKey(b.seq), []byte(c.key))
+	return b.log.Put(b.logKey(b.seq), c.key)
 }
 
 func conflict(key string, expected, found uint64) error {

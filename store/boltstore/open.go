@@ -63,7 +63,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		log:      o.Log,
 		lock:     held,
 		commit:   (*bolt.Tx).Commit,
-		requests: make(chan *request),
+		requests: make(chan *request, queueLength),
 		closing:  make(chan struct{}),
 		stopped:  make(chan struct{}),
 		failed:   make(chan struct{}),

@@ -29,25 +29,33 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 	}
 	var found store.Record
 	err := s.view("read", func(records, _ *bolt.Bucket) error {
-		raw := records.Get([]byte(key))
-		if raw == nil {
-			if err := checkSeek(records, []byte(key)); err != nil {
-				return err
-			}
-			return fmt.Errorf("%q: %w", key, store.ErrNotFound)
+		wanted := []byte(key)
+		raw, err := find(records.Cursor(), wanted)
+		if err != nil {
+			return err
 		}
-		r, err := decode([]byte(key), raw)
+		if raw == nil {
+			return missing(key)
+		}
+		r, err := decode(wanted, raw)
 		if err != nil {
 			return err
 		}
 		if r.Deleted {
-			return fmt.Errorf("%q: %w", key, store.ErrNotFound)
+			return missing(key)
 		}
 		found = own(r)
 		return nil
 	})
 	return found, err
 }
+
+// missing is the error for a key without a record. It is put into words only when
+// somebody reads them: many ask for what is not there.
+type missing string
+
+func (m missing) Error() string { return fmt.Sprintf("%q: %v", string(m), store.ErrNotFound) }
+func (m missing) Unwrap() error { return store.ErrNotFound }
 
 // view runs f in a read transaction. f must not call anything that may wait.
 func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) error {
@@ -88,11 +96,26 @@ func (s *Store) begin(writable bool) (*bolt.Tx, error) {
 }
 
 // checkSeek finds a damaged signpost in the tree, which leads a search past what
-// it looks for: what lies on either side of the place where the search for key
-// ends must be on that side of key.
+// it looks for.
 func checkSeek(b *bolt.Bucket, key []byte) error {
 	c := b.Cursor()
 	next, _ := c.Seek(key)
+	return checkPlace(c, next, key)
+}
+
+// find returns what is stored under key, nil for nothing, which it makes sure of
+// as checkSeek does.
+func find(c *bolt.Cursor, key []byte) ([]byte, error) {
+	next, raw := c.Seek(key)
+	if raw != nil && bytes.Equal(next, key) {
+		return raw, nil
+	}
+	return nil, checkPlace(c, next, key)
+}
+
+// checkPlace checks where the search for key has ended, at next or behind
+// everything: what lies on either side must be on that side of key.
+func checkPlace(c *bolt.Cursor, next, key []byte) error {
 	var before []byte
 	if next == nil {
 		before, _ = c.Last()

@@ -38,7 +38,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // change is one store.Write, encoded in the goroutine of its caller so that the
 // one goroutine that commits has little left to do.
 type change struct {
-	key    string
+	key    []byte
 	raw    []byte // the record; sequence and checksum are set by stamp
 	sum    uint32 // CRC-32C of key and value
 	delete bool
@@ -56,14 +56,17 @@ func newChange(w store.Write) (change, error) {
 	if w.Delete && len(w.Value) > 0 {
 		return change{}, fmt.Errorf("%w: the deletion of %q carries a value", store.ErrInvalid, w.Key)
 	}
+	memory := make([]byte, len(w.Key)+headerSize+len(w.Value))
+	copy(memory, w.Key)
+	key, raw := memory[:len(w.Key):len(w.Key)], memory[len(w.Key):]
+	copy(raw[headerSize:], w.Value)
 	c := change{
-		key:    w.Key,
-		raw:    make([]byte, headerSize+len(w.Value)),
-		sum:    crc32.Update(crc32.Checksum([]byte(w.Key), castagnoli), castagnoli, w.Value),
+		key:    key,
+		raw:    raw,
+		sum:    crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, raw[headerSize:]),
 		delete: w.Delete,
 		expect: w.Expect,
 	}
-	copy(c.raw[headerSize:], w.Value)
 	if w.Delete {
 		c.raw[flagsAt] = flagDeleted
 	}

@@ -31,7 +31,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -74,7 +73,6 @@ type Store struct {
 	head *os.File // owned by commitLoop once that runs
 
 	requests chan *request // to commitLoop
-	waiting  atomic.Int64  // callers whose request commitLoop has not taken yet
 	closing  chan struct{} // closed by Close
 	stopped  chan struct{} // closed by commitLoop
 	failed   chan struct{} // closed by fail
