@@ -11,7 +11,7 @@ import (
 )
 
 // DID returns the DID of an agent of this registry.
-func (r *Registry) DID(airID string) string { return did.AgentDID(r.host, airID).String() }
+func (r *Registry) DID(airID string) string { return r.didPrefix + airID }
 
 // DIDDocument computes the DID document of an agent (A2A draft-1 §3.3): its key
 // as #key-1, then the keys that it has retired, which may neither authenticate

@@ -14,14 +14,14 @@ import (
 
 // encodeAgent returns the JSON of an agent.
 func encodeAgent(a *Agent) ([]byte, error) {
-	o := object{b: make([]byte, 0, 1024)}
+	o := object{b: make([]byte, 0, 640)} // most are smaller
 	o.agent(a)
 	return o.b, o.err
 }
 
 // encodeEntry returns the JSON of an entry.
 func encodeEntry(e *Entry) ([]byte, error) {
-	o := object{b: make([]byte, 0, 1024)}
+	o := object{b: make([]byte, 0, 768)}
 	o.open()
 	o.number("n", e.N)
 	o.text("air_id", e.AirID)

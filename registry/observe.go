@@ -49,6 +49,9 @@ func (a Agent) observes(r *Registry) []string {
 
 // external reports whether the creator's DID leads to the web of others.
 func (r *Registry) external(a Agent) bool {
+	if strings.HasPrefix(a.CreatorDID, r.didPrefix) {
+		return false
+	}
 	web, err := did.ParseWeb(a.CreatorDID)
 	return err == nil && !web.SameHost(r.host)
 }

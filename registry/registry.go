@@ -74,6 +74,7 @@ type Options struct {
 type Registry struct {
 	store         store.Store
 	host          did.Web // host and port of the DIDs given out
+	didPrefix     string  // of all of them, before the AIR ID
 	baseURL       string  // without a slash at the end
 	authorities   []string
 	allowLoopback bool
@@ -123,7 +124,7 @@ func New(o Options) (*Registry, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("base URL %q: want an absolute http or https URL without query and fragment", o.BaseURL)
 	}
-	r := &Registry{store: o.Store, host: host, baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
+	r := &Registry{store: o.Store, host: host, didPrefix: did.AgentDID(host, "").String(), baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
 		requireProof: o.RequireProof, recoveryDelay: o.RecoveryDelay, recheck: o.Recheck,
 		challenges: newChallenges(), resolver: o.Resolver, web: o.Web, dns: o.DNS, log: o.Log, now: o.Now, rand: o.Rand}
 	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
@@ -237,7 +238,7 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 		uncount()
 		return Agent{}, "", err
 	}
-	r.log.Info("agent registered", "air_id", agent.AirID, "status", agent.Status, "endpoints", len(agent.ServiceEndpoints), "proof", agent.KeyProof)
+	r.log.LogAttrs(ctx, slog.LevelInfo, "agent registered", slog.String("air_id", agent.AirID), slog.String("status", agent.Status), slog.Int("endpoints", len(agent.ServiceEndpoints)), slog.String("proof", agent.KeyProof))
 	return agent, secret, nil
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -84,7 +85,13 @@ func AgentKey(airID string) string { return AgentPrefix + airID }
 func EntriesOf(airID string) string { return AgentKey(airID) + "/" }
 
 // EntryKey is the key of the n-th thing that happened to an agent, from 1.
-func EntryKey(airID string, n int) string { return fmt.Sprintf("%s%08d", EntriesOf(airID), n) }
+func EntryKey(airID string, n int) string {
+	digits := strconv.Itoa(n)
+	return AgentPrefix + airID + "/" + zeros[min(len(digits), len(zeros)):] + digits
+}
+
+// zeros fill up the number of an entry, so that keys sort like numbers.
+const zeros = "00000000"
 
 // KeyKey is the key of an agent's proved public key, written as a multikey.
 func KeyKey(multikey string) string { return KeyPrefix + multikey }
