@@ -19,8 +19,9 @@ func encodeAgent(a *Agent) ([]byte, error) {
 	return o.b, o.err
 }
 
-// encodeEntry returns the JSON of an entry.
-func encodeEntry(e *Entry) ([]byte, error) {
+// encodeEntry returns the JSON of an entry with an agent, nil for none; e.Agent is
+// not looked at, so that the agent need not outlive the call.
+func encodeEntry(e *Entry, agent *Agent) ([]byte, error) {
 	o := object{b: make([]byte, 0, 768)}
 	o.open()
 	o.number("n", e.N)
@@ -36,9 +37,9 @@ func encodeEntry(e *Entry) ([]byte, error) {
 		o.value("attestation", e.Attestation)
 	}
 	o.maybeText("origin", e.Origin)
-	if e.Agent != nil {
+	if agent != nil {
 		o.name("agent")
-		o.agent(e.Agent)
+		o.agent(agent)
 	}
 	o.text("prev_hash", e.PrevHash)
 	o.text("entry_hash", e.Hash)

@@ -17,7 +17,7 @@ func TestEncodeAsMarshal(t *testing.T) {
 	check := func(a Agent, e Entry) {
 		t.Helper()
 		same(t, a, func() ([]byte, error) { return encodeAgent(&a) })
-		same(t, e, func() ([]byte, error) { return encodeEntry(&e) })
+		same(t, e, func() ([]byte, error) { return encodeEntry(&e, e.Agent) })
 	}
 	check(Agent{}, Entry{})
 	for i := range reflect.TypeFor[Agent]().NumField() {

@@ -113,11 +113,12 @@ func (a *Agent) record(e Entry) (store.Write, error) {
 	}
 	e.Hash = e.hashOf()
 	a.LastHash = e.Hash
-	if e.Event != EventErased {
-		public := a.public()
-		e.Agent = &public
+	public := a.public()
+	kept := &public
+	if e.Event == EventErased {
+		kept = nil
 	}
-	value, err := encodeEntry(&e)
+	value, err := encodeEntry(&e, kept)
 	if err != nil {
 		return store.Write{}, fmt.Errorf("write the history of %s: %w", a.AirID, err)
 	}

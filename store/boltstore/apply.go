@@ -294,6 +294,7 @@ func (s *Store) write(callers iter.Seq[*request], seq uint64) (group []member, t
 			b.records, b.log = tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 			b.log.FillPercent = 0.9 // it grows at its end
 			b.look = b.records.Cursor()
+			s.makeRoom(tx.Size())
 		}
 		for r := range callers {
 			group = append(group, member{request: r})

@@ -28,9 +28,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 		return store.Record{}, err
 	}
 	var found store.Record
-	err := s.view("read", func(records, _ *bolt.Bucket) error {
+	err := s.view("read", func(tx *bolt.Tx) error {
 		wanted := []byte(key)
-		raw, err := find(records.Cursor(), wanted)
+		raw, err := find(tx.Bucket(recordsBucket).Cursor(), wanted)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (m missing) Error() string { return fmt.Sprintf("%q: %v", string(m), store.
 func (m missing) Unwrap() error { return store.ErrNotFound }
 
 // view runs f in a read transaction. f must not call anything that may wait.
-func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) error {
+func (s *Store) view(doing string, f func(tx *bolt.Tx) error) error {
 	s.inUse.RLock()
 	defer s.inUse.RUnlock()
 	if s.isClosed() {
@@ -75,7 +75,7 @@ func (s *Store) view(doing string, f func(records, log *bolt.Bucket) error) erro
 		}
 		began = true
 		defer tx.Rollback()
-		return f(tx.Bucket(recordsBucket), tx.Bucket(logBucket))
+		return f(tx)
 	})
 	if err != nil && !began {
 		return s.breakDown(err)
@@ -164,7 +164,8 @@ type entry struct {
 // listPage returns a page of the records from a key on, and where the next page
 // begins, nil for nowhere. With an error come the records before it.
 func (s *Store) listPage(prefix string, from []byte) (page []entry, next []byte, err error) {
-	err = s.view("list", func(records, _ *bolt.Bucket) error {
+	err = s.view("list", func(tx *bolt.Tx) error {
+		records := tx.Bucket(recordsBucket)
 		if err := checkSeek(records, from); err != nil {
 			return err
 		}
@@ -265,7 +266,8 @@ func (s *Store) waitNewer(ctx context.Context, place uint64) {
 // So the page waits until what it saw is on disk.
 func (s *Store) changesPage(ctx context.Context, place uint64) (page []entry, reached uint64, err error) {
 	var seen uint64
-	err = s.view("read the log", func(records, log *bolt.Bucket) error {
+	err = s.view("read the log", func(tx *bolt.Tx) error {
+		records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 		size := 0
 		c := log.Cursor()
 		last, _ := c.Last()

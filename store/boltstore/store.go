@@ -15,7 +15,8 @@
 // Bucket "records" maps a key to its latest write (see record.go), tombstones
 // included. Bucket "log" maps the sequence of that write to the key, so it has
 // one entry for every record and its last entry is the head of the log. Bucket
-// "meta" holds store id and incarnation.
+// "meta" holds store id and incarnation. Behind the pages in use lie up to 1 MiB of
+// zeroes, see room.go.
 //
 // # What is promised
 //
@@ -71,6 +72,7 @@ type Store struct {
 	file *os.File // bbolt's own handle of the file
 	lock *os.File
 	head *os.File // owned by commitLoop once that runs
+	room int64    // the file is known to be written up to here; owned by commitLoop
 
 	requests chan *request // to commitLoop
 	closing  chan struct{} // closed by Close
