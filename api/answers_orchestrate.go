@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"time"
 
 	"gazetteer/call"
 	"gazetteer/index"
@@ -12,8 +14,9 @@ import (
 
 // An Offer is an operation with the agents that serve its service.
 type Offer struct {
-	index.Hit
-	How call.How `json:"how" doc:"how it is called, and where each parameter goes"`
+	Hit
+	// How is the call of the hit again, under the name that it had first.
+	How call.How `json:"how" doc:"how it is called, and where each parameter goes: as call"`
 	join.Joined
 }
 
@@ -26,15 +29,23 @@ type Offers struct {
 	Passed int `json:"passed,omitempty" doc:"operations left out here because they have no agent"`
 	// Unresolved tells that a registry of others was not asked or did not answer:
 	// the agents that it keeps are known by their DIDs alone.
-	Unresolved bool     `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
-	Note       string   `json:"note,omitempty" doc:"why nothing was looked for"`
-	Near       []string `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-	Seq        uint64   `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	Behind     uint64   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Unresolved bool `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
+	// Concerns are those of the namespaces that were asked for.
+	Concerns []NamedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
+	Note     string         `json:"note,omitempty" doc:"why nothing was looked for"`
+	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Behind   uint64         `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	// next is how many operations of the ranking were gone through; more tells
 	// that others follow.
 	next int
 	more bool
+}
+
+// A NamedConcern is a concern about one of several namespaces.
+type NamedConcern struct {
+	Namespace string `json:"namespace"`
+	Concern
 }
 
 const (
@@ -42,25 +53,40 @@ const (
 	// that have an agent.
 	maxPassed = 500
 	offerStep = 50
+	// maxJudged bounds the namespaces of a query that are judged.
+	maxJudged = 10
 )
 
 // Orchestrate answers who can do something and whom to write to: the operations
 // of a search, in its order, each with the agents that serve it ([join.Joiner]).
 // With joined, operations without an agent are left out; of the ranking at most
-// 500 are gone through for one page. The error is that of a search, and
+// 500 are gone through for one page. Freshness is judged as it stands at now. Where
+// the query names namespaces, [Offers.Concerns] says what is wrong about them. The error is that of a search, and
 // [ErrNoDirectory] in a process that keeps no directory of agents.
-func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool) (Offers, error) {
+func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool, now time.Time) (Offers, error) {
 	if a.Joiner == nil {
 		return Offers{}, ErrNoDirectory
 	}
 	limit, first := q.Limit, q.Offset
-	out := Offers{Operations: []Offer{}, next: first, more: true}
+	var concerns []NamedConcern
+	if first == 0 {
+		for _, namespace := range q.Namespaces[:min(len(q.Namespaces), maxJudged)] {
+			_, found, err := a.claims(ctx, namespace)
+			if err != nil {
+				return Offers{}, err
+			}
+			for _, c := range found {
+				concerns = append(concerns, NamedConcern{strings.ToLower(namespace), c})
+			}
+		}
+	}
+	out := Offers{Operations: []Offer{}, Concerns: concerns, next: first, more: true}
 	for len(out.Operations) < limit && out.more && out.next-first < maxPassed {
 		q.Offset, q.Limit = out.next, limit
 		if joined {
 			q.Limit = max(limit, offerStep)
 		}
-		if err := a.addOffers(ctx, q, w, joined, limit, &out); err != nil {
+		if err := a.addOffers(ctx, q, w, joined, limit, now, &out); err != nil {
 			return Offers{}, err
 		}
 		if !joined {
@@ -71,7 +97,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, j
 }
 
 // addOffers goes through one page of the ranking.
-func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, out *Offers) error {
+func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, now time.Time, out *Offers) error {
 	r, err := a.Search(ctx, q)
 	if err != nil {
 		return err
@@ -86,7 +112,11 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 	if err != nil {
 		return err
 	}
-	for i, h := range r.Hits {
+	hits, err := a.Hits(ctx, r.Hits, now)
+	if err != nil {
+		return err
+	}
+	for i, h := range hits {
 		if len(out.Operations) == limit {
 			out.next, out.more = q.Offset+i, true
 			return nil
@@ -97,7 +127,7 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 			continue
 		}
 		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.Agent) bool { return a.Unresolved != "" })
-		out.Operations = append(out.Operations, Offer{Hit: h, How: call.Of(h.Operation, h.Service), Joined: *found})
+		out.Operations = append(out.Operations, Offer{Hit: h, How: h.Call, Joined: *found})
 	}
 	// A page is shorter than asked for when the index is behind: what it left out
 	// was gone through, too.

@@ -161,7 +161,7 @@ func (c *Claim) judge(namespace, owner string, bearers []string) {
 		c.Proof = fmt.Sprintf("the namespace is the name of the domain %s, from which the document was fetched over https", site)
 	case len(bearers) > 0:
 		c.Relation = foreignName
-		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: that of %s", bearers[0])
+		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", registrable(bearers[0]))
 	default:
 		c.Proof = "the document declares the namespace; a namespace is not reserved, so nothing more can be shown"
 	}
@@ -269,7 +269,7 @@ func (a *Answers) concerns(ctx context.Context, namespace, owner string, bearers
 	if len(named) > 0 {
 		concerns = append(concerns, Concern{
 			Code: foreignName, Hosts: named,
-			Message: "the namespace is the name of another domain (" + strings.Join(bearers, ", ") + "): these hosts may be squatting on it",
+			Message: "the namespace is the name of another domain (" + strings.Join(sitesOf(bearers), ", ") + "): these hosts may be squatting on it",
 		})
 	}
 	alike, err := a.lookalikes(ctx, namespace)
@@ -280,6 +280,17 @@ func (a *Answers) concerns(ctx context.Context, namespace, owner string, bearers
 		})
 	}
 	return concerns, err
+}
+
+// sitesOf are the registrable domains of hosts, each once.
+func sitesOf(hosts []string) []string {
+	var sites []string
+	for _, h := range hosts {
+		if site := registrable(h); !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
+	}
+	return sites
 }
 
 // maxAlike is how many namespaces are named that look alike.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
-	"gazetteer/index"
 	"gazetteer/join"
 	"gazetteer/registry"
 )
@@ -49,9 +47,12 @@ type OfferPage struct {
 }
 
 func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[OfferPage], error) {
-	q, err := in.query()
+	q, err := readQuery(queryOf(ctx))
 	if err != nil {
 		return nil, err
+	}
+	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
+		return nil, refuse(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").at(Where{Parameter: "q"})
 	}
 	require, err := registry.ParseRequire(in.Require)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[Of
 		return nil, err
 	}
 	q.Limit, q.Offset = in.Limit, c.Offset
-	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(in.client)}, in.Joined)
+	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(in.client)}, in.Joined, a.now())
 	if err != nil {
 		return nil, err
 	}
@@ -84,28 +85,4 @@ func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[Of
 // client.
 func (a *API) admitLookup(client netip.Addr) func() error {
 	return func() error { return a.lookups.admit(client, "DIDs of other hosts") }
-}
-
-// query joins what q says with the filters beside it.
-func (in *orchestrateInput) query() (index.Query, error) {
-	var q index.Query
-	if strings.TrimSpace(in.Q) != "" {
-		var err error
-		if q, err = index.ParseQuery(in.Q); err != nil {
-			return q, err
-		}
-	}
-	for _, v := range in.Verb {
-		q.Verbs = append(q.Verbs, strings.ToUpper(v))
-	}
-	for _, host := range in.Host {
-		q.Hosts = append(q.Hosts, strings.ToLower(host))
-	}
-	q.Namespaces = append(q.Namespaces, in.NS...)
-	q.Classes = append(q.Classes, in.Class...)
-	q.Protocols = append(q.Protocols, in.Protocol...)
-	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
-		return q, refuse(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").at(Where{Parameter: "q"})
-	}
-	return q, nil
 }

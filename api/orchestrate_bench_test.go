@@ -40,7 +40,7 @@ func BenchmarkOrchestrate(b *testing.B) {
 			var ours, search time.Duration
 			for b.Loop() {
 				begun := time.Now()
-				offers, err := h.answers.Orchestrate(b.Context(), q, join.Want{}, false)
+				offers, err := h.answers.Orchestrate(b.Context(), q, join.Want{}, false, time.Now())
 				between := time.Now()
 				if err != nil || len(offers.Operations[0].Agents) == 0 {
 					b.Fatalf("%v, %+v", err, offers)

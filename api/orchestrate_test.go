@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,4 +195,49 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	h.get("/api/v1/resolve?name="+gone, 404)
+}
+
+// What a caller of a namespace should know stands beside the operations, and each
+// says how fresh it is, as a hit of a search does.
+func TestAnOfferSaysWhatAHitSays(t *testing.T) {
+	h := newHouse(t, options{})
+	for _, host := range []string{"ristorante.example", "thief.example"} {
+		h.publish(host, document.AGIS, "application/json", agisText("ristorante", "Books a table for the agent"), seen)
+	}
+	page := h.offers("verb=BOOK&ns=Ristorante")
+	var codes []string
+	for _, c := range page.Concerns {
+		codes = append(codes, c.Namespace+" "+c.Code+" "+strings.Join(c.Hosts, " "))
+	}
+	if want := []string{"ristorante collision ristorante.example thief.example", "ristorante foreign-name thief.example"}; !slices.Equal(codes, want) {
+		t.Errorf("got %q, want %q", codes, want)
+	}
+	if page := h.offers("q=book+a+table"); len(page.Concerns) > 0 {
+		t.Errorf("no namespace was asked for: %+v", page.Concerns)
+	}
+	hits := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&ns=ristorante", 200).Hits
+	if len(hits) != 2 || len(page.Operations) != 2 {
+		t.Fatalf("%d hits, %d offers", len(hits), len(page.Operations))
+	}
+	for i, o := range page.Operations {
+		if o.ID != hits[i].ID || o.Freshness != hits[i].Freshness || o.Provenance != hits[i].Provenance || o.Freshness.FetchedAt.IsZero() {
+			t.Errorf("%+v is not what a search says: %+v", o.Hit, hits[i])
+		}
+	}
+	for query, want := range map[string]string{
+		"q=book&verb=":         "verb is empty",
+		"q=book&ns=%20":        "ns is empty",
+		"verb=BO%E2%80%AEOK":   "makes text look other than it is",
+		"class=":               "class is empty",
+		"protocol=&host=a.com": "protocol is empty",
+	} {
+		if p := h.get("/api/v1/orchestrate?"+query, 400).problem(t); !strings.Contains(p.Detail, want) || p.Where == nil || p.Where.Parameter == "" {
+			t.Errorf("%s: %+v", query, p)
+		}
+	}
+	for query, want := range map[string]string{"!!!": "only signs", "。、？": "only signs", "the of": "too common"} {
+		if page := h.offers("q=" + url.QueryEscape(query)); !strings.Contains(page.Note, want) || len(page.Near) == 0 {
+			t.Errorf("%q: %+v", query, page)
+		}
+	}
 }

@@ -487,12 +487,23 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 		texts = append(texts, n.Text)
 	}
 	// The checker needs no schemas of other types for texts, numbers and truths.
-	err := checker{}.values(p, texts)
-	if r := refusalOr(err); r != nil {
-		r.problem.Type, r.problem.Title, r.problem.Code = "/openapi.json#/x-problems/"+badField.Code, badField.Title, badField.Code
-		return nil, r.at(whereOf(m))
+	judge := checker{}
+	for i, n := range nodes {
+		if err := judge.value(p, schema, texts[i]); err != nil {
+			return nil, asField(err, n)
+		}
 	}
-	return texts, err
+	return texts, asField(judge.values(p, texts), m)
+}
+
+// asField says of what is wrong with a parameter that it was given as a member.
+func asField(err error, n *protocol.Node) error {
+	r := refusalOr(err)
+	if r == nil {
+		return err
+	}
+	r.problem.Type, r.problem.Title, r.problem.Code = "/openapi.json#/x-problems/"+badField.Code, badField.Title, badField.Code
+	return r.at(whereOf(n))
 }
 
 // whereOf is the place of a node in a body.

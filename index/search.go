@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
@@ -31,6 +33,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	if len(words) == 0 && !q.Filtered() {
 		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
+		if strings.IndexFunc(q.text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+			result.Note = "the query has no words, only signs"
+		}
 		return result, nil
 	}
 	err = x.read(func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {

@@ -296,6 +296,9 @@ func TestAPageSaysWhoUsesAName(t *testing.T) {
 				t.Errorf("%s does not say %q: %s", path, want, text)
 			}
 		}
+		if strings.Contains(text, "Why") || strings.Contains(text, "your filters") {
+			t.Errorf("%s gives a reason for what it lists: %s", path, text)
+		}
 		if second := textOf(parse(t, get(t, h, path+"?page=2").Body.String())); strings.Contains(second, "Who ") {
 			t.Errorf("the second page of %s says it again", path)
 		}

@@ -181,6 +181,9 @@ func (p *Pages) shelved(s shelf) func(c *gin.Context) (view, error) {
 		if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
 			return view{}, err
 		}
+		for i := range v.Hits {
+			v.Hits[i].Why = nil
+		}
 		v.Pages = pagesOf(s.address(value), url.Values{}, number, r.Total, perPage)
 		return view{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil
 	}

@@ -67,7 +67,7 @@ type hitView struct {
 	Op       operationView
 	Host     string
 	Service  string
-	Why      whyView
+	Why      *whyView // nil on a page that lists all that there is
 	Kind     string
 	KindID   string
 	Fetched  moment
@@ -193,11 +193,12 @@ func (p *Pages) hits(ctx context.Context, found []index.Hit) ([]hitView, error) 
 }
 
 func (p *Pages) hit(h api.Hit) hitView {
+	why := whyOf(h.Why)
 	v := hitView{
 		Op:       operationOf(h.Operation, h.Service).short(),
 		Host:     h.Host,
 		Service:  h.Service.Name,
-		Why:      whyOf(h.Why),
+		Why:      &why,
 		Kind:     kindOf(string(h.Kind)),
 		KindID:   string(h.Kind),
 		Fetched:  p.moment(h.Freshness.FetchedAt),

@@ -127,6 +127,9 @@ func (a *app) printOffers(page api.OfferPage) {
 		fmt.Fprintln(a.out, "Nobody offers that.")
 	}
 	a.printBehind(page.Behind)
+	for _, c := range page.Concerns {
+		fmt.Fprintf(a.out, "Take care with %s: %s (%s)\n", visible(c.Namespace), visible(c.Message), visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+	}
 	if page.Passed > 0 {
 		fmt.Fprintf(a.out, "%s without such an agent left out\n", plural(page.Passed, "operation"))
 	}
@@ -140,7 +143,14 @@ func (a *app) printOffers(page api.OfferPage) {
 
 // printOffer writes an operation as a search does, and the agents behind it.
 func (a *app) printOffer(o api.Offer, now time.Time) {
-	printHitLines(a, o.Hit, now)
+	var remarks []remark
+	if o.Freshness.Stale {
+		remarks = append(remarks, remark{"stale", o.Freshness.Why})
+	}
+	if o.Caution != "" {
+		remarks = append(remarks, remark{"caution", o.Caution})
+	}
+	printHitLines(a, o.Hit.Hit, now, remarks...)
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(a.out, "  %-8s %s\n", name, visible(text))
