@@ -107,6 +107,8 @@ func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 		t.Errorf("the second page is %+v", second)
 	}
 	for _, c := range []struct{ body, code, pointer string }{
+		{`{"q": "book", "effect": ["reversible", "large"]}`, "bad-field", "/effect/1"},
+		{`{"q": "book", "verb": ["BOOK", "BO\u0000OK"]}`, "bad-field", "/verb/1"},
 		{`{"q": "table", "colour": 1}`, "bad-field", "/colour"},
 		{`{"q": "table", "Q": "x"}`, "bad-field", "/Q"},
 		{`{"q": ["table"]}`, "bad-field", "/q"},
