@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	bleveDocument "github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
@@ -186,10 +187,23 @@ type follower struct {
 	pending map[source]change
 	order   []source // of pending, as they came
 	entries int      // of pending
+
+	// While a batch is written the next one is made.
+	writing *writing
+}
+
+// A writing is a batch on its way to the disk.
+type writing struct {
+	at      store.Cursor
+	sources []source
+	done    chan error // gets one value
 }
 
 // A change is what is to become of one document: nil when it is gone.
-type change struct{ text *text }
+type change struct {
+	text *text
+	made []*bleveDocument.Document // its entries, nil until they are made
+}
 
 // entries is how many entries a change makes.
 func (c change) entries() int {
@@ -203,6 +217,7 @@ func (c change) entries() int {
 // carries the cursor of its own last record, so whatever survives a crash is a
 // state the index may go on from.
 func (f *follower) apply(batch []store.Record, upTo store.Cursor) error {
+	defer f.written() // after an error, which says more than a second one
 	at := upTo
 	for _, r := range batch {
 		at.Seq = r.Seq
@@ -217,7 +232,13 @@ func (f *follower) apply(batch []store.Record, upTo store.Cursor) error {
 		}
 	}
 	if len(f.pending) > 0 || upTo.Seq-f.durable.Seq >= batchRecords {
-		return f.flush(upTo)
+		if err := f.flush(upTo); err != nil {
+			return err
+		}
+		return f.written()
+	}
+	if err := f.written(); err != nil {
+		return err
 	}
 	f.x.moveTo(upTo)
 	return nil
@@ -251,12 +272,18 @@ func (f *follower) take(r store.Record) {
 	f.pending[src] = c
 }
 
-// flush writes what is pending, together with the cursor. Entries of an earlier
-// version are found in the index itself: keeping a count of them for each
+// flush begins to write what is pending, together with the cursor; [follower.written]
+// waits for the end of it. Entries of an earlier version are found in the index itself: keeping a count of them for each
 // document among bleve's internal values would cost more and more, because
 // bleve writes all of those again with every batch.
 func (f *follower) flush(at store.Cursor) error {
 	l := f.x.current()
+	if err := f.makeEntries(l.latest()); err != nil {
+		return err
+	}
+	if err := f.written(); err != nil {
+		return err
+	}
 	snapshot, v, err := l.open()
 	if err != nil {
 		return err
@@ -272,51 +299,62 @@ func (f *follower) flush(at store.Cursor) error {
 		for _, id := range old.ids {
 			batch.Delete(id)
 		}
-		if err := f.enter(batch, src, c.text); err != nil {
-			return err
+		if c.made == nil {
+			c.made = f.entriesOf(src, c.text)
+		}
+		for _, entry := range c.made {
+			if err := batch.IndexAdvanced(entry); err != nil {
+				return &writeError{err}
+			}
 		}
 		live += c.entries() - len(old.ids)
 	}
-	if err := f.write(l, batch, state{Version: f.x.version, Cursor: at, Entries: live}); err != nil {
-		return err
-	}
-	for _, src := range f.order {
-		f.x.texts.forget(src)
-	}
+	f.write(l, batch, state{Version: f.x.version, Cursor: at, Entries: live})
 	f.pending, f.order, f.entries = nil, nil, 0
-	f.x.moveTo(at)
 	return nil
 }
 
-// enter adds the entries of a document to a batch.
-func (f *follower) enter(batch *bleve.Batch, src source, t *text) error {
+// makeEntries makes the entries of what is pending, but for documents that are the
+// same in the last view of the index, which may be nil: those will hardly be written.
+func (f *follower) makeEntries(last *view) error {
+	made := make([][]*bleveDocument.Document, len(f.order))
+	err := atOnce(len(f.order), func(i int) error {
+		src := f.order[i]
+		c := f.pending[src]
+		if last != nil && c.text != nil && last.document(src).print == c.text.print {
+			return nil
+		}
+		made[i] = f.entriesOf(src, c.text)
+		return nil
+	})
+	for i, src := range f.order {
+		c := f.pending[src]
+		c.made = made[i]
+		f.pending[src] = c
+	}
+	return err
+}
+
+// entriesOf makes the entries of a document, none of one that is gone.
+func (f *follower) entriesOf(src source, t *text) (made []*bleveDocument.Document) {
 	if t == nil {
 		return nil
 	}
-	add := func(e entry, of sort, ordinal int) error {
-		if err := batch.IndexAdvanced(bleveEntry(entryID(src, t.print, of, ordinal), e, f.x.analyzer)); err != nil {
-			return &writeError{err}
-		}
-		return nil
+	add := func(e entry, of sort, ordinal int) {
+		made = append(made, bleveEntry(entryID(src, t.print, of, ordinal), e, f.x.analyzer))
 	}
-	if err := add(serviceEntry(&t.Document), aService, 0); err != nil {
-		return err
-	}
+	add(serviceEntry(&t.Document), aService, 0)
 	for i := range t.DataClasses[:min(len(t.DataClasses), maxClassEntries)] {
-		if err := add(classEntry(&t.DataClasses[i]), aClass, i); err != nil {
-			return err
-		}
+		add(classEntry(&t.DataClasses[i]), aClass, i)
 	}
 	for i := range t.operations {
 		o, err := t.operation(i)
 		if err != nil {
 			f.x.log.Error("a stored operation is unreadable and found by nothing", "host", src.host, "kind", src.kind, "operation", i, "error", err)
 		}
-		if err := add(operationEntry(&o), anOperation, i); err != nil {
-			return err
-		}
+		add(operationEntry(&o), anOperation, i)
 	}
-	return nil
+	return made
 }
 
 // settle writes the cursor if only that has moved since the last batch.
@@ -325,15 +363,45 @@ func (f *follower) settle() error {
 	if at == f.durable {
 		return nil
 	}
-	return guard(func() error { return f.flush(at) })
+	return guard(func() error {
+		defer f.written() // after an error
+		if err := f.flush(at); err != nil {
+			return err
+		}
+		return f.written()
+	})
 }
 
-// write applies a batch of the index with its state.
-func (f *follower) write(l *live, batch *bleve.Batch, s state) error {
+// write begins to apply a batch of the index with its state.
+func (f *follower) write(l *live, batch *bleve.Batch, s state) {
 	batch.SetInternal([]byte(stateKey), s.encode())
-	if err := l.bleve.Batch(batch); err != nil {
-		return &writeError{err}
+	w := &writing{at: s.Cursor, sources: f.order, done: make(chan error, 1)}
+	f.writing = w
+	go func() {
+		w.done <- guard(func() error {
+			if err := l.bleve.Batch(batch); err != nil {
+				return &writeError{err}
+			}
+			return nil
+		})
+	}()
+}
+
+// written waits for the batch that is being written, if there is one, and moves the
+// cursor behind it.
+func (f *follower) written() error {
+	w := f.writing
+	if w == nil {
+		return nil
 	}
-	f.durable = s.Cursor
+	f.writing = nil
+	if err := <-w.done; err != nil {
+		return err
+	}
+	f.durable = w.at
+	for _, src := range w.sources {
+		f.x.texts.forget(src)
+	}
+	f.x.moveTo(w.at)
 	return nil
 }

@@ -125,6 +125,13 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	return v, nil
 }
 
+// latest is the last view that was made, nil when there is none.
+func (l *live) latest() *view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
 // prepare derives what a search needs of a view's segments. The follower does
 // without, and most segments that it makes are merged away before anybody asks.
 func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
