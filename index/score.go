@@ -334,7 +334,7 @@ const (
 // How near the meaning of an operation must be that shares no word with the
 // query, to be an answer at all: by itself, and as a share of the nearest.
 const (
-	leastCosine = 0.08
+	leastCosine = 0.13
 	leastShare  = 0.3
 )
 

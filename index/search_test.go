@@ -41,7 +41,7 @@ var golden = []struct{ query, top string }{
 	{"turn a long web address into a short one", "tinyuid.com.test CREATE /shorten"},
 	{"is this VAT number correct?", "vatapi.com.test VALIDATE /vat-number-check"},
 	{"what are 50 euros in another currency", "vatapi.com.test CONVERT /currency-conversion"},
-	{"will it rain this weekend", "visualcrossing.com-weather.test RETRIEVE /weatherdata/history"}, // the forecast is second
+	{"will it rain this weekend", "visualcrossing.com-weather.test WEATHER /weatherdata/forecast"},
 	{"where is this computer in the world, by its address", "abstractapi.com-geolocation.test RETRIEVE /resource"},
 	{"make an image without its background", "remove.bg.test REMOVE /removebg"},
 	{"make a PDF out of a web page", "scideas.net-perfectpdf.test RETURN /perfectpdf"},
@@ -137,8 +137,8 @@ func TestFilters(t *testing.T) {
 		{"ns:logistics", []string{"courier.test DELIVER /parcel"}},
 		{"class:menu verb:BOOK", []string{"bistro.test BOOK /table"}},
 		{"class:RESERVATION verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
-		{"room verb:BOOK", []string{"hotel.test BOOK /room"}},
-		{"bedroom verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}}, // by their meanings
+		{"room verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}}, // the second by its meaning
+		{"bedroom verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}},
 		{"qwxyz ns:stay", []string{}},
 		{"the verb:CANCEL", []string{"bistro.test CANCEL /table"}},
 		{"verb:DANCE", []string{}},

@@ -14,5 +14,5 @@
 // README.md tells from what and how, and what was tried without gain.
 package wordvec
 
-//go:generate go run ./gen -dict=$WORDNET
+//go:generate go run ./gen -dict=$WORDNET -encoder=$ENCODER -glove=$GLOVE
 //go:generate go run ./gen -samples=samples.txt

@@ -132,7 +132,7 @@ func TestBlame(t *testing.T) {
 
 // sample writes a dictionary and services of a small world, in which each thing
 // has two names and two sentences.
-func sample(t *testing.T) (dict, services string) {
+func sample(t *testing.T) sources {
 	t.Helper()
 	dir := t.TempDir()
 	things := []string{"table", "car", "song", "room", "letter", "flight", "doctor", "ticket", "house", "lamp", "map", "price"}
@@ -150,22 +150,22 @@ func sample(t *testing.T) (dict, services string) {
 	}
 	for name, text := range map[string]string{
 		"data.noun": noun.String(), "data.verb": "", "data.adj": "", "data.adv": "", "services.jsonl": ops.String(),
+		"glove.json": smallGloVe(slices.Concat(things, doings)),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir, filepath.Join(dir, "services.jsonl")
+	return sources{dir, filepath.Join(dir, "services.jsonl"), smallEncoder(t), filepath.Join(dir, "glove.json")}
 }
 
 func trainSample(t *testing.T, seed uint64, workers int) []row {
 	t.Helper()
-	dict, services := sample(t)
 	o := defaults
 	o.words, o.dim, o.learned, o.batch, o.epochs, o.seed, o.workers = 200, 16, 12, 32, 30, seed, workers
 	o.temperatures = []float32{.1, .15}
 	o.rate = .02 // few steps: long ones
-	rows, err := learned(dict, services, "", o, io.Discard)
+	rows, err := learned(sample(t), "", o, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,6 +286,32 @@ func TestKoreanRows(t *testing.T) {
 	} {
 		if _, err := koreanRows(list, english); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one about %q", list, err, want)
+		}
+	}
+}
+
+// The processor's own functions give what the plain ones give, bit for bit, for
+// vectors of any length.
+func TestKernel(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := range 35 {
+		v := make([][]float32, 4)
+		for i := range v {
+			v[i] = make([]float32, n)
+			for k := range v[i] {
+				v[i][k] = r.Float32() - .5
+			}
+		}
+		a, b, c, d := dots(v[0], v[1], v[2], v[3])
+		if want := [4]float32{dot(v[0], v[2]), dot(v[0], v[3]), dot(v[1], v[2]), dot(v[1], v[3])}; [4]float32{a, b, c, d} != want {
+			t.Errorf("%d numbers: products %v, want %v", n, [4]float32{a, b, c, d}, want)
+		}
+		sum := slices.Clone(v[0])
+		addScaled(sum, v[1], .3)
+		for k := range sum {
+			if want := v[0][k] + float32(.3*v[1][k]); sum[k] != want {
+				t.Errorf("%d numbers: sum %d is %v, want %v", n, k, sum[k], want)
+			}
 		}
 	}
 }

