@@ -96,19 +96,30 @@ func (r *Registry) DomainRecord(a Agent) string {
 
 // RecordFor is what the owner of a domain publishes for the agent with that DID and
 // key in use.
-func RecordFor(id, multikey string) string { return "gazetteer-agent=" + id + "; key=" + multikey }
+func RecordFor(id, multikey string) string { return recordStart + id + "; key=" + multikey }
 
-// reads what a published value says: the DID and the key, "" for another value.
+// recordStart is what a value that names an agent begins with.
+const recordStart = "gazetteer-agent="
+
+// parseRecord reads what a published value says: the DID and the key, "" for
+// another value. What editors put around it means nothing: the mark at the
+// beginning of a file, spaces, the quotation marks of a zone file.
 func parseRecord(value string) (id, multikey string) {
-	for _, part := range strings.FieldsFunc(value, func(c rune) bool { return c == ';' || c == ' ' || c == '\t' }) {
-		if text, ok := strings.CutPrefix(part, "gazetteer-agent="); ok {
-			id = text
-		}
+	value = strings.Trim(strings.TrimPrefix(value, "\ufeff"), "\" \t")
+	rest, ok := strings.CutPrefix(value, recordStart)
+	if !ok {
+		return "", ""
+	}
+	parts := strings.FieldsFunc(rest, func(c rune) bool { return c == ';' || c == ' ' || c == '\t' })
+	if len(parts) == 0 {
+		return "", ""
+	}
+	for _, part := range parts[1:] {
 		if text, ok := strings.CutPrefix(part, "key="); ok {
 			multikey = text
 		}
 	}
-	return id, multikey
+	return parts[0], multikey
 }
 
 // checkDomain folds a domain to be proved.

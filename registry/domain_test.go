@@ -122,6 +122,21 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 	refusal(t, err, "domain-unknown")
 }
 
+// Windows editors begin a file with a mark, and forms of name servers keep the
+// quotation marks of a value.
+func TestWhatStandsAroundAValueMeansNothing(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.quoted.example.com", `"`+r.DomainRecord(a)+`"`)
+	p.serve("mark.example.com"+registry.DomainFile, 200, "\ufeff"+r.DomainRecord(a))
+	for domain, method := range map[string]string{"quoted.example.com": "dns", "mark.example.com": "https"} {
+		if d, _ := prove(t, r, c, a, 1, domain); d.Method != method {
+			t.Errorf("%s: %+v", domain, d)
+		}
+	}
+}
+
 func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
 	r := open(t, registry.Options{Now: c.now, DNS: registry.NewDNS(ns.Address), Web: p.https})
@@ -131,6 +146,8 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 	ns.Publish("_gazetteer.key.example.com", otherKey)
 	ns.Publish("_gazetteer.many.example.com", slices.Repeat([]string{"filler"}, 1000)...)
 	ns.Publish("_gazetteer.long.example.com", strings.Repeat("x", 4000), "a\xffb")
+	ns.Publish("_gazetteer.off.example.com", "was "+record)
+	p.serve("off.example.com"+registry.DomainFile, 200, "# "+record+"\n")
 	p.serve("key.example.com"+registry.DomainFile, 200, "<html>")
 	p.serve("many.example.com"+registry.DomainFile, 500, record)
 	p.serve("long.example.com"+registry.DomainFile, 200, strings.Repeat("x", 1<<20))
@@ -141,6 +158,7 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 		{"key.example.com", "named with another key", "no value names the agent"},
 		{"many.example.com", "and 990 more", "it answered 500"},
 		{"long.example.com", "no value names the agent", "larger than 65536 bytes"},
+		{"off.example.com", "no value names the agent", "no value names the agent"},
 		{"moved.example.com", "no TXT record", "it answered 302 and leads to https://evil.test/"},
 		{"none.example.com", "no TXT record", "it answered 404"},
 	} {
