@@ -14,32 +14,31 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"gazetteer/api"
 	"gazetteer/crawler"
 	hostowner "gazetteer/crawler/owner"
 	"gazetteer/document"
+	"gazetteer/internal/nameserver"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
 )
 
-// An estate is what the owner of example.com can write to: its zone, served over
-// UDP, and its pages, served over TLS.
+// An estate is what the owner of example.com can write to: its zone, and its
+// pages, served over TLS.
 type estate struct {
 	*house
 	crawler *crawler.Crawler
-	mu      sync.Mutex          // guards following
-	zone    map[string][]string // TXT values by name
-	pages   map[string]string   // by host and path
+	zone    *nameserver.Server
+	mu      sync.Mutex        // guards following
+	pages   map[string]string // by host and path
 }
 
 // withOwners gives the house a crawler that runs nothing, and takes wishes.
 func withOwners(t *testing.T, limit int) *estate {
 	t.Helper()
-	e := &estate{house: newHouse(t, options{}), zone: map[string][]string{}, pages: map[string]string{}}
+	e := &estate{house: newHouse(t, options{}), zone: nameserver.New(t), pages: map[string]string{}}
 	var err error
 	if e.crawler, err = crawler.New(crawler.Options{Store: e.store, UserAgent: "Gazetteer/test"}); err != nil {
 		t.Fatal(err)
@@ -70,7 +69,7 @@ func withOwners(t *testing.T, limit int) *estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.nameServer()), Web: web, Resolver: resolver})
+	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
 	if e.answers.Wishes, err = api.NewWishes(api.WishesOptions{
 		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
 	}); err != nil {
@@ -81,63 +80,6 @@ func withOwners(t *testing.T, limit int) *estate {
 	}
 	e.answers.Blocks = e.crawler
 	return e
-}
-
-// nameServer answers for the zone on loopback.
-func (e *estate) nameServer() string {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	done := make(chan struct{})
-	e.t.Cleanup(func() { conn.Close(); <-done })
-	go func() {
-		defer close(done)
-		buffer := make([]byte, 4096)
-		for {
-			n, from, err := conn.ReadFrom(buffer)
-			if err != nil {
-				return
-			}
-			if reply := e.answer(buffer[:n]); reply != nil {
-				conn.WriteTo(reply, from)
-			}
-		}
-	}()
-	return conn.LocalAddr().String()
-}
-
-func (e *estate) answer(question []byte) []byte {
-	var p dnsmessage.Parser
-	h, err := p.Start(question)
-	if err != nil {
-		return nil
-	}
-	q, err := p.Question()
-	if err != nil {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	values, known := e.zone[strings.TrimSuffix(strings.ToLower(q.Name.String()), ".")]
-	reply := dnsmessage.Message{Header: dnsmessage.Header{ID: h.ID, Response: true, RecursionAvailable: true}, Questions: []dnsmessage.Question{q}}
-	if !known {
-		reply.RCode = dnsmessage.RCodeNameError
-	}
-	for _, v := range values {
-		reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: []string{v}}})
-	}
-	packed, err := reply.Pack()
-	if err != nil {
-		return nil
-	}
-	return packed
-}
-
-func (e *estate) txt(name string, values ...string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.zone[name] = values
 }
 
 func (e *estate) page(at, text string) {
@@ -167,7 +109,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	e.publish("www.example.com", document.AI, "application/json", aiText("Ristorante"), seen)
 
 	// Without a proof nothing changes, and the answer says what was looked at.
-	e.txt("example.com", "v=spf1 -all")
+	e.zone.Publish("example.com", "v=spf1 -all")
 	a := e.wish("WWW.Example.COM", "opt-out", "", 202)
 	if a.Done || a.Publish.Value != "gazetteer-opt-out=www.example.com" || len(a.Publish.At) != 5 || len(a.Looks) != 5 {
 		t.Fatalf("%+v", a)
@@ -187,7 +129,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	}
 	e.get("/api/v1/services/www.example.com", 200)
 
-	e.txt("_gazetteer.www.example.com", "hello", "gazetteer-opt-out=www.example.com")
+	e.zone.Publish("_gazetteer.www.example.com", "hello", "gazetteer-opt-out=www.example.com")
 	a = e.wish("www.example.com", "opt-out", "{}", 200)
 	if !a.Done || a.Proof != "TXT _gazetteer.www.example.com" || a.Since.IsZero() {
 		t.Errorf("%+v", a)
@@ -217,11 +159,11 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	}
 
 	// It is withdrawn the same way, and the old word must go.
-	e.txt("_gazetteer.www.example.com", "gazetteer-opt-out=www.example.com", "gazetteer-opt-in=www.example.com")
+	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-out=www.example.com", "gazetteer-opt-in=www.example.com")
 	if a = e.wish("www.example.com", "opt-in", "", 202); a.Done || !strings.Contains(a.Looks[0].Problem, "opposite") {
 		t.Errorf("%+v", a)
 	}
-	e.txt("_gazetteer.www.example.com", "gazetteer-opt-in=www.example.com")
+	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-in=www.example.com")
 	if a = e.wish("www.example.com", "opt-in", "", 200); !a.Done {
 		t.Errorf("%+v", a)
 	}
@@ -236,7 +178,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 func TestOptOutOfADomain(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publishAll("example.com", "a.example.com", "b.example.com")
-	e.txt("_gazetteer.example.com", "gazetteer-opt-out=*.example.com")
+	e.zone.Publish("_gazetteer.example.com", "gazetteer-opt-out=*.example.com")
 	if a := e.wish("example.com", "opt-out", `{"subdomains": true}`, 200); !a.Done || !a.Subdomains {
 		t.Errorf("%+v", a)
 	}
@@ -250,7 +192,7 @@ func TestOptOutOfADomain(t *testing.T) {
 	}
 	// What is said of another host, or of one below, says nothing of this one.
 	other := withOwners(t, -1)
-	other.txt("_gazetteer.example.com", "gazetteer-opt-out=a.example.com", "gazetteer-opt-out=*.a.example.com", "gazetteer-opt-out=*.com", "gazetteer-opt-out=", "opt-out=example.com")
+	other.zone.Publish("_gazetteer.example.com", "gazetteer-opt-out=a.example.com", "gazetteer-opt-out=*.a.example.com", "gazetteer-opt-out=*.com", "gazetteer-opt-out=", "opt-out=example.com")
 	if a := other.wish("example.com", "opt-out", "", 202); a.Done {
 		t.Errorf("%+v", a)
 	}
@@ -418,10 +360,10 @@ func TestOperatorBlocks(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	// An owner who opts out and in again cannot undo what the operator wants.
-	e.txt("www.example.com", "gazetteer-opt-out=www.example.com")
+	e.zone.Publish("www.example.com", "gazetteer-opt-out=www.example.com")
 	e.wish("www.example.com", "opt-out", "", 200)
 	e.get("/api/v1/services/www.example.com", 410)
-	e.txt("www.example.com", "gazetteer-opt-in=www.example.com")
+	e.zone.Publish("www.example.com", "gazetteer-opt-in=www.example.com")
 	e.wish("www.example.com", "opt-in", "", 403)
 	e.get("/api/v1/services/www.example.com", 403)
 	admin("DELETE", "/admin/blocks/www.example.com", "", 200)

@@ -17,11 +17,7 @@ import (
 // asking returns a resolver that asks this server alone.
 func asking(s *fakenet.NameServer) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		var d net.Dialer
-		if strings.HasPrefix(network, "tcp") {
-			return d.DialContext(ctx, "tcp", s.TCP())
-		}
-		return d.DialContext(ctx, "udp", s.UDP())
+		return new(net.Dialer).DialContext(ctx, network, s.Address())
 	}}
 }
 
@@ -101,7 +97,7 @@ func TestNameServersThatMisbehave(t *testing.T) {
 			for _, f := range a.Findings {
 				told += f.Message + f.Help
 			}
-			if _, port, _ := net.SplitHostPort(server.UDP()); strings.Contains(told, port) || strings.Contains(told, ":53") || strings.Contains(told, "lookup") {
+			if _, port, _ := net.SplitHostPort(server.Address()); strings.Contains(told, port) || strings.Contains(told, ":53") || strings.Contains(told, "lookup") {
 				t.Errorf("it tells of our name server: %s", told)
 			}
 		})

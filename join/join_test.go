@@ -174,7 +174,7 @@ func (w *town) registerAs(reg registry.Registration, endpoints ...string) regist
 }
 
 func (w *town) by(a registry.Agent) registry.Credentials {
-	return registry.BySecret(w.secrets[a.AirID])
+	return registry.Credentials{Secret: w.secrets[a.AirID]}
 }
 
 // prove has the owner of a domain name the agent, and the agent ask for it.

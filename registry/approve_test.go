@@ -38,7 +38,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 		t.Error(e)
 	}
 	text := "x"
-	_, _, err = r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &text})
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
 	refusal(t, err, "application-pending")
 	if list, _, err := r.List(t.Context(), registry.Filter{All: true}, "", 0); err != nil || len(list) != 0 {
 		t.Errorf("listed: %v, %v", list, err)
@@ -67,7 +67,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 	if err != nil || n != 2 || history[0].Event != registry.EventRegistered || history[0].Authority == nil || history[1].Event != registry.EventApproved || history[1].PrevHash != history[0].Hash {
 		t.Errorf("%+v, %v", history, err)
 	}
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
 		t.Error(err)
 	}
 	_, err = r.Approve(t.Context(), a.AirID)

@@ -63,14 +63,14 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 	c.move(100 * 24 * time.Hour)
 	alice, _ := register(t, r, registry.Registration{Name: "Alice", PublicKey: keyText(4)})
 
-	made, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, first, 1, "identity_verification", c.now()), registry.BySecret(secret1))
+	made, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, first, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret1})
 	if err != nil || made.N != 1 || made.Root != "one.example" || made.Tenure != 1 || made.Trust != 375 || made.Weight != float64(made.Trust) {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, second, 2, "dependency", c.now()), registry.BySecret(secret2)); err != nil {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, second, 2, "dependency", c.now()), registry.Credentials{Secret: secret2}); err != nil {
 		t.Fatal(err)
 	}
-	made, alice, err = r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, third, 3, "safety_review", c.now()), registry.BySecret(secret3))
+	made, alice, err = r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, third, 3, "safety_review", c.now()), registry.Credentials{Secret: secret3})
 	if err != nil || made.Root != "example.co.uk" || made.Tenure != 1.5 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -112,23 +112,23 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 		`"statement":"seen \u003cit\u003e \u0026 \"more\"","signed_at":%[3]q,"weight":562.5,"created_at":%[3]q}],"total":1,"limit":1}`, alice.AirID, third.AirID, stampOf))
 
 	// Revoking: only the attester, once.
-	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.BySecret(secret2))
+	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret2})
 	if !errors.Is(err, registry.ErrWrongSecret) {
 		t.Errorf("another's secret: %v", err)
 	}
-	_, alice, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.BySecret(secret1))
+	_, alice, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret1})
 	if err != nil || alice.Standing.Count != 2 || r.RecordView(alice).Verified {
 		t.Errorf("%+v, %v", alice.Standing, err)
 	}
-	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.BySecret(secret1))
+	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret1})
 	refusal(t, err, "attestation-revoked")
-	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 999, registry.BySecret(secret1))
+	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 999, registry.Credentials{Secret: secret1})
 	refusal(t, err, "attestation-unknown")
-	_, _, err = r.RevokeAttestation(t.Context(), first.AirID, 2, registry.BySecret(secret2))
+	_, _, err = r.RevokeAttestation(t.Context(), first.AirID, 2, registry.Credentials{Secret: secret2})
 	if refused(t, err).Message != "attestation does not belong to this subject" {
 		t.Error(err)
 	}
-	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 0, registry.BySecret(secret2))
+	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 0, registry.Credentials{Secret: secret2})
 	refused(t, err)
 
 	list, err := r.AttestationsView(t.Context(), alice)
@@ -160,7 +160,7 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 	if _, err := r.Delete(t.Context(), gone.AirID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.BySecret(secret)); err != nil {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -179,21 +179,21 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 		{"by nobody", alice.AirID, attestation(t, alice.AirID, registry.Agent{AirID: "AIR-0000-0000-0000"}, 1, "dependency", c.now()), secret, "attester-unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := r.Attest(t.Context(), test.subject, test.request, registry.BySecret(test.secret))
+			_, _, err := r.Attest(t.Context(), test.subject, test.request, registry.Credentials{Secret: test.secret})
 			refusal(t, err, test.code)
 		})
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, keyless, 3, "dependency", c.now()), registry.BySecret(keylessSecret)); !errors.Is(err, registry.ErrNoKey) {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, keyless, 3, "dependency", c.now()), registry.Credentials{Secret: keylessSecret}); !errors.Is(err, registry.ErrNoKey) {
 		t.Errorf("by an agent without a key: %v", err)
 	}
-	_, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.BySecret(secret))
+	_, _, err := r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
 	view, _ := registry.AttestErrorView(err, alice.AirID)
 	sameJSON(t, nil, view, `{"error":"an active attestation from this attester to this subject already exists","hint":"revoke the existing attestation before issuing a new one","attestation_id":1}`)
-	_, _, err = r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, young, 5, "dependency", c.now()), registry.BySecret(youngSecret))
+	_, _, err = r.Attest(t.Context(), alice.AirID, attestation(t, alice.AirID, young, 5, "dependency", c.now()), registry.Credentials{Secret: youngSecret})
 	if view, _ = registry.AttestErrorView(err, alice.AirID); view.Reason != "Lock 3: attester tenure 0.0d < required 30d" {
 		t.Errorf("%+v", view)
 	}
-	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", attestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.now()), registry.BySecret(secret))
+	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", attestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
 	view, _ = registry.AttestErrorView(err, "AIR-0000-0000-0000")
 	sameJSON(t, nil, view, `{"error":"subject agent not found","air_id":"AIR-0000-0000-0000"}`)
 	bob, _ := register(t, r, someone(7))
@@ -209,24 +209,24 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 		{"signed with another key", "Lock 1", attestation(t, bob.AirID, attester, 2, "dependency", c.now())},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := r.Attest(t.Context(), bob.AirID, test.request, registry.BySecret(secret))
+			_, _, err := r.Attest(t.Context(), bob.AirID, test.request, registry.Credentials{Secret: secret})
 			if e := refused(t, err); !strings.Contains(e.Message, test.says) {
 				t.Errorf("%+v", e)
 			}
 		})
 	}
 	q := attestation(t, bob.AirID, attester, 1, "dependency", c.now())
-	for _, who := range []registry.Credentials{{}, registry.BySecret("x")} {
+	for _, who := range []registry.Credentials{{}, registry.Credentials{Secret: "x"}} {
 		if _, _, err := r.Attest(t.Context(), bob.AirID, q, who); !errors.Is(err, registry.ErrNoSecret) && !errors.Is(err, registry.ErrWrongSecret) {
 			t.Errorf("%+v: %v", who, err)
 		}
 	}
 	// The domain must vouch for the key at that very time.
 	delete(d, "did:wba:one.example")
-	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.BySecret(secret))
+	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.Credentials{Secret: secret})
 	refusal(t, err, "attester-not-eligible")
 	d["did:wba:one.example"] = 9
-	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.BySecret(secret))
+	_, _, err = r.Attest(t.Context(), bob.AirID, q, registry.Credentials{Secret: secret})
 	refusal(t, err, "attester-not-eligible")
 }
 
@@ -256,12 +256,12 @@ func TestARingOfAttestationsCountsAsNothing(t *testing.T) {
 		agents, secrets = append(agents, a), append(secrets, secret)
 	}
 	// Fresh ones cannot attest at all.
-	_, _, err := r.Attest(t.Context(), agents[1].AirID, attestation(t, agents[1].AirID, agents[0], 1, "dependency", c.now()), registry.BySecret(secrets[0]))
+	_, _, err := r.Attest(t.Context(), agents[1].AirID, attestation(t, agents[1].AirID, agents[0], 1, "dependency", c.now()), registry.Credentials{Secret: secrets[0]})
 	refusal(t, err, "attester-not-eligible")
 	c.move(31 * 24 * time.Hour)
 	for i := range 50 {
 		subject := agents[(i+1)%50].AirID
-		made, _, err := r.Attest(t.Context(), subject, attestation(t, subject, agents[i], byte(i+1), "dependency", c.now()), registry.BySecret(secrets[i]))
+		made, _, err := r.Attest(t.Context(), subject, attestation(t, subject, agents[i], byte(i+1), "dependency", c.now()), registry.Credentials{Secret: secrets[i]})
 		if err != nil || (made.Weight == 0) != (i == 49) || (made.Why != "") != (i == 49) {
 			t.Fatalf("%d: %+v, %v", i, made, err)
 		}
@@ -290,10 +290,10 @@ func TestAnAttesterCanSayOnlySoMuchAWeek(t *testing.T) {
 	c.move(31 * 24 * time.Hour)
 	attest := func(n byte) error {
 		subject, _ := register(t, r, someone(n))
-		made, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, a, 1, "dependency", c.now()), registry.BySecret(secret))
+		made, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, a, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
 		if err == nil {
 			// Revoking does not make room.
-			_, _, err = r.RevokeAttestation(t.Context(), subject.AirID, made.N, registry.BySecret(secret))
+			_, _, err = r.RevokeAttestation(t.Context(), subject.AirID, made.N, registry.Credentials{Secret: secret})
 		}
 		return err
 	}
@@ -326,7 +326,7 @@ func TestConcurrentAttestationsAllCount(t *testing.T) {
 		requests = append(requests, attestation(t, subject.AirID, a, byte(i+1), "dependency", c.now()))
 	}
 	if won := race(t, 16, func(i int) error {
-		_, _, err := r.Attest(context.Background(), subject.AirID, requests[i], registry.BySecret(secrets[i]))
+		_, _, err := r.Attest(context.Background(), subject.AirID, requests[i], registry.Credentials{Secret: secrets[i]})
 		return err
 	}); won != 16 {
 		t.Fatalf("%d of 16 were stored", won)
@@ -352,13 +352,13 @@ func TestErasureLeavesTheNameAlone(t *testing.T) {
 	}
 	c.move(31 * 24 * time.Hour)
 	subject, _ := register(t, r, registry.Registration{Name: "Subject", PublicKey: keyText(2)})
-	if _, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, attester, 1, "dependency", c.now()), registry.BySecret(secret)); err != nil {
+	if _, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Erase(t.Context(), attester.AirID, registry.BySecret("wrong")); !errors.Is(err, registry.ErrWrongSecret) {
+	if _, err := r.Erase(t.Context(), attester.AirID, registry.Credentials{Secret: "wrong"}); !errors.Is(err, registry.ErrWrongSecret) {
 		t.Error(err)
 	}
-	erased, err := r.Erase(t.Context(), attester.AirID, registry.BySecret(secret))
+	erased, err := r.Erase(t.Context(), attester.AirID, registry.Credentials{Secret: secret})
 	if err != nil || erased.Status != registry.Erased || erased.Name != "" || len(erased.PublicKey) != 0 || erased.CreatorDID != "" {
 		t.Fatalf("%+v, %v", erased, err)
 	}
@@ -390,12 +390,12 @@ func TestErasureLeavesTheNameAlone(t *testing.T) {
 	if v, err := r.CheckUsername(t.Context(), handle); err != nil || v.Reason != "cooldown" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := r.Erase(t.Context(), attester.AirID, registry.BySecret(secret)); !errors.Is(err, registry.ErrWrongSecret) && !errors.Is(err, registry.ErrGone) {
+	if _, err := r.Erase(t.Context(), attester.AirID, registry.Credentials{Secret: secret}); !errors.Is(err, registry.ErrWrongSecret) && !errors.Is(err, registry.ErrGone) {
 		t.Error(err)
 	}
 	other, otherSecret := d.owner(t, r, "other.example", 5)
 	c.move(31 * 24 * time.Hour)
-	if made, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, other, 5, "dependency", c.now()), registry.BySecret(otherSecret)); err != nil || made.N != 2 {
+	if made, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, other, 5, "dependency", c.now()), registry.Credentials{Secret: otherSecret}); err != nil || made.N != 2 {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if _, err := r.EraseByOperator(t.Context(), subject.AirID); err != nil {
@@ -435,7 +435,7 @@ func TestErasureReachesALongHistory(t *testing.T) {
 		}
 		return n
 	}
-	if _, err := r.Erase(t.Context(), a.AirID, registry.BySecret(secret)); err != nil || left() != 1 {
+	if _, err := r.Erase(t.Context(), a.AirID, registry.Credentials{Secret: secret}); err != nil || left() != 1 {
 		t.Fatalf("%d entries are left, %v", left(), err)
 	}
 	// What a crash left behind, the operator can remove.
@@ -452,24 +452,24 @@ func TestDeactivationIsForGood(t *testing.T) {
 	r := open(t, registry.Options{Now: c.now})
 	a, secret := register(t, r, someone(1))
 	handle := "somebody"
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Deactivate(t.Context(), a.AirID, registry.BySecret("x")); !errors.Is(err, registry.ErrWrongSecret) {
+	if _, err := r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: "x"}); !errors.Is(err, registry.ErrWrongSecret) {
 		t.Error(err)
 	}
-	a, err := r.Deactivate(t.Context(), a.AirID, registry.BySecret(secret))
+	a, err := r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: secret})
 	if err != nil || a.Status != registry.Deactivated || a.Handle != "" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	if !errors.Is(a.Resolvable(), registry.ErrGone) {
 		t.Error(a.Resolvable())
 	}
-	_, _, err = r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 	refusal(t, err, registry.Deactivated)
 	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
 	refusal(t, err, registry.Deactivated)
-	_, err = r.Deactivate(t.Context(), a.AirID, registry.BySecret(secret))
+	_, err = r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: secret})
 	refusal(t, err, registry.Deactivated)
 	_, err = r.Restore(t.Context(), a.AirID)
 	refusal(t, err, "not-suspended")
@@ -488,7 +488,7 @@ func TestDeactivationIsForGood(t *testing.T) {
 	}
 	bob, bobs := register(t, r, someone(2))
 	claim := func() error {
-		_, _, err := r.Update(t.Context(), bob.AirID, registry.BySecret(bobs), registry.Update{Username: &handle})
+		_, _, err := r.Update(t.Context(), bob.AirID, registry.Credentials{Secret: bobs}, registry.Update{Username: &handle})
 		return err
 	}
 	ended := c.now()
@@ -511,14 +511,14 @@ func TestSuspensionEnds(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	description := "x"
-	_, _, err = r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &description})
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description})
 	refusal(t, err, "suspended")
-	_, err = r.Erase(t.Context(), a.AirID, registry.BySecret(secret))
+	_, err = r.Erase(t.Context(), a.AirID, registry.Credentials{Secret: secret})
 	refusal(t, err, "suspended")
 	if a, err = r.Restore(t.Context(), a.AirID); err != nil || a.Resolvable() != nil || a.Reason != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, _, err = r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &description}); err != nil {
+	if _, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Delete(t.Context(), a.AirID, "x"); err != nil {
@@ -535,7 +535,7 @@ func TestTheHistoryIsChained(t *testing.T) {
 	r := open(t, registry.Options{Now: c.now})
 	a, secret := register(t, r, someone(1))
 	description, open := "x", true
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{OpenSource: &open, Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{OpenSource: &open, Description: &description}); err != nil {
 		t.Fatal(err)
 	}
 	history, n, err := r.History(t.Context(), a.AirID, 0, 0)

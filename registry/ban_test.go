@@ -58,7 +58,7 @@ func TestTheBlockLists(t *testing.T) {
 			}
 		}
 		handle, text := "BAD_one", "x"
-		_, _, err := r.Update(t.Context(), old.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
+		_, _, err := r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 		refusal(t, err, "banned-handle")
 		_, _, err = r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret, Client: client("192.0.2.77")}, registry.Update{Description: &text})
 		refusal(t, err, "banned-network")
@@ -70,7 +70,7 @@ func TestTheBlockLists(t *testing.T) {
 	check(r)
 	// Who had it before can go on, and change something else.
 	text := "still here"
-	if _, _, err := r.Update(t.Context(), old.AirID, registry.BySecret(secret), registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
 		t.Error(err)
 	}
 	for _, free := range []string{"192.0.2.78", "198.51.101.1", "2001:db8:0:1::1", "2001:db9::1"} {

@@ -45,9 +45,6 @@ type Credentials struct {
 	Client netip.Addr
 }
 
-// BySecret returns the credentials of a request with the secret alone.
-func BySecret(secret string) Credentials { return Credentials{Secret: secret} }
-
 // signed reports whether there is a signature to be judged.
 func (c Credentials) signed() bool {
 	return c.Request != nil && (c.Request.Header.Get("Signature-Input") != "" || c.Request.Header.Get("Signature") != "")

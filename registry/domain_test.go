@@ -205,7 +205,7 @@ func TestDomainsThatAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	keyless, secret := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:1"})
-	if _, _, err := r.ProveDomain(t.Context(), keyless.AirID, "example.com", registry.BySecret(secret)); !errors.Is(err, registry.ErrNoKey) {
+	if _, _, err := r.ProveDomain(t.Context(), keyless.AirID, "example.com", registry.Credentials{Secret: secret}); !errors.Is(err, registry.ErrNoKey) {
 		t.Error(err)
 	}
 }
@@ -470,7 +470,7 @@ func TestAListReadsOverLongHistories(t *testing.T) {
 		a, secret := register(t, r, someone(n))
 		for i := range 150 * int(n%2) {
 			description := fmt.Sprint(i)
-			if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &description}); err != nil {
+			if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -325,7 +325,7 @@ func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
 	a, secret := register(t, r, someone(1))
 	won := race(t, 64, func(i int) error {
 		text := fmt.Sprint(i)
-		_, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &text})
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
 		return err
 	}, "agent-writes")
 	if won != 20 {
@@ -333,10 +333,10 @@ func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
 	}
 	r = open(t, registry.Options{Store: s, Now: c.now, Limits: limits}) // a restart brings nothing
 	text := "x"
-	_, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &text})
+	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
 	e := refusal(t, err, "agent-writes")
 	c.move(e.Wait)
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
 		t.Error(err)
 	}
 	history, _, err := r.History(t.Context(), a.AirID, 100, 0)

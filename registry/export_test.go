@@ -131,7 +131,7 @@ func TestALostAgentIsPutBack(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	description := "x"
-	if _, _, err := empty.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Description: &description}); err != nil {
+	if _, _, err := empty.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
 		t.Error(err)
 	}
 	// Without the secret's digest nobody can change it, and that is said.
@@ -332,7 +332,7 @@ func TestAttestationsStayWhereTheyWereMade(t *testing.T) {
 	attester, secret := d.owner(t, r, "one.test", 1)
 	c.move(100 * 24 * time.Hour)
 	subject, _ := register(t, r, someone(2))
-	if _, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, attester, 1, "identity_verification", c.now()), registry.BySecret(secret)); err != nil {
+	if _, _, err := r.Attest(t.Context(), subject.AirID, attestation(t, subject.AirID, attester, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{attester.AirID, subject.AirID} {
@@ -357,7 +357,7 @@ func TestAttestationsStayWhereTheyWereMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger, _ := register(t, other, someone(3))
-	_, _, err := other.Attest(t.Context(), stranger.AirID, attestation(t, stranger.AirID, attester, 1, "identity_verification", c.now()), registry.BySecret(secret))
+	_, _, err := other.Attest(t.Context(), stranger.AirID, attestation(t, stranger.AirID, attester, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret})
 	refusal(t, err, "attester-not-eligible")
 	// Put back where it was lost, it is linked to those that are there.
 	text := export(t, r, subject.AirID, registry.ExportOptions{})

@@ -238,7 +238,7 @@ func TestServiceEndpointsThatAreRefused(t *testing.T) {
 		}
 	}
 	for name, test := range tests {
-		_, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{ServiceEndpoints: &test.endpoints})
+		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &test.endpoints})
 		var e *registry.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v, want a refusal", name, err)
@@ -266,7 +266,7 @@ func TestServiceEndpointsThatAreTaken(t *testing.T) {
 		{Type: "https://acme.test/spec#100%25", ServiceEndpoint: "https://a.test/"},
 	}
 	want := []string{"#A2AInbox", "#A2AInbox-3", "#A2AInbox-2", "#DIDCommMessaging", "#a%20b", "#https://acme.test/spec%23100%2525"}
-	got, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{ServiceEndpoints: &given})
+	got, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &given})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestServiceEndpointsThatAreTaken(t *testing.T) {
 		t.Errorf("kept %+v", e)
 	}
 	// What was published can be sent back as it is.
-	again, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{ServiceEndpoints: &got.ServiceEndpoints})
+	again, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &got.ServiceEndpoints})
 	if err != nil || !reflect.DeepEqual(again.ServiceEndpoints, got.ServiceEndpoints) {
 		t.Errorf("sent back: %+v, %v", again.ServiceEndpoints, err)
 	}
@@ -289,7 +289,7 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 	r := open(t, registry.Options{AllowLoopback: true})
 	agent, secret := register(t, r, someone(1))
 	try := func(address string) error {
-		_, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{ServiceEndpoints: &[]registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}})
+		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &[]registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}})
 		return err
 	}
 	for _, address := range []string{"http://127.0.0.1:8080/x", "http://localhost:80/", "https://[::1]:1/", "http://a.localhost/", "https://a.test/"} {

@@ -451,7 +451,7 @@ func TestSwitchingTheSecretOff(t *testing.T) {
 	r := open(t, registry.Options{})
 	a, secret := register(t, r, someone(1))
 	off := registry.Update{NoSecret: true}
-	_, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), off)
+	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, off)
 	refusal(t, err, "secret-off-unsigned")
 	// The first signature proves the key, too.
 	got, fields, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, time.Now()), off)
@@ -459,7 +459,7 @@ func TestSwitchingTheSecretOff(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", got, fields, err)
 	}
 	for _, guess := range []string{secret, strings.Repeat("0", 32), "x"} {
-		_, _, err := r.Update(t.Context(), a.AirID, registry.BySecret(guess), off)
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: guess}, off)
 		if refusal(t, err, "secret-off"); !errors.Is(err, registry.ErrWrongSecret) {
 			t.Error(err)
 		}

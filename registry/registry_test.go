@@ -110,7 +110,7 @@ func TestARegisteredAgentCanBeFoundByEveryName(t *testing.T) {
 		t.Errorf("DID %s, creator %s, want %s", r.DID(agent.AirID), agent.CreatorDID, self)
 	}
 	handle := "Weather_Bot"
-	agent, fields, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
+	agent, fields, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 	if err != nil || !slices.Equal(fields, []string{"username"}) || agent.Handle != "weather_bot" {
 		t.Fatalf("claim: %v, %v, %q", err, fields, agent.Handle)
 	}
@@ -185,7 +185,7 @@ func TestOnlyTheHashOfTheSecretIsKept(t *testing.T) {
 	r := open(t, registry.Options{Store: s, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	agent, secret := register(t, r, someone(1))
 	description := "new"
-	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.Get(t.Context(), store.AgentKey(agent.AirID))
@@ -222,14 +222,14 @@ func TestWhoMayUpdate(t *testing.T) {
 		"nobody":               {"AIR-0000-0000-0000", secret, registry.ErrNoAgent},
 		"nobody and no secret": {"AIR-0000-0000-0000", "", registry.ErrNoAgent},
 	} {
-		if _, _, err := r.Update(t.Context(), test.airID, registry.BySecret(test.secret), u); !errors.Is(err, test.want) {
+		if _, _, err := r.Update(t.Context(), test.airID, registry.Credentials{Secret: test.secret}, u); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 	if got, _, err := r.Agent(t.Context(), agent.AirID); err != nil || got.Description != "" {
 		t.Errorf("the agent is %+v, %v", got, err)
 	}
-	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{}); !errors.Is(err, registry.ErrNothingToUpdate) {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{}); !errors.Is(err, registry.ErrNothingToUpdate) {
 		t.Errorf("an update of nothing: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
 	agent, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Description: "old", Capabilities: []string{"a"},
 		OpenSource: true, CodeRepository: "https://code.test/x"})
 	description, link, open := " new ", "", false
-	got, fields, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &description, CodeRepository: &link, OpenSource: &open,
+	got, fields, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description, CodeRepository: &link, OpenSource: &open,
 		SecurityCertifications: &[]string{"ISO"}, DocumentationURL: new("https://docs.test/"), Capabilities: &[]string{}})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
 		}
 	}
 	bad := "javascript:alert(1)"
-	if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), registry.Update{Description: &bad, DocumentationURL: &bad}); refused(t, err).Field != "documentation_url" {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &bad, DocumentationURL: &bad}); refused(t, err).Field != "documentation_url" {
 		t.Error(err)
 	}
 	if after, _, _ := r.Agent(t.Context(), agent.AirID); after.Description != "new" {
@@ -277,7 +277,7 @@ func TestConcurrentUpdatesOfOneAgentAreAllKept(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, u := range updates {
 		wait.Go(func() {
-			if _, _, err := r.Update(t.Context(), agent.AirID, registry.BySecret(secret), u); err != nil {
+			if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, u); err != nil {
 				t.Error(err)
 			}
 		})
@@ -307,7 +307,7 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range agents {
 			wait.Go(func() {
-				_, _, err := r.Update(t.Context(), agents[i].AirID, registry.BySecret(secrets[i]), registry.Update{Username: &handle})
+				_, _, err := r.Update(t.Context(), agents[i].AirID, registry.Credentials{Secret: secrets[i]}, registry.Update{Username: &handle})
 				if err != nil && !errors.Is(err, registry.ErrHandleTaken) {
 					t.Errorf("%s: %v", handle, err)
 				}
@@ -350,7 +350,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	alice, secretA := register(t, r, someone(1))
 	bob, secretB := register(t, r, someone(2))
 	update := func(a registry.Agent, secret, handle string) ([]string, error) {
-		_, fields, err := r.Update(t.Context(), a.AirID, registry.BySecret(secret), registry.Update{Username: &handle})
+		_, fields, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 		return fields, err
 	}
 	if _, err := update(alice, secretA, "first"); err != nil {

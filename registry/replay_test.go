@@ -153,7 +153,7 @@ func (p *player) answer(method, path, secret string, body []byte) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		agent, fields, err := r.Update(ctx, id, registry.BySecret(secret), u)
+		agent, fields, err := r.Update(ctx, id, registry.Credentials{Secret: secret}, u)
 		return registry.NewUpdateView(agent, fields), err
 	case path == "?limit=3":
 		rows := []registry.RowView{}

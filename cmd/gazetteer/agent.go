@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"gazetteer/lint/format"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/keyfile"
 	"gazetteer/store/boltstore"
@@ -239,11 +240,11 @@ func quoted(word string) string {
 // field writes one named line for a person.
 func (a *app) field(name, value string) {
 	if value != "" {
-		fmt.Fprintf(a.out, "%-9s %s\n", name, visible(value))
+		fmt.Fprintf(a.out, "%-9s %s\n", name, format.Visible(value))
 	}
 }
 
 // next ends an answer with the command that goes on from there.
 func (a *app) next(text, command string) {
-	fmt.Fprintf(a.out, "\n%s\n  %s\n", text, visible(command))
+	fmt.Fprintf(a.out, "\n%s\n  %s\n", text, format.Visible(command))
 }

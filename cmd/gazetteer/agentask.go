@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"time"
 
+	"gazetteer/lint/format"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -136,10 +137,10 @@ func refusalError(status int, body []byte) error {
 	}
 	text := e.err.Error()
 	if r.Expected != "" {
-		text += "\n  expected: " + visible(r.Expected)
+		text += "\n  expected: " + format.Visible(r.Expected)
 	}
 	if r.Got != "" {
-		text += "\n  got:      " + visible(r.Got)
+		text += "\n  got:      " + format.Visible(r.Got)
 	}
 	return &exitError{e.code, &refusedError{status: status, code: r.Code, rule: r.Rule, err: errors.New(text)}}
 }
@@ -234,7 +235,7 @@ func (a *app) settle(k *keyring, keys registry.KeysView) error {
 		if err := keyfile.Promote(k.path); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "The new key is in force: %s is now it.\n", visible(k.path))
+		fmt.Fprintf(a.err, "The new key is in force: %s is now it.\n", format.Visible(k.path))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return keyError(err, next)
 	}
@@ -243,7 +244,7 @@ func (a *app) settle(k *keyring, keys registry.KeysView) error {
 		if err := keyfile.Promote(recovery); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "The new recovery key is in force: %s is now it.\n", visible(recovery))
+		fmt.Fprintf(a.err, "The new recovery key is in force: %s is now it.\n", format.Visible(recovery))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return keyError(err, keyfile.Next(recovery))
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"gazetteer/api"
+	"gazetteer/lint/format"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
@@ -421,7 +422,7 @@ func (a *app) agentRecord(ctx context.Context, server *client, k *keyring) error
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, visible(registry.RecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
+	fmt.Fprintln(a.out, format.Visible(registry.RecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
 	return nil
 }
 
@@ -474,9 +475,9 @@ func (a *app) printDomain(k *keyring, answer api.DomainAnswer) {
 		a.next("Keys get old. Put a new one in the place of this one:", a.again(k, "rotate"))
 		return
 	}
-	fmt.Fprintf(a.out, "\nPublish this, as one value of a TXT record or as one line of the file:\n  %s\nat one of\n", visible(answer.Publish.Value))
+	fmt.Fprintf(a.out, "\nPublish this, as one value of a TXT record or as one line of the file:\n  %s\nat one of\n", format.Visible(answer.Publish.Value))
 	for _, at := range answer.Publish.At {
-		fmt.Fprintf(a.out, "  %s\n", visible(at))
+		fmt.Fprintf(a.out, "  %s\n", format.Visible(at))
 	}
 	a.next("and look again, or wait until the registry does within the hour:", a.again(k, "prove "+quoted(d.Name)))
 }
@@ -551,7 +552,7 @@ func (a *app) confirm(airID, word string) error {
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return usagef("%s would be %s for good: say so with --yes", airID, word)
 	}
-	fmt.Fprintf(a.err, "%s will be %s for good. Write its AIR ID to go on: ", visible(airID), word)
+	fmt.Fprintf(a.err, "%s will be %s for good. Write its AIR ID to go on: ", format.Visible(airID), word)
 	line, _ := bufio.NewReader(a.in).ReadString('\n') // what is cut off is no AIR ID
 	if strings.TrimSpace(line) != airID {
 		return usagef("that is not %s: nothing was done", airID)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gazetteer/lint/format"
 )
 
 func TestConfigFileShowsTheDefaults(t *testing.T) {
@@ -80,9 +82,9 @@ func TestConfigRefuses(t *testing.T) {
 
 func TestNothingHiddenReachesTheTerminal(t *testing.T) {
 	hostile := "a\x1b[31mred\x1b]0;title\a\u009b2J\r\n\u202eevil\u200bx\u2066y\u2028z\x7f\xff\U000e0041"
-	got := visible(hostile)
+	got := format.Visible(hostile)
 	for _, r := range got {
-		if hidden(r) {
+		if format.Hidden(r) {
 			t.Fatalf("%U came through in %q", r, got)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/fetch"
+	"gazetteer/lint/format"
 )
 
 // crawlRequest is the body of POST /admin/crawl.
@@ -285,7 +286,7 @@ func (a *app) printResult(p *progress, r crawler.Result, line []byte) error {
 
 // resultLine says what a visit came to, in one line.
 func resultLine(r crawler.Result, now time.Time) string {
-	text := fmt.Sprintf("%-36s  %s", visible(r.Host), visible(r.Summary))
+	text := fmt.Sprintf("%-36s  %s", format.Visible(r.Host), format.Visible(r.Summary))
 	if n := len(r.New); n > 0 {
 		text += fmt.Sprintf("; names %s not seen before", plural(n, "host"))
 	}

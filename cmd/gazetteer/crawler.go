@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/lint/format"
 )
 
 // crawlerCommand is what an operator tells the crawler about single hosts.
@@ -82,7 +83,7 @@ visited when somebody names it, for example with: gazetteer crawl HOST`,
 				if a.json {
 					return nil
 				}
-				_, err := fmt.Fprintf(a.out, "%s may be visited again.\n", visible(args[0]))
+				_, err := fmt.Fprintf(a.out, "%s may be visited again.\n", format.Visible(args[0]))
 				return err
 			})
 		},
@@ -125,7 +126,7 @@ func (a *app) printBlocks(blocks []crawler.Block) error {
 		if why != "" {
 			why = ", " + why
 		}
-		if _, err := fmt.Fprintf(a.out, "%s  since %s, by the %s%s\n", scope(b), b.Since.UTC().Format(time.DateOnly), b.By, visible(why)); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s  since %s, by the %s%s\n", scope(b), b.Since.UTC().Format(time.DateOnly), b.By, format.Visible(why)); err != nil {
 			return err
 		}
 	}
@@ -135,9 +136,9 @@ func (a *app) printBlocks(blocks []crawler.Block) error {
 // scope says what a block covers.
 func scope(b crawler.Block) string {
 	if b.Subdomains {
-		return "*." + visible(b.Host)
+		return "*." + format.Visible(b.Host)
 	}
-	return visible(b.Host)
+	return format.Visible(b.Host)
 }
 
 func (a *app) recrawlCommand() *cobra.Command {
@@ -156,7 +157,7 @@ that every visit keeps. It may be asked for once in 10 minutes.`,
 				if a.json {
 					return writeJSONText(a.out, raw)
 				}
-				_, err = fmt.Fprintf(a.out, "%s is visited again as soon as its turn comes.\n", visible(s.Host))
+				_, err = fmt.Fprintf(a.out, "%s is visited again as soon as its turn comes.\n", format.Visible(s.Host))
 				return err
 			})
 		},

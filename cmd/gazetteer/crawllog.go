@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/lint/format"
 )
 
 // crawlLogPage is the answer of /api/v1/services/{host}/crawl-log.
@@ -77,7 +78,7 @@ func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) e
 		query.Set("cursor", page.Next)
 	}
 	if shown == 0 && !a.json {
-		fmt.Fprintf(a.out, "%s has not been asked for anything in the last 90 days.\n", visible(host))
+		fmt.Fprintf(a.out, "%s has not been asked for anything in the last 90 days.\n", format.Visible(host))
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (a *app) printConnection(ctx context.Context, c *client, host string) {
 		return
 	}
 	t := s.State.TLS
-	fmt.Fprintf(a.out, "%s: %s; it expires on %s\n", visible(s.Host), visible(t.String()), t.Expires.UTC().Format(time.DateOnly))
+	fmt.Fprintf(a.out, "%s: %s; it expires on %s\n", format.Visible(s.Host), format.Visible(t.String()), t.Expires.UTC().Format(time.DateOnly))
 }
 
 // printVisit shows one visit: one line a request, or one object in JSON.
@@ -102,9 +103,9 @@ func (a *app) printVisit(v crawler.Entry) error {
 		}
 		return writeJSONText(a.out, text)
 	}
-	fmt.Fprintf(a.out, "%s  %s", v.At.UTC().Format(time.DateTime), visible(v.Why))
+	fmt.Fprintf(a.out, "%s  %s", v.At.UTC().Format(time.DateTime), format.Visible(v.Why))
 	if v.Visited != v.Host {
-		fmt.Fprintf(a.out, " (on a visit to %s)", visible(v.Visited))
+		fmt.Fprintf(a.out, " (on a visit to %s)", format.Visible(v.Visited))
 	}
 	if v.Cut {
 		fmt.Fprint(a.out, ", cut short")
@@ -115,7 +116,7 @@ func (a *app) printVisit(v crawler.Entry) error {
 		if r.Status > 0 {
 			status = strconv.Itoa(r.Status)
 		}
-		fmt.Fprintf(a.out, "  %-9s  %s  %d bytes in %d ms; %s\n", status, visible(r.URL), r.WireBytes, int64(r.Took), visible(r.Why))
+		fmt.Fprintf(a.out, "  %-9s  %s  %d bytes in %d ms; %s\n", status, format.Visible(r.URL), r.WireBytes, int64(r.Took), format.Visible(r.Why))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/join"
+	"gazetteer/lint/format"
 	"gazetteer/registry"
 )
 
@@ -134,10 +135,10 @@ func (a *app) printOffers(page api.OfferPage) {
 		fmt.Fprintf(a.out, "%s without such an agent left out\n", plural(page.Passed, "operation"))
 	}
 	if page.Note != "" {
-		fmt.Fprintln(a.out, visible(page.Note))
+		fmt.Fprintln(a.out, format.Visible(page.Note))
 	}
 	if len(page.Near) > 0 {
-		fmt.Fprintf(a.out, "Verbs that are offered: %s\n", visible(strings.Join(page.Near, ", ")))
+		fmt.Fprintf(a.out, "Verbs that are offered: %s\n", format.Visible(strings.Join(page.Near, ", ")))
 	}
 }
 
@@ -153,7 +154,7 @@ func (a *app) printOffer(o api.Offer, now time.Time) {
 	printHitLines(a, o.Hit.Hit, now, remarks...)
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(a.out, "  %-8s %s\n", name, visible(text))
+			fmt.Fprintf(a.out, "  %-8s %s\n", name, format.Visible(text))
 		}
 	}
 	for _, agent := range o.Agents {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"gazetteer/lint/format"
 	"gazetteer/registry/audit"
 )
 
@@ -319,7 +320,7 @@ func (a *app) printLog(answer logAnswer, verdict string) error {
 		}
 		return writeJSONText(a.out, text)
 	}
-	line := func(name, value string) { fmt.Fprintf(a.out, "%-9s %s\n", name, visible(value)) }
+	line := func(name, value string) { fmt.Fprintf(a.out, "%-9s %s\n", name, format.Visible(value)) }
 	line("log", answer.Origin)
 	line("leaves", fmt.Sprint(answer.Size))
 	line("root", answer.Root)

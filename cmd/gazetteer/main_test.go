@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gazetteer/internal/fakenet"
+	"gazetteer/lint/format"
 )
 
 // TestMain makes this test binary the program itself: the scripts run it as
@@ -231,7 +232,7 @@ func noEscapes(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: noescapes FILE")
 	}
 	for i, r := range ts.ReadFile(args[0]) {
-		if r != '\n' && hidden(r) {
+		if r != '\n' && format.Hidden(r) {
 			ts.Fatalf("%s: %U at byte %d", filepath.Base(args[0]), r, i)
 		}
 	}

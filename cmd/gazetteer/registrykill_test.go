@@ -426,7 +426,7 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 	for i, agent := range agents {
 		domain := fmt.Sprintf("attester-%d.example", i)
 		names[registry.DomainLabel+"."+domain] = r.DomainRecord(agent)
-		d, _, err := r.ProveDomain(t.Context(), agent.AirID, domain, registry.BySecret(secrets[i]))
+		d, _, err := r.ProveDomain(t.Context(), agent.AirID, domain, registry.Credentials{Secret: secrets[i]})
 		if err != nil || d.Since.IsZero() {
 			t.Fatalf("%+v, %v", d, err)
 		}

@@ -9,32 +9,44 @@ import (
 	"testing"
 )
 
-// TestReliabilityTable: docs/reliability.md has every row once, each names a test,
-// and every test that it names exists.
+// TestReliabilityTable: each page of what bad input meets has its rows once, each
+// names a test, and every test that it names exists.
 func TestReliabilityTable(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reliability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := 66; n <= 117; n++ {
-		row := fmt.Sprintf("\n| R%03d |", n)
-		if ours := n <= 73 || n >= 84 && n <= 98 || n >= 106; ours && strings.Count(string(page), row) != 1 {
-			t.Errorf("%s stands there %d times", strings.TrimSpace(row), strings.Count(string(page), row))
-		}
-	}
 	name := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz|Benchmark)\\w+)`")
 	tests := map[string]string{} // sources, by folder
-	for line := range strings.Lines(string(page)) {
-		named := name.FindAllStringSubmatch(line, -1)
-		if cells := strings.HasPrefix(line, "| ") && !strings.Contains(line, "shown by |"); cells && len(named) == 0 {
-			t.Errorf("no test is named: %s", line)
+	for _, c := range []struct {
+		page string
+		rows func(n int) bool
+	}{
+		{"docs/reliability.md", func(n int) bool { return n >= 66 && n <= 73 || n >= 84 && n <= 98 || n >= 106 && n <= 117 }},
+		{"crawler/testdata/hostile.md", func(n int) bool { return n <= 47 || n >= 74 && n <= 81 }},
+	} {
+		text, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(c.page)))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, m := range named {
-			if tests[m[1]] == "" {
-				tests[m[1]] = testsIn(t, m[1])
+		page := string(text)
+		for n := 1; n <= 117; n++ {
+			row := fmt.Sprintf("\n| R%03d |", n)
+			if c.rows(n) && strings.Count(page, row) != 1 {
+				t.Errorf("%s: %s stands there %d times", c.page, strings.TrimSpace(row), strings.Count(page, row))
 			}
-			if !strings.Contains(tests[m[1]], "\nfunc "+m[2]+"(") {
-				t.Errorf("there is no test %s in %s", m[2], m[1])
+		}
+		before := ""
+		for line := range strings.Lines(page) {
+			named := name.FindAllStringSubmatch(line, -1)
+			// The first line of a table says what its columns are.
+			if strings.HasPrefix(line, "| ") && strings.HasPrefix(before, "|") && len(named) == 0 {
+				t.Errorf("%s: no test is named: %s", c.page, line)
+			}
+			before = line
+			for _, m := range named {
+				if tests[m[1]] == "" {
+					tests[m[1]] = testsIn(t, m[1])
+				}
+				if !strings.Contains(tests[m[1]], "\nfunc "+m[2]+"(") {
+					t.Errorf("%s: there is no test %s in %s", c.page, m[2], m[1])
+				}
 			}
 		}
 	}

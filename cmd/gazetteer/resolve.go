@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/join"
+	"gazetteer/lint/format"
 )
 
 // resolution is the answer of /api/v1/resolve, with the DID document as sent.
@@ -84,7 +85,7 @@ func (a *app) resolve(ctx context.Context, c *client, id string) error {
 		printHit(a, c.Hit, now, append([]remark{{"proof", c.Claim.Proof}}, c.remarks()...)...)
 	}
 	for _, c := range r.Concerns {
-		fmt.Fprintf(a.out, "%s: %s (%s)\n", c.Code, visible(c.Message), visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+		fmt.Fprintf(a.out, "%s: %s (%s)\n", c.Code, format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if r.Ambiguous {
 		fmt.Fprintf(a.out, "The name is ambiguous: %s bear it. Choose one.\n", plural(len(r.Candidates), "operation"))
@@ -97,9 +98,9 @@ func (a *app) printAgent(r resolution) error {
 	if inbox == "" {
 		inbox = "none: this agent has not published an A2AInbox"
 	}
-	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", visible(cmp.Or(r.AirID, r.DID)), visible(inbox))
+	fmt.Fprintf(a.out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
 	if r.Key != nil {
-		fmt.Fprintf(a.out, "key    %s, %s\n", visible(r.Key.PublicKeyMultibase), visible(r.Key.ID))
+		fmt.Fprintf(a.out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))
 	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, r.Document, "", "  "); err != nil {

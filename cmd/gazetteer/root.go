@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"gazetteer/lint/format"
 )
 
 // app is what the verbs share: where they read and write, and the global flags.
@@ -77,7 +79,7 @@ func logger(w io.Writer, level string) *slog.Logger {
 	l.UnmarshalText([]byte(level)) // Config.check has refused what does not parse
 	options := &slog.HandlerOptions{Level: l, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindString {
-			a.Value = slog.StringValue(visible(a.Value.String()))
+			a.Value = slog.StringValue(format.Visible(a.Value.String()))
 		}
 		return a
 	}}

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/lint/format"
 )
 
 // searchFlags say how much of a search is wanted, and in which form.
@@ -161,12 +162,12 @@ func (a *app) search(ctx context.Context, c *client, words string, query url.Val
 
 func (a *app) printHits(r searchAnswer, words string) {
 	if len(r.Hits) == 0 {
-		fmt.Fprintf(a.out, "Nothing offers %q.\n", visible(words))
+		fmt.Fprintf(a.out, "Nothing offers %q.\n", format.Visible(words))
 		if r.Note != "" {
-			fmt.Fprintln(a.out, visible(r.Note))
+			fmt.Fprintln(a.out, format.Visible(r.Note))
 		}
 		if len(r.Near) > 0 {
-			fmt.Fprintf(a.out, "Verbs that are offered: %s\n", visible(strings.Join(r.Near, ", ")))
+			fmt.Fprintf(a.out, "Verbs that are offered: %s\n", format.Visible(strings.Join(r.Near, ", ")))
 		}
 		return
 	}
@@ -175,7 +176,7 @@ func (a *app) printHits(r searchAnswer, words string) {
 		printHit(a, h.Hit, now, h.remarks()...)
 	}
 	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
-		fmt.Fprintf(a.out, "%-12s %s\n", field, visible(countsText(r.Facets[field])))
+		fmt.Fprintf(a.out, "%-12s %s\n", field, format.Visible(countsText(r.Facets[field])))
 	}
 	fmt.Fprintf(a.out, "%d of %s\n", len(r.Hits), plural(r.Total, "operation"))
 	a.printBehind(r.Behind)
@@ -220,10 +221,10 @@ func printHit(a *app, h index.Hit, now time.Time, more ...remark) {
 
 func printHitLines(a *app, h index.Hit, now time.Time, more ...remark) {
 	o := h.Operation
-	fmt.Fprintln(a.out, strings.TrimSpace(visible(o.Verb)+" "+visible(nameOf(o))))
+	fmt.Fprintln(a.out, strings.TrimSpace(format.Visible(o.Verb)+" "+format.Visible(nameOf(o))))
 	field := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(a.out, "  %-8s %s\n", name, visible(text))
+			fmt.Fprintf(a.out, "  %-8s %s\n", name, format.Visible(text))
 		}
 	}
 	field("does", o.Intent)

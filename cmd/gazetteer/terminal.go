@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"gazetteer/crawler"
+	"gazetteer/lint/format"
 )
 
 // isTerminal reports whether w is a terminal that a status line can live on.
@@ -94,7 +95,7 @@ func (p *progress) erase() {
 func visibleLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
-		lines[i] = visible(l)
+		lines[i] = format.Visible(l)
 	}
 	return strings.Join(lines, "\n")
 }

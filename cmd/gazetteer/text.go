@@ -7,34 +7,9 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
+
+	"gazetteer/lint/format"
 )
-
-// visible makes text from the network safe for a terminal: every control,
-// escape, bidirectional or invisible character is written as \u{...}, line
-// breaks too, so that one field stays one piece of one line.
-func visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// hidden reports whether a rune could move the cursor, start an escape
-// sequence, reorder a line or hide: C0, C1, DEL, format characters (bidi
-// controls, zero-width, tags), line and paragraph separators, and bytes that
-// are not UTF-8.
-func hidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
-}
 
 // writeJSON writes v as one line of JSON with every hidden character escaped:
 // what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
@@ -51,7 +26,7 @@ func writeJSONText(w io.Writer, text []byte) error {
 	var b bytes.Buffer
 	for _, r := range string(bytes.TrimSpace(text)) {
 		switch {
-		case !hidden(r) || r == '\n' || r == '\t' || r == '\r':
+		case !format.Hidden(r) || r == '\n' || r == '\t' || r == '\r':
 			b.WriteRune(r)
 		case r > 0xffff:
 			r -= 0x10000

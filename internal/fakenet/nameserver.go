@@ -29,27 +29,30 @@ type Say func(q dnsmessage.Question, m *dnsmessage.Message) bool
 const mostDatagram = 512
 
 // OpenNameServer starts a name server at an address, "127.0.0.1:53" for example;
-// with port 0 it has one port for UDP and another for TCP. Close stops it.
+// with port 0 at one that is free for UDP and TCP. Close stops it.
 func OpenNameServer(address string, say Say) (*NameServer, error) {
-	udp, err := net.ListenPacket("udp", address)
-	if err != nil {
-		return nil, fmt.Errorf("open a name server: %w", err)
+	const tries = 8 // a port that is free for TCP may be somebody's over UDP
+	var failed error
+	for range tries {
+		tcp, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("open a name server: %w", err)
+		}
+		udp, err := net.ListenPacket("udp", tcp.Addr().String())
+		if err != nil {
+			failed = errors.Join(err, tcp.Close())
+			continue
+		}
+		s := &NameServer{udp: udp, tcp: tcp, say: say}
+		s.work.Go(s.serveUDP)
+		s.work.Go(s.serveTCP)
+		return s, nil
 	}
-	tcp, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open a name server: %w", err), udp.Close())
-	}
-	s := &NameServer{udp: udp, tcp: tcp, say: say}
-	s.work.Go(s.serveUDP)
-	s.work.Go(s.serveTCP)
-	return s, nil
+	return nil, fmt.Errorf("open a name server: %w", failed)
 }
 
-// UDP is the address for questions over UDP.
-func (s *NameServer) UDP() string { return s.udp.LocalAddr().String() }
-
-// TCP is the address for questions over TCP.
-func (s *NameServer) TCP() string { return s.tcp.Addr().String() }
+// Address is where it takes questions, over UDP and over TCP.
+func (s *NameServer) Address() string { return s.tcp.Addr().String() }
 
 // Close stops the server and waits until it has.
 func (s *NameServer) Close() error {

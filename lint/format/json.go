@@ -60,7 +60,7 @@ func encode(w *bytes.Buffer, v any, indent string) error {
 	}
 	for _, r := range b.String() {
 		switch {
-		case !hidden(r) || r == '\n':
+		case !Hidden(r) || r == '\n':
 			w.WriteRune(r)
 		case r > 0xffff:
 			r -= 0x10000

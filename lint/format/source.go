@@ -131,5 +131,5 @@ func (s *source) token(start, lineEnd int) int {
 }
 
 func wordRune(r rune) bool {
-	return r == '_' || r == '-' || r == '.' || r == '/' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf && !hidden(r)
+	return r == '_' || r == '-' || r == '.' || r == '/' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf && !Hidden(r)
 }

@@ -12,12 +12,12 @@ import (
 // bidirectional or invisible character is written as \u{...}, line breaks too,
 // so that one field stays one piece of one line.
 func Visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
+	if !strings.ContainsFunc(s, Hidden) {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if hidden(r) {
+		if Hidden(r) {
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		} else {
 			b.WriteRune(r)
@@ -26,11 +26,11 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// hidden reports whether a rune could move the cursor, start an escape
+// Hidden reports whether a rune could move the cursor, start an escape
 // sequence, reorder a line or hide: C0, C1, DEL, format characters (bidi
 // controls, zero-width, tags), line and paragraph separators, and bytes that
 // are not UTF-8.
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
@@ -41,7 +41,7 @@ func cell(r rune, at int) (text string, columns int) {
 	case r == '\t':
 		n := tabStop - at%tabStop
 		return strings.Repeat(" ", n), n
-	case hidden(r):
+	case Hidden(r):
 		s := fmt.Sprintf(`\u{%x}`, r)
 		return s, len(s)
 	case unicode.In(r, unicode.Mn, unicode.Me): // sits on the character before it
