@@ -129,7 +129,7 @@ func (a *app) printOffers(page api.OfferPage) {
 	}
 	a.printBehind(page.Behind)
 	for _, c := range page.Concerns {
-		fmt.Fprintf(a.out, "Take care with %s: %s (%s)\n", visible(c.Namespace), visible(c.Message), visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+		fmt.Fprintf(a.out, "Take care with %s: %s (%s)\n", format.Visible(c.Namespace), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if page.Passed > 0 {
 		fmt.Fprintf(a.out, "%s without such an agent left out\n", plural(page.Passed, "operation"))
