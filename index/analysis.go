@@ -248,6 +248,7 @@ func camelBoundary(runes []rune, i int) bool {
 type word struct {
 	asked string
 	terms []term
+	wish  int // see wishesIn; noWish for a word that belongs to none
 }
 
 // A term is one unit of a text: its stem, the form of it that the index holds, and
@@ -274,12 +275,16 @@ const maxTerms = 64
 func queryWords(a analysis.Analyzer, text string) []word {
 	var words []word
 	left := maxTerms
-	for _, asked := range stripPoliteness(strings.Fields(norm.NFKC.String(text))) {
+	fields := strings.Fields(norm.NFKC.String(text))
+	from, to := withoutPoliteness(fields)
+	wishes := wishesIn(fields)
+	for i := from; i < to; i++ {
+		asked := fields[i]
 		terms := termsOf(a, splitText(asked))
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		if len(terms) > 0 {
-			words = append(words, word{strings.TrimFunc(asked, unicode.IsPunct), terms})
+			words = append(words, word{strings.TrimFunc(asked, unicode.IsPunct), terms, wishes[i]})
 		}
 	}
 	return words
@@ -312,23 +317,21 @@ func forms(words []word) []string {
 	return forms
 }
 
-// stripPoliteness removes what people say around a wish: "I would like to book a
-// table, please" asks for "book a table". If nothing else was said, the words
-// stay.
-func stripPoliteness(words []string) []string {
-	left := words
-	for n := 1; n > 0; {
-		n = longestPhrase(left, politeOpenings, func(w []string, n int) []string { return w[:n] })
-		left = left[n:]
+// withoutPoliteness tells where in words the wish itself begins and ends, without
+// what people say around it: "I would like to book a table, please" asks for "book
+// a table". If nothing else was said, all of it is the wish.
+func withoutPoliteness(words []string) (from, to int) {
+	to = len(words)
+	for n := 1; n > 0; from += n {
+		n = longestPhrase(words[from:to], politeOpenings, func(w []string, n int) []string { return w[:n] })
 	}
-	for n := 1; n > 0; {
-		n = longestPhrase(left, politeClosings, func(w []string, n int) []string { return w[len(w)-n:] })
-		left = left[:len(left)-n]
+	for n := 1; n > 0; to -= n {
+		n = longestPhrase(words[from:to], politeClosings, func(w []string, n int) []string { return w[len(w)-n:] })
 	}
-	if len(left) == 0 {
-		return words
+	if from == to {
+		return 0, len(words)
 	}
-	return left
+	return from, to
 }
 
 // longestPhrase returns the length of the longest of phrases that cut takes
@@ -371,6 +374,11 @@ how could i
 how do i
 how do you
 how to
+i also need
+i also need to
+i also want
+i also want to
+i also would like to
 i am looking for
 i am looking to
 i am trying to
@@ -393,6 +401,8 @@ i wish to
 i would like
 i would like to
 i would like you to
+i'd also like
+i'd also like to
 i'd like
 i'd like to
 i'd like you to

@@ -89,7 +89,9 @@ func TestPolitenessIsStripped(t *testing.T) {
 		"who":       "who",
 		"회의를 예약해 줘": "회의를 예약해",
 	} {
-		if got := strings.Join(stripPoliteness(strings.Fields(in)), " "); got != want {
+		words := strings.Fields(in)
+		from, to := withoutPoliteness(words)
+		if got := strings.Join(words[from:to], " "); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)
 		}
 	}

@@ -165,7 +165,7 @@ func rankOnly(x *Index, text string) error {
 		if err := l.score(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
 			return err
 		}
-		v.rank(l.lexicon.centres, sums, l.lexicon.of(forms(words)), nil, masks, 10, true)
+		v.rank(l.lexicon.centres, sums, l.lexicon.of(forms(words)), l.lexicon.wishes(words), nil, masks, 10, true)
 		return nil
 	})
 }

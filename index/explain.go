@@ -132,6 +132,9 @@ var places = map[string]string{
 // (tables) in its name; not found: friday". It repeats words of strangers.
 func (w Why) String() string {
 	var parts []string
+	if w.Wish != "" {
+		parts = append(parts, "answers "+w.Wish)
+	}
 	if w.Verb != nil && w.Verb.Relation != exact {
 		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
 	}

@@ -123,6 +123,9 @@ type ClassHit struct {
 type Why struct {
 	Matched []Match `json:"matched,omitempty"`
 	Verb    *Verb   `json:"verb,omitempty"`
+	// Wish is the one among the things that the query asks for which the operation
+	// is nearest to, in the query's words; "" when the query asks for one thing.
+	Wish string `json:"wish,omitempty"`
 	// Coverage is the share of the query's terms that matched, 0 to 1; 1 when
 	// the query has filters only.
 	Coverage float64  `json:"coverage"`

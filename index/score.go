@@ -341,10 +341,11 @@ const (
 // rank orders the operations in masks (one for each segment) by both parts of the
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
-// operations match in all.
+// operations match in all. The wishes of a query are those that [lexicon.wishes]
+// tells, or none.
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
-func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
 	kept, total := v.candidates(words, masks, wordPool)
 	pool := kept.some(v, meaningPool)
 	scores, seen := words.scores, words.seen
@@ -363,6 +364,10 @@ func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(p
 	look := func(p place) (r ranked, cosine float32) {
 		m := v.meaning(p)
 		cosine = m.cosine(query)
+		if len(wishes) > 0 {
+			_, best := nearestWish(wishes, m)
+			cosine += wishShare * (best - cosine)
+		}
 		nearest = max(nearest, cosine)
 		seen.add(uint32(v.at(p)))
 		r = ranked{p, combined(scores[v.at(p)], most, cosine)}
@@ -382,7 +387,11 @@ func (v *view) rank(centres []centre, words *sums, query meaning, opposed func(p
 		cosine float32
 	}
 	var others []wordless
-	for _, p := range v.nearest(centres, query, masks) {
+	near := v.nearest(centres, query, masks)
+	for _, w := range wishes {
+		near = append(near, v.nearest(centres, w.meaning, masks)...)
+	}
+	for _, p := range near {
 		if seen.has(uint32(v.at(p))) {
 			continue
 		}

@@ -161,16 +161,18 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		}
 	}
 	var page []ranked
+	var wishes []wish
 	if f.words == nil {
 		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
 		meant := l.lexicon.of(forms(words))
+		wishes = l.lexicon.wishes(words)
 		opposed, err := x.opposed(snapshot, v, words)
 		if err != nil {
 			return err
 		}
-		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, wishes, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 		page = page[min(q.Offset, len(page)):]
 		if q.Offset == 0 {
 			if err := x.addOthers(ctx, v, f, result); err != nil {
@@ -183,7 +185,7 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		if err := giveWay(ctx); err != nil {
 			return err
 		}
-		if err := x.addHit(ctx, v, r, q, words, result); err != nil {
+		if err := x.addHit(ctx, v, r, q, words, wishes, result); err != nil {
 			return err
 		}
 	}
@@ -218,7 +220,7 @@ func (x *Index) operation(ctx context.Context, v *view, p place) (*text, *shown,
 
 // addHit appends an entry with its text, unless the text is that of another
 // version.
-func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, result *Result) error {
+func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, wishes []wish, result *Result) error {
 	run := v.run(r.place)
 	t, operation, err := x.operation(ctx, v, r.place)
 	if t == nil || err != nil {
@@ -240,6 +242,11 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 	}
 	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 		hit.DataClasses = append(hit.DataClasses, c.Name)
+	}
+	if len(wishes) > 0 {
+		if nearest, cosine := nearestWish(wishes, v.meaning(r.place)); cosine >= leastCosine {
+			hit.Why.Wish = wishes[nearest].text
+		}
 	}
 	if worst, any := protocol.Worst(t.Findings); any {
 		hit.Findings = worst.String()

@@ -1,0 +1,72 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAQueryIsCutIntoItsWishes(t *testing.T) {
+	x, _ := indexed(t)
+	for query, want := range map[string][]string{
+		"find a restaurant near me and book a taxi there":                         {"find restaurant near", "book taxi"},
+		"Order a pizza. Then, could you please pay the electricity bill?":         {"Order pizza", "pay electricity bill"},
+		"pay my rent; also send flowers to my mother, please":                     {"pay rent", "send flowers mother"},
+		"I am looking for a hotel. It has to have a pool. Also rent me a car.":    {"hotel pool", "rent car"},
+		"I am at home alone. What films are shown tonight, and is there any bus?": nil, // "bus" alone is no wish
+		"what is the weather in Oslo and how do I get there by train":             {"weather Oslo", "get train"},
+
+		"book a table":                                      nil,
+		"show the cast and crew of a film":                  nil,
+		"search and replace words in a text":                nil,
+		"My trip begins on Monday. I would like a hotel.":   nil,
+		"transfer 500 to John at St. Mary and the hospital": nil,
+	} {
+		var got []string
+		for _, w := range x.lexicon.wishes(queryWords(x.analyzer, query)) {
+			got = append(got, w.text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q asks for %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
+	x, _ := indexed(t)
+	words := queryWords(x.analyzer, strings.Repeat("Book a table tonight. ", 60))
+	if got := x.lexicon.wishes(words); len(got) != maxWishes {
+		t.Errorf("%d wishes", len(got))
+	}
+	words = queryWords(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40))
+	if got := x.lexicon.wishes(words); len(got) != 2 || len(strings.Fields(got[1].text)) != shownWords+1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAnOperationAnswersOneOfTheWishes(t *testing.T) {
+	x, _ := indexed(t,
+		agis("dine.test", "FIND /restaurants: Finds restaurants in a city"),
+		agis("cab.test", "ORDER /ride: Sends a taxi to pick somebody up"),
+		agis("bank.test", "TRANSFER /money: Moves money between accounts"))
+	answers := func(query string) (wish string, score float64) {
+		for _, h := range search(t, x, Query{Words: query}).Hits {
+			if h.Operation.Path == "/ride" {
+				return h.Why.Wish, h.Score
+			}
+		}
+		t.Fatalf("%q does not find the taxi", query)
+		return "", 0
+	}
+	wish, both := answers("find a restaurant with a garden in the old town, and call me a taxi")
+	if wish != "call taxi" {
+		t.Errorf("the taxi answers %q", wish)
+	}
+	wish, one := answers("find a restaurant with a garden in the old town, call me a taxi")
+	if wish != "" {
+		t.Errorf("where no wish was told from the other, the taxi answers %q", wish)
+	}
+	if both <= one {
+		t.Errorf("the taxi has a score of %g by its wish, of %g by all words", both, one)
+	}
+}
