@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -175,7 +176,7 @@ func FilesIn(dir string) Files {
 		if !tile && name != checkpointFile && name != keyFile {
 			return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
 		}
-		if _, err := os.Stat(filepath.Join(dir, rowsFile)); tile && err == nil {
+		if tile && isOwn(dir) {
 			return tileOfLog(dir, name)
 		}
 		f, err := os.OpenInRoot(dir, filepath.FromSlash(name))
@@ -190,10 +191,22 @@ func FilesIn(dir string) Files {
 	}
 }
 
+// isOwn reports whether a directory is a log's own, also when some of its files
+// are missing.
+func isOwn(dir string) bool {
+	return slices.ContainsFunc([]string{stateFile, rowsFile, hashesFile}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	})
+}
+
 // tileOfLog reads a tile out of a log's own directory. It goes by the last
 // checkpoint, as the log does.
 func tileOfLog(dir, name string) ([]byte, error) {
 	s, err := readState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &DamagedError{File: filepath.Join(dir, stateFile), Problem: "is missing", Remedy: remedyRestore}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -271,3 +271,25 @@ func TestRemoteAnswers(t *testing.T) {
 		server.Close()
 	}
 }
+
+// Whoever verifies a log's own directory, of which a file was lost, is told which.
+func TestVerifyNamesTheFileThatIsMissing(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 3)
+	h.checkpoint()
+	own := h.log.dir
+	h.shut()
+	for _, name := range []string{stateFile, rowsFile, hashesFile, entriesFile} {
+		dir := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(dir, os.DirFS(own)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Verify(t.Context(), FilesIn(dir), h.verifier())
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is missing") {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}
