@@ -154,16 +154,16 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 		}
 		sums[field] = sum{all, make([]int, len(all.all))}
 	}
+	var operations []uint32
+	if f.words != nil {
+		operations = f.words.list
+		defer func() { f.words.list = operations }()
+	}
 	for i := range v.segments {
 		vs := &v.segments[i]
-		operations := f.operations(i)
-		perRun := make([]uint32, len(vs.runs))
-		operations.each(func(n uint32) { perRun[vs.runOf[n]]++ })
+		operations = f.operations(i, operations[:0])
 		for _, sum := range sums {
-			to := sum.of[i]
-			for at, n := range sum.columns[i].count(operations, perRun) {
-				sum.counts[to[at]] += int(n)
-			}
+			sum.columns[i].count(operations, vs.runOf, sum.of[i], sum.counts)
 		}
 	}
 	for field, sum := range sums {
@@ -227,20 +227,32 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 	return joined, nil
 }
 
-// count counts values over operations, of which perRun has the number in each run.
-func (c *column) count(operations bitset, perRun []uint32) []uint32 {
-	counts := make([]uint32, len(c.values))
+// count counts values over operations, which are in order. to says where each value
+// is counted.
+func (c *column) count(operations, runOf, to []uint32, counts []int) {
 	if c.own != nil {
-		operations.each(func(n uint32) { counts[c.own[n]]++ })
-	}
-	for r, n := range perRun {
-		if n > 0 {
-			for _, at := range c.runs[r] {
-				counts[at] += n
+		// Neighbours often have the same value, and those of one run have the same
+		// service: they are counted at once.
+		last, same := uint32(0), 0
+		for _, n := range operations {
+			if at := c.own[n]; at != last {
+				counts[to[last]] += same
+				last, same = at, 0
 			}
+			same++
 		}
+		counts[to[last]] += same
 	}
-	return counts
+	for len(operations) > 0 {
+		r, n := runOf[operations[0]], 1
+		for n < len(operations) && runOf[operations[n]] == r {
+			n++
+		}
+		for _, at := range c.runs[r] {
+			counts[to[at]] += n
+		}
+		operations = operations[n:]
+	}
 }
 
 // mostFrequent returns the values with the highest counts, in order.
@@ -253,14 +265,22 @@ func mostFrequent(values []string, sums []int, limit int) []Count {
 		counts = counts[:min(limit, len(counts))]
 	}
 	least := 1
+	var several []int // what is counted more than once
+	for at, n := range sums {
+		if at > 0 && n > 1 {
+			several = append(several, n)
+		}
+	}
+	if len(several) > limit {
+		least = nthLargest(several, limit)
+	}
 	for at, n := range sums {
 		if at == 0 || n < least {
 			continue
 		}
 		counts = append(counts, Count{values[at], n})
-		if len(counts) >= 4*limit { // most values are rare; few need to be sorted
+		if len(counts) >= 4*limit { // many are as rare as the last of them
 			order()
-			least = counts[limit-1].Operations
 		}
 	}
 	order()

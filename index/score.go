@@ -62,8 +62,9 @@ type sums struct {
 	met    []bitset  // for each segment: the entries with a score, deleted ones too
 	whole  float32   // about what an operation would have that has all words
 
-	seen bitset // by where an entry lies in the view: those that rank has looked at
-	room bitset // of the other sets
+	seen bitset   // by where an entry lies in the view: those that rank has looked at
+	room bitset   // of the other sets
+	list []uint32 // room for those that are counted in facets
 }
 
 // empty makes room for the entries of a view and leaves nothing in it.
@@ -252,7 +253,7 @@ func (k *candidates) listed() []float32 {
 
 // nthLargest returns the n-th largest number, counted from 1, and changes the order
 // of all (Hoare's selection).
-func nthLargest(all []float32, n int) float32 {
+func nthLargest[T cmp.Ordered](all []T, n int) T {
 	from, to, at := 0, len(all)-1, n-1
 	for from < to {
 		middle := all[(from+to)/2]

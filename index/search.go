@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -91,13 +91,17 @@ type found struct {
 	done  func()   // to be called when the sums are not needed any more
 }
 
-// operations returns the operations of a segment that match.
-func (f *found) operations(segment int) bitset {
-	operations := slices.Clone(f.masks[segment])
-	if f.words != nil {
-		operations.and(f.words.met[segment])
+// operations appends the operations of a segment that match, in order.
+func (f *found) operations(segment int, to []uint32) []uint32 {
+	for at, mask := range f.masks[segment] {
+		if f.words != nil {
+			mask &= f.words.met[segment][at]
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			to = append(to, uint32(at*64+bits.TrailingZeros64(mask)))
+		}
 	}
-	return operations
+	return to
 }
 
 // match finds what matches a query.
