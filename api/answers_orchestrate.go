@@ -32,7 +32,7 @@ type Offers struct {
 	Unresolved bool `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
 	// Concerns are those of the namespaces that were asked for.
 	Concerns []NamedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
-	Note     string         `json:"note,omitempty" doc:"why nothing was looked for"`
+	Note     string         `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	Behind   uint64         `json:"behind,omitempty" doc:"how many records the index is behind the store"`

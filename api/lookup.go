@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gazetteer/index"
@@ -12,9 +13,13 @@ import (
 
 // Search returns one page of operations, best first. Read q from text with
 // [index.ParseQuery], or fill it in. Where nothing is found and no verb is near to
-// what was asked, those that are offered most are named.
+// what was asked, those that are offered most are named. Words that no operation of
+// the page has are named in the note: the nearest there is may not be near.
 func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
+	if err == nil && r.Note == "" {
+		r.Note = notFound(r.Hits)
+	}
 	if err != nil || r.Total > 0 {
 		return r, err
 	}
@@ -33,6 +38,29 @@ func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, erro
 		r.Near = append(r.Near, v.Verb)
 	}
 	return r, nil
+}
+
+// notFound names the words that every one of some hits lacks; "" when there is none.
+func notFound(hits []index.Hit) string {
+	var words []string
+	if len(hits) > 0 {
+		words = slices.Clone(hits[0].Why.Missing)
+	}
+	any := false
+	for _, h := range hits {
+		any = any || h.Why.Coverage > 0
+		words = slices.DeleteFunc(words, func(w string) bool { return !slices.Contains(h.Why.Missing, w) })
+	}
+	switch {
+	case len(words) == 0:
+		return ""
+	case !any:
+		return "none of the words was found: what is shown comes nearest in meaning, and may be far from it"
+	}
+	for i, w := range words {
+		words[i] = strconv.Quote(clean(w, 40))
+	}
+	return "not found in any of these: " + strings.Join(words[:min(len(words), maxNear)], ", ")
 }
 
 // maxNear is how many verbs are proposed where nothing is found.

@@ -694,3 +694,27 @@ func TestAVerbTenThousandTimes(t *testing.T) {
 		t.Errorf("%s is the first of %d", page.Hits[0].Host, page.Total)
 	}
 }
+
+// TestWordsThatNothingHas: the nearest there is may not be near, and the answer
+// says so before a person reads the hits.
+func TestWordsThatNothingHas(t *testing.T) {
+	h := newHouse(t, options{})
+	h.furnish()
+	for q, want := range map[string]string{
+		"book a table":                  "",
+		"book a table for my zzyzx":     `not found in any of these: "zzyzx"`,
+		"book a table zzyzx verb:BOOK":  `not found in any of these: "zzyzx"`,
+		"verb:BOOK":                     "",
+		"book a table zzyzx qwrtp bcdf": `not found in any of these: "zzyzx", "qwrtp", "bcdf"`,
+	} {
+		page := readAs[api.SearchPage](h, "/api/v1/search?limit=3&q="+url.QueryEscape(q), 200)
+		if len(page.Hits) == 0 || page.Note != want {
+			t.Errorf("%q: %d hits, %q, want %q", q, len(page.Hits), page.Note, want)
+		}
+		if q != "verb:BOOK" {
+			if offers := h.offers("limit=3&q=" + url.QueryEscape(q)); offers.Note != want {
+				t.Errorf("%q: the offers say %q, want %q", q, offers.Note, want)
+			}
+		}
+	}
+}

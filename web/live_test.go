@@ -277,3 +277,25 @@ func TestAServiceIsShownWithoutThoseLikeIt(t *testing.T) {
 		}
 	}
 }
+
+// noted gives hits with a note about all of them.
+type noted struct{ sample }
+
+func (n noted) Search(ctx context.Context, q index.Query) (index.Result, error) {
+	r, err := n.sample.Search(ctx, q)
+	r.Note = `not found in any of these: "parcel"`
+	return r, err
+}
+
+func TestANoteStandsBeforeWhatWasFound(t *testing.T) {
+	page := parse(t, get(t, engine(t, noted{sample{word: plainWord, hits: 3}}), "/?q=track+my+parcel").Body.String())
+	for _, id := range []string{"found", "told"} {
+		text := textOf(byID(page, id))
+		if note, hit := strings.Index(text, `Not found in any of these: "parcel".`), strings.Index(text, "Call"); note < 0 || hit >= 0 && hit < note {
+			t.Errorf("%s says %q", id, text)
+		}
+	}
+	if told := textOf(byID(page, "told")); !strings.Contains(told, "operations match") {
+		t.Errorf("it is not told how many: %q", told)
+	}
+}

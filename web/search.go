@@ -166,14 +166,14 @@ func beside(r index.Result) (services, classes []besideView) {
 // told says in one sentence what was found.
 func told(r index.Result) string {
 	switch {
-	case r.Note != "":
+	case r.Total == 0 && r.Note != "":
 		return sentence(r.Note)
 	case r.Total == 0:
 		return "No operation matches."
 	case r.Total == 1:
-		return "One operation matches."
+		return strings.TrimSpace("One operation matches. " + sentence(r.Note))
 	}
-	return number(r.Total) + " operations match."
+	return strings.TrimSpace(number(r.Total) + " operations match. " + sentence(r.Note))
 }
 
 // agentID matches what could be the id of an agent rather than words.

@@ -135,7 +135,7 @@ func (a *app) printOffers(page api.OfferPage) {
 		fmt.Fprintf(a.out, "%s without such an agent left out\n", plural(page.Passed, "operation"))
 	}
 	if page.Note != "" {
-		fmt.Fprintln(a.out, format.Visible(page.Note))
+		fmt.Fprintln(a.out, format.Visible(sentenceOf(page.Note)))
 	}
 	if len(page.Near) > 0 {
 		fmt.Fprintf(a.out, "Verbs that are offered: %s\n", format.Visible(strings.Join(page.Near, ", ")))

@@ -179,8 +179,14 @@ func (a *app) printHits(r searchAnswer, words string) {
 		fmt.Fprintf(a.out, "%-12s %s\n", field, format.Visible(countsText(r.Facets[field])))
 	}
 	fmt.Fprintf(a.out, "%d of %s\n", len(r.Hits), plural(r.Total, "operation"))
+	if r.Note != "" {
+		fmt.Fprintln(a.out, format.Visible(sentenceOf(r.Note)))
+	}
 	a.printBehind(r.Behind)
 }
+
+// sentenceOf makes a sentence of a note.
+func sentenceOf(note string) string { return strings.ToUpper(note[:1]) + note[1:] + "." }
 
 // printBehind says that an answer may lack what is new.
 func (a *app) printBehind(records uint64) {
