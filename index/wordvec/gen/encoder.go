@@ -14,8 +14,8 @@ import (
 )
 
 // An encoder is the Universal Sentence Encoder Lite (Cer et al. 2018): a
-// transformer of two layers that gives a text some hundred numbers. It has read far more
-// than is here, and what it knows of single words is where a training begins.
+// transformer of two layers that gives a text some hundred numbers.
+// It has read far more than is here.
 type encoder struct {
 	pieces    map[string]piece
 	longest   int       // bytes of a piece
@@ -196,9 +196,10 @@ func transposed(m []float32, rows, columns int) []float32 {
 	return out
 }
 
-// cut cuts a word into pieces: those that are most frequent taken together.
-func (e *encoder) cut(word string) []int32 {
-	text := beginOfWord + word
+// cut cuts a text of words, one space between each two, into pieces: those that
+// are most frequent taken together.
+func (e *encoder) cut(text string) []int32 {
+	text = beginOfWord + strings.ReplaceAll(text, " ", beginOfWord)
 	type step struct {
 		score float64
 		piece int32
@@ -226,16 +227,17 @@ func (e *encoder) cut(word string) []int32 {
 // them all.
 const together = 512
 
-// words returns the vectors of single words, a row a word of unit length.
-func (e *encoder) words(words []string, workers int) []float32 {
+// texts returns the vectors of texts as cut takes them, a row a text of unit
+// length.
+func (e *encoder) texts(texts []string, workers int) []float32 {
 	// Texts of equally many pieces are calculated together.
 	byLength := map[int][]int{}
-	cuts := make([][]int32, len(words))
-	for i, w := range words {
-		cuts[i] = e.cut(w)
+	cuts := make([][]int32, len(texts))
+	for i, t := range texts {
+		cuts[i] = e.cut(t)
 		byLength[len(cuts[i])] = append(byLength[len(cuts[i])], i)
 	}
-	out := make([]float32, len(words)*e.dim)
+	out := make([]float32, len(texts)*e.dim)
 	var wg sync.WaitGroup
 	free := make(chan struct{}, workers)
 	for length, numbers := range byLength {
@@ -272,8 +274,8 @@ func (e *encoder) encode(out []float32, cuts [][]int32, chosen []int, length int
 		}
 	}
 	last := e.last.apply(means, e.dim)
-	for i, word := range chosen {
-		row := out[word*e.dim : (word+1)*e.dim]
+	for i, text := range chosen {
+		row := out[text*e.dim : (text+1)*e.dim]
 		for k, y := range last[i*e.dim : (i+1)*e.dim] {
 			row[k] = tanh(y)
 		}

@@ -109,7 +109,7 @@ func TestEncoder(t *testing.T) {
 		}
 	}
 	words := []string{"book", "booking", "car", "ebook"}
-	got := e.words(words, 2)
+	got := e.texts(words, 2)
 	// What another program, which was held against the package's own code with the
 	// real tensors, makes of the same files: the first numbers of each.
 	for i, want := range [][]float32{

@@ -165,6 +165,7 @@ func trainSample(t *testing.T, seed uint64, workers int) []row {
 	o.words, o.dim, o.learned, o.batch, o.epochs, o.seed, o.workers = 200, 16, 12, 32, 30, seed, workers
 	o.temperatures = []float32{.1, .15}
 	o.rate = .02 // few steps: long ones
+	o.repeats = 2
 	rows, err := learned(sample(t), "", o, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestSqueezed(t *testing.T) {
 			tables[i] = append(tables[i], row{fmt.Sprint("word", w), v, .01})
 		}
 	}
-	rows := squeezed(tables, dim, 1)
+	rows := squeezed(tables, []float32{1, 1}, dim, 1)
 	if len(rows) != words || len(rows[0].vector) != dim || rows[3].word != "word3" || rows[3].share != .01 {
 		t.Fatalf("%d rows, the fourth %+v", len(rows), rows[3])
 	}

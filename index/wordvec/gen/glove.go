@@ -54,14 +54,18 @@ func readVectors(d *json.Decoder, out []float32, number map[string]int32) error 
 		if err != nil {
 			return err
 		}
-		var vector []float32
-		if err := d.Decode(&vector); err != nil {
+		var array json.RawMessage
+		if err := d.Decode(&array); err != nil {
 			return err
 		}
 		text, _ := word.(string)
 		n, ok := number[text]
 		if !ok {
 			continue
+		}
+		var vector []float32
+		if err := json.Unmarshal(array, &vector); err != nil {
+			return err
 		}
 		if len(vector) < gloveDim {
 			return errors.New("too few numbers for the word " + text)

@@ -58,7 +58,7 @@ func main() {
 	flag.IntVar(&o.epochs, "epochs", o.epochs, "how often each example is seen")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "where chance begins")
 	flag.Parse()
-	if most := len(o.temperatures) * o.learned; o.dim < 1 || o.dim > most {
+	if most := len(o.temperatures)*o.learned + taughtDim; o.dim < 1 || o.dim > most {
 		fmt.Fprintf(os.Stderr, "gen: -dim %d: a vector can have 1 to %d numbers\n", o.dim, most)
 		os.Exit(1)
 	}
@@ -184,15 +184,21 @@ func learned(from sources, korean string, o options, log io.Writer) ([]row, erro
 	if err != nil {
 		return nil, fmt.Errorf("read services: %w", err)
 	}
+	e, err := openEncoder(from.encoder)
+	if err != nil {
+		return nil, fmt.Errorf("read the encoder: %w", err)
+	}
 	raw := slices.Concat(wordNetExamples(synsets), operationExamples(all), paraphrases(all, o.seed), descriptions(all, o.seed))
 	frames := strings.Split(strings.TrimSpace(frameList), "\n")
 	v := newVocabulary(count(raw), wanted(korean, frames), o.words)
 	examples := v.examples(raw)
-	fmt.Fprintf(log, "%d examples, %d words\n", len(examples), len(v.words))
-	start, err := beginning(v, textsOf(examples), from, o)
+	glove, err := readGloVe(from.glove, v.number)
 	if err != nil {
-		return nil, fmt.Errorf("learn from others: %w", err)
+		return nil, fmt.Errorf("read GloVe's vectors: %w", err)
 	}
+	fmt.Fprintf(log, "%d examples, %d words\n", len(examples), len(v.words))
+	alone := e.texts(v.words, o.workers)
+	start := beginning(v, textsOf(examples), alone, glove, o)
 	tables := make([][]row, len(o.temperatures))
 	for i, temperature := range o.temperatures {
 		m := newModel(v, slices.Clone(start), temperature, o)
@@ -202,7 +208,10 @@ func learned(from sources, korean string, o options, log io.Writer) ([]row, erro
 		m.train(examples, rand.New(rand.NewPCG(o.seed, firstRun+uint64(i))), log)
 		tables[i] = m.rows(v)
 	}
-	rows := squeezed(tables, o.dim, o.seed)
+	tables = append(tables, taught(v, e, alone, raw, o, log))
+	factors := slices.Repeat([]float32{1}, len(tables))
+	factors[len(factors)-1] = taughtFactor
+	rows := squeezed(tables, factors, o.dim, o.seed)
 	translated, err := koreanRows(korean, rows)
 	if err != nil {
 		return nil, fmt.Errorf("korean.txt: %w", err)

@@ -10,10 +10,10 @@ import (
 // they differ most (principal components). What the trainings agree on is kept,
 // what each owes to chance is mostly not.
 //
-// All tables have the same words in the same order. Each counts the same, and a
-// word counts the more, the more frequent it is.
-func squeezed(tables [][]row, dim int, seed uint64) []row {
-	wide := beside(tables)
+// All tables have the same words in the same order. Each counts with its factor, and
+// a word counts the more, the more frequent it is.
+func squeezed(tables [][]row, factors []float32, dim int, seed uint64) []row {
+	wide := beside(tables, factors)
 	var x, weights []float32
 	for _, w := range wide {
 		x = append(x, w.vector...)
@@ -27,18 +27,18 @@ func squeezed(tables [][]row, dim int, seed uint64) []row {
 }
 
 // beside returns rows with the vectors of all tables, each table's at a mean
-// length of 1.
-func beside(tables [][]row) []row {
+// length of its factor.
+func beside(tables [][]row, factors []float32) []row {
 	out := slices.Clone(tables[0])
 	for i := range out {
 		out[i].vector = nil
 	}
-	for _, t := range tables {
+	for n, t := range tables {
 		var sum float32
 		for _, r := range t {
 			sum += sqrt(dot(r.vector, r.vector))
 		}
-		factor := float32(len(t)) / sum
+		factor := factors[n] * float32(len(t)) / sum
 		for i, r := range t {
 			for _, x := range r.vector {
 				out[i].vector = append(out[i].vector, float32(factor*x))

@@ -21,13 +21,15 @@ type options struct {
 	temperatures []float32
 	drop         float32 // the most that is dropped of a text's words
 	framed       float32 // how often a text is put as a person asks
+	sentences    int     // how many are taught, and how often each
+	repeats      int
 	seed         uint64
 	workers      int // how many goroutines calculate; the result is the same with any number
 }
 
 var defaults = options{
-	words: 24_000, dim: 256, learned: 300, batch: 256, epochs: 2, rate: 2e-3, temperatures: []float32{.13, .1},
-	drop: .3, framed: .4, seed: 1, workers: 2,
+	words: 24_000, dim: 256, learned: 300, batch: 256, epochs: 2, rate: 2e-3, temperatures: []float32{.13},
+	drop: .3, framed: .4, sentences: 32_000, repeats: 12, seed: 1, workers: 2,
 }
 
 // A model is a bag of words: a text is the sum of its words' vectors, each times
