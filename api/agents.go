@@ -430,6 +430,9 @@ type usernameInput struct {
 
 func (a *API) byUsername(ctx context.Context, in *usernameInput) (*output[registry.RecordView], error) {
 	agent, _, err := a.answers.Registry.ByHandle(ctx, in.Username)
+	if errors.Is(err, registry.ErrNoAgent) {
+		return nil, refuse(noAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
+	}
 	if err != nil {
 		return nil, ofParameter(err, "username")
 	}

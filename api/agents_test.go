@@ -209,3 +209,11 @@ func TestMembersThatARegistrationLeavesOut(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asks by a handle is not told to check an id.
+func TestAHandleThatNobodyHas(t *testing.T) {
+	h := newHouse(t, options{})
+	if p := h.get("/api/v1/agents/by-username/nobody_here", 404).problem(t); p.Error != "No agent with that username" || p.Code != "no-agent" {
+		t.Errorf("%+v", p)
+	}
+}
