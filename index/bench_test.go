@@ -165,8 +165,10 @@ func rankOnly(x *Index, text string) error {
 		if err := l.score(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
 			return err
 		}
-		v.rank(l.lexicon.centres, sums, l.lexicon.of(forms(words)), l.lexicon.wishes(words), nil, masks, 10, true)
-		return nil
+		meant := l.lexicon.meant(words)
+		defer meant.look(v, masks)()
+		_, _, _, err = v.rank(sums, meant, nil, masks, 10, true)
+		return err
 	})
 }
 

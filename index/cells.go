@@ -212,6 +212,34 @@ func (v *view) nearest(centres []centre, query meaning, masks []bitset) []place 
 	return near
 }
 
+// A sense is what a query means, and what lies near that.
+type sense struct {
+	centres []centre
+	whole   meaning
+	wishes  []wish       // when it asks for several things
+	wait    func() error // until near is known
+	near    []place
+}
+
+// meant returns the sense of a query's words.
+func (l *lexicon) meant(words []word) *sense {
+	return &sense{centres: l.centres, whole: l.of(forms(words)), wishes: l.wishes(words), wait: func() error { return nil }}
+}
+
+// look begins to look for the operations in masks that are nearest to the query
+// and to each of its wishes, beside what its caller does. The caller must call
+// stop before the masks change or the view is closed.
+func (s *sense) look(v *view, masks []bitset) (stop func()) {
+	s.wait = beside(func() error {
+		s.near = v.nearest(s.centres, s.whole, masks)
+		for _, w := range s.wishes {
+			s.near = append(s.near, v.nearest(s.centres, w.meaning, masks)...)
+		}
+		return nil
+	})
+	return func() { _ = s.wait() } // whoever needs the answer has waited for it
+}
+
 // notAsked stands for a distance where a query's filters do not let an operation
 // through.
 const notAsked = math.MaxUint8

@@ -154,6 +154,7 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 		}
 		sums[field] = sum{all, make([]int, len(all.all))}
 	}
+	var runs []runCount
 	var operations []uint32
 	if f.words != nil {
 		operations = f.words.list
@@ -162,8 +163,9 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 	for i := range v.segments {
 		vs := &v.segments[i]
 		operations = f.operations(i, operations[:0])
+		runs = runsOf(operations, vs.runOf, runs[:0])
 		for _, sum := range sums {
-			sum.columns[i].count(operations, vs.runOf, sum.of[i], sum.counts)
+			sum.columns[i].count(operations, runs, sum.of[i], sum.counts)
 		}
 	}
 	for field, sum := range sums {
@@ -227,12 +229,30 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 	return joined, nil
 }
 
-// count counts values over operations, which are in order. to says where each value
-// is counted.
-func (c *column) count(operations, runOf, to []uint32, counts []int) {
+// A runCount says how many of a run's operations were found.
+type runCount struct {
+	run   uint32
+	found int
+}
+
+// runsOf appends the runs of operations, which are in order.
+func runsOf(operations, runOf []uint32, to []runCount) []runCount {
+	for len(operations) > 0 {
+		r, n := runOf[operations[0]], 1
+		for n < len(operations) && runOf[operations[n]] == r {
+			n++
+		}
+		to = append(to, runCount{r, n})
+		operations = operations[n:]
+	}
+	return to
+}
+
+// count counts values over operations, which are in order and of these runs. to
+// says where each value is counted.
+func (c *column) count(operations []uint32, runs []runCount, to []uint32, counts []int) {
 	if c.own != nil {
-		// Neighbours often have the same value, and those of one run have the same
-		// service: they are counted at once.
+		// Neighbours often have the same value: they are counted at once.
 		last, same := uint32(0), 0
 		for _, n := range operations {
 			if at := c.own[n]; at != last {
@@ -243,15 +263,10 @@ func (c *column) count(operations, runOf, to []uint32, counts []int) {
 		}
 		counts[to[last]] += same
 	}
-	for len(operations) > 0 {
-		r, n := runOf[operations[0]], 1
-		for n < len(operations) && runOf[operations[n]] == r {
-			n++
+	for _, r := range runs {
+		for _, at := range c.runs[r.run] {
+			counts[to[at]] += r.found
 		}
-		for _, at := range c.runs[r] {
-			counts[to[at]] += n
-		}
-		operations = operations[n:]
 	}
 }
 

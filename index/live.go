@@ -235,6 +235,18 @@ func atOnce(n int, f func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
+// beside runs f, guarded, while its caller goes on. The caller must wait, which
+// it may do more than once, and learns what f returned.
+func beside(f func() error) (wait func() error) {
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() { err = guard(f) })
+	return func() error {
+		running.Wait()
+		return err
+	}
+}
+
 // guard runs f and makes an error of a panic: a damaged segment can lead bleve
 // beyond the end of a slice or of the mapped file.
 func guard(f func() error) (err error) {

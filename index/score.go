@@ -97,9 +97,13 @@ func (s *sums) empty(v *view) {
 func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *sums) error {
 	segments := snapshot.Segments()
 	found := make([]*termPostings, len(segments))
+	swept := 0
 	for _, stem := range stems {
-		if err := giveWay(ctx); err != nil {
-			return err
+		if swept >= sweptAtOnce {
+			swept = 0
+			if err := giveWay(ctx); err != nil {
+				return err
+			}
 		}
 		for i, s := range segments {
 			p, err := l.find(s, v.segments[i].segmentData, stem)
@@ -112,6 +116,7 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 		to.whole += rarity
 		for i, p := range found {
 			s := &v.segments[i]
+			swept += len(p.all) + len(p.services)
 			scores, met := to.scores[s.base:s.base+s.n], to.met[i]
 			for _, at := range p.all {
 				scores[at.number] += rarity * at.weight
@@ -129,6 +134,10 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 	}
 	return nil
 }
+
+// sweptAtOnce is how many postings are gone through before others may go first, a
+// tenth of a millisecond or so.
+const sweptAtOnce = 1 << 16
 
 // df counts the live operations that a stem occurs in, themselves or through
 // their service; one in which it occurs in both ways counts twice.
@@ -342,11 +351,11 @@ const (
 // rank orders the operations in masks (one for each segment) by both parts of the
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
-// operations match in all. The wishes of a query are those that [lexicon.wishes]
-// tells, or none.
+// operations match in all. What is near in meaning is being looked for.
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
-func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int) {
+func (v *view) rank(words *sums, meant *sense, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int, err error) {
+	wishes := meant.wishes
 	kept, total := v.candidates(words, masks, wordPool)
 	pool := kept.some(v, meaningPool)
 	scores, seen := words.scores, words.seen
@@ -361,15 +370,15 @@ func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish,
 		}
 		most = max(scores[v.at(first.place)], leastWhole*words.whole)
 	}
-	nearest := float32(0)
+	highest := float32(0) // cosine
 	look := func(p place) (r ranked, cosine float32) {
 		m := v.meaning(p)
-		cosine = m.cosine(query)
+		cosine = m.cosine(meant.whole)
 		if len(wishes) > 0 {
 			_, best := nearestWish(wishes, m)
 			cosine += wishShare * (best - cosine)
 		}
-		nearest = max(nearest, cosine)
+		highest = max(highest, cosine)
 		seen.add(uint32(v.at(p)))
 		r = ranked{p, combined(scores[v.at(p)], most, cosine)}
 		if m.doubtful {
@@ -388,11 +397,10 @@ func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish,
 		cosine float32
 	}
 	var others []wordless
-	near := v.nearest(centres, query, masks)
-	for _, w := range wishes {
-		near = append(near, v.nearest(centres, w.meaning, masks)...)
+	if err := meant.wait(); err != nil {
+		return nil, false, 0, err
 	}
-	for _, p := range near {
+	for _, p := range meant.near {
 		if seen.has(uint32(v.at(p))) {
 			continue
 		}
@@ -403,7 +411,7 @@ func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish,
 		}
 	}
 	for _, o := range others {
-		if o.cosine >= max(leastCosine, leastShare*nearest) {
+		if o.cosine >= max(leastCosine, leastShare*highest) {
 			pool = append(pool, o.ranked)
 			total++
 		}
@@ -416,7 +424,7 @@ func (v *view) rank(centres []centre, words *sums, query meaning, wishes []wish,
 		}
 		if len(page) > n || len(pool) == total {
 			more = len(page) > n
-			return page[:min(n, len(page))], more, total
+			return page[:min(n, len(page))], more, total, nil
 		}
 		// Go on with those that were not looked at closely.
 		rest, _ := v.best(words, masks, take)

@@ -106,19 +106,31 @@ func (f *found) operations(segment int, to []uint32) []uint32 {
 
 // match finds what matches a query.
 func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word) (*found, error) {
+	masks, err := x.let(l, snapshot, v, q)
+	if err != nil {
+		return nil, err
+	}
+	return l.match(ctx, snapshot, v, words, masks)
+}
+
+// let returns for each segment the operations that filters and unwanted words let
+// through.
+func (x *Index) let(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
 	masks, err := l.filter(snapshot, v, q)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.leaveOut(l, snapshot, v, q, masks); err != nil {
-		return nil, err
-	}
+	return masks, x.leaveOut(l, snapshot, v, q, masks)
+}
+
+// match finds what matches words among the operations in masks.
+func (l *live) match(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []word, masks []bitset) (*found, error) {
 	f := &found{masks: masks, done: func() {}}
 	if len(words) == 0 {
 		return f, nil
 	}
 	f.words, f.done = l.sums(v)
-	if err = l.score(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
+	if err := l.score(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
 		f.done()
 		return nil, err
 	}
@@ -154,7 +166,15 @@ func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Que
 
 // search fills in the result.
 func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, result *Result) error {
-	f, err := x.match(ctx, l, snapshot, v, q, words)
+	masks, err := x.let(l, snapshot, v, q)
+	if err != nil {
+		return err
+	}
+	meant := l.lexicon.meant(words)
+	if len(q.Phrases) == 0 { // which would take some out of the masks
+		defer meant.look(v, masks)()
+	}
+	f, err := l.match(ctx, snapshot, v, words, masks)
 	if err != nil {
 		return err
 	}
@@ -163,25 +183,23 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		if err := x.keepPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
 			return err
 		}
+		defer meant.look(v, masks)()
+	}
+	counted := func() error { return nil }
+	if len(q.Facets) > 0 {
+		counted = beside(func() (err error) {
+			result.Facets, err = l.facets(snapshot, v, f, q.Facets, maxCounts)
+			return err
+		})
+		defer counted() // before f is done
 	}
 	var page []ranked
-	var wishes []wish
 	if f.words == nil {
 		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
 		result.More = q.Offset+q.Limit < result.Total
 	} else {
-		meant := l.lexicon.of(forms(words))
-		wishes = l.lexicon.wishes(words)
-		opposed, err := x.opposed(snapshot, v, words)
-		if err != nil {
+		if page, err = x.rank(ctx, snapshot, v, q, words, meant, f, result); err != nil {
 			return err
-		}
-		page, result.More, result.Total = v.rank(l.lexicon.centres, f.words, meant, wishes, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
-		page = page[min(q.Offset, len(page)):]
-		if q.Offset == 0 {
-			if err := x.addOthers(ctx, v, f, result); err != nil {
-				return err
-			}
 		}
 	}
 	result.Hits = make([]Hit, 0, len(page))
@@ -189,19 +207,33 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		if err := giveWay(ctx); err != nil {
 			return err
 		}
-		if err := x.addHit(ctx, v, r, q, words, wishes, result); err != nil {
+		if err := x.addHit(ctx, v, r, q, words, meant.wishes, result); err != nil {
 			return err
 		}
 	}
-	if len(q.Facets) > 0 {
-		if result.Facets, err = l.facets(snapshot, v, f, q.Facets, maxCounts); err != nil {
-			return err
-		}
+	if err := counted(); err != nil {
+		return err
 	}
 	if result.Total == 0 {
 		result.Near, err = x.near(l, snapshot, v, q, words)
 	}
 	return err
+}
+
+// rank orders what was found for words, and returns the page that is asked for. On
+// the first page the result gets the services and the data classes that match.
+func (x *Index) rank(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, meant *sense, f *found, result *Result) (page []ranked, err error) {
+	opposed, err := x.opposed(snapshot, v, words)
+	if err != nil {
+		return nil, err
+	}
+	if q.Offset == 0 {
+		if err := x.addOthers(ctx, v, f, result); err != nil {
+			return nil, err
+		}
+	}
+	page, result.More, result.Total, err = v.rank(f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+	return page[min(q.Offset, len(page)):], err
 }
 
 // maxClasses is how many data classes of a service a hit names.
