@@ -24,7 +24,7 @@ func (a *app) demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Crawl a small internet on loopback and serve what was found",
-		Long: `Demo starts a small internet on loopback: some 300 hosts under .test with real
+		Long: `Demo starts a small internet on loopback: over 300 hosts under .test with real
 TLS, which serve descriptions of real services, and some that misbehave. It
 crawls them as it would crawl the world, checks every result against what is
 known of the host, and serves the pages and the API until it is interrupted.
