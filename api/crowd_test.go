@@ -10,10 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"gazetteer/api"
-	"gazetteer/registry"
-	"gazetteer/store/boltstore"
 )
 
 // slowWays are ways to hold a connection, with when the server cuts each.
@@ -39,20 +35,7 @@ func TestTenThousandSlowConnections(t *testing.T) {
 	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listener := serveInMemory(t, a)
+		listener := serveInMemory(t, emptyRegistry(t, dir))
 
 		begun := time.Now()
 		conns := make([]net.Conn, many)

@@ -34,23 +34,10 @@ func (a *API) exploreRoutes(h huma.API) {
 
 // ExploreBody documents the body of an exploration.
 type ExploreBody struct {
-	Fields     []string `json:"fields" doc:"the fields to count: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state or verb"`
-	Limit      int      `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"how many values of each, the most frequent first; 20 when left out"`
-	Q          string   `json:"q,omitempty" doc:"as the parameter of a search; so are the others"`
-	Verb       []string `json:"verb,omitempty"`
-	NS         []string `json:"ns,omitempty"`
-	Class      []string `json:"class,omitempty"`
-	Host       []string `json:"host,omitempty"`
-	Domain     []string `json:"domain,omitempty"`
-	Protocol   []string `json:"protocol,omitempty"`
-	Effect     []string `json:"effect,omitempty"`
-	Idempotent []string `json:"idempotent,omitempty"`
-	Auth       []string `json:"auth,omitempty"`
-	Lang       []string `json:"lang,omitempty"`
-	Level      []string `json:"level,omitempty"`
-	State      []string `json:"state,omitempty"`
-	Source     []string `json:"source,omitempty"`
-	Aliases    bool     `json:"aliases,omitempty"`
+	Fields []string `json:"fields" doc:"the fields to count: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state or verb"`
+	Limit  int      `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"how many values of each, the most frequent first; 20 when left out"`
+	Q      string   `json:"q,omitempty" doc:"as the parameter of a search; so are the others"`
+	FilterBody
 }
 
 // An Exploration counts the values of fields.

@@ -75,26 +75,31 @@ type searchInput struct {
 
 // SearchBody documents the body of a search.
 type SearchBody struct {
-	Q            string   `json:"q,omitempty" doc:"as the parameter of GET; so are the others"`
-	Verb         []string `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
-	NS           []string `json:"ns,omitempty"`
-	Class        []string `json:"class,omitempty"`
-	Host         []string `json:"host,omitempty"`
-	Domain       []string `json:"domain,omitempty"`
-	Protocol     []string `json:"protocol,omitempty"`
-	Effect       []string `json:"effect,omitempty"`
-	Idempotent   []string `json:"idempotent,omitempty"`
-	Auth         []string `json:"auth,omitempty"`
-	Lang         []string `json:"lang,omitempty"`
-	Level        []string `json:"level,omitempty"`
-	State        []string `json:"state,omitempty"`
-	Source       []string `json:"source,omitempty"`
-	Aliases      bool     `json:"aliases,omitempty"`
+	Q string `json:"q,omitempty" doc:"as the parameter of GET; so are the others"`
+	FilterBody
 	Facets       []string `json:"facets,omitempty"`
 	Limit        int      `json:"limit,omitempty"`
 	Cursor       string   `json:"cursor,omitempty"`
 	WithinTokens int      `json:"within_tokens,omitempty"`
 	As           string   `json:"as,omitempty"`
+}
+
+// FilterBody documents the filters in the body of a search or an exploration.
+type FilterBody struct {
+	Verb       []string `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
+	NS         []string `json:"ns,omitempty"`
+	Class      []string `json:"class,omitempty"`
+	Host       []string `json:"host,omitempty"`
+	Domain     []string `json:"domain,omitempty"`
+	Protocol   []string `json:"protocol,omitempty"`
+	Effect     []string `json:"effect,omitempty"`
+	Idempotent []string `json:"idempotent,omitempty"`
+	Auth       []string `json:"auth,omitempty"`
+	Lang       []string `json:"lang,omitempty"`
+	Level      []string `json:"level,omitempty"`
+	State      []string `json:"state,omitempty"`
+	Source     []string `json:"source,omitempty"`
+	Aliases    bool     `json:"aliases,omitempty"`
 }
 
 // searchFilters are the filters by the names of their parameters.

@@ -52,6 +52,25 @@ func serveInMemory(t *testing.T, a *api.API) *pipes {
 	return listener
 }
 
+// emptyRegistry is an API over a store in dir that has nothing in it.
+func emptyRegistry(t *testing.T, dir string) *api.API {
+	t.Helper()
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // TestSlowClients: each way to be slow is cut at its own limit.
 func TestSlowClients(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -72,20 +91,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer s.Close()
-				r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				listener := serveInMemory(t, a)
+				listener := serveInMemory(t, emptyRegistry(t, dir))
 
 				conn := listener.dial()
 				defer conn.Close()

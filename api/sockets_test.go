@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"gazetteer/api"
-	"gazetteer/registry"
-	"gazetteer/store/boltstore"
 )
 
 // TestSlowConnectionsOverSockets holds 2,000 connections over loopback, as many as
@@ -33,23 +31,11 @@ func TestSlowConnectionsOverSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	many = max(10, min(many, (int(min(files.Cur, 1<<20))-200)/2)) // both ends are here
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := serveOnLoopback(t, a)
+	at := serveOnLoopback(t, emptyRegistry(t, t.TempDir()))
 	conns := make([]net.Conn, many)
 	for i := range conns {
 		way := slowWays[i%len(slowWays)]
+		var err error
 		if conns[i], err = net.Dial("tcp", at); err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
