@@ -73,9 +73,12 @@ func TestKillDuringACrawl(t *testing.T) {
 	stuck, longest := 0, 0
 	for n := range kills {
 		life := w.begin(max(50, each))
-		if n%3 == 0 { // as fast as kills can come: the first visits are hardly over
+		switch {
+		case n == 1: // there is something to lose, whatever chance brings
+			life.untilTold()
+		case n%3 == 0: // as fast as kills can come: the first visits are hardly over
 			life.after(1 + rand.IntN(20))
-		} else {
+		default:
 			life.after(1 + rand.IntN(2*each))
 		}
 		life.kill()
@@ -124,6 +127,7 @@ type farCrawl struct {
 	asked map[string][]int  // in which lives a host's document was asked for
 	told  map[string]bool   // hosts whose visit was acknowledged
 	event chan struct{}     // holds one element when a document was asked for
+	ready chan struct{}     // the same when a visit was acknowledged
 	lines map[string][]byte // the last result of each host, in this life
 }
 
@@ -136,7 +140,7 @@ func newFarCrawl(t *testing.T, hosts int) *farCrawl {
 	t.Cleanup(func() { internet.Close() })
 	dir := t.TempDir()
 	w := &farCrawl{t: t, internet: internet, dir: filepath.Join(dir, "data"), list: filepath.Join(dir, "hosts.txt"),
-		asked: map[string][]int{}, told: map[string]bool{}, event: make(chan struct{}, 1)}
+		asked: map[string][]int{}, told: map[string]bool{}, event: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
 	for i := range hosts {
 		name := fmt.Sprintf("www.h%05d.test", i)
 		w.names = append(w.names, name)
@@ -157,12 +161,17 @@ func (w *farCrawl) serve(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.asked[r.Host] = append(w.asked[r.Host], w.life)
 	w.mu.Unlock()
-	select {
-	case w.event <- struct{}{}:
-	default:
-	}
+	notify(w.event)
 	out.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(out, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Tables."}, "capabilities": [{"id": "book_table", "description": "Book a table", "endpoint": "/api", "method": "POST"}]}`, r.Host)
+}
+
+// notify leaves an element in a channel that has room for one.
+func notify(event chan struct{}) {
+	select {
+	case event <- struct{}{}:
+	default:
+	}
 }
 
 // A life is one run of the program.
@@ -211,6 +220,9 @@ func (w *farCrawl) read(r io.Reader) {
 		w.told[result.Host] = w.told[result.Host] || result.State != crawler.Unvisited
 		w.lines[result.Host] = bytes.Clone(lines.Bytes())
 		w.mu.Unlock()
+		if result.State != crawler.Unvisited {
+			notify(w.ready)
+		}
 	}
 }
 
@@ -224,6 +236,16 @@ func (l *life) after(requests int) {
 		case <-ended:
 			return
 		}
+	}
+}
+
+// untilTold waits until the program has acknowledged a visit, or ended.
+func (l *life) untilTold() {
+	ended := make(chan struct{})
+	go func() { defer close(ended); l.reading.Wait() }()
+	select {
+	case <-l.crawl.ready:
+	case <-ended:
 	}
 }
 
