@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,7 +137,7 @@ func TestManyFollowers(t *testing.T) {
 		before := inUse()
 		conns := make([]net.Conn, followers)
 		readers := make(chan error, followers)
-		events := make([]int, followers)
+		events := make([]atomic.Int32, followers)
 		for i := range conns {
 			conns[i] = listener.dial()
 			defer conns[i].Close()
@@ -151,7 +152,7 @@ func TestManyFollowers(t *testing.T) {
 							return
 						}
 						if strings.HasPrefix(line, "event: ") {
-							events[i]++
+							events[i].Add(1)
 						}
 					}
 				}()
@@ -170,8 +171,8 @@ func TestManyFollowers(t *testing.T) {
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
 		for i := 0; i < followers; i += 2 {
-			if events[i] < 59 {
-				t.Fatalf("follower %d, who reads, got %d events in 59 seconds", i, events[i])
+			if n := events[i].Load(); n < 59 {
+				t.Fatalf("follower %d, who reads, got %d events in 59 seconds", i, n)
 			}
 		}
 		time.Sleep(3 * time.Second)
