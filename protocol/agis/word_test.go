@@ -321,10 +321,20 @@ func TestHostileMethods(t *testing.T) {
 		}
 		return shortest
 	}
-	longest := cost("GETGETGETGETGETGETGETGETGETUSERSUSERSUSE")
+	// Both are measured again, one after the other, where the machine was busy with
+	// something else.
+	tooDear := func(method string) (took, longest time.Duration, dear bool) {
+		for range 20 {
+			took, longest = cost(method), cost("GETGETGETGETGETGETGETGETGETUSERSUSERSUSE")
+			if took <= 10*longest {
+				return took, longest, false
+			}
+		}
+		return took, longest, true
+	}
 	for _, method := range hostile {
 		findings := agis.CheckMethod(method)
-		if took := cost(method); took > 10*longest {
+		if took, longest, dear := tooDear(method); dear {
 			t.Errorf("%.20q takes %s, the longest word %s", method, took, longest)
 		}
 		if len(findings) == 0 {

@@ -116,14 +116,15 @@ func write(s *Store) {
 	writers.Wait()
 }
 
-// writeOnOneThread writes until a write fails and says how each went. Commits
-// stay on one thread, so that the n-th sync of it is the n-th of all.
+// writeOnOneThread writes until a write fails, a thousand times at most, and says
+// how each went. Commits stay on one thread, so that the n-th sync of it is the n-th
+// of all.
 func writeOnOneThread(s *Store) {
 	s.commit = func(tx *bolt.Tx) error {
 		runtime.LockOSThread()
 		return tx.Commit()
 	}
-	for n := 1; ; n++ {
+	for n := 1; n <= 1_000; n++ {
 		_, err := s.Apply(context.Background(), store.Put(entryKey(0, n), []byte(entryValue(0, n))))
 		if err == nil {
 			fmt.Println("acknowledged")
