@@ -67,19 +67,21 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 	if len(asked) == 0 {
 		return found
 	}
-	ctx, cancel := context.WithTimeout(ctx, j.patience)
+	waited, cancel := context.WithTimeout(ctx, j.patience)
 	defer cancel()
 	answers := make([]resolution, len(asked))
 	var all sync.WaitGroup
 	for i, id := range asked {
 		all.Go(func() {
-			result, err := j.resolver.Resolve(ctx, id)
-			if ctx.Err() != nil && err != nil {
-				j.slow.Set(id, j.now())
-				answers[i] = resolution{unknown: "its registry did not answer in time"}
+			result, err := j.resolver.Resolve(waited, id)
+			if err == nil || waited.Err() == nil {
+				answers[i] = resolutionOf(result, err)
 				return
 			}
-			answers[i] = resolutionOf(result, err)
+			answers[i] = resolution{unknown: "its registry did not answer in time"}
+			if ctx.Err() == nil { // a caller who left did not wait: others may
+				j.slow.Set(id, j.now())
+			}
 		})
 	}
 	all.Wait()

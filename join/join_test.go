@@ -540,6 +540,23 @@ func TestARegistryThatDoesNotAnswerInTime(t *testing.T) {
 	}
 }
 
+// TestACallerWhoLeaves: that one did not wait for a registry says nothing of the
+// registry to the next.
+func TestACallerWhoLeaves(t *testing.T) {
+	w := newTown(t)
+	const host, far = "shop.example.com", "did:web:far.example.com"
+	w.lay("far.example.com/.well-known/did.json", didText(far, public(1), did.TypeInbox, "https://far.example.com/inbox"))
+	w.publish(host, document.AGISSummary, names(far))
+	ctx, leave := context.WithCancel(t.Context())
+	if _, err := w.joiner.Join(ctx, []string{host}, join.Want{Admit: func() error { leave(); return nil }}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the caller who left got %v", err)
+	}
+	got := w.join(host, join.Want{Admit: func() error { return nil }})
+	if len(got.Agents) != 1 || got.Agents[0].Unresolved != "" || got.Agents[0].Inbox == "" {
+		t.Errorf("%+v", got.Agents)
+	}
+}
+
 func TestADocumentThatChanges(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
