@@ -21,13 +21,13 @@ func Caution(o document.Operation, s document.Service) string {
 	return ""
 }
 
-// A named text is one of those that a stranger wrote into an operation.
+// A named text is one of those that a stranger wrote into an operation or a service.
 type named struct{ name, text string }
 
 func textsOf(o document.Operation, s document.Service) []named {
 	texts := []named{
 		{"intent", o.Intent}, {"outcome", o.Outcome}, {"description of what it returns", o.Returns}, {"id", o.ID}, {"path", o.Path},
-		{"name of the service", s.Name}, {"description of the service", s.Description},
+		{"address", o.Call.URL}, {"name of the service", s.Name}, {"description of the service", s.Description}, {"authentication of the service", s.Auth},
 	}
 	for _, p := range o.Parameters {
 		texts = append(texts, named{"name of a parameter", p.Name}, named{"type of a parameter", p.Type}, named{"description of a parameter", p.Description})

@@ -25,7 +25,8 @@ type Offer struct {
 }
 
 // A Tool is an offer in the form that callers take: a name that is unique among
-// those it was made with, a description, and the JSON Schema of its input.
+// those it was made with, a description, and the JSON Schema of its input. But for
+// its ID, no text of it speaks to a model.
 type Tool struct {
 	ID          string
 	Name        string // at most 64 of a-z, A-Z, 0-9, "_" and "-"
@@ -69,7 +70,7 @@ func Tools(offers []Offer) []Tool {
 }
 
 func toolOf(o Offer, name string) Tool {
-	t := Tool{ID: o.ID, Name: name, Description: describe(o), Input: inputOf(o), How: Of(o.Operation, o.Service), Idempotent: o.Operation.Idempotent}
+	t := Tool{ID: o.ID, Name: name, Description: describe(o), Input: inputOf(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
 	yes, no := true, false
 	switch o.Operation.Effect {
 	case document.Informational:
@@ -80,6 +81,20 @@ func toolOf(o Offer, name string) Tool {
 		t.ReadOnly, t.Destructive = &no, &yes
 	}
 	return t
+}
+
+// howOf is [Of] without what speaks to a model: a tool tells also how it is called.
+func howOf(o Offer) How {
+	operation, service := o.Operation, o.Service
+	operation.Path, operation.Call.URL, service.Auth = honest(operation.Path), honest(operation.Call.URL), honest(service.Auth)
+	operation.Parameters = nil
+	for _, p := range o.Operation.Parameters {
+		if p.Name = honest(p.Name); p.Name != "" {
+			p.Type = honest(p.Type)
+			operation.Parameters = append(operation.Parameters, p)
+		}
+	}
+	return Of(operation, service)
 }
 
 // nameOf makes a name from what the operation is called.
