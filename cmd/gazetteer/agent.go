@@ -49,7 +49,7 @@ with it; nothing secret is ever sent.
 
 The verbs talk to the server of the data directory, or to the one that --server
 names.`,
-		Args: noArgs,
+		Args: onlyVerbs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")

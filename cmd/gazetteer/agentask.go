@@ -78,18 +78,6 @@ func (c *client) request(ctx context.Context, method, path string, body []byte, 
 	return request, httpsig.Sign(request, body, by.key, httpsig.SignOptions{KeyID: by.keyID})
 }
 
-// do sends a request; the error knows its exit code.
-func (c *client) do(request *http.Request) (*http.Response, error) {
-	response, err := c.http.Do(request)
-	switch {
-	case err != nil && request.Context().Err() != nil:
-		return nil, request.Context().Err()
-	case err != nil:
-		return nil, networkf("ask %s: %v", c.base, err)
-	}
-	return response, nil
-}
-
 // answer reads an answer in JSON into v, and closes it; raw is what came.
 func (c *client) answer(response *http.Response, v any) (raw []byte, err error) {
 	defer response.Body.Close()

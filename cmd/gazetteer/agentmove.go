@@ -26,7 +26,7 @@ read, and its DID says where to go. It cannot be undone.
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if into == "" {
-				return usagef("merge needs --into, the file with the key of the agent that stays\nsee: %s --help", c.CommandPath())
+				return wrongUse(c, "merge needs --into, the file with the key of the agent that stays")
 			}
 			return a.askAgents(c.Context(), func(server *client) error {
 				return a.agentMerge(c.Context(), server, k, &keyring{path: into, passphraseFile: k.passphraseFile}, yes)

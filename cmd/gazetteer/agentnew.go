@@ -99,7 +99,7 @@ the first, so it shows that you hold it; no secret is sent or kept.
   gazetteer agent new "Table booker" --capability BOOK --inbox https://agent.example/inbox
 
 If it is cut off, run it again: it goes on with the keys that are there.`,
-		Args: oneArg("the name of the agent"),
+		Args: exactly(1, "the name of the agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.askAgents(c.Context(), func(server *client) error { return a.agentNew(c, server, k, n, args[0]) })
 		},
@@ -112,16 +112,6 @@ If it is cut off, run it again: it goes on with the keys that are there.`,
 	c.Flags().BoolVar(&n.noRecovery, "no-recovery", false, "make no recovery key: a lost key is then lost for good")
 	c.Flags().BoolVar(&n.secret, "secret", false, "ask for the secret that clients of the public AIR reference use")
 	return c
-}
-
-// oneArg wants exactly one argument.
-func oneArg(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s needs one argument: %s\nsee: %s --help", c.Name(), what, c.CommandPath())
-		}
-		return nil
-	}
 }
 
 func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent, name string) error {

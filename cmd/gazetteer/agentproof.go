@@ -80,13 +80,8 @@ func (a *app) agentProof(ctx context.Context, server *client, k *keyring, out st
 	if err != nil {
 		return notFoundf("the proof does not hold: %v", err)
 	}
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{{out + ".leaf", []byte(inclusion.Entry.Leaf)}, {out + ".proof", proof}, {out + ".key", key}} {
-		if err := writeNew(f.name, f.text); err != nil {
-			return err
-		}
+	if err := writeProof(out, []byte(inclusion.Entry.Leaf), proof, key); err != nil {
+		return err
 	}
 	a.field("record", inclusion.Entry.Key)
 	a.field("verdict", fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
@@ -116,17 +111,27 @@ func (c *client) text(ctx context.Context, path string) ([]byte, error) {
 	return raw, nil
 }
 
-// writeNew writes a file that is not there yet.
-func writeNew(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return usagef("--out: %v", err)
-	}
-	if _, err := f.Write(text); err != nil {
-		return &exitError{exitData, errors.Join(fmt.Errorf("write %s: %w", name, err), f.Close())}
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return &exitError{exitData, fmt.Errorf("write %s: %w", name, err)}
+// writeProof writes the files of a proof: all three, or none.
+func writeProof(out string, leaf, proof, key []byte) error {
+	var written []string
+	for _, f := range []struct {
+		ending string
+		text   []byte
+	}{{".leaf", leaf}, {".proof", proof}, {".key", key}} {
+		name := out + f.ending
+		err := writeNew(name, 0o644, func(w io.Writer) error {
+			if _, err := w.Write(f.text); err != nil {
+				return &exitError{exitData, fmt.Errorf("write %s: %w", name, err)}
+			}
+			return nil
+		})
+		if err != nil {
+			for _, earlier := range written {
+				err = errors.Join(err, os.Remove(earlier))
+			}
+			return err
+		}
+		written = append(written, name)
 	}
 	return nil
 }

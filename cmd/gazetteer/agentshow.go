@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,12 +27,7 @@ func (a *app) agentShowCommand(k *keyring) *cobra.Command {
 line is claimed (the agent says so), proved (it was shown to the registry, and
 anybody can check it) or observed (the registry saw it when it looked). Without an
 AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("show takes one agent, got %q\nsee: %s --help", strings.Join(args, " "), c.CommandPath())
-			}
-			return nil
-		},
+		Args: atMost(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.askAgents(c.Context(), func(server *client) error { return a.agentShow(c.Context(), server, k, args) })
 		},
@@ -191,12 +185,7 @@ and its whole history: its operator imports that.
 
   gazetteer agent export --out booker.json
   gazetteer agent export --move --out booker.jsonl`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("export takes one agent, got %q\nsee: %s --help", strings.Join(args, " "), c.CommandPath())
-			}
-			return nil
-		},
+		Args: atMost(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if move && len(args) > 0 {
 				return usagef("export --move writes the agent whose key --key names, got %q", args[0])
@@ -259,12 +248,8 @@ func (a *app) agentExport(ctx context.Context, server *client, k *keyring, out s
 	if out == "" {
 		return writeJSONText(a.out, text)
 	}
-	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return usagef("--out: %v", err)
-	}
-	if err := errors.Join(writeJSONText(f, text), f.Sync(), f.Close()); err != nil {
-		return &exitError{exitData, fmt.Errorf("write %s: %w", out, err)}
+	if err := writeNew(out, 0o600, func(w io.Writer) error { return writeJSONText(w, text) }); err != nil {
+		return err
 	}
 	a.field("exported", fmt.Sprintf("%s, %s of history, to %s", airID, plural(len(e.History), "record"), out))
 	return nil

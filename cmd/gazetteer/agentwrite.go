@@ -73,7 +73,7 @@ func (a *app) agentUpdate(c *cobra.Command, server *client, k *keyring, u *updat
 		body["no_secret"] = true
 	}
 	if len(body) == 0 && !change && !u.noEndpoints && !u.addRecovery {
-		return usagef("nothing to change: name it by flags\nsee: %s --help", c.CommandPath())
+		return wrongUse(c, "nothing to change: name it by flags")
 	}
 	owner, key, keys, err := a.mine(ctx, server, k)
 	if err != nil {
@@ -317,7 +317,7 @@ domain of their own.
 
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --type identity_verification --statement "We have met them."
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
-		Args: oneArg("the agent that it is about"),
+		Args: exactly(1, "the agent that it is about"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.askAgents(c.Context(), func(server *client) error { return a.agentAttest(c, server, k, t, args) })
 		},
@@ -331,7 +331,7 @@ domain of their own.
 func (a *app) agentAttest(c *cobra.Command, server *client, k *keyring, t *attestAgent, args []string) error {
 	ctx := c.Context()
 	if (t.kind == "") == (t.revoke == 0) {
-		return usagef("attest needs --type, or --revoke with the number of an attestation\nsee: %s --help", c.CommandPath())
+		return wrongUse(c, "attest needs --type, or --revoke with the number of an attestation")
 	}
 	subject, err := a.agentAt(ctx, server, k, args)
 	if err != nil {
@@ -397,7 +397,7 @@ Exit code 1 when the domain is not proved.`,
 			if show {
 				return noArgs(c, args)
 			}
-			return oneArg("a domain such as example.com")(c, args)
+			return exactly(1, "a domain such as example.com")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if show {

@@ -12,19 +12,32 @@ import (
 	"syscall"
 )
 
-// maxBlockList bounds the operator's file.
+// maxBlockList bounds the operator's file, in bytes.
 const maxBlockList = 64 << 20
 
-// readBlockList reads the hosts that the operator does not want visited: one a
-// line, "*.example.com" for it and all below; what follows a # is passed over.
+// readBlockList reads the hosts that the operator does not want visited from a
+// file.
 func readBlockList(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the block list: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() // only read
+	entries, err := parseBlockList(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the block list %s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// parseBlockList reads one host a line, "*.example.com" for it and all below; what
+// follows a # is passed over.
+func parseBlockList(r io.Reader) ([]string, error) {
+	// One byte more than may be shows that there is more: a list that is cut short
+	// would let hosts be visited that it names.
+	rest := &io.LimitedReader{R: r, N: maxBlockList + 1}
 	var entries []string
-	lines := bufio.NewScanner(io.LimitReader(f, maxBlockList))
+	lines := bufio.NewScanner(rest)
 	for lines.Scan() {
 		line, _, _ := strings.Cut(lines.Text(), "#")
 		if line = strings.TrimSpace(line); line != "" {
@@ -32,7 +45,10 @@ func readBlockList(path string) ([]string, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read the block list %s: %w", path, err)
+		return nil, err
+	}
+	if rest.N == 0 {
+		return nil, fmt.Errorf("it is longer than %d MiB: block whole domains with *.example.com", maxBlockList>>20)
 	}
 	return entries, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +68,7 @@ func exists(path string) bool {
 // remoteClient talks to a server elsewhere.
 func remoteClient(server string) (*client, error) {
 	u, err := url.Parse(server)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, usagef("--server %s: want an address such as http://127.0.0.1:8080", server)
 	}
 	return &client{http: &http.Client{}, base: strings.TrimSuffix(u.String(), "/")}, nil
@@ -118,6 +117,9 @@ func (a *app) ownHouse(ctx context.Context, config Config, crawl bool) (*client,
 	case <-ready:
 	case err := <-ended:
 		cancel()
+		if err == nil {
+			err = ctx.Err() // interrupted before it was ready
+		}
 		return nil, nil, errors.Join(err, h.close())
 	}
 	if err := h.index.WaitFor(ctx, h.store.Head().Seq); err != nil {
@@ -209,23 +211,35 @@ func (c *client) lines(ctx context.Context, path string, body any, each func(lin
 	}
 }
 
+// send sends a body of JSON, or none.
 func (c *client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	request, err := c.request(ctx, method, path, body, nil)
 	if err != nil {
-		return nil, usagef("ask %s: %v", c.base, err)
+		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	return c.do(request)
+}
+
+// do sends a request; the error knows its exit code.
+func (c *client) do(request *http.Request) (*http.Response, error) {
 	response, err := c.http.Do(request)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, networkf("ask %s: %v", c.base, err)
+	if err == nil {
+		return response, nil
 	}
-	return response, nil
+	if gone := request.Context().Err(); gone != nil {
+		return nil, gone
+	}
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err // it says the whole address again
+	}
+	if c.local {
+		return nil, networkf("ask the server of the data directory: %v", err)
+	}
+	return nil, networkf("ask %s: %v\nIs a server running there? gazetteer serve starts one; --server names another", c.base, err)
 }
 
 // statusError turns a refusal into an error with the verb's exit code.

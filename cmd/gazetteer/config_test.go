@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -90,6 +92,11 @@ func TestNothingHiddenReachesTheTerminal(t *testing.T) {
 	}
 	if !strings.Contains(got, `\u{1b}[31mred`) || !strings.Contains(got, `\u{202e}evil`) {
 		t.Errorf("what was hidden is not shown: %q", got)
+	}
+	var logged strings.Builder
+	logger(&logged, "info").Warn("it was refused", "host", hostile, "error", fmt.Errorf("wrapped: %w", errors.New(hostile)))
+	if text := strings.TrimSuffix(logged.String(), "\n"); strings.ContainsFunc(text, format.Hidden) || !strings.Contains(text, `wrapped: a\\u{1b}`) {
+		t.Errorf("the log has %q", text)
 	}
 	var b strings.Builder
 	if err := writeJSON(&b, map[string]string{"text": "\u009b2J\u202e\x7f\U000e0041"}); err != nil {

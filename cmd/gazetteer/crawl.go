@@ -61,7 +61,7 @@ any other, and 0 says that every host has one.`,
 				defer list.Close()
 				asked.list = list
 			case len(args) == 0:
-				return usagef("crawl needs a host, for example: gazetteer crawl example.com")
+				return wrongUse(c, "crawl needs a host, for example: gazetteer crawl example.com")
 			}
 			return a.ask(c.Context(), true, func(server *client) error { return a.crawl(c.Context(), server, asked) })
 		},

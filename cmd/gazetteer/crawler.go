@@ -26,19 +26,11 @@ names, which is read again at SIGHUP.
 
 Owners of hosts need none of this: they opt out by robots.txt, or on the page
 /bot of a server.`,
-		Args: cobra.NoArgs,
+		Args: onlyVerbs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.blockCommand(), a.unblockCommand(), a.blockedCommand(), a.recrawlCommand())
 	return c
-}
-
-// oneHost wants one argument.
-func oneHost(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s needs one HOST\nsee: %s --help", c.Name(), c.CommandPath())
-	}
-	return nil
 }
 
 func (a *app) blockCommand() *cobra.Command {
@@ -47,16 +39,13 @@ func (a *app) blockCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "block HOST", Short: "Visit a host no more, and remove what it published",
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
-		Args:    oneHost,
+		Args:    exactly(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.askOperator(c.Context(), func(server *client) error {
 				var b crawler.Block
 				raw, err := server.write(c.Context(), http.MethodPost, "/admin/blocks", api.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, nil, &b)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return writeJSONText(a.out, raw)
+				if err != nil || a.json {
+					return a.orJSON(raw, err)
 				}
 				_, err = fmt.Fprintf(a.out, "%s is blocked, and what was published there is removed.\n", scope(b))
 				return err
@@ -73,17 +62,15 @@ func (a *app) unblockCommand() *cobra.Command {
 		Use: "unblock HOST", Short: "Let a host be visited again, whoever blocked it",
 		Long: `Unblock lets a host be visited again, whoever blocked it: also the owner. It is
 visited when somebody names it, for example with: gazetteer crawl HOST`,
-		Args: oneHost,
+		Args: exactly(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.askOperator(c.Context(), func(server *client) error {
 				var left api.BlockList
-				if _, err := server.write(c.Context(), http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, nil, &left); err != nil {
-					return err
+				raw, err := server.write(c.Context(), http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, nil, &left)
+				if err != nil || a.json {
+					return a.orJSON(raw, err)
 				}
-				if a.json {
-					return nil
-				}
-				_, err := fmt.Fprintf(a.out, "%s may be visited again.\n", format.Visible(args[0]))
+				_, err = fmt.Fprintf(a.out, "%s may be visited again.\n", format.Visible(args[0]))
 				return err
 			})
 		},
@@ -126,7 +113,7 @@ func (a *app) printBlocks(blocks []crawler.Block) error {
 		if why != "" {
 			why = ", " + why
 		}
-		if _, err := fmt.Fprintf(a.out, "%s  since %s, by the %s%s\n", scope(b), b.Since.UTC().Format(time.DateOnly), b.By, format.Visible(why)); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s  since %s, by the %s%s\n", scope(b), b.Since.UTC().Format(time.DateOnly), format.Visible(string(b.By)), format.Visible(why)); err != nil {
 			return err
 		}
 	}
@@ -146,16 +133,13 @@ func (a *app) recrawlCommand() *cobra.Command {
 		Use: "recrawl HOST", Short: "Have a known host visited again, at most once in 10 minutes",
 		Long: `Recrawl has a known host visited again by the running server, with the intervals
 that every visit keeps. It may be asked for once in 10 minutes.`,
-		Args: oneHost,
+		Args: exactly(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.ask(c.Context(), false, func(server *client) error {
 				var s api.Submitted
 				raw, err := server.write(c.Context(), http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, &s)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return writeJSONText(a.out, raw)
+				if err != nil || a.json {
+					return a.orJSON(raw, err)
 				}
 				_, err = fmt.Fprintf(a.out, "%s is visited again as soon as its turn comes.\n", format.Visible(s.Host))
 				return err

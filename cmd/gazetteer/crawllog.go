@@ -36,16 +36,11 @@ made. It is what an owner of a host may want to know of this crawler.
   gazetteer --json crawl-log www.example.com
 
 Exit code 1 when the host is not known.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("crawl-log needs one HOST\nsee: %s --help", c.CommandPath())
-			}
+		Args: exactly(1, "one HOST"),
+		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
 				return usagef("--limit %d: want 1 or more", limit)
 			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error {
 			return a.ask(c.Context(), false, func(server *client) error { return a.crawlLog(c.Context(), server, args[0], limit) })
 		},
 	}

@@ -111,12 +111,12 @@ func (d *demo) config() (Config, func() error, error) {
 // the usual one is taken.
 func (d *demo) open() (net.Listener, error) {
 	if d.listen != "" {
-		return listenTCP(d.listen)
+		return listenTCP(d.listen, "--listen")
 	}
 	if l, err := net.Listen("tcp", defaultConfig().Listen); err == nil {
 		return l, nil
 	}
-	return listenTCP("127.0.0.1:0")
+	return listenTCP("127.0.0.1:0", "--listen")
 }
 
 // expect notes which hosts have no result yet: all that a crawl from the seeds

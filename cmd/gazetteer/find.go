@@ -48,7 +48,7 @@ Exit code 1 when nothing is found.`,
 		RunE: func(c *cobra.Command, words []string) error {
 			query := f.query(strings.Join(words, " "))
 			if !f.asks(query) {
-				return usagef("find needs words, or one of --verb, --ns, --class, --host, --protocol\nsee: %s --help", c.CommandPath())
+				return wrongUse(c, "find needs words, or one of --verb, --ns, --class, --host, --protocol")
 			}
 			return a.ask(c.Context(), false, func(server *client) error { return a.find(c.Context(), server, query) })
 		},

@@ -282,16 +282,16 @@ const socketName = "gazetteer.sock"
 // ready, if not nil, is called when all of it answers.
 func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
 	var metrics, admin net.Listener
-	for what, l := range map[string]struct {
+	for key, l := range map[string]struct {
 		address string
 		to      *net.Listener
-	}{"metrics": {h.config.MetricsListen, &metrics}, "the operator": {h.config.AdminListen, &admin}} {
+	}{"metrics_listen": {h.config.MetricsListen, &metrics}, "admin_listen": {h.config.AdminListen, &admin}} {
 		if l.address == "" || public == nil {
 			continue
 		}
 		var err error
-		if *l.to, err = net.Listen("tcp", l.address); err != nil {
-			return fmt.Errorf("listen for %s: %w", what, err)
+		if *l.to, err = listenTCP(l.address, key+" in the configuration"); err != nil {
+			return err
 		}
 		defer (*l.to).Close() // closed already when it has served
 	}

@@ -28,7 +28,7 @@ func (a *app) logCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Check the transparency log of a registry",
-		Args:  noArgs,
+		Args:  onlyVerbs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.logHeadCommand(), a.logVerifyCommand())
@@ -63,7 +63,7 @@ of the data directory, or of --server.
   gazetteer log head https://registry.example/log --key registry.example/log+…
 
 Exit code 1 when the checkpoint is missing or the signature does not hold.`,
-		Args: atMostOne,
+		Args: atMost(1, "one log"),
 		RunE: func(c *cobra.Command, args []string) error { return a.logHead(c.Context(), s, args) },
 	}
 	s.flags(c)
@@ -88,7 +88,7 @@ it checks that the leaf is in the tree that was signed.
   gazetteer log verify agent.tlog-proof --leaf agent.leaf --key registry.key
 
 Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
-		Args: atMostOne,
+		Args: atMost(1, "one log"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if leaf != "" {
 				return a.logProof(s, args, leaf)
@@ -100,13 +100,6 @@ Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
 	c.Flags().StringArrayVar(&older, "older", nil, "file with an older checkpoint that the log must contain; may be repeated")
 	c.Flags().StringVar(&leaf, "leaf", "", "file with the leaf that a proof is for")
 	return c
-}
-
-func atMostOne(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("%s takes one log, got %q\nsee: %s --help", c.Name(), strings.Join(args, " "), c.CommandPath())
-	}
-	return nil
 }
 
 // open finds the log that the arguments mean.

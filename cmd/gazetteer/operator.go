@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ talk to the socket in the data directory, which only its owner can open.
   gazetteer registry ban network 192.0.2.0/24
   gazetteer registry reports                what others say against agents
   gazetteer registry suspend AIR-… --reason "sends junk"`,
-		Args: noArgs,
+		Args: onlyVerbs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.askOperator(c.Context(), func(server *client) error { return a.registryStanding(c.Context(), server) })
 		},
@@ -151,26 +150,6 @@ after a week.
 	}
 	c.Flags().StringVar(&note, "note", "", "told to those who are not taken at once")
 	return c
-}
-
-// atMost takes up to n arguments.
-func atMost(n int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usagef("%s takes %s, got %q\nsee: %s --help", c.Name(), what, strings.Join(args, " "), c.CommandPath())
-		}
-		return nil
-	}
-}
-
-// exactly takes n arguments.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s needs %s\nsee: %s --help", c.Name(), what, c.CommandPath())
-		}
-		return nil
-	}
 }
 
 // eachPage asks for the pages of a list, until one has no next.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,7 +138,7 @@ on: keep such a file to yourself.
 }
 
 // fetchExport writes an export as it comes. One that is cut off leaves no file.
-func (a *app) fetchExport(ctx context.Context, server *client, path string, by *signer, out string) (err error) {
+func (a *app) fetchExport(ctx context.Context, server *client, path string, by *signer, out string) error {
 	request, err := server.request(ctx, http.MethodGet, path, nil, by)
 	if err != nil {
 		return err
@@ -159,22 +158,14 @@ func (a *app) fetchExport(ctx context.Context, server *client, path string, by *
 		}
 		return nil
 	}
-	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return usagef("--out: %v", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(out)
+	var n int64
+	if err := writeNew(out, 0o600, func(w io.Writer) error {
+		if n, err = io.Copy(w, response.Body); err != nil {
+			return networkf("the export was cut off: %v", err)
 		}
-	}()
-	n, err := io.Copy(f, response.Body)
-	if err != nil {
-		f.Close()
-		return networkf("the export was cut off: %v", err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return &exitError{exitData, fmt.Errorf("write %s: %w", out, err)}
+		return nil
+	}); err != nil {
+		return err
 	}
 	a.field("exported", fmt.Sprintf("%d bytes to %s", n, out))
 	return nil
@@ -215,7 +206,7 @@ func (a *app) registryImport(ctx context.Context, server *client, f *os.File) er
 	var v api.ImportedAgent
 	raw, err := server.answer(response, &v)
 	if err != nil || a.json {
-		return errors.Join(err, a.jsonText(err, raw))
+		return a.orJSON(raw, err)
 	}
 	a.field("imported", v.AirID+", "+v.Status+", from "+v.Origin)
 	a.field("history", plural(v.Entries, "record")+fmt.Sprintf(", %d signed by the agent's own keys", v.Signed))
@@ -223,12 +214,4 @@ func (a *app) registryImport(ctx context.Context, server *client, f *os.File) er
 		a.field("note", note)
 	}
 	return nil
-}
-
-// jsonText writes an answer as it came, unless something failed.
-func (a *app) jsonText(failed error, raw []byte) error {
-	if failed != nil {
-		return nil
-	}
-	return writeJSONText(a.out, raw)
 }

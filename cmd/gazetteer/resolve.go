@@ -56,12 +56,7 @@ bears the name. When more than one does, all are shown: none is picked for you.
   gazetteer resolve acme-reservations.BOOK
 
 Exit code 1 when it is not known.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("resolve needs one ID\nsee: %s --help", c.CommandPath())
-			}
-			return nil
-		},
+		Args: exactly(1, "one ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.ask(c.Context(), false, func(server *client) error { return a.resolve(c.Context(), server, args[0]) })
 		},
@@ -85,7 +80,7 @@ func (a *app) resolve(ctx context.Context, c *client, id string) error {
 		printHit(a, c.Hit, now, append([]remark{{"proof", c.Claim.Proof}}, c.remarks()...)...)
 	}
 	for _, c := range r.Concerns {
-		fmt.Fprintf(a.out, "%s: %s (%s)\n", c.Code, format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+		fmt.Fprintf(a.out, "%s: %s (%s)\n", format.Visible(c.Code), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if r.Ambiguous {
 		fmt.Fprintf(a.out, "The name is ambiguous: %s bear it. Choose one.\n", plural(len(r.Candidates), "operation"))

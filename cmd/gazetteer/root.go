@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +40,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          onlyVerbs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetIn(s.in)
@@ -53,9 +52,8 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.StringVar(&a.server, "server", "", "address of a running server, for example http://127.0.0.1:8080")
 	flags.StringArrayVar(&a.settings, "set", nil, "set one key of the configuration, for example crawler.workers=8")
 	flags.BoolVar(&a.json, "json", false, "write JSON")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%v\nsee: %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.findCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.versionCommand())
 	root.AddCommand(a.logCommand(), a.agentCommand(), a.registryCommand())
 	root.AddCommand(a.documentCommands()...)
@@ -72,14 +70,17 @@ func (a *app) config() (Config, error) {
 }
 
 // logger writes text on a terminal and JSON elsewhere, one line an event. A
-// value that came from the network has its control characters escaped by both
-// handlers; text form also escapes what could reorder a line.
+// value that came from the network, an error that quotes it too, has every hidden
+// character escaped: those that move the cursor, and those that reorder a line.
 func logger(w io.Writer, level string) *slog.Logger {
 	var l slog.Level
 	l.UnmarshalText([]byte(level)) // Config.check has refused what does not parse
 	options := &slog.HandlerOptions{Level: l, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindString {
-			a.Value = slog.StringValue(format.Visible(a.Value.String()))
+		switch v := a.Value.Any().(type) {
+		case string:
+			a.Value = slog.StringValue(format.Visible(v))
+		case error:
+			a.Value = slog.StringValue(visibleLines(v.Error()))
 		}
 		return a
 	}}
@@ -89,29 +90,11 @@ func logger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// needArgs is cobra.MinimumNArgs with our exit code and the verb's own words.
-func needArgs(n int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) < n {
-			return usagef("%s needs %s\nsee: %s --help", c.Name(), what, c.CommandPath())
-		}
-		return nil
-	}
-}
-
-// noArgs is cobra.NoArgs with our exit code.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no arguments, got %q\nsee: %s --help", c.Name(), strings.Join(args, " "), c.CommandPath())
-	}
-	return nil
-}
-
-// listenTCP opens the public listener with an error that a person can use.
-func listenTCP(addr string) (net.Listener, error) {
+// listenTCP listens on an address, which by names the way to change.
+func listenTCP(addr, by string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, networkf("listen on %s: %v; choose another with --listen", addr, err)
+		return nil, networkf("listen on %s: %v; choose another with %s", addr, err, by)
 	}
 	return l, nil
 }

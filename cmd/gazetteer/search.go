@@ -176,7 +176,7 @@ func (a *app) printHits(r searchAnswer, words string) {
 		printHit(a, h.Hit, now, h.remarks()...)
 	}
 	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
-		fmt.Fprintf(a.out, "%-12s %s\n", field, format.Visible(countsText(r.Facets[field])))
+		fmt.Fprintf(a.out, "%-12s %s\n", format.Visible(field), format.Visible(countsText(r.Facets[field])))
 	}
 	fmt.Fprintf(a.out, "%d of %s\n", len(r.Hits), plural(r.Total, "operation"))
 	if r.Note != "" {

@@ -43,7 +43,7 @@ shutdown_grace.`,
 func (a *app) serve(ctx context.Context, config Config) (err error) {
 	l := logger(a.err, config.LogLevel)
 	tuneMemory(config)
-	public, err := listenTCP(config.Listen)
+	public, err := listenTCP(config.Listen, "--listen")
 	if err != nil {
 		return err
 	}
