@@ -374,8 +374,8 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 	found, total := d.Search(registry.DirectoryQuery{Words: in.Q, Capability: in.Capability, Require: require, Offset: in.Offset, Limit: limit})
 	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
 	for _, agent := range found {
-		row := registry.NewRowView(agent)
-		row.Verified = registry.NewVerifiedStatus(agent).Verified
+		row := registry.NewRowView(agent.Agent)
+		row.Verified = registry.NewVerifiedStatus(agent.Agent).Verified
 		list.Agents = append(list.Agents, row)
 	}
 	return answer(list), nil
@@ -436,7 +436,7 @@ func (a *API) byUsername(ctx context.Context, in *usernameInput) (*output[regist
 	if err != nil {
 		return nil, ofParameter(err, "username")
 	}
-	if err := a.require(agent, in.Require); err != nil {
+	if err := a.require(ctx, agent, in.Require); err != nil {
 		return nil, err
 	}
 	return answer(a.answers.Registry.RecordView(agent)), nil
@@ -444,15 +444,14 @@ func (a *API) byUsername(ctx context.Context, in *usernameInput) (*output[regist
 
 // require refuses an agent that does not show the evidence which the caller
 // needs.
-func (a *API) require(agent registry.Agent, text string) error {
+func (a *API) require(ctx context.Context, agent registry.Agent, text string) error {
 	signals, err := registry.ParseRequire(text)
 	if err != nil {
 		return err
 	}
-	now := a.now()
-	missing := slices.DeleteFunc(signals, func(signal string) bool { return agent.Meets([]string{signal}, now) })
-	if len(missing) == 0 {
-		return nil
+	missing, err := a.answers.Registry.Lacks(ctx, agent, signals)
+	if err != nil || len(missing) == 0 {
+		return err
 	}
 	r := refuse(noEvidence, "the agent does not show "+list(missing), "see /api/v1/agents/"+agent.AirID+"/evidence for what it shows")
 	r.problem.AirID, r.problem.Missing = agent.AirID, missing
@@ -478,7 +477,7 @@ func (a *API) lookup(ctx context.Context, in *lookupInput) (registry.Agent, erro
 	if agent.Recovery == nil { // which comes into force by time alone
 		keep(ctx, store.AgentKey(agent.AirID), seq)
 	}
-	return agent, a.require(agent, in.Require)
+	return agent, a.require(ctx, agent, in.Require)
 }
 
 func (a *API) agent(ctx context.Context, in *lookupInput) (*output[registry.RecordView], error) {

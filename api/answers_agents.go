@@ -20,7 +20,7 @@ const findTime = 500 * time.Millisecond
 // FindAgents returns a page of the agents that a query takes, and how many there
 // are. The error is [ErrNoDirectory] in a process that keeps none, and
 // [ErrReading] while the agents are still being read after the start.
-func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}

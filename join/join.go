@@ -161,7 +161,8 @@ type round struct {
 // A member is an agent of this registry as its record is now.
 type member struct {
 	agent registry.Agent
-	err   error // of [registry.Agent.Resolvable], or that there is none
+	lacks []string // the signals that do not hold of it
+	err   error    // of [registry.Agent.Resolvable], or that there is none
 }
 
 func (r *round) member(ctx context.Context, airID string) (*member, error) {
@@ -177,6 +178,11 @@ func (r *round) member(ctx context.Context, airID string) (*member, error) {
 		return nil, err
 	}
 	m := &member{agent: agent, err: err}
+	if err == nil {
+		if m.lacks, err = r.j.registry.Lacks(ctx, agent, registry.Signals()); err != nil {
+			return nil, err
+		}
+	}
 	r.agents[airID] = m
 	return m, nil
 }
@@ -265,7 +271,6 @@ func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
 		}
 	}
 	a.judge()
-	now := r.j.now()
 	meets := func(name string) bool {
 		switch name {
 		case registry.SignalDomain:
@@ -273,7 +278,7 @@ func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
 		case registry.SignalAGIS:
 			return slices.ContainsFunc(a.Links, func(l Link) bool { return l.By == LinkDocument })
 		}
-		return m.agent.Meets([]string{name}, now)
+		return !slices.Contains(m.lacks, name)
 	}
 	for _, name := range registry.Signals() {
 		if meets(name) {

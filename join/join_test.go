@@ -448,6 +448,39 @@ func TestEvidenceThatIsRequired(t *testing.T) {
 	w.want("older", host, join.Want{Require: []string{registry.SignalDomain, registry.SignalAge}}, a.AirID+" proved domain+endpoint")
 }
 
+// Who attest each other meet no requirement of attestations.
+func TestARingIsNoEvidence(t *testing.T) {
+	w := newTown(t)
+	const host = "shop.example.com"
+	a, b := w.register(1), w.register(2)
+	w.prove(a, host)
+	w.prove(b, "other.example.org")
+	w.later(31 * 24 * time.Hour)
+	w.look(a, host)
+	w.look(b, "other.example.org")
+	attest := func(by registry.Agent, key byte, about registry.Agent) {
+		t.Helper()
+		q := registry.AttestationRequest{Attester: by.AirID, Type: "dependency", SignedAt: w.now().Format(time.RFC3339)}
+		payload, err := q.Payload(about.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Signature = did.FormatSignature(ed25519.Sign(private(key), payload))
+		if _, _, err := w.registry.Attest(t.Context(), about.AirID, q, w.by(by)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	required := join.Want{Require: []string{registry.SignalAttestations}}
+	w.want("not attested", host, required)
+	attest(b, 2, a)
+	w.want("attested", host, required, a.AirID+" proved domain")
+	attest(a, 1, b)
+	got := w.want("attested in a ring", host, required)
+	if len(got.Left) != 1 || !slices.Equal(got.Left[0].Missing, []string{registry.SignalAttestations}) {
+		t.Errorf("%+v", got.Left)
+	}
+}
+
 // didText is a DID document with a key and services of type and URL.
 func didText(id string, key ed25519.PublicKey, services ...string) string {
 	d := did.Document{Context: did.Contexts(), ID: id,

@@ -244,10 +244,11 @@ func (r *Registry) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return r.follow(ctx, head, func(agents []Agent, _ store.Cursor) {
+		return r.follow(ctx, head, func(agents []Agent, _ store.Cursor) error {
 			for _, a := range agents {
 				d.note(a.AirID, a.NextCheck)
 			}
+			return nil
 		})
 	})
 	g.Go(func() error { return r.attendAll(ctx, d) })
@@ -265,7 +266,7 @@ func endOf(ctx context.Context, err error) error {
 
 // follow hands over the agents that were written after the cursor, and up to
 // where that is, until ctx ends. What is damaged is left out.
-func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor)) error {
+func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
 	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
 	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, upTo store.Cursor) error {
 		var agents []Agent
@@ -278,8 +279,7 @@ func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(
 				agents = append(agents, agent)
 			}
 		}
-		written(agents, upTo)
-		return nil
+		return written(agents, upTo)
 	})
 }
 

@@ -19,7 +19,8 @@ import (
 // Agents stand in the order of how many signals are proved or observed of them,
 // then of age: never of points that they give themselves.
 type Directory struct {
-	r *Registry
+	r         *Registry
+	vouchings *vouchings // owned by Run
 
 	mu    sync.RWMutex // guards following
 	rows  map[string]*row
@@ -32,17 +33,18 @@ type Directory struct {
 
 // A row is one active agent.
 type row struct {
-	agent  Agent // the parts of it that are searched or listed
-	weight int   // how many signals hold
-	folded string
-	name   string   // folded
-	hosts  []string // to which it is tied, see tiedHosts
-	holds  []string // those of hosts with a tie that holds
+	agent   Agent // the parts of it that are searched or listed
+	vouched bool  // attestations outside of rings hold
+	weight  int   // how many signals hold
+	folded  string
+	name    string   // folded
+	hosts   []string // to which it is tied, see tiedHosts
+	holds   []string // those of hosts with a tie that holds
 }
 
 // NewDirectory returns an empty directory.
 func (r *Registry) NewDirectory() *Directory {
-	return &Directory{r: r, moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}, hosts: map[string]*tied{}}
+	return &Directory{r: r, vouchings: newVouchings(), moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}, hosts: map[string]*tied{}}
 }
 
 // Run reads the agents and follows the store until ctx ends, and then returns
@@ -53,10 +55,18 @@ func (d *Directory) Run(ctx context.Context) error {
 		if err != nil {
 			return endOf(ctx, err)
 		}
-		d.put([]Agent{agent}, store.Cursor{})
+		if err := d.put(ctx, []Agent{agent}); err != nil {
+			return endOf(ctx, err)
+		}
 	}
-	d.put(nil, head)
-	return endOf(ctx, d.r.follow(ctx, head, d.put))
+	d.settle(head)
+	return endOf(ctx, d.r.follow(ctx, head, func(agents []Agent, upTo store.Cursor) error {
+		if err := d.put(ctx, agents); err != nil {
+			return err
+		}
+		d.settle(upTo)
+		return nil
+	}))
 }
 
 // Wait waits until the directory has followed the store up to a sequence: what
@@ -77,8 +87,16 @@ func (d *Directory) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// put takes agents in as they are now.
-func (d *Directory) put(agents []Agent, upTo store.Cursor) {
+// put takes agents in as they are now. What attestations make of them is known
+// after settle.
+func (d *Directory) put(ctx context.Context, agents []Agent) error {
+	for _, a := range agents {
+		vouchers, err := d.r.vouchers(ctx, a)
+		if err != nil {
+			return err
+		}
+		d.vouchings.put(a.AirID, vouchers)
+	}
 	now := d.r.moment()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +105,25 @@ func (d *Directory) put(agents []Agent, upTo store.Cursor) {
 			d.take(old)
 		}
 		if a.Status == Active {
-			d.insert(d.r.newRow(a, now))
+			w := d.r.newRow(a, now)
+			w.vouch(d.vouchings.domains[a.AirID] > 0)
+			d.insert(w)
+		}
+	}
+	return nil
+}
+
+// settle says of each agent whether attestations outside of rings hold of it, and
+// up to where the store has been followed.
+func (d *Directory) settle(upTo store.Cursor) {
+	changed := d.vouchings.count()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, airID := range changed {
+		if w := d.rows[airID]; w != nil {
+			d.take(w)
+			w.vouch(d.vouchings.domains[airID] > 0)
+			d.insert(w)
 		}
 	}
 	if upTo.Seq > d.seq {
@@ -111,12 +147,36 @@ func (r *Registry) newRow(a Agent, now time.Time) *row {
 		w.agent.Domains[i].Looks = nil
 	}
 	w.folded = strings.ToLower(strings.Join([]string{a.Name, a.Handle, a.Description, a.CreatorName, strings.Join(a.Capabilities, "\n"), a.AirID}, "\n"))
+	w.weight = len(w.shown(now))
+	return w
+}
+
+// vouch says whether attestations outside of rings hold of the agent. The row
+// stands in no order then.
+func (w *row) vouch(holds bool) {
+	if holds != w.vouched {
+		w.vouched = holds
+		w.weight += map[bool]int{true: 1, false: -1}[holds]
+	}
+}
+
+// shows reports whether a signal holds.
+func (w *row) shows(signal string, now time.Time) bool {
+	if signal == SignalAttestations {
+		return w.vouched
+	}
+	return w.agent.shows(signal, now)
+}
+
+// shown returns the signals that hold.
+func (w *row) shown(now time.Time) []string {
+	var out []string
 	for _, signal := range required {
-		if a.meets(signal, now) {
-			w.weight++
+		if w.shows(signal, now) {
+			out = append(out, signal)
 		}
 	}
-	return w
+	return out
 }
 
 // foldName makes names alike that people would take for the same.
@@ -160,12 +220,17 @@ type DirectoryQuery struct {
 	Offset, Limit int
 }
 
+// A Found is an agent of the directory, without what only [Registry.Agent] has.
+type Found struct {
+	Agent
+	Shows []string // the signals that hold, of those that can be required
+}
+
 // maxWords bounds what one search compares.
 const maxWords = 24
 
-// Search returns a page of the agents that a query takes, without what only
-// [Registry.Agent] has, and how many there are.
-func (d *Directory) Search(q DirectoryQuery) (agents []Agent, total int) {
+// Search returns a page of the agents that a query takes, and how many there are.
+func (d *Directory) Search(q DirectoryQuery) (agents []Found, total int) {
 	if q.Limit < 1 || q.Limit > MaxList {
 		q.Limit = 20
 	}
@@ -177,16 +242,16 @@ func (d *Directory) Search(q DirectoryQuery) (agents []Agent, total int) {
 	if len(words) == 0 && q.Capability == "" && len(q.Require) == 0 {
 		from := min(max(q.Offset, 0), len(d.order))
 		for _, w := range d.order[from:min(from+q.Limit, len(d.order))] {
-			agents = append(agents, w.agent)
+			agents = append(agents, Found{w.agent, w.shown(now)})
 		}
 		return agents, len(d.order)
 	}
 	for _, w := range d.order {
-		if !w.matches(words, q.Capability) || len(q.Require) > 0 && !w.agent.Meets(q.Require, now) {
+		if !w.matches(words, q.Capability) || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.shows(signal, now) }) {
 			continue
 		}
 		if total >= q.Offset && len(agents) < q.Limit {
-			agents = append(agents, w.agent)
+			agents = append(agents, Found{w.agent, w.shown(now)})
 		}
 		total++
 	}

@@ -104,7 +104,7 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 		if d.Method != test.method || !d.Since.Equal(c.now()) || d.Key != multikey(1) || last.Asked != test.asked || !last.Found || last.Where == "" {
 			t.Errorf("%s: %+v", test.domain, d)
 		}
-		if !now.Meets([]string{registry.SignalDomain}, c.now()) {
+		if !shows(t, r, now, registry.SignalDomain) {
 			t.Errorf("%s: the agent does not meet what it has proved", test.domain)
 		}
 		a = now
@@ -164,7 +164,7 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 	} {
 		t.Run(test.domain, func(t *testing.T) {
 			d, got := prove(t, r, c, a, 1, test.domain)
-			if !d.Since.IsZero() || d.Failures != 1 || len(d.Looks) != 3 || got.Meets([]string{registry.SignalDomain}, c.now()) {
+			if !d.Since.IsZero() || d.Failures != 1 || len(d.Looks) != 3 || shows(t, r, got, registry.SignalDomain) {
 				t.Fatalf("%+v", d)
 			}
 			for i, says := range []string{test.label, "no TXT record", test.file} {
@@ -278,7 +278,7 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 		t.Errorf("after three: %+v", d)
 	}
 	got, _, err := r.Agent(t.Context(), a.AirID)
-	if err != nil || got.Meets([]string{registry.SignalDomain}, c.now()) || !got.NextCheck.IsZero() {
+	if err != nil || shows(t, r, got, registry.SignalDomain) || !got.NextCheck.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	history, _, err := r.History(t.Context(), a.AirID, 0, 0)
@@ -364,7 +364,7 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 	}
 	none := []string{registry.SignalInbox, registry.SignalDID, registry.SignalRepository, registry.SignalAGIS, registry.SignalDomain, registry.SignalAge, registry.SignalAttestations}
 	for _, signal := range none {
-		if a.Meets([]string{signal}, c.now()) {
+		if shows(t, r, a, signal) {
 			t.Errorf("%s holds of an agent that only claims", signal)
 		}
 	}
@@ -397,12 +397,13 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 		if len(got) != 1 || !got[0].Holds || got[0].Grade != grade || got[0].Date.IsZero() {
 			t.Errorf("%s: %+v", signal, got)
 		}
-		if !a.Meets([]string{signal}, c.now()) {
+		if !shows(t, r, a, signal) {
 			t.Errorf("%s does not hold", signal)
 		}
 	}
 	// What nobody looked at for a week holds no more; what is proved stays.
-	if a.Meets([]string{registry.SignalInbox}, c.now().Add(8*24*time.Hour)) || !a.Meets([]string{registry.SignalKey}, c.now().Add(8*24*time.Hour)) {
+	c.move(8 * 24 * time.Hour)
+	if shows(t, r, a, registry.SignalInbox) || !shows(t, r, a, registry.SignalKey) {
 		t.Error("an old observation")
 	}
 	// An inbox that is gone, and a page that does not name the agent any more.
@@ -420,7 +421,7 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, signal := range []string{registry.SignalInbox, registry.SignalRepository, registry.SignalDID} {
-		if got := evidence(t, r, a, signal); len(got) != 1 || got[0].Holds || got[0].Detail == "" || a.Meets([]string{signal}, c.now()) {
+		if got := evidence(t, r, a, signal); len(got) != 1 || got[0].Holds || got[0].Detail == "" || shows(t, r, a, signal) {
 			t.Errorf("%s: %+v", signal, got)
 		}
 	}
@@ -442,15 +443,20 @@ func TestListsCanRequireEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agents, _, err := r.List(t.Context(), registry.Filter{Require: require}, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []string
-		for _, a := range agents {
-			got = append(got, a.AirID)
+		for _, a := range []registry.Agent{plain, keyed, domained} {
+			a, _, err := r.Agent(t.Context(), a.AirID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lacks, err := r.Lacks(t.Context(), a, require)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(lacks) == 0 {
+				got = append(got, a.AirID)
+			}
 		}
-		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("require=%s: %v, want %v", text, got, want)
 		}

@@ -220,14 +220,32 @@ func ParseRequire(text string) ([]string, error) {
 	return out, nil
 }
 
-// Meets reports whether all the required signals hold of an agent, proved or
-// observed. It reads only the record: for attestations, that at least one counts
-// by the reference's sum.
-func (a Agent) Meets(require []string, now time.Time) bool {
-	return !slices.ContainsFunc(require, func(name string) bool { return !a.meets(name, now) })
+// Lacks returns those of the required signals that do not hold of an agent now,
+// neither proved nor observed. The error is that of the store.
+func (r *Registry) Lacks(ctx context.Context, a Agent, require []string) ([]string, error) {
+	now := r.moment()
+	var lacking []string
+	for _, name := range require {
+		holds := false
+		if name != SignalAttestations {
+			holds = a.shows(name, now)
+		} else if a.Standing.Roots > 0 {
+			attested, err := r.attestedBy(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			holds = attested.Holds
+		}
+		if !holds {
+			lacking = append(lacking, name)
+		}
+	}
+	return lacking, nil
 }
 
-func (a Agent) meets(name string, now time.Time) bool {
+// shows reports whether a signal holds that the record of an agent alone tells:
+// any but [SignalAttestations], which depends on whom others attest.
+func (a Agent) shows(name string, now time.Time) bool {
 	switch name {
 	case SignalKey:
 		return a.KeyProof != ""
@@ -235,8 +253,6 @@ func (a Agent) meets(name string, now time.Time) bool {
 		return len(a.PublicKey) > 0 && now.Sub(a.keySince()) >= oldEnough
 	case SignalDomain:
 		return slices.ContainsFunc(a.Domains, Domain.proved)
-	case SignalAttestations:
-		return a.Standing.Roots > 0
 	}
 	o := a.Observed[name]
 	return o.Holds && now.Sub(o.At) < maxObserved

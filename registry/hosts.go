@@ -67,7 +67,7 @@ func (r *Registry) Ties(a Agent, host string) []Tie {
 	}
 	if web, err := did.ParseWeb(a.CreatorDID); err == nil && web.Host == host && !web.SameHost(r.host) {
 		t := Tie{By: TieClaim, What: a.CreatorDID, Date: a.Updated}
-		if o := a.Observed[SignalDID]; a.meets(SignalDID, now) {
+		if o := a.Observed[SignalDID]; a.shows(SignalDID, now) {
 			t = Tie{By: TieCreator, Holds: true, What: a.CreatorDID, Source: o.Source, Detail: o.Detail, Date: o.At}
 		}
 		out = append(out, t)

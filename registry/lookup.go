@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"gazetteer/protocol/did"
 	"gazetteer/store"
@@ -115,15 +114,11 @@ func (r *Registry) airIDOf(text string) (string, error) {
 
 // A Filter says which agents a list shall hold.
 type Filter struct {
-	// Require names signals that must be proved or observed, see [ParseRequire].
-	Require []string
 	// All also lists agents that are not active.
 	All bool
 }
 
-func (f Filter) takes(a Agent, now time.Time) bool {
-	return (f.All || a.Status == Active) && a.Meets(f.Require, now)
-}
+func (f Filter) takes(a Agent) bool { return f.All || a.Status == Active }
 
 // maxScan bounds how many agents one [Registry.List] looks at, so that a filter
 // which few agents pass costs no more than another.
@@ -148,7 +143,7 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		}
 		scanned++
 		next = agent.AirID
-		if agent.recover(now); f.takes(agent, now) {
+		if agent.recover(now); f.takes(agent) {
 			agents = append(agents, agent)
 		}
 	}

@@ -126,12 +126,11 @@ func queryOf(v agentsView, require []string) url.Values {
 // maxRowCapabilities is how many capabilities a row of the list shows.
 const maxRowCapabilities = 8
 
-func (p *Pages) agentRow(a registry.Agent) agentRow {
+func (p *Pages) agentRow(a registry.Found) agentRow {
 	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.moment(a.Created)}
 	row.Capabilities, row.More = cut(a.Capabilities, maxRowCapabilities)
-	now := p.now()
 	for _, s := range signalNames {
-		if a.Meets([]string{s.name}, now) {
+		if slices.Contains(a.Shows, s.name) {
 			row.Holds = append(row.Holds, s.label)
 		}
 	}

@@ -464,7 +464,7 @@ type asking struct {
 	fails error
 }
 
-func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
 	a.q = q
 	if a.fails != nil {
 		return nil, 0, a.fails

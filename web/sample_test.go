@@ -342,11 +342,11 @@ func (s sample) Dossier(ctx context.Context, id string) (api.Dossier, error) {
 	}, s.err
 }
 
-func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error) {
+func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
 	found, err := s.Agent(ctx, airID)
-	var agents []registry.Agent
+	var agents []registry.Found
 	for range min(max(s.hits-q.Offset, 0), q.Limit) {
-		agents = append(agents, found.Agent)
+		agents = append(agents, registry.Found{Agent: found.Agent, Shows: []string{registry.SignalKey, registry.SignalDomain}})
 	}
 	return agents, s.hits, err
 }

@@ -60,7 +60,7 @@ type Answers interface {
 	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
 	// FindAgents returns a page of the agents that a query takes, and how many
 	// there are.
-	FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Agent, int, error)
+	FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error)
 	// Dossier returns all that is known of an agent.
 	Dossier(ctx context.Context, id string) (api.Dossier, error)
 	// Report stores what somebody says against an agent, for the operator.
