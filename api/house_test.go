@@ -141,6 +141,9 @@ func (h *house) run(what string, run func(context.Context) error) {
 	})
 }
 
+// patience is how long a test waits for what must happen, on the busiest machine.
+const patience = 2 * time.Minute
+
 // openLog gives the house a transparency log.
 func (h *house) openLog() {
 	h.t.Helper()
@@ -164,7 +167,7 @@ func (h *house) openLog() {
 // logged waits until all that is stored is in the log.
 func (h *house) logged() {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.answers.Log.WaitFor(ctx, h.store.Head().Seq); err != nil {
 		h.t.Fatal(err)
@@ -236,7 +239,7 @@ func (h *house) apply(writes ...store.Write) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.index.WaitFor(ctx, seq); err != nil {
 		h.t.Fatal(err)

@@ -116,7 +116,7 @@ func pour(t *testing.T, h *house, head string) (status, sent int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	answered := make(chan int, 1)
 	go func() {
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -131,7 +131,7 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 		})
 	}
 	h.follow()
-	whole, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	whole, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := h.index.WaitFor(whole, last); err != nil {
 		t.Error(err)
@@ -179,7 +179,7 @@ func (h *house) indexIn(t *testing.T, dir string) (x *index.Index, follow func()
 	return x, func() {
 		t.Helper()
 		close(begun)
-		limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		limited, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if err := x.WaitFor(limited, h.store.Head().Seq); err != nil {
 			t.Fatal(err)

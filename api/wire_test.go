@@ -30,7 +30,7 @@ func raw(t *testing.T, h *house, text string) (statuses []int, closed bool) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
-	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	in := bufio.NewReader(conn)
 	for {
 		response, err := http.ReadResponse(in, nil)

@@ -219,7 +219,7 @@ func names(dids ...string) string {
 
 func (w *town) join(host string, want join.Want) *join.Joined {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := w.directory.Wait(ctx, w.store.Head().Seq); err != nil {
 		w.t.Fatal(err)

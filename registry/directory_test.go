@@ -29,7 +29,7 @@ func running(t testing.TB, s store.Store, r *registry.Registry) (*registry.Direc
 	})
 	wait := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if err := d.Wait(ctx, s.Head().Seq); err != nil {
 			t.Fatal(err)

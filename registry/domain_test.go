@@ -512,7 +512,7 @@ func TestTheCaretaker(t *testing.T) {
 	go func() { done <- r.Run(ctx) }()
 	wait := func(airID string, holds func(a registry.Agent) bool) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		for record, err := range s.Changes(ctx, store.Cursor{}) {
 			if err != nil {

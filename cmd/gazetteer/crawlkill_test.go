@@ -92,10 +92,10 @@ func TestKillDuringACrawl(t *testing.T) {
 		before, longest = committed, max(longest, stuck)
 	}
 	life := w.begin(max(200, each))
+	life.reading.Wait() // before Wait, which closes what is read
 	if err := life.command.Wait(); err != nil {
 		t.Errorf("the last crawl: %v\n%s", err, life.errors.String())
 	}
-	life.reading.Wait()
 	committed, held := w.check(), w.wantOutcomes(life)
 	if committed+held != hosts || held > max(64, hosts/100) {
 		t.Errorf("%d of %d hosts were visited in the end, %d wait", committed, hosts, held)

@@ -141,6 +141,7 @@ type child struct {
 	work    sync.WaitGroup
 
 	serving chan struct{} // closed when the server says that it serves
+	ended   chan struct{} // closed when it says nothing any more
 	told    chan struct{} // one token for lines of its log since it was looked at
 	lines   atomic.Int64  // of its log so far
 }
@@ -160,11 +161,10 @@ func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) 
 // registered and changed. Whoever calls it reads what it logs.
 func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	t.Helper()
-	port, err := freePort()
+	address, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "127.0.0.1:" + strconv.Itoa(port)
 	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address)
 	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_hour"} {
 		settings = append(settings, "api."+limit+"=-1")
@@ -181,7 +181,7 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return &child{command: command, base: "http://" + address, serving: make(chan struct{}), told: make(chan struct{}, 1)}, stderr
+	return &child{command: command, base: "http://" + address, serving: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}, 1)}, stderr
 }
 
 // remind leaves a token for whoever looks at what it tells of.
@@ -194,6 +194,7 @@ func remind(token chan struct{}) {
 
 // readLog takes every visit that the server logs into the ledger.
 func (c *child) readLog(t *testing.T, r io.Reader, l *ledger) {
+	defer close(c.ended)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -220,14 +221,16 @@ func (c *child) readLog(t *testing.T, r io.Reader, l *ledger) {
 	}
 }
 
-// up waits until the server serves; false says that it does not before ctx ends.
+// up waits until the server serves; false says that it has ended before that, or
+// that ctx has.
 func (c *child) up(ctx context.Context) bool {
 	select {
 	case <-c.serving:
 		return true
+	case <-c.ended:
 	case <-ctx.Done():
-		return false
 	}
+	return false
 }
 
 // register registers agents, one after the other, until ctx ends.
@@ -263,7 +266,10 @@ func (c *child) killAfter(t *testing.T, lines int) {
 	for c.lines.Load() < int64(lines) {
 		select {
 		case <-c.told:
-		case <-time.After(2 * time.Minute): // since the last one
+		case <-c.ended:
+			t.Error("the server ended by itself")
+			lines = 0
+		case <-time.After(3 * time.Minute): // since the last one
 			t.Error("the server says nothing any more")
 			lines = 0
 		}
@@ -288,7 +294,8 @@ func (c *child) finish(t *testing.T, l *ledger, hosts []string) {
 		select {
 		case <-l.visited:
 			continue
-		case <-time.After(90 * time.Second): // since the last one
+		case <-c.ended:
+		case <-time.After(3 * time.Minute): // since the last one
 		}
 		t.Errorf("%d hosts were lost, among them %s", len(missing), missing[0])
 		break

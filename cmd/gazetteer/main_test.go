@@ -7,8 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -93,13 +95,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			// Sockets want short paths, and a script its own free ports.
+			// Sockets want short paths, and a script its own free addresses.
 			for _, name := range []string{"ADDR", "ADMIN"} {
-				port, err := freePort()
+				address, err := freeAddress()
 				if err != nil {
 					return err
 				}
-				e.Setenv(name, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+				e.Setenv(name, address)
 			}
 			// Nobody answers there: names are asked of loopback alone.
 			e.Setenv("GAZETTEER_REGISTRY_DNS", "127.0.0.1:1")
@@ -125,13 +127,20 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// freeAddress is a host and port of this machine where nobody listens. What is free
+// on 127.0.0.1 may be another test's before the program has it, so the host is one
+// of the millions that loopback has besides, where the system has them.
+func freeAddress() (string, error) {
+	own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
+	l, err := net.Listen("tcp", netip.AddrPortFrom(own, 0).String())
 	if err != nil {
-		return 0, err
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return "", err
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().String(), nil
 }
 
 // told is what a program under test tells its service manager: see serviceManager.
@@ -159,7 +168,7 @@ func (w told) close() {
 func (w told) until(dir string) error {
 	message := make([]byte, 1<<12)
 	for {
-		if err := w.at.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // since the last message
+		if err := w.at.SetReadDeadline(time.Now().Add(3 * time.Minute)); err != nil { // since the last message
 			return err
 		}
 		n, err := w.at.Read(message)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -28,11 +27,11 @@ func TestRegistryByShell(t *testing.T) {
 	if !closed || len(commands) != 10 || commands[0] != "gazetteer serve &" {
 		t.Fatalf("the page has %d commands, want ten, of which the first is gazetteer serve &", len(commands))
 	}
-	port, err := freePort()
+	address, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := "http://127.0.0.1:" + strconv.Itoa(port)
+	base := "http://" + address
 	dir, site := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(site, ".well-known"), 0o755); err != nil {
 		t.Fatal(err)
@@ -53,7 +52,7 @@ func TestRegistryByShell(t *testing.T) {
 		command := exec.CommandContext(t.Context(), "sh", "-ec", script)
 		command.Dir = dir
 		command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "FAKENET_SITE=agent.test="+site,
-			"GAZETTEER_LISTEN="+strings.TrimPrefix(base, "http://"), "GAZETTEER_PUBLIC_URL="+base, "GAZETTEER_CRAWLER_ENABLED=false", "GAZETTEER_REGISTRY_DNS=127.0.0.1:1")
+			"GAZETTEER_LISTEN="+address, "GAZETTEER_PUBLIC_URL="+base, "GAZETTEER_CRAWLER_ENABLED=false", "GAZETTEER_REGISTRY_DNS=127.0.0.1:1")
 		return command
 	}
 	server := shell("exec " + strings.TrimSuffix(commands[0], " &"))

@@ -118,7 +118,10 @@ func (b *book) run(dir string, writes int, rotators []*rotator, attesters []*att
 	for b.since(writes) {
 		select {
 		case <-b.progress:
-		case <-time.After(2 * time.Minute): // since the last one
+		case <-c.ended:
+			b.t.Error("the program ended by itself")
+			writes = 0
+		case <-time.After(3 * time.Minute): // since the last one
 			b.t.Error("nothing is acknowledged any more")
 			writes = 0
 		}

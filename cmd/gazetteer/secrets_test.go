@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,11 +21,11 @@ import (
 // shows: its log at the debug level, its answers and errors, its pages and
 // figures, its exports, the list of processes, and what its commands print.
 func TestSecretsOfTheProgram(t *testing.T) {
-	metrics, err := freePort()
+	metrics, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProgram(t, "crawler.enabled=false", "registry.dns=127.0.0.1:1", "log_level=debug", "metrics_listen=127.0.0.1:"+strconv.Itoa(metrics))
+	p := startProgram(t, "crawler.enabled=false", "registry.dns=127.0.0.1:1", "log_level=debug", "metrics_listen="+metrics)
 	const passphrase, guess = "correct-horse-battery", "0123456789abcdef0123456789abcdee"
 	if err := os.WriteFile(filepath.Join(p.dir, "pass"), []byte(passphrase+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -88,7 +87,7 @@ func TestSecretsOfTheProgram(t *testing.T) {
 	for _, path := range pages(p, "/", 200) {
 		shown[path] = path
 	}
-	response, err := http.Get("http://127.0.0.1:" + strconv.Itoa(metrics) + "/metrics")
+	response, err := http.Get("http://" + metrics + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 	}
 	defer internet.Close()
 	seeds := internet.Seeds()
-	p := startProgram(t, "shutdown_grace=5s", "crawler.workers=4", "crawler.rate=20", "crawler.seeds="+strings.Join(seeds, ","), "crawler.host_interval=10ms", "crawler.domain_interval=10ms")
+	p := startProgram(t, "shutdown_grace=30s", "crawler.workers=4", "crawler.rate=4", "crawler.seeds="+strings.Join(seeds, ","), "crawler.host_interval=10ms", "crawler.domain_interval=10ms")
 	address := strings.TrimPrefix(p.base, "http://")
 	dial := func() net.Conn {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute))
+		conn.SetDeadline(time.Now().Add(3 * time.Minute))
 		return conn
 	}
 	stream, err := http.Get(p.base + "/api/v1/status/stream")

@@ -198,12 +198,20 @@ var strange = map[string]string{
 
 func TestStrangeIntents(t *testing.T) {
 	for name, intent := range strange {
-		start := time.Now()
 		if j := effect.Compare("BOOK", intent); j.Verdict != effect.NotJudged {
 			t.Errorf("%s: %s (%s, %s)", name, j.Verdict, j.Verb, j.Why)
 		}
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("%s took %s", name, took)
+		// It is a few milliseconds. What takes a second each time is not the machine.
+		took := time.Hour
+		for range 10 {
+			start := time.Now()
+			effect.Compare("BOOK", intent)
+			if took = min(took, time.Since(start)); took <= time.Second {
+				break
+			}
+		}
+		if took > time.Second {
+			t.Errorf("%s takes %s", name, took)
 		}
 	}
 	for _, method := range []string{"", " ", "BOOK TABLE", "予約", "\x00", strings.Repeat("UN", 5000), "-", "--"} {

@@ -245,6 +245,9 @@ func TestKillWhileBeginning(t *testing.T) {
 			if err := cmd.Run(); err == nil {
 				break
 			}
+			if cmd.ProcessState.Exited() { // strace ends as who it traces does
+				t.Fatalf("not killed at %s %d: %v", call, n, cmd.ProcessState)
+			}
 			kills++
 			s, err := Open(t.Context(), dir, Options{MinFree: -1})
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// childTime is how long a child may live: one that does not end by itself shall
+// not hold up all the tests.
+const childTime = 5 * time.Minute
+
 // child prepares a process in one of the roles above.
 func child(t *testing.T, role, dir string, wrap ...string) *exec.Cmd {
 	t.Helper()
@@ -51,9 +56,14 @@ func child(t *testing.T, role, dir string, wrap ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	args := append(wrap, self)
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	ctx, cancel := context.WithTimeout(t.Context(), childTime)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
 	cmd.Stderr = os.Stderr
+	// Whoever is traced lives on when strace is killed: they are ended together.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
 }
 
