@@ -296,7 +296,7 @@ func startBrowser(t *testing.T) context.Context {
 	}
 	path := need.Program(t, "chromium", "chromium-headless-shell", "google-chrome", "chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), // its directory is one that waits for what Chromium leaves running
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("hide-scrollbars", true),
@@ -464,7 +464,7 @@ func newTab(t *testing.T, browser context.Context, h *house, l look) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	b := &tab{T: t, look: l, ctx: ctx, base: h.url, asked: map[string]bool{}}
 	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900)))
