@@ -73,6 +73,9 @@ func (f filter) unknown(value string) (message, help string) {
 // Filtered reports whether the query has a filter.
 func (q Query) Filtered() bool { return q.filterValues() > 0 }
 
+// narrowed reports whether the query leaves operations out that a search may return.
+func (q Query) narrowed() bool { return q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0 }
+
 // empty reports whether the query asks for nothing that could be found.
 func (q Query) empty() bool {
 	return strings.TrimSpace(q.Words) == "" && len(q.Phrases) == 0 && !q.Filtered()

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -30,8 +31,8 @@ type live struct {
 	advanced api.Index
 	lexicon  *lexicon
 
-	postings *sizedCache[postingsKey, *termPostings]
-	keywords *sizedCache[postingsKey, bitset]
+	postings *sizedCache[string, *stemPostings] // by stem
+	keywords *sizedCache[keywordKey, bitset]
 	scratch  sync.Pool // of *sums: those of one search
 
 	mu       sync.Mutex // guards following
@@ -40,10 +41,9 @@ type live struct {
 	last     *view
 }
 
-type postingsKey struct {
-	segment uint64
-	field   string // "" for postings of all fields
-	term    string
+type keywordKey struct {
+	segment      uint64
+	field, value string
 }
 
 // segmentData is what was derived from a segment, which never changes.
@@ -65,8 +65,8 @@ func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {
 		bleve:    b,
 		advanced: advanced,
 		lexicon:  l,
-		postings: newSizedCache[postingsKey, *termPostings](maxPostingsCache),
-		keywords: newSizedCache[postingsKey, bitset](maxPostingsCache / 8),
+		postings: newSizedCache[string, *stemPostings](maxPostingsCache),
+		keywords: newSizedCache[keywordKey, bitset](maxPostingsCache / 8),
 		segments: make(map[uint64]*segmentData),
 	}, nil
 }
@@ -168,24 +168,49 @@ func (l *live) formerly(src source, print string) *oldMeanings {
 	return nil
 }
 
-// find returns the decoded postings of a stem in a segment.
-func (l *live) find(s *scorch.SegmentSnapshot, d *segmentData, stem string) (*termPostings, error) {
-	key := postingsKey{s.Id(), "", stem}
-	if p, ok := l.postings.find(key); ok {
-		return p, nil
+// stemPostings are those of a stem in the segments of one view. They are kept
+// together, because a search wants them of every segment.
+type stemPostings struct {
+	segments []uint64 // their ids
+	found    []*termPostings
+}
+
+// of returns the postings in a segment, nil when they are not there.
+func (p *stemPostings) of(id uint64) *termPostings {
+	if i := slices.Index(p.segments, id); i >= 0 {
+		return p.found[i]
 	}
-	p, err := readTerm(s, d.segmentEntries, d.vocabulary.forms(stem))
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// find returns the decoded postings of a stem for each segment. The caller must not
+// change them.
+func (l *live) find(snapshot *scorch.IndexSnapshot, v *view, stem string) ([]*termPostings, error) {
+	kept, ok := l.postings.find(stem)
+	if !ok {
+		kept = &stemPostings{}
+	} else if slices.Equal(kept.segments, v.ids) {
+		return kept.found, nil
 	}
-	l.postings.keep(key, p, p.size()+len(stem)+200)
-	return p, nil
+	p := &stemPostings{v.ids, make([]*termPostings, len(v.ids))}
+	size := len(stem) + 200
+	for i, s := range snapshot.Segments() {
+		if p.found[i] = kept.of(v.ids[i]); p.found[i] == nil {
+			d, err := v.segments[i].segmentData, error(nil)
+			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.forms(stem)); err != nil {
+				return nil, err
+			}
+		}
+		size += p.found[i].size() + 100
+	}
+	l.postings.keep(stem, p, size)
+	return p.found, nil
 }
 
 // having returns the operations of a segment that have a value of a keyword
 // field. The caller must not change it.
 func (l *live) having(s *scorch.SegmentSnapshot, d *segmentData, field, value string) (bitset, error) {
-	key := postingsKey{s.Id(), field, value}
+	key := keywordKey{s.Id(), field, value}
 	if b, ok := l.keywords.find(key); ok {
 		return b, nil
 	}

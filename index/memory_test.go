@@ -19,7 +19,7 @@ func TestPostingsAreBounded(t *testing.T) {
 	}
 	ample := x.live.postings.used
 	limit := ample / 10
-	x.live.postings = newSizedCache[postingsKey, *termPostings](limit)
+	x.live.postings = newSizedCache[string, *stemPostings](limit)
 	for i, g := range golden {
 		if got := named(search(t, x, Query{Words: g.query})); !slices.Equal(got, want[i]) {
 			t.Errorf("%s: %q, with ample memory %q", g.query, got, want[i])

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"math/bits"
+	"slices"
 )
 
 // maxOthers is how many services and how many data classes a result names.
@@ -10,19 +11,25 @@ const maxOthers = 3
 
 // addOthers adds the services and data classes with the best words of their own.
 // One service stands behind many operations, so they are few.
-func (x *Index) addOthers(ctx context.Context, v *view, f *found, result *Result) error {
+func (x *Index) addOthers(ctx context.Context, v *view, q Query, f *found, result *Result) error {
+	all := !q.Aliases && !q.narrowed() // no operation of theirs has to be looked for
 	services, classes := candidates{n: 4 * maxOthers}, candidates{n: 4 * maxOthers}
 	for i := range v.segments {
 		s := &v.segments[i]
 		scores := f.words.scores[s.base : s.base+s.n]
+		offered := s.offered
+		if q.Aliases {
+			offered = slices.Clone(s.others)
+			offered.without(s.deleted)
+		}
 		for at, met := range f.words.met[i] {
-			for met &= s.others[at] &^ s.deleted[at]; met != 0; met &= met - 1 {
+			for met &= offered[at]; met != 0; met &= met - 1 {
 				n := uint32(at*64 + bits.TrailingZeros64(met))
 				to := &classes
 				if s.services.has(n) {
 					to = &services
 				}
-				if score := scores[n]; score >= to.least && f.masks[i].hasAny(s.operationsOf(s.runOf[n])) {
+				if score := scores[n]; score >= to.least && (all || f.masks[i].hasAny(s.operationsOf(s.runOf[n]))) {
 					to.add(candidate{place{i, n}, score})
 				}
 			}

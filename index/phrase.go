@@ -67,16 +67,15 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 
 // keepStems takes the operations out of masks that lack one of the stems.
 func (l *live) keepStems(snapshot *scorch.IndexSnapshot, v *view, masks []bitset, stems []string) error {
-	for i, s := range snapshot.Segments() {
-		d := v.segments[i].segmentData
-		for _, stem := range stems {
-			p, err := l.find(s, d, stem)
-			if err != nil {
-				return err
-			}
-			have := newBitset(len(d.numbers))
+	for _, stem := range stems {
+		found, err := l.find(snapshot, v, stem)
+		if err != nil {
+			return err
+		}
+		for i, p := range found {
+			have := newBitset(v.segments[i].n)
 			for _, at := range p.all {
-				d.spread(at.number, have.add)
+				v.segments[i].spread(at.number, have.add)
 			}
 			masks[i].and(have)
 		}

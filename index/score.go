@@ -95,8 +95,6 @@ func (s *sums) empty(v *view) {
 
 // score adds up the first parts of the scores of all entries for the stems.
 func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *sums) error {
-	segments := snapshot.Segments()
-	found := make([]*termPostings, len(segments))
 	swept := 0
 	for _, stem := range stems {
 		if swept >= sweptAtOnce {
@@ -105,12 +103,9 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 				return err
 			}
 		}
-		for i, s := range segments {
-			p, err := l.find(s, v.segments[i].segmentData, stem)
-			if err != nil {
-				return err
-			}
-			found[i] = p
+		found, err := l.find(snapshot, v, stem)
+		if err != nil {
+			return err
 		}
 		rarity := float32(idf(v.df(stem, found), v.live))
 		to.whole += rarity
@@ -528,7 +523,7 @@ func (v *view) inOrder(masks []bitset, from, to int) (page []ranked, total int) 
 // through.
 func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
 	masks := make([]bitset, len(v.segments))
-	narrowed := q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0
+	narrowed := q.narrowed()
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
 		mask := vs.searched

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"runtime"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -145,18 +146,21 @@ func giveWay(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// turn is about how long a search goes on before it gives way. To do so for each hit
+// would cost more than to show it: a processor that idles is woken to look for work.
+const turn = 100 * time.Microsecond
+
 // leaveOut takes the operations out of masks that have a word that is not wanted.
 func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
 	for _, unwanted := range q.Without {
 		for _, t := range termsOf(x.analyzer, splitText(unwanted)) {
-			for i, s := range snapshot.Segments() {
-				d := v.segments[i].segmentData
-				p, err := l.find(s, d, t.stem)
-				if err != nil {
-					return err
-				}
+			found, err := l.find(snapshot, v, t.stem)
+			if err != nil {
+				return err
+			}
+			for i, p := range found {
 				for _, at := range p.all {
-					d.spread(at.number, masks[i].remove)
+					v.segments[i].spread(at.number, masks[i].remove)
 				}
 			}
 		}
@@ -203,9 +207,13 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		}
 	}
 	result.Hits = make([]Hit, 0, len(page))
+	began := time.Now()
 	for _, r := range page {
-		if err := giveWay(ctx); err != nil {
-			return err
+		if time.Since(began) >= turn {
+			if err := giveWay(ctx); err != nil {
+				return err
+			}
+			began = time.Now()
 		}
 		if err := x.addHit(ctx, v, r, q, words, meant.wishes, result); err != nil {
 			return err
@@ -228,7 +236,7 @@ func (x *Index) rank(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 		return nil, err
 	}
 	if q.Offset == 0 {
-		if err := x.addOthers(ctx, v, f, result); err != nil {
+		if err := x.addOthers(ctx, v, q, f, result); err != nil {
 			return nil, err
 		}
 	}

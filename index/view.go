@@ -14,10 +14,11 @@ import (
 type view struct {
 	snapshot *scorch.IndexSnapshot // to recognise the state; not held open by the view
 	segments []viewSegment
-	live     int  // operations that are not deleted
-	entries  int  // entries of every sort that are not deleted
-	size     int  // entries, deleted ones included
-	prepared bool // see live.prepare; guarded by the live's mu
+	ids      []uint64 // of the segments
+	live     int      // operations that are not deleted
+	entries  int      // entries of every sort that are not deleted
+	size     int      // entries, deleted ones included
+	prepared bool     // see live.prepare; guarded by the live's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
@@ -30,7 +31,6 @@ type view struct {
 // A viewSegment is a segment and what of it counts now.
 type viewSegment struct {
 	*segmentData
-	id   uint64
 	base int // where its entries begin among those of all segments
 	n    int // entries, deleted ones included
 
@@ -39,6 +39,9 @@ type viewSegment struct {
 	// searched has the operations that a search may return: neither deleted nor
 	// superseded, nor from an alias; withAliases has the latter too.
 	searched, withAliases bitset
+	// offered has the services and data classes of documents of which a search may
+	// return an operation.
+	offered bitset
 }
 
 // newView makes a view of a snapshot, with what is known of its segments.
@@ -47,7 +50,7 @@ func newView(snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
 	for i, s := range snapshot.Segments() {
 		d := derived[i]
 		n := len(d.numbers)
-		vs := viewSegment{segmentData: d, id: s.Id(), base: v.size, n: n, deleted: d.numbered(s.Deleted())}
+		vs := viewSegment{segmentData: d, base: v.size, n: n, deleted: d.numbered(s.Deleted())}
 		if s.Deleted() != nil {
 			vs.dead = int(s.Deleted().GetCardinality())
 		}
@@ -56,7 +59,7 @@ func newView(snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
 		operations := slices.Clone(d.operations)
 		operations.without(vs.deleted)
 		v.live += operations.count()
-		v.segments = append(v.segments, vs)
+		v.segments, v.ids = append(v.segments, vs), append(v.ids, s.Id())
 	}
 	v.sift()
 	return v
@@ -89,6 +92,14 @@ func (v *view) sift() {
 				s.remove(s.searched, r)
 			}
 		}
+		s.offered = newBitset(s.n)
+		for _, r := range s.runs {
+			if s.searched.hasAny(r.from, r.to) {
+				s.offered.addRange(r.to, r.end)
+			}
+		}
+		s.offered.and(s.others)
+		s.offered.without(s.deleted)
 	}
 }
 
