@@ -50,18 +50,16 @@ func (x *Index) Explore(ctx context.Context, q Query, fields []string, limit int
 	if err != nil {
 		return nil, err
 	}
-	var counts map[string][]Count
+	result := Result{Facets: noCounts(fields)}
 	words := queryWords(x.analyzer, q.text())
+	if len(words) == 0 && !q.Filtered() {
+		return result.Facets, nil // a search for these words finds nothing
+	}
 	err = x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		found, err := x.match(ctx, l, snapshot, v, q, words)
-		if err != nil {
-			return err
-		}
-		defer found.done()
-		counts, err = l.facets(snapshot, v, found, fields, limit)
+		_, _, err := x.answer(ctx, l, snapshot, v, q, words, limit, &result)
 		return err
 	})
-	return counts, err
+	return result.Facets, err
 }
 
 // maxExplored is how many values of a field [Index.Explore] names at most.
@@ -139,20 +137,23 @@ func (d *segmentData) hostColumn() *column {
 	return c
 }
 
-// facets counts the values of fields over what was found.
-func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields []string, limit int) (map[string][]Count, error) {
-	facets := make(map[string][]Count, len(fields))
-	type sum struct {
-		*values
-		counts []int
-	}
-	sums := make(map[string]sum, len(fields))
+// A tally counts the values of fields.
+type tally map[string]fieldTally
+
+type fieldTally struct {
+	*values
+	counts []int // by where a value stands in all
+}
+
+// tally counts the values of fields over what filters and words found.
+func (l *live) tally(snapshot *scorch.IndexSnapshot, v *view, f *found, fields []string) (tally, error) {
+	sums := make(tally, len(fields))
 	for _, field := range fields {
 		all, err := v.values(snapshot, field)
 		if err != nil {
 			return nil, err
 		}
-		sums[field] = sum{all, make([]int, len(all.all))}
+		sums[field] = fieldTally{all, make([]int, len(all.all))}
 	}
 	var runs []runCount
 	var operations []uint32
@@ -168,10 +169,35 @@ func (l *live) facets(snapshot *scorch.IndexSnapshot, v *view, f *found, fields 
 			sum.columns[i].count(operations, runs, sum.of[i], sum.counts)
 		}
 	}
-	for field, sum := range sums {
+	return sums, nil
+}
+
+// add counts operations that were found in another way.
+func (t tally) add(v *view, operations []place) {
+	for _, p := range operations {
+		for _, sum := range t {
+			one := []runCount{{v.segments[p.segment].runOf[p.number], 1}}
+			sum.columns[p.segment].count([]uint32{p.number}, one, sum.of[p.segment], sum.counts)
+		}
+	}
+}
+
+// mostFrequent names the most frequent values of each field.
+func (t tally) mostFrequent(limit int) map[string][]Count {
+	facets := make(map[string][]Count, len(t))
+	for field, sum := range t {
 		facets[field] = mostFrequent(sum.all, sum.counts, limit)
 	}
-	return facets, nil
+	return facets
+}
+
+// noCounts are the counts of fields over nothing.
+func noCounts(fields []string) map[string][]Count {
+	facets := make(map[string][]Count, len(fields))
+	for _, field := range fields {
+		facets[field] = []Count{}
+	}
+	return facets
 }
 
 // values are all that a field has in a view.
@@ -272,7 +298,7 @@ func (c *column) count(operations []uint32, runs []runCount, to []uint32, counts
 
 // mostFrequent returns the values with the highest counts, in order.
 func mostFrequent(values []string, sums []int, limit int) []Count {
-	var counts []Count
+	counts := []Count{}
 	order := func() {
 		slices.SortFunc(counts, func(a, b Count) int {
 			return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))

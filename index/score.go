@@ -65,6 +65,9 @@ type sums struct {
 	seen bitset   // by where an entry lies in the view: those that rank has looked at
 	room bitset   // of the other sets
 	list []uint32 // room for those that are counted in facets
+
+	// wordless are the operations that rank found by their meaning alone.
+	wordless []place
 }
 
 // empty makes room for the entries of a view and leaves nothing in it.
@@ -72,7 +75,7 @@ func (s *sums) empty(v *view) {
 	if cap(s.scores) < v.size {
 		s.scores = make([]float32, v.size)
 	}
-	s.scores, s.whole = s.scores[:v.size], 0
+	s.scores, s.whole, s.wordless = s.scores[:v.size], 0, s.wordless[:0]
 	clear(s.scores)
 	room := bitsetLen(v.size)
 	for i := range v.segments {
@@ -408,6 +411,7 @@ func (v *view) rank(words *sums, meant *sense, opposed func(place) bool, masks [
 	for _, o := range others {
 		if o.cosine >= max(leastCosine, leastShare*highest) {
 			pool = append(pool, o.ranked)
+			words.wordless = append(words.wordless, o.place)
 			total++
 		}
 	}

@@ -37,6 +37,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		if strings.IndexFunc(q.text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
 			result.Note = "the query has no words, only signs"
 		}
+		if len(q.Facets) > 0 {
+			result.Facets = noCounts(q.Facets)
+		}
 		return result, nil
 	}
 	err = x.read(func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {
@@ -170,41 +173,9 @@ func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Que
 
 // search fills in the result.
 func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, result *Result) error {
-	masks, err := x.let(l, snapshot, v, q)
+	page, wishes, err := x.answer(ctx, l, snapshot, v, q, words, maxCounts, result)
 	if err != nil {
 		return err
-	}
-	meant := l.lexicon.meant(words)
-	if len(q.Phrases) == 0 { // which would take some out of the masks
-		defer meant.look(v, masks)()
-	}
-	f, err := l.match(ctx, snapshot, v, words, masks)
-	if err != nil {
-		return err
-	}
-	defer f.done()
-	if len(q.Phrases) > 0 {
-		if err := x.keepPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
-			return err
-		}
-		defer meant.look(v, masks)()
-	}
-	counted := func() error { return nil }
-	if len(q.Facets) > 0 {
-		counted = beside(func() (err error) {
-			result.Facets, err = l.facets(snapshot, v, f, q.Facets, maxCounts)
-			return err
-		})
-		defer counted() // before f is done
-	}
-	var page []ranked
-	if f.words == nil {
-		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
-		result.More = q.Offset+q.Limit < result.Total
-	} else {
-		if page, err = x.rank(ctx, snapshot, v, q, words, meant, f, result); err != nil {
-			return err
-		}
 	}
 	result.Hits = make([]Hit, 0, len(page))
 	began := time.Now()
@@ -215,17 +186,64 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 			}
 			began = time.Now()
 		}
-		if err := x.addHit(ctx, v, r, q, words, meant.wishes, result); err != nil {
+		if err := x.addHit(ctx, v, r, q, words, wishes, result); err != nil {
 			return err
 		}
-	}
-	if err := counted(); err != nil {
-		return err
 	}
 	if result.Total == 0 {
 		result.Near, err = x.near(l, snapshot, v, q, words)
 	}
 	return err
+}
+
+// answer finds what answers a query, and returns the page of it that is asked for.
+// The result gets all but the hits; of each facet the most frequent values, as
+// many as counts says.
+func (x *Index) answer(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, counts int, result *Result) (page []ranked, wishes []wish, err error) {
+	masks, err := x.let(l, snapshot, v, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	meant := l.lexicon.meant(words)
+	if len(q.Phrases) == 0 { // which would take some out of the masks
+		defer meant.look(v, masks)()
+	}
+	f, err := l.match(ctx, snapshot, v, words, masks)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.done()
+	if len(q.Phrases) > 0 {
+		if err := x.keepPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
+			return nil, nil, err
+		}
+		defer meant.look(v, masks)()
+	}
+	counted := func() error { return nil }
+	var sums tally
+	if len(q.Facets) > 0 {
+		counted = beside(func() (err error) {
+			sums, err = l.tally(snapshot, v, f, q.Facets)
+			return err
+		})
+		defer counted() // before f is done
+	}
+	if f.words == nil {
+		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
+		result.More = q.Offset+q.Limit < result.Total
+	} else if page, err = x.rank(ctx, snapshot, v, q, words, meant, f, result); err != nil {
+		return nil, nil, err
+	}
+	if err := counted(); err != nil {
+		return nil, nil, err
+	}
+	if sums != nil {
+		if f.words != nil {
+			sums.add(v, f.words.wordless)
+		}
+		result.Facets = sums.mostFrequent(counts)
+	}
+	return page, meant.wishes, nil
 }
 
 // rank orders what was found for words, and returns the page that is asked for. On
