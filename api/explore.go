@@ -54,26 +54,26 @@ type Exploration struct {
 const maxExplored = 1000
 
 func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
-	values, own, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
+	b, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
 	if err != nil {
 		return nil, err
 	}
-	q, err := readQuery(values)
+	q, err := readQuery(b.values)
 	if err != nil {
-		return nil, inBody(err)
+		return nil, b.placed(err)
 	}
-	fields, err := exploredFields(own["fields"])
+	fields, err := exploredFields(b.members["fields"])
 	if err != nil {
 		return nil, err
 	}
-	limit, err := exploredLimit(own["limit"])
+	limit, err := exploredLimit(b.members["limit"])
 	if err != nil {
 		return nil, err
 	}
 	done := a.answers.reading()
 	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, maxExplored))
 	if err != nil {
-		return nil, err
+		return nil, b.placed(err)
 	}
 	out := answer(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
 	out.Body.Seq, out.Body.Behind = done()

@@ -62,6 +62,7 @@ func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 		return nil, err
 	}
 	var chosen []call.Offer
+	met := map[string]bool{}
 	for _, n := range ids {
 		o, err := a.answers.Offer(ctx, n.Text)
 		if errors.Is(err, ErrNoOperation) {
@@ -70,6 +71,10 @@ func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 		if err != nil {
 			return nil, err
 		}
+		if met[o.ID] { // the host in another spelling
+			return nil, refuse(badField, "the operation is listed twice", "list it once").at(whereOf(n))
+		}
+		met[o.ID] = true
 		chosen = append(chosen, o)
 	}
 	return a.exportOperations(ctx, as, chosen, "", "")
@@ -169,11 +174,57 @@ func (a *Answers) document(ctx context.Context, host string, kind document.Kind)
 
 // exportOperations writes operations in a form for callers.
 func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
-	if as != "curl" {
-		if err := a.answers.addSchemas(ctx, chosen); err != nil {
+	if err := a.addSchemas(ctx, as, chosen); err != nil {
+		return nil, err
+	}
+	return writeTools(as, chosen, next, link)
+}
+
+// exportWithin writes as many of the operations in a form for callers as fit the
+// tokens, in their order. next makes the cursor and Link of the page behind the
+// first n of them.
+func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, tokens int, next func(n int) (next, link string)) (*pageOutput, error) {
+	if err := a.addSchemas(ctx, as, chosen); err != nil {
+		return nil, err
+	}
+	var best *pageOutput
+	write := func(n int) (takes int, err error) {
+		cursor, link := next(n)
+		out, err := writeTools(as, chosen[:n], cursor, link)
+		if err != nil {
+			return 0, err
+		}
+		if takes = protocol.Tokens(string(out.Body)); takes <= tokens {
+			best = out
+		}
+		return takes, nil
+	}
+	takes, err := write(min(1, len(chosen)))
+	if err != nil {
+		return nil, err
+	}
+	if best == nil {
+		return nil, refuse(badParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
+			at(Where{Parameter: "within_tokens"})
+	}
+	// What n of them take grows with n, so that the most that fit are found by halves.
+	for fit, most := 1, len(chosen); fit < most; {
+		middle := (fit + most + 1) / 2
+		takes, err := write(middle)
+		if err != nil {
 			return nil, err
 		}
+		if takes <= tokens {
+			fit = middle
+		} else {
+			most = middle - 1
+		}
 	}
+	return best, nil
+}
+
+// writeTools writes operations, which have their schemas, in a form for callers.
+func writeTools(as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
 	tools := call.Tools(chosen)
 	switch as {
 	case "mcp":
@@ -183,6 +234,15 @@ func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Off
 	default:
 		return &pageOutput{ContentType: "text/plain; charset=utf-8", Link: link, Body: []byte(call.ToCurl(tools))}, nil
 	}
+}
+
+// addSchemas gives the offers the schemas of their documents, for the forms that
+// have some.
+func (a *API) addSchemas(ctx context.Context, as string, chosen []call.Offer) error {
+	if as == "curl" {
+		return nil
+	}
+	return a.answers.addSchemas(ctx, chosen)
 }
 
 // addSchemas gives the offers the schemas of their documents, as far as these have

@@ -92,26 +92,33 @@ func (k checker) values(p *huma.Param, values []string) error {
 		if len(values) > 1 {
 			return refuse(repeated, p.Name+" is given more than once", "give it once").at(Where{Parameter: p.Name})
 		}
-		return k.value(p, p.Schema, values[0])
+		if err := k.value(p, p.Schema, values[0]); err != nil {
+			return err
+		}
+		return nil
 	}
 	if most := p.Schema.MaxItems; most != nil && len(values) > *most {
 		return refuse(badParameter, fmt.Sprintf("%s is given %d times", p.Name, len(values)), fmt.Sprintf("give it at most %d times", *most)).
 			at(Where{Parameter: p.Name})
 	}
-	for _, v := range values {
+	for i, v := range values {
 		if err := k.value(p, p.Schema.Items, v); err != nil {
-			return err
+			return err.ofValue(i)
 		}
 	}
 	return nil
 }
 
-// value judges one value by its schema.
-func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
+// value judges one value by its schema; nil when it is fine.
+func (k checker) value(p *huma.Param, schema *huma.Schema, text string) *refusal {
 	bad := func(message string) *refusal {
 		return refuse(badParameter, p.Name+": "+message, p.Name+" is "+p.Description).at(Where{Parameter: p.Name})
 	}
-	if column := unreadable(text); column > 0 {
+	judged := text
+	if p.Name == "q" { // people's words may have several lines
+		judged = lineBreaks.Replace(text)
+	}
+	if column := unreadable(judged); column > 0 {
 		return bad("it holds bytes that are not UTF-8 text, or control characters").at(Where{Parameter: p.Name, Column: column})
 	}
 	// What is too long for a query is said by whoever reads it.
@@ -119,10 +126,13 @@ func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
 		return bad(fmt.Sprintf("it has more than %d bytes", maxParameter))
 	}
 	var value any = text
+	if p.Schema.Type == huma.TypeArray && schema.Enum != nil {
+		value = strings.ToLower(strings.TrimSpace(text)) // a filter, which the query language takes in any case
+	}
 	switch schema.Type {
 	case huma.TypeInteger:
 		n, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
+		if err != nil || text[0] == '+' {
 			return bad("expected a whole number")
 		}
 		value = n
@@ -142,6 +152,9 @@ func (k checker) value(p *huma.Param, schema *huma.Schema, text string) error {
 	}
 	return bad("it is not possible")
 }
+
+// lineBreaks makes spaces of the control characters that stand between words.
+var lineBreaks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 
 // unreadable returns where the first character of a text is, from 1, that no
 // parameter may have, and 0 when there is none.

@@ -71,7 +71,9 @@ type Where struct {
 	// Pointer is the JSON Pointer of the offending node of the body, "" also
 	// for the whole of it.
 	Pointer string `json:"pointer,omitempty"`
-	// Line and Column count from 1. In a query there is only a column.
+	// Line and Column count from 1, in characters: a Hangul syllable is one, and so is
+	// each code point of an emoji. With a line they are a place in the body, without
+	// one the column is a place in the text of the parameter or of the node.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 }
@@ -152,17 +154,21 @@ type refusal struct {
 	retry   time.Duration // for Retry-After; 0 is none
 	current string        // where the newest of what was asked for is, for Link
 	cause   error         // for our log only
+	nth     int           // which value of a parameter it is about, from 1; 0 when it is not about one
 }
 
 // refuse returns a refusal of that sort, saying what is wrong this time and how
 // to mend it.
 func refuse(s sort, detail, help string) *refusal {
 	return &refusal{problem: Problem{
-		Type: "/openapi.json#/x-problems/" + s.Code, Title: s.Title, Status: s.Status, Code: s.Code,
+		Type: problemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
 		Detail: detail, Help: help,
 		Error: detail, Message: detail, ErrorCode: ardCode(s.Status),
 	}}
 }
+
+// problemType is the address of the row of a sort in the table of problems.
+func problemType(s sort) string { return "/openapi.json#/x-problems/" + s.Code }
 
 func (r *refusal) Error() string { return r.problem.Code + ": " + r.problem.Detail }
 
@@ -204,6 +210,12 @@ func (r *refusal) Unwrap() error { return r.cause }
 // at adds the place.
 func (r *refusal) at(w Where) *refusal {
 	r.problem.Where = &w
+	return r
+}
+
+// ofValue says which value of the parameter it is about, from 0.
+func (r *refusal) ofValue(i int) *refusal {
+	r.nth = i + 1
 	return r
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -148,6 +149,7 @@ type CompactPage struct {
 	Tokens  int                      `json:"tokens" doc:"what this answer takes, by the estimate of token_method"`
 	Method  string                   `json:"token_method" doc:"how tokens are counted"`
 	Behind  uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Moved   uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
 	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for"`
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
@@ -236,9 +238,9 @@ const leastHit = 30
 // number is the value of a parameter that was judged to be a number, 0 when it is
 // not given.
 func number(values url.Values, name string) int {
-	n := 0
-	for _, digit := range values.Get(name) {
-		n = 10*n + int(digit-'0')
+	n, err := strconv.Atoi(values.Get(name))
+	if err != nil {
+		return 0
 	}
 	return n
 }
@@ -254,13 +256,13 @@ func readQuery(values url.Values) (index.Query, error) {
 	}
 	for _, f := range searchFilters {
 		to := f.values(&q)
-		for _, v := range values[f.name] {
+		for i, v := range values[f.name] {
 			if v = strings.TrimSpace(v); v == "" {
-				return q, refuse(badParameter, f.name+" is empty", "give it a value, or leave it out").at(Where{Parameter: f.name})
+				return q, refuse(badParameter, f.name+" is empty", "give it a value, or leave it out").at(Where{Parameter: f.name}).ofValue(i)
 			}
 			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
 				return q, refuse(badParameter, f.name+" holds a character that makes text look other than it is", "remove it").
-					at(Where{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1})
+					at(Where{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).ofValue(i)
 			}
 			if !slices.Contains(*to, v) {
 				*to = append(*to, v)
@@ -290,14 +292,14 @@ func nothingAsked(q index.Query) error {
 // readFields reads names of fields with commas between.
 func readFields(lists []string, parameter string) ([]string, error) {
 	var fields []string
-	for _, names := range lists {
+	for i, names := range lists {
 		for name := range strings.SplitSeq(names, ",") {
 			if name = strings.ToLower(strings.TrimSpace(name)); name == "" || slices.Contains(fields, name) {
 				continue
 			}
 			if !slices.Contains(index.FacetFields(), name) {
 				return nil, refuse(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+list(index.FacetFields())).
-					at(Where{Parameter: parameter})
+					at(Where{Parameter: parameter}).ofValue(i)
 			}
 			fields = append(fields, name)
 		}
@@ -334,6 +336,14 @@ func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, e
 	if s.within > 0 && s.as == "" {
 		return a.compactPage(ctx, s, page)
 	}
+	if s.as != "" && s.within > 0 {
+		return a.exportWithin(ctx, s.as, offers(hits), s.within, func(n int) (string, string) {
+			if n == len(hits) && !r.More {
+				return "", ""
+			}
+			return a.nextSearch(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
+		})
+	}
 	link := ""
 	if r.More {
 		page.Next, link = a.nextSearch(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
@@ -364,12 +374,13 @@ const defaultLimit = 20
 func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*pageOutput, error) {
 	p := CompactPage{
 		Hits: []CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
-		Behind: page.Behind, Note: page.Note, Facets: page.Facets, Near: page.Near,
+		Behind: page.Behind, Moved: page.Moved, Note: page.Note, Facets: page.Facets, Near: page.Near,
 	}
 	spent, err := tokenCost(p)
 	if err != nil {
 		return nil, err
 	}
+	all := spent
 	if spent > float64(s.within) {
 		p.Facets, p.Near, p.Note = nil, nil, "the tokens do not suffice for an answer with all that was asked for"
 		if spent, err = tokenCost(p); err != nil {
@@ -382,10 +393,16 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 		if err != nil {
 			return nil, err
 		}
-		if spent += cost + protocol.TokenCost(","); spent > float64(s.within) {
-			break
+		cost += protocol.TokenCost(",")
+		if spent += cost; spent <= float64(s.within) {
+			p.Hits = append(p.Hits, hit)
+			continue
 		}
-		p.Hits = append(p.Hits, hit)
+		if len(p.Hits) == 0 {
+			p.Facets, p.Near = nil, nil // or this might not fit either
+			p.Note = fmt.Sprintf("the next result does not fit: ask for %d tokens or more", int(all+cost)+2)
+		}
+		break
 	}
 	link := ""
 	if len(p.Hits) < len(page.Hits) {
@@ -417,116 +434,4 @@ func tokenCost(v any) (float64, error) {
 		return 0, fmt.Errorf("write the answer: %w", err)
 	}
 	return protocol.TokenCost(b.String()), nil
-}
-
-func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
-	values, _, err := a.readBodyQuery(in.body, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	s, err := readSearch(values)
-	if err != nil {
-		return nil, inBody(err)
-	}
-	return a.answerSearch(ctx, s)
-}
-
-// readBodyQuery reads a JSON object whose members are the parameters of a search
-// without some of them, and others, which are returned as they are.
-func (a *API) readBodyQuery(b body, without, others []string) (url.Values, map[string]*protocol.Node, error) {
-	if b.err != nil {
-		return nil, nil, b.err
-	}
-	root, err := protocol.ReadJSON(b.text, protocol.Limits{})
-	if err != nil {
-		return nil, nil, err
-	}
-	if root.Kind != protocol.Object {
-		return nil, nil, refuse(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).at(whereOf(root))
-	}
-	var known []string
-	parameters := map[string]*huma.Param{}
-	for _, p := range a.searchParameters {
-		if !slices.Contains(without, p.Name) {
-			parameters[p.Name] = p
-			known = append(known, p.Name)
-		}
-	}
-	known = append(known, others...)
-	values, rest := url.Values{}, map[string]*protocol.Node{}
-	for _, m := range root.Items {
-		p := parameters[m.Key]
-		switch {
-		case slices.Contains(others, m.Key):
-			rest[m.Key] = m
-		case p == nil:
-			return nil, nil, refuse(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+list(known)).at(whereOf(m))
-		default:
-			if values[p.Name], err = memberValues(p, m); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	return values, rest, nil
-}
-
-// memberValues reads the values of one member by the schema of its parameter.
-func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
-	schema, nodes := p.Schema, []*protocol.Node{m}
-	if schema.Type == huma.TypeArray {
-		schema = schema.Items
-		if m.Kind == protocol.Array {
-			nodes = m.Items
-		}
-	}
-	wanted := map[string]protocol.Kind{huma.TypeInteger: protocol.Number, huma.TypeBoolean: protocol.Bool}
-	kind, ok := wanted[schema.Type]
-	if !ok {
-		kind = protocol.String
-	}
-	texts := make([]string, 0, len(nodes))
-	for _, n := range nodes {
-		if n.Kind != kind {
-			return nil, refuse(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).at(whereOf(n))
-		}
-		texts = append(texts, n.Text)
-	}
-	// The checker needs no schemas of other types for texts, numbers and truths.
-	judge := checker{}
-	for i, n := range nodes {
-		if err := judge.value(p, schema, texts[i]); err != nil {
-			return nil, asField(err, n)
-		}
-	}
-	return texts, asField(judge.values(p, texts), m)
-}
-
-// asField says of what is wrong with a parameter that it was given as a member.
-func asField(err error, n *protocol.Node) error {
-	r := refusalOr(err)
-	if r == nil {
-		return err
-	}
-	r.problem.Type, r.problem.Title, r.problem.Code = "/openapi.json#/x-problems/"+badField.Code, badField.Title, badField.Code
-	return r.at(whereOf(n))
-}
-
-// whereOf is the place of a node in a body.
-func whereOf(n *protocol.Node) Where {
-	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
-}
-
-// refusalOr returns err as the refusal it is, nil for any other.
-func refusalOr(err error) *refusal {
-	r, _ := err.(*refusal)
-	return r
-}
-
-// inBody says that what is wrong with a parameter was given as a member.
-func inBody(err error) error {
-	r := refusalFor(err)
-	if w := r.problem.Where; w != nil && w.Parameter != "" {
-		return r.at(Where{Pointer: "/" + w.Parameter, Column: w.Column})
-	}
-	return err
 }

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/protocol"
+)
+
+func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
+	b, err := a.readBodyQuery(in.body, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSearch(b.values)
+	if err != nil {
+		return nil, b.placed(err)
+	}
+	out, err := a.answerSearch(ctx, s)
+	return out, b.placed(err)
+}
+
+// A bodyQuery is a search that was asked for with a JSON object.
+type bodyQuery struct {
+	values  url.Values                // as if it had been asked for in the address
+	members map[string]*protocol.Node // all of them, by name
+}
+
+// readBodyQuery reads a JSON object whose members are the parameters of a search
+// without some of them, and others, which are no values but members.
+func (a *API) readBodyQuery(b body, without, others []string) (bodyQuery, error) {
+	if b.err != nil {
+		return bodyQuery{}, b.err
+	}
+	root, err := protocol.ReadJSON(b.text, protocol.Limits{})
+	if err != nil {
+		return bodyQuery{}, err
+	}
+	if root.Kind != protocol.Object {
+		return bodyQuery{}, refuse(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).at(whereOf(root))
+	}
+	var known []string
+	parameters := map[string]*huma.Param{}
+	for _, p := range a.searchParameters {
+		if !slices.Contains(without, p.Name) {
+			parameters[p.Name] = p
+			known = append(known, p.Name)
+		}
+	}
+	known = append(known, others...)
+	q := bodyQuery{url.Values{}, map[string]*protocol.Node{}}
+	for _, m := range root.Items {
+		q.members[m.Key] = m
+		p := parameters[m.Key]
+		switch {
+		case slices.Contains(others, m.Key):
+		case p == nil:
+			return bodyQuery{}, refuse(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+list(known)).at(whereOf(m))
+		default:
+			if q.values[p.Name], err = memberValues(p, m); err != nil {
+				return bodyQuery{}, q.placed(err)
+			}
+		}
+	}
+	return q, nil
+}
+
+// memberValues reads the values of one member by the schema of its parameter.
+func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
+	schema, nodes := p.Schema, []*protocol.Node{m}
+	if schema.Type == huma.TypeArray {
+		schema = schema.Items
+		if m.Kind == protocol.Array {
+			nodes = m.Items
+		}
+	}
+	wanted := map[string]protocol.Kind{huma.TypeInteger: protocol.Number, huma.TypeBoolean: protocol.Bool}
+	kind, ok := wanted[schema.Type]
+	if !ok {
+		kind = protocol.String
+	}
+	texts := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		if n.Kind != kind {
+			return nil, refuse(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).at(whereOf(n))
+		}
+		texts = append(texts, n.Text)
+	}
+	// The checker needs no schemas of other types for texts, numbers and truths.
+	return texts, checker{}.values(p, texts)
+}
+
+// placed says of what is wrong with a parameter where it stands in the body; of
+// all else it says nothing new.
+func (b bodyQuery) placed(err error) error {
+	if err == nil {
+		return nil
+	}
+	r := refusalFor(err)
+	w := r.problem.Where
+	if w == nil || w.Parameter == "" {
+		return err
+	}
+	if r.problem.Code == badParameter.Code {
+		r.problem.Type, r.problem.Title, r.problem.Code = problemType(badField), badField.Title, badField.Code
+	}
+	n := b.members[w.Parameter]
+	if n == nil {
+		return r.at(Where{Pointer: "/" + w.Parameter})
+	}
+	if n.Kind == protocol.Array && r.nth > 0 {
+		n = n.Items[r.nth-1]
+	}
+	if w.Column > 0 { // within the text, which escapes may have made longer in the body
+		return r.at(Where{Pointer: n.Pointer, Column: w.Column})
+	}
+	return r.at(whereOf(n))
+}
+
+// whereOf is the place of a node in a body.
+func whereOf(n *protocol.Node) Where {
+	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+}
