@@ -108,15 +108,6 @@ func (f *found) operations(segment int, to []uint32) []uint32 {
 	return to
 }
 
-// match finds what matches a query.
-func (x *Index) match(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word) (*found, error) {
-	masks, err := x.let(l, snapshot, v, q)
-	if err != nil {
-		return nil, err
-	}
-	return l.match(ctx, snapshot, v, words, masks)
-}
-
 // let returns for each segment the operations that filters and unwanted words let
 // through.
 func (x *Index) let(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
