@@ -350,6 +350,7 @@ type listInput struct {
 	Offset     int    `query:"offset" minimum:"0" doc:"how many agents to leave out"`
 	Q          string `query:"q" maxLength:"200" doc:"words that must stand in the name, handle, description, creator's name, capabilities or AIR ID"`
 	Capability string `query:"capability" maxLength:"200" doc:"a capability that the agent lists"`
+	Verb       string `query:"verb" maxLength:"200" doc:"a verb such as BOOK that is offered at a domain which the agent has shown to be its own"`
 	Require    string `query:"require" doc:"evidence that must hold, with commas between: key, age, domain, did, inbox, agis, repository, attestations"`
 }
 
@@ -370,8 +371,12 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := a.answers.offering(ctx, strings.TrimSpace(in.Verb))
+	if err != nil {
+		return nil, err
+	}
 	limit := min(in.Limit, registry.MaxList)
-	found, total := d.Search(registry.DirectoryQuery{Words: in.Q, Capability: in.Capability, Require: require, Offset: in.Offset, Limit: limit})
+	found, total := d.Search(registry.DirectoryQuery{Words: in.Q, Capability: in.Capability, Hosts: hosts, Require: require, Offset: in.Offset, Limit: limit})
 	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
 	for _, agent := range found {
 		row := registry.NewRowView(agent.Agent)

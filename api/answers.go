@@ -58,6 +58,7 @@ var (
 type Searcher interface {
 	Search(ctx context.Context, q index.Query) (index.Result, error)
 	Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error)
+	Hosts(ctx context.Context, q index.Query) ([]string, error)
 	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	Verbs(ctx context.Context) ([]index.VerbCount, error)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/index"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
@@ -18,9 +19,11 @@ import (
 const findTime = 500 * time.Millisecond
 
 // FindAgents returns a page of the agents that a query takes, and how many there
-// are. The error is [ErrNoDirectory] in a process that keeps none, and
-// [ErrReading] while the agents are still being read after the start.
-func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
+// are. A verb narrows them to those who are shown to be at home where it is offered;
+// "" does not. The error is [ErrNoDirectory] in a process that keeps none,
+// [ErrReading] while the agents are still being read after the start, and that of
+// the index for a verb.
+func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) (agents []registry.Found, total int, err error) {
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}
@@ -30,8 +33,19 @@ func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]
 	if a.Directory.Wait(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.Wait(waiting, 1) != nil {
 		return nil, 0, ErrReading
 	}
-	agents, total := a.Directory.Search(q)
+	if q.Hosts, err = a.offering(ctx, verb); err != nil {
+		return nil, 0, err
+	}
+	agents, total = a.Directory.Search(q)
 	return agents, total, nil
+}
+
+// offering lists the hosts whose operations have a verb; nil for "".
+func (a *Answers) offering(ctx context.Context, verb string) ([]string, error) {
+	if verb == "" {
+		return nil, nil
+	}
+	return a.Index.Hosts(ctx, index.Query{Verbs: []string{verb}})
 }
 
 // ErrReading: the agents are still being read after the start.

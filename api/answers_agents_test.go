@@ -40,7 +40,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &api.Answers{Store: s, Registry: r}
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}); !errors.Is(err, api.ErrNoDirectory) {
+	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, api.ErrNoDirectory) {
 		t.Errorf("without a directory: %v", err)
 	}
 	if _, err := a.LogStanding(ctx); !errors.Is(err, api.ErrNoLog) {
@@ -56,7 +56,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Log.Close() })
 	a.Directory = r.NewDirectory()
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}); !errors.Is(err, api.ErrReading) {
+	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, api.ErrReading) {
 		t.Errorf("before the agents are read: %v", err)
 	}
 	running, stop := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if booker, err = r.Rotate(ctx, booker.AirID, registry.NewRotation(r.DID(booker.AirID), old, next, "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	found, total, err := a.FindAgents(ctx, registry.DirectoryQuery{Words: "booker", Require: []string{registry.SignalKey}})
+	found, total, err := a.FindAgents(ctx, registry.DirectoryQuery{Words: "booker", Require: []string{registry.SignalKey}}, "")
 	if err != nil || total != 1 || found[0].AirID != booker.AirID {
 		t.Errorf("what was just written is not found: %v, %d, %v", found, total, err)
 	}

@@ -124,6 +124,11 @@ func (l *Limited) Explore(ctx context.Context, q index.Query, fields []string, l
 	})
 }
 
+// Hosts lists the hosts of all that a query finds.
+func (l *Limited) Hosts(ctx context.Context, q index.Query) ([]string, error) {
+	return within(ctx, l, l.lane(q), func(ctx context.Context) ([]string, error) { return l.searcher.Hosts(ctx, q) })
+}
+
 // Suggest completes what was typed.
 func (l *Limited) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
 	return within(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {

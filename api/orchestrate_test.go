@@ -140,6 +140,42 @@ func TestWhoCanBookATable(t *testing.T) {
 	h.get("/api/v1/resolve?name="+own.AirID, 403)
 }
 
+// Agents are listed by a verb that is offered where they are shown to be at home:
+// at a domain of theirs or, by DNS, below it; what one says of itself does not count.
+func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
+	z := zone{}
+	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
+	h.publish("tables.osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
+	at, above, silent := h.agentAt("https://relay.example/inbox/1"), h.agentAt("https://relay.example/inbox/2"), h.agentAt("https://relay.example/inbox/3")
+	h.proves(z, at, "trattoria.example")
+	h.proves(z, above, "osteria.example")
+	h.proves(z, silent, "silent.example")
+	stranger := h.agentAt("https://trattoria.example/inbox/4")
+	if r := h.ask("PUT", "/api/v1/agents/"+stranger.AirID, `{"name": "BOOK", "capabilities": ["BOOK"]}`, "Content-Type", jsonType, "X-Agent-Secret", stranger.Secret); r.StatusCode != 200 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	for query, want := range map[string][]registered{
+		"verb=BOOK": {at, above}, "verb=%20book&require=domain": {at, above}, "verb=BOOK&q=nobody": nil, "verb=FLY": nil,
+		"capability=BOOK": {stranger}, "verb=BOOK&capability=BOOK": nil, "": {at, above, silent, stranger},
+	} {
+		var list api.AgentList
+		decodeInto(t, h.get("/api/v1/agents?"+query, 200), &list)
+		var got, ids []string
+		for _, a := range list.Agents {
+			got = append(got, a.AirID)
+		}
+		for _, a := range want {
+			ids = append(ids, a.AirID)
+		}
+		slices.Sort(got)
+		slices.Sort(ids)
+		if !slices.Equal(got, ids) || list.Total != len(ids) {
+			t.Errorf("%s: %v of %d, want %v", query, got, list.Total, ids)
+		}
+	}
+}
+
 func TestOffersInPages(t *testing.T) {
 	z := zone{}
 	h := newHouse(t, options{registry: registry.Options{DNS: z}})

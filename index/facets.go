@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +43,21 @@ func (x *Index) Explore(ctx context.Context, q Query, fields []string, limit int
 	if limit < 1 || limit > maxExplored {
 		return nil, &QueryError{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
 	}
+	return x.explore(ctx, q, fields, limit)
+}
+
+// Hosts returns the hosts of all operations that a query finds, those with the most
+// first. The error is as of [Index.Search].
+func (x *Index) Hosts(ctx context.Context, q Query) ([]string, error) {
+	counts, err := x.explore(ctx, q, []string{hostKey}, math.MaxInt)
+	hosts := make([]string, 0, len(counts[hostKey]))
+	for _, c := range counts[hostKey] {
+		hosts = append(hosts, c.Value)
+	}
+	return hosts, err
+}
+
+func (x *Index) explore(ctx context.Context, q Query, fields []string, limit int) (map[string][]Count, error) {
 	q.Facets, q.Offset, q.Limit = fields, 0, 1
 	if q.empty() {
 		q.States = []string{stateValid, stateFlawed, stateInvalid} // which all have

@@ -214,6 +214,9 @@ type DirectoryQuery struct {
 	Words string
 	// Capability is one that the agent lists, in any case.
 	Capability string
+	// Hosts are DNS names in ASCII lower case, to one of which at least the agent must
+	// have a tie that holds, see [Registry.Ties]; nil takes any agent.
+	Hosts []string
 	// Require names signals that must be proved or observed, see [ParseRequire].
 	Require []string
 	// Offset and Limit cut out a page; a limit outside 1 to [MaxList] means 20.
@@ -239,15 +242,16 @@ func (d *Directory) Search(q DirectoryQuery) (agents []Found, total int) {
 	now := d.r.moment()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if len(words) == 0 && q.Capability == "" && len(q.Require) == 0 {
+	if len(words) == 0 && q.Capability == "" && q.Hosts == nil && len(q.Require) == 0 {
 		from := min(max(q.Offset, 0), len(d.order))
 		for _, w := range d.order[from:min(from+q.Limit, len(d.order))] {
 			agents = append(agents, Found{w.agent, w.shown(now)})
 		}
 		return agents, len(d.order)
 	}
+	tied := d.tiedTo(q.Hosts)
 	for _, w := range d.order {
-		if !w.matches(words, q.Capability) || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.shows(signal, now) }) {
+		if !w.matches(words, q.Capability) || q.Hosts != nil && !tied[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.shows(signal, now) }) {
 			continue
 		}
 		if total >= q.Offset && len(agents) < q.Limit {

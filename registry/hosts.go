@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"iter"
 	"net/url"
 	"slices"
 	"strings"
@@ -176,17 +177,46 @@ func (d *Directory) At(host string, most int) (proved, claimed []Agent, more int
 		add(&proved, t.proved)
 		add(&claimed, t.claimed)
 	}
-	root, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return proved, claimed, more
-	}
-	for above := host; above != root; {
-		_, above, _ = strings.Cut(above, ".")
-		if t := d.hosts[above]; t != nil {
-			add(&proved, slices.DeleteFunc(slices.Clone(t.proved), func(w *row) bool { return !w.zone(above) }))
-		}
+	for t, above := range d.above(host) {
+		add(&proved, slices.DeleteFunc(slices.Clone(t.proved), func(w *row) bool { return !w.zone(above) }))
 	}
 	return proved, claimed, more
+}
+
+// tiedTo returns the agents with a tie that holds to one of the hosts; d.mu is held.
+func (d *Directory) tiedTo(hosts []string) map[*row]bool {
+	rows := map[*row]bool{}
+	for _, host := range hosts {
+		if t := d.hosts[host]; t != nil {
+			for _, w := range t.proved {
+				rows[w] = true
+			}
+		}
+		for t, above := range d.above(host) {
+			for _, w := range t.proved {
+				if w.zone(above) {
+					rows[w] = true
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// above yields what is tied to the domains above a host, up to the registrable one.
+func (d *Directory) above(host string) iter.Seq2[*tied, string] {
+	return func(yield func(*tied, string) bool) {
+		root, err := publicsuffix.EffectiveTLDPlusOne(host)
+		if err != nil {
+			return
+		}
+		for above := host; above != root; {
+			_, above, _ = strings.Cut(above, ".")
+			if t := d.hosts[above]; t != nil && !yield(t, above) {
+				return
+			}
+		}
+	}
 }
 
 // zone reports whether an agent has proved a domain by DNS, and with it the names

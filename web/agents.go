@@ -17,6 +17,7 @@ import (
 type agentsView struct {
 	Words      string
 	Capability string
+	Verb       string
 	Signals    []signalChoice
 	Narrowed   bool // something was asked for
 	Agents     []agentRow
@@ -81,13 +82,13 @@ func (p *Pages) agents(c *gin.Context) (view, error) {
 	if err != nil {
 		return view{}, requireError(err)
 	}
-	v := agentsView{Words: words, Capability: strings.TrimSpace(c.Query("capability"))}
-	v.Narrowed = v.Words != "" || v.Capability != "" || len(require) > 0
+	v := agentsView{Words: words, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
+	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
 	for _, s := range signalNames {
 		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})
 	}
 	q := registry.DirectoryQuery{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
-	found, total, err := p.answers.FindAgents(c.Request.Context(), q)
+	found, total, err := p.answers.FindAgents(c.Request.Context(), q, v.Verb)
 	switch {
 	case errors.Is(err, api.ErrReading):
 		v.Reading = true
@@ -115,7 +116,7 @@ func requireError(err error) error {
 // queryOf writes what was asked, for the links to other pages.
 func queryOf(v agentsView, require []string) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": v.Words, "capability": v.Capability, "require": strings.Join(require, ",")} {
+	for name, value := range map[string]string{"q": v.Words, "capability": v.Capability, "verb": v.Verb, "require": strings.Join(require, ",")} {
 		if value != "" {
 			q.Set(name, value)
 		}

@@ -47,7 +47,7 @@ var samplePages = []struct {
 	{"/help/search", 200},
 	{"/?q=book+verb%3ABOOK+class%3Anone", 200},
 	{"/agents", 200},
-	{"/agents?q=alice&capability=BOOK&require=domain&require=inbox&page=2", 200},
+	{"/agents?q=alice&capability=booking&verb=BOOK&require=domain&require=inbox&page=2", 200},
 	{"/agents?require=points", 400},
 	{"/agents/AIR-7KQ2-M9XD-41VB", 200},
 	{"/agents/" + airID + "/report", 200},
@@ -429,10 +429,10 @@ func TestEveryClaimLeadsToItsEvidence(t *testing.T) {
 func TestAgentsAreFoundByEvidence(t *testing.T) {
 	asked := &asking{sample: sample{word: plainWord, hits: 45}}
 	h := engine(t, asked)
-	page := parse(t, get(t, h, "/agents?q=book+tables&capability=BOOK&require=domain&require=inbox&page=2").Body.String())
-	want := registry.DirectoryQuery{Words: "book tables", Capability: "BOOK", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
-	if !reflect.DeepEqual(asked.q, want) {
-		t.Errorf("asked for %+v, want %+v", asked.q, want)
+	page := parse(t, get(t, h, "/agents?q=book+tables&capability=booking&verb=+BOOK&require=domain&require=inbox&page=2").Body.String())
+	want := registry.DirectoryQuery{Words: "book tables", Capability: "booking", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
+	if !reflect.DeepEqual(asked.q, want) || asked.verb != "BOOK" {
+		t.Errorf("asked for %+v and %q, want %+v and BOOK", asked.q, asked.verb, want)
 	}
 	ticked := 0
 	for _, in := range elements(page, "input") {
@@ -442,7 +442,7 @@ func TestAgentsAreFoundByEvidence(t *testing.T) {
 			}
 		}
 	}
-	if ticked != 2 || !strings.Contains(textOf(page), "21 to 40 of 45") || !strings.Contains(attributes(page), "/agents?capability=BOOK&page=3&q=book+tables&require=domain%2Cinbox") {
+	if ticked != 2 || !strings.Contains(textOf(page), "21 to 40 of 45") || !strings.Contains(attributes(page), "/agents?capability=booking&page=3&q=book+tables&require=domain%2Cinbox&verb=BOOK") {
 		t.Errorf("%d boxes are ticked; the page says %q", ticked, textOf(page))
 	}
 	if w := get(t, h, "/agents?q="+airID); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/agents/"+airID {
@@ -461,15 +461,16 @@ func TestAgentsAreFoundByEvidence(t *testing.T) {
 type asking struct {
 	sample
 	q     registry.DirectoryQuery
+	verb  string
 	fails error
 }
 
-func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
-	a.q = q
+func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error) {
+	a.q, a.verb = q, verb
 	if a.fails != nil {
 		return nil, 0, a.fails
 	}
-	return a.sample.FindAgents(ctx, q)
+	return a.sample.FindAgents(ctx, q, verb)
 }
 
 func TestTheLogPageSaysHowToVerifyIt(t *testing.T) {

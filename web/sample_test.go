@@ -342,7 +342,7 @@ func (s sample) Dossier(ctx context.Context, id string) (api.Dossier, error) {
 	}, s.err
 }
 
-func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error) {
+func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error) {
 	found, err := s.Agent(ctx, airID)
 	var agents []registry.Found
 	for range min(max(s.hits-q.Offset, 0), q.Limit) {

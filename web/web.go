@@ -59,8 +59,8 @@ type Answers interface {
 	// Agent finds an agent by AIR ID, handle or did:wba.
 	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
 	// FindAgents returns a page of the agents that a query takes, and how many
-	// there are.
-	FindAgents(ctx context.Context, q registry.DirectoryQuery) ([]registry.Found, int, error)
+	// there are; with a verb, of those at home where it is offered.
+	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error)
 	// Dossier returns all that is known of an agent.
 	Dossier(ctx context.Context, id string) (api.Dossier, error)
 	// Report stores what somebody says against an agent, for the operator.
