@@ -87,6 +87,10 @@ func (b *agisBuilder) build() (Output, error) {
 		if len(b.written) == 0 {
 			return Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be said in AGIS")
 		}
+		if b.detail < brief && (b.schemas.over() || b.tooLong(root)) {
+			b.detail++ // what is to be reviewed would only make it longer
+			continue
+		}
 		reviews := b.reviews(root)
 		text, err := writeDocument(root, reviews, b.options.Format)
 		if err != nil {
@@ -106,6 +110,12 @@ func (b *agisBuilder) build() (Output, error) {
 		return Output{Text: text, Reviews: reviews}, nil
 	}
 	return Output{}, fmt.Errorf("convert OpenAPI to AGIS: the description cannot be brought below %d bytes", protocol.DefaultLimits.Bytes)
+}
+
+// tooLong reports whether a document is too long even without its comments.
+func (b *agisBuilder) tooLong(root *protocol.Node) bool {
+	text, err := writeDocument(root, nil, b.options.Format)
+	return err == nil && len(text) > protocol.DefaultLimits.Bytes
 }
 
 // reviews places what was noted while the document was written.
