@@ -91,7 +91,9 @@ func TestKilledFollower(t *testing.T) {
 		kills = n
 	}
 	for round := range kills {
-		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		ctx, cancel := context.WithTimeout(t.Context(), catchUpTime) // one that hangs is killed as well
+		defer cancel()
+		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), crashDir+"="+dir)
 		var said strings.Builder
 		cmd.Stderr = &said
@@ -105,6 +107,7 @@ func TestKilledFollower(t *testing.T) {
 		for lines.Scan() { // reads to the end, so that Wait may close it
 		}
 		cmd.Wait() // it was killed
+		must(t, ctx.Err())
 		if said.Len() > 0 {
 			t.Fatalf("round %d: the child said %s", round, &said)
 		}

@@ -374,7 +374,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	begin := time.Now()
 	log := newLogged()
 	x := openIndex(t, s, dir, log)
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > time.Minute { // bbolt would wait without end
 		t.Errorf("took %v", took)
 	}
 	if !strings.Contains(log.String(), "held by another process") {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -38,6 +39,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// childTime is how long a child may live: one that does not end by itself shall
+// not hold up all the tests.
+const childTime = 5 * time.Minute
+
 // child prepares a process in one of the roles above.
 func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
@@ -45,7 +50,9 @@ func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Scanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self)
+	ctx, cancel := context.WithTimeout(t.Context(), childTime)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
