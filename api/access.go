@@ -137,7 +137,7 @@ func isPublic(path string) bool {
 	if strings.HasPrefix(path, "/agents/") {
 		return strings.HasSuffix(path, "/did.json")
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, logPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, logPrefix+"/") || strings.HasPrefix(path, witnessPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
 		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 

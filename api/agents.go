@@ -67,6 +67,7 @@ func (a *API) agentRoutes(h huma.API) {
 	a.moveRoutes(h)
 	a.identifierRoutes(h)
 	a.logRoutes(h)
+	a.witnessRoutes(h)
 	a.registryRoutes(h)
 }
 
@@ -184,10 +185,15 @@ func (a *API) signed(b *body) *httpsig.Message {
 	return &m
 }
 
-// readBody reads a body of one of the media types, of at most limit bytes.
+// readBody reads a body of one of the media types (of any, when none is named), of
+// at most limit bytes.
 func readBody(c *gin.Context, limit int64, mediaTypes ...string) ([]byte, error) {
 	r := c.Request
-	if err := checkMediaType(r.Header, mediaTypes); err != nil {
+	err := checkCoding(r.Header)
+	if len(mediaTypes) > 0 {
+		err = checkMediaType(r.Header, mediaTypes)
+	}
+	if err != nil {
 		closeAfter(c)
 		return nil, err
 	}
@@ -230,6 +236,11 @@ func checkMediaType(h http.Header, mediaTypes []string) error {
 		return refuse(wrongMediaType, "the body must be "+bodyForms(mediaTypes)+" in UTF-8", "send it with the header Content-Type: "+mediaTypes[0]).
 			at(Where{Header: "Content-Type"})
 	}
+	return checkCoding(h)
+}
+
+// checkCoding takes nothing compressed.
+func checkCoding(h http.Header) error {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return refuse(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").at(Where{Header: "Content-Encoding"})
 	}

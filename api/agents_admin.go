@@ -231,8 +231,11 @@ func (a *API) publishAnchor(ctx context.Context, in *bareInput) (*output[AnchorA
 	if a.publish == nil {
 		return nil, refuse(unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").after(time.Hour)
 	}
+	if a.answers.Log != nil {
+		a.awaitLog(ctx) // what was acknowledged before is in the tree
+	}
 	if err := a.publish(ctx); err != nil {
-		return nil, refuse(unavailable, fmt.Sprintf("no witness has cosigned: %.300s", err), "see the log of the server").after(time.Minute).because(err)
+		return nil, refuse(unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").after(time.Minute).because(err)
 	}
 	return written(a, AnchorAnswer{a.newestAnchor()}), nil
 }

@@ -30,7 +30,9 @@ type Answers struct {
 	// Resolver finds the DID documents of others; nil: only our own are found.
 	Resolver registry.Resolver
 	// Log is the transparency log; nil: there is none.
-	Log     *audit.Log
+	Log *audit.Log
+	// Witness cosigns the checkpoints of other logs; nil: none are cosigned.
+	Witness *audit.Witness
 	Crawler CrawlStatus // nil in a process that does not crawl
 	Judge   *Judge      // judges documents for whoever asks
 	Door    *Door       // takes hosts that strangers name; nil: none are taken

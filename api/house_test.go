@@ -19,6 +19,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"gazetteer/api"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -162,6 +164,19 @@ func (h *house) openLog() {
 		}
 	})
 	h.run("follow the store into the log", h.answers.Log.Run)
+	own, err := audit.NewVerifier(key.Public())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	other, err := audit.OpenKey(dir+"/witness.key", "registry.example/witness")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.answers.Witness, err = audit.OpenWitness(audit.WitnessOptions{Dir: dir + "/witness", Key: other, Logs: []note.Verifier{own}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { h.answers.Witness.Close() })
 }
 
 // logged waits until all that is stored is in the log.
@@ -170,6 +185,18 @@ func (h *house) logged() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.answers.Log.WaitFor(ctx, h.store.Head().Seq); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// cosigned has the log's newest checkpoint cosigned by the house's own witness.
+func (h *house) cosigned() {
+	h.t.Helper()
+	witness, err := audit.NewVerifier(h.answers.Witness.Public())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.answers.Log.Cosign(context.Background(), http.DefaultClient, h.base+"/witness", witness); err != nil {
 		h.t.Fatal(err)
 	}
 }

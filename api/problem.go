@@ -98,6 +98,7 @@ var (
 	badField         = sort{"bad-field", 400, "A member of the body has an impossible value"}
 	unauthorized     = sort{"unauthorized", 401, "The request does not prove who sends it"}
 	forbidden        = sort{"forbidden", 403, "The agent may not do this"}
+	notSigned        = sort{"not-signed", 403, "The log has not signed this"}
 	noRoute          = sort{"not-found", 404, "There is nothing at this address"}
 	noService        = sort{"no-service", 404, "The host is not known"}
 	noDocument       = sort{"no-document", 404, "The document is not known"}
@@ -123,6 +124,7 @@ var (
 	noEvidence       = sort{"no-evidence", 412, "The agent does not show the required evidence"}
 	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
 	bodyTooLarge     = sort{"body-too-large", 413, "The body is too large"}
+	badProof         = sort{"bad-proof", 422, "The proof does not hold"}
 	wrongMediaType   = sort{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
 	rateLimited      = sort{"rate-limited", 429, "Too many requests"}
 	internal         = sort{"internal", 500, "We failed"}
@@ -139,8 +141,8 @@ func sorts() map[string]sort {
 	table := map[string]sort{}
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, forbidden, noRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
-		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, cursorGone, bodyTooLarge, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
+		unauthorized, forbidden, notSigned, noRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
+		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
 	}

@@ -30,6 +30,7 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 	decodeInto(t, report, &reported)
 	if h.answers.Log != nil {
 		h.logged()
+		h.cosigned()
 	}
 	// Answers carry the place in the log that they are based on: let it stand still.
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
@@ -86,6 +87,8 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 		"/log/inclusion":                                             "/log/inclusion?index=0",
 		"/log/consistency":                                           "/log/consistency?old=1",
 		"/log/proof":                                                 "/log/proof?key=agent/" + agent.AirID,
+		"/witness/key":                                               "/witness/key",
+		"/witness/checkpoint":                                        "/witness/checkpoint?origin=registry.example/log",
 		"/log/tile/{path}":                                           "/log/tile/entries/000.p/" + logSize(h),
 		"/api/v1/agents/{air_id}":                                    "/api/v1/agents/" + agent.AirID,
 		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",

@@ -60,9 +60,11 @@ names.`,
 }
 
 // recoveryPath is where the recovery key of a key lies: agent.recovery.key.
-func (k *keyring) recoveryPath() string {
-	ext := filepath.Ext(k.path)
-	return strings.TrimSuffix(k.path, ext) + ".recovery" + ext
+func (k *keyring) recoveryPath() string { return recoveryOf(k.path) }
+
+func recoveryOf(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + ".recovery" + ext
 }
 
 // askAgents is ask for the verbs of agents, which crawl nothing.
@@ -92,6 +94,9 @@ func (k *keyring) read(a *app, path string) (ed25519.PrivateKey, did.Web, error)
 		}
 	}
 	key, err := f.Private(k.passphrase)
+	if errors.Is(err, keyfile.ErrPassphrase) && k.passphrase != nil {
+		return nil, did.Web{}, usagef("%s: this is not its passphrase, or the file is damaged", path)
+	}
 	if err != nil {
 		return nil, did.Web{}, keyError(fmt.Errorf("%s: %w", path, err), path)
 	}
@@ -115,6 +120,8 @@ func ownerOf(f keyfile.File, path string) (did.Web, error) {
 // keyError says what to do about a key file that cannot be used.
 func keyError(err error, path string) error {
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && exists(recoveryOf(path)):
+		return notFoundf("there is no key in %s, but %s is there: if the key is lost, take the agent over with: gazetteer agent recover", path, recoveryOf(path))
 	case errors.Is(err, fs.ErrNotExist):
 		return notFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME", path)
 	case errors.Is(err, keyfile.ErrPassphrase):
@@ -203,9 +210,9 @@ func (k *keyring) resume(a *app, path string, owner did.Web, encrypted bool) (ed
 	return key, err
 }
 
-// again is a command that the person may run next, with the flags that lead to
-// the same server and key.
-func (a *app) again(k *keyring, command string) string {
+// command is one that the person may run next, with the flags that lead to the same
+// server.
+func (a *app) command(words string) string {
 	text := "gazetteer "
 	if a.server != "" {
 		text += "--server " + quoted(a.server) + " "
@@ -216,7 +223,15 @@ func (a *app) again(k *keyring, command string) string {
 	if a.dataDir != "" {
 		text += "--data-dir " + quoted(a.dataDir) + " "
 	}
-	text += "agent " + command
+	for _, set := range a.settings {
+		text += "--set " + quoted(set) + " "
+	}
+	return text + words
+}
+
+// again is a command of agents that the person may run next, with the same key.
+func (a *app) again(k *keyring, words string) string {
+	text := a.command("agent " + words)
 	if k.path != "agent.key" {
 		text += " --key " + quoted(k.path)
 	}
@@ -244,7 +259,10 @@ func (a *app) field(name, value string) {
 	}
 }
 
-// next ends an answer with the command that goes on from there.
-func (a *app) next(text, command string) {
-	fmt.Fprintf(a.out, "\n%s\n  %s\n", text, format.Visible(command))
+// next ends an answer with the commands that go on from there.
+func (a *app) next(text string, commands ...string) {
+	fmt.Fprintf(a.out, "\n%s\n", text)
+	for _, command := range commands {
+		fmt.Fprintf(a.out, "  %s\n", format.Visible(command))
+	}
 }

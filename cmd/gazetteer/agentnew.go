@@ -144,7 +144,7 @@ func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent
 	if n.organization {
 		body["creator_type"] = "organization"
 	}
-	host, err := a.registryHost(server)
+	host, err := registryHost(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (a *app) newKeys(k *keyring, n *newAgent) (key ed25519.PrivateKey, recovery
 }
 
 // registryHost is what the registry calls itself, for signing the first request.
-func (a *app) registryHost(c *client) (string, error) {
+func registryHost(ctx context.Context, c *client) (string, error) {
 	if !c.local {
 		u, err := url.Parse(c.base)
 		if err != nil {
@@ -216,8 +216,16 @@ func (a *app) registryHost(c *client) (string, error) {
 		}
 		return u.Host, nil
 	}
-	config, err := a.config()
-	return config.Registry.DIDHost, err
+	// A server may have been given another name than the configuration here has.
+	var own did.Document
+	if _, err := c.get(ctx, "/.well-known/did.json", &own); err != nil {
+		return "", err
+	}
+	w, err := did.ParseWeb(own.ID)
+	if err != nil {
+		return "", networkf("%s did not answer as Gazetteer would: %v", c.base, err)
+	}
+	return w.Authority(), nil
 }
 
 // belongTo notes beside the keys whose they are.

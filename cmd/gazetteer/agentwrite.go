@@ -173,6 +173,7 @@ func (a *app) agentRotate(c *cobra.Command, server *client, k *keyring) error {
 	if err != nil {
 		return keyError(err, k.path)
 	}
+	made := newFiles(keyfile.Next(k.path))
 	next, err := k.resume(a, keyfile.Next(k.path), owner, f.Encrypted)
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ func (a *app) agentRotate(c *cobra.Command, server *client, k *keyring) error {
 		err = networkf("%s did not answer as Gazetteer would: it names no key", server.base)
 	}
 	if err != nil {
-		return err
+		return a.dropRefused(ctx, server, keys.AirID, err, made)
 	}
 	if err := current(keyfile.Next(k.path), next.Public().(ed25519.PublicKey), after); err != nil {
 		return err
@@ -201,7 +202,7 @@ func (a *app) agentRotate(c *cobra.Command, server *client, k *keyring) error {
 	a.field("agent", keys.AirID)
 	a.field("key", x.To+" in "+k.path)
 	a.field("retired", x.From+": it signs nothing any more, and nothing needs to keep it")
-	a.next("A domain that names the old key must name the new one within three days. See what it has to publish:", a.again(k, "show"))
+	a.next("A domain that names the old key must name the new one within three days. This is what it publishes:", a.again(k, "prove --print"))
 	return nil
 }
 
@@ -255,6 +256,7 @@ func (a *app) agentRecover(c *cobra.Command, server *client, k *keyring, r *reco
 	}
 	var next, reserve ed25519.PrivateKey
 	commitment := ""
+	made := newFiles(keyfile.Next(k.path), keyfile.Next(k.recoveryPath()))
 	if !r.withdraw {
 		if next, err = k.resume(a, keyfile.Next(k.path), owner, f.Encrypted); err != nil {
 			return err
@@ -273,7 +275,7 @@ func (a *app) agentRecover(c *cobra.Command, server *client, k *keyring, r *reco
 	var after registry.KeysView
 	raw, err := server.write(ctx, http.MethodPost, agentPath(airID, "/recovery"), body, nil, &after)
 	if err != nil {
-		return err
+		return a.dropRefused(ctx, server, airID, err, made)
 	}
 	if r.withdraw {
 		// The keys that were to come are of no use any more.
@@ -331,7 +333,7 @@ domain of their own.
 func (a *app) agentAttest(c *cobra.Command, server *client, k *keyring, t *attestAgent, args []string) error {
 	ctx := c.Context()
 	if (t.kind == "") == (t.revoke == 0) {
-		return wrongUse(c, "attest needs --type, or --revoke with the number of an attestation")
+		return wrongUse(c, "attest needs --type (identity_verification, operator_confirmation, dependency or safety_review), or --revoke with the number of an attestation")
 	}
 	subject, err := a.agentAt(ctx, server, k, args)
 	if err != nil {
@@ -439,7 +441,7 @@ func (a *app) agentProve(c *cobra.Command, server *client, k *keyring, domain st
 	if a.json {
 		err = writeJSONText(a.out, raw)
 	} else {
-		a.printDomain(k, answer)
+		a.printDomain(k, answer, len(keys.Keys) > 1)
 	}
 	if err == nil && !answer.Proved {
 		err = errQuiet
@@ -447,7 +449,9 @@ func (a *app) agentProve(c *cobra.Command, server *client, k *keyring, domain st
 	return err
 }
 
-func (a *app) printDomain(k *keyring, answer api.DomainAnswer) {
+// printDomain tells what came of looking at a domain; rotated says that the agent
+// had another key before.
+func (a *app) printDomain(k *keyring, answer api.DomainAnswer, rotated bool) {
 	a.field("agent", answer.AirID)
 	d := answer.Domain
 	if answer.Proved {
@@ -470,6 +474,10 @@ func (a *app) printDomain(k *keyring, answer api.DomainAnswer) {
 			a.field("result", "found")
 		}
 		a.field("problem", l.Problem)
+	}
+	if answer.Proved && rotated {
+		a.next("This is what others can see of it now:", a.again(k, "show"))
+		return
 	}
 	if answer.Proved {
 		a.next("Keys get old. Put a new one in the place of this one:", a.again(k, "rotate"))

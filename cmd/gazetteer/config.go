@@ -71,6 +71,8 @@ type RegistryConfig struct {
 	Registries    []string `toml:"registries"`
 	DNS           string   `toml:"dns"`
 	Witnesses     []string `toml:"witnesses"`
+	WitnessFor    []string `toml:"witness_for"`
+	LogOrigin     string   `toml:"log_origin"`
 	LogCopy       string   `toml:"log_copy"`
 	AcceptLogLoss bool     `toml:"accept_log_loss"`
 }
@@ -134,7 +136,7 @@ func defaultConfig() Config {
 			NAT64:           []string{},
 		},
 		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
-		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}},
+		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
 		API: APIConfig{
 			TrustedProxies:             []string{},
 			RegistrationsPerHour:       20,

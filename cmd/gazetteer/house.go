@@ -44,7 +44,8 @@ type house struct {
 	directory *registry.Directory
 	joiner    *join.Joiner
 	audit     *audit.Log
-	witnesses *witnesses
+	witnesses *witnesses     // of our log
+	witness   *audit.Witness // of the logs of others
 	crawler   *crawler.Crawler
 	api       *api.API
 	recorder  *recorder
@@ -245,7 +246,7 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the wishes of owners: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,
@@ -309,7 +310,7 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	} {
 		followers.Go(func() error {
 			if err := follow(following); err != nil {
-				return fmt.Errorf("follow the store into %s: %w", what, err)
+				return fmt.Errorf("follow the store into %s: %w", what, mendLog(err))
 			}
 			return nil
 		})
@@ -342,7 +343,7 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	}
 	if public != nil && len(h.witnesses.list) > 0 {
 		group.Go(func() error {
-			return h.witnesses.run(ctx, func(err error) { h.log.Warn("the log was not cosigned", "error", err) })
+			return h.witnesses.run(ctx, h.notCosigned)
 		})
 	}
 	if public != nil && h.config.Crawler.BlockList != "" {
@@ -359,6 +360,15 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	h.settle()
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
+}
+
+// notCosigned tells the operator that a witness did not cosign the log.
+func (h *house) notCosigned(err error) {
+	if errors.Is(err, audit.ErrFork) {
+		h.log.Error("the log contradicts what a witness has cosigned: others see it, too; where no newer copy is left, begin another log (registry.log_origin)", "error", err)
+		return
+	}
+	h.log.Warn("the log was not cosigned", "error", err)
 }
 
 // finishing is what visits and answers have of the time for a stop. The rest is for
@@ -418,8 +428,11 @@ func (h *house) serve(ctx context.Context, l net.Listener, handler http.Handler)
 // close releases the files, last opened first.
 func (h *house) close() error {
 	var err error
+	if h.witness != nil {
+		err = h.witness.Close()
+	}
 	if h.audit != nil {
-		err = h.audit.Close()
+		err = errors.Join(err, h.audit.Close())
 	}
 	if h.index != nil {
 		err = errors.Join(err, h.index.Close())

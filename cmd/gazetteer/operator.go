@@ -36,7 +36,7 @@ talk to the socket in the data directory, which only its owner can open.
 	c.AddCommand(a.registryDoorCommand(), a.registryApplicationsCommand(), a.registryApproveCommand(), a.registryRefuseCommand())
 	c.AddCommand(a.registryBanCommand(), a.registryBansCommand(), a.registryLiftCommand(), a.registryReportsCommand(), a.registrySettleCommand())
 	c.AddCommand(a.registrySuspendCommand(), a.registryRestoreCommand(), a.registryDeleteCommand(), a.registryEraseCommand())
-	c.AddCommand(a.registryMergeCommand(), a.registryExportCommand(), a.registryImportCommand())
+	c.AddCommand(a.registryMergeCommand(), a.registryExportCommand(), a.registryImportCommand(), a.registryCosignCommand())
 	return c
 }
 
@@ -87,9 +87,9 @@ func (a *app) registryStanding(ctx context.Context, server *client) error {
 	a.field("reports", reports)
 	switch {
 	case v.Reports.Open > 0:
-		a.next("Look at them:", "gazetteer registry reports")
+		a.next("Look at them:", a.command("registry reports"))
 	case v.Waiting > 0:
-		a.next("Look at them:", "gazetteer registry applications")
+		a.next("Look at them:", a.command("registry applications"))
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (a *app) printDoor(d registry.DoorState) {
 	a.field("door", words[d.Mode])
 	switch {
 	case !d.SelfClosed.IsZero():
-		a.field("", "it closed itself "+ago(now, d.SelfClosed)+", for nobody looked after it; open it with: gazetteer registry door open")
+		a.field("", "it closed itself "+ago(now, d.SelfClosed)+", for nobody looked after it; open it with: "+a.command("registry door open"))
 	case !d.Closes.IsZero():
 		a.field("", "it closes itself "+until(now, d.Closes)+" if nobody looks after it")
 	}
@@ -150,6 +150,32 @@ after a week.
 	}
 	c.Flags().StringVar(&note, "note", "", "told to those who are not taken at once")
 	return c
+}
+
+func (a *app) registryCosignCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cosign",
+		Short: "Ask the witnesses to cosign the transparency log now",
+		Long: `Cosign asks the witnesses of registry.witnesses to cosign the newest tree of the
+transparency log, which happens by itself once an hour. A witness that knows a
+longer tree, or another of the same length, refuses: then an older copy of the log
+was put back.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.askOperator(c.Context(), func(server *client) error {
+				var v api.AnchorAnswer
+				if done, err := a.operate(c.Context(), server, http.MethodPost, "/api/v1/admin/cron/publish-anchor", nil, &v); done || err != nil {
+					return err
+				}
+				if v.Anchor == nil {
+					return notFoundf("the log has no entries yet: there is nothing to cosign")
+				}
+				a.field("cosigned", plural(int(v.Anchor.EntryCount), "leaf")+" by "+v.Anchor.Witness+" at "+v.Anchor.AnchoredAt)
+				a.field("root", v.Anchor.TipHash)
+				return nil
+			})
+		},
+	}
 }
 
 // eachPage asks for the pages of a list, until one has no next.
@@ -200,7 +226,7 @@ func (a *app) registryApplications(ctx context.Context, server *client) error {
 	}
 	fmt.Fprintf(a.out, "%s waiting\n", plural(len(all), "registration"))
 	if len(all) > 0 {
-		a.next("Take one, or refuse it:", "gazetteer registry approve "+all[0].Agent.AirID+"\n  gazetteer registry refuse "+all[0].Agent.AirID+" --reason …")
+		a.next("Take one, or refuse it:", a.command("registry approve "+all[0].Agent.AirID), a.command("registry refuse "+all[0].Agent.AirID+" --reason …"))
 	}
 	return nil
 }

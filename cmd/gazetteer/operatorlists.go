@@ -174,7 +174,7 @@ func (a *app) registryReports(ctx context.Context, server *client, query url.Val
 	fmt.Fprintln(a.out, plural(len(all), "report"))
 	for _, p := range all {
 		if p.Settled.IsZero() {
-			a.next("Look at the agent, then settle it:", "gazetteer agent show "+p.AirID+"\n  gazetteer registry settle "+p.ID+" dismissed --note …\n  gazetteer registry settle "+p.ID+" suspended --note …")
+			a.next("Look at the agent, then settle it:", a.command("agent show "+p.AirID), a.command("registry settle "+p.ID+" dismissed --note …"), a.command("registry settle "+p.ID+" suspended --note …"))
 			break
 		}
 	}

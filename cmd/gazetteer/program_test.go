@@ -43,7 +43,13 @@ func (s *spool) String() string {
 // startProgram starts the server and waits until it serves.
 func startProgram(t *testing.T, settings ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: t.TempDir(), log: &spool{}, seen: newLedger()}
+	return startProgramIn(t, t.TempDir(), settings...)
+}
+
+// startProgramIn is startProgram with the directory that the data directory is in.
+func startProgramIn(t *testing.T, dir string, settings ...string) *program {
+	t.Helper()
+	p := &program{t: t, dir: dir, log: &spool{}, seen: newLedger()}
 	var stderr io.Reader
 	p.child, stderr = launch(t, p.data(), settings...)
 	ctx, stop := context.WithCancel(t.Context())

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,17 +62,70 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 	if h.joiner, err = join.New(join.Options{Store: h.store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
 		return err
 	}
-	key, err := audit.OpenKey(filepath.Join(h.config.DataDir, "log.key"), c.DIDHost+"/log")
-	if err != nil {
+	if h.audit, err = h.openLog(ctx); err != nil {
+		return fmt.Errorf("open the transparency log: %w", mendLog(err))
+	}
+	if h.witnesses, err = readWitnesses(c.Witnesses, h.audit); err != nil {
 		return err
 	}
-	h.audit, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(h.config.DataDir, "log"), Store: h.store, Key: key,
-		Copy: c.LogCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
-	if err != nil {
-		return fmt.Errorf("open the transparency log: %w", err)
-	}
-	h.witnesses, err = readWitnesses(c.Witnesses, h.audit)
+	h.witness, err = openWitness(h.config, h.log)
 	return err
+}
+
+// openLog opens the transparency log, or begins it.
+func (h *house) openLog(ctx context.Context) (*audit.Log, error) {
+	c := h.config.Registry
+	path, dir := filepath.Join(h.config.DataDir, "log.key"), filepath.Join(h.config.DataDir, "log")
+	// A key that has signed a log signs no other one of that name. Until something
+	// was stored, a first start may have been cut off between the two.
+	if exists(path) && !exists(dir) && !exists(c.LogCopy) && h.store.Head().Seq > 0 {
+		return nil, &exitError{exitData, fmt.Errorf("%s is gone, and %s has signed it: put back any copy of the directory, with the newest checkpoint of the log that can be found in it; "+
+			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
+	}
+	key, err := audit.OpenKey(path, cmp.Or(c.LogOrigin, c.DIDHost+"/log"))
+	if err != nil {
+		return nil, &exitError{exitData, fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
+	}
+	return audit.Open(ctx, audit.Options{Dir: dir, Store: h.store, Key: key, Copy: c.LogCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+}
+
+// mendLog adds to the error of a log that has lost something what an operator does
+// about it here.
+func mendLog(err error) error {
+	if !errors.Is(err, audit.ErrFork) {
+		return err
+	}
+	return fmt.Errorf("%w\nto accept the loss of records of the store, set registry.accept_log_loss = true; "+
+		"to begin another log, move log and log.key of the data directory (and registry.log_copy) away and set registry.log_origin to a name that no log had", err)
+}
+
+// openWitness opens what cosigns the checkpoints of other registries. It has its
+// key from the first start, so that others can be given it before they are named
+// here.
+func openWitness(c Config, l *slog.Logger) (*audit.Witness, error) {
+	var logs []note.Verifier
+	for _, text := range c.Registry.WitnessFor {
+		v, err := audit.NewVerifier(text)
+		if err != nil {
+			return nil, usagef("registry.witness_for %q: %v; want the public key of a log, as the other registry shows it at /log/key", text, err)
+		}
+		if _, err := note.NewVerifier(text); err != nil {
+			return nil, usagef("registry.witness_for %q: it is the key of a witness; want that of a log, as the other registry shows it at /log/key", text)
+		}
+		if slices.ContainsFunc(logs, func(other note.Verifier) bool { return other.Name() == v.Name() }) {
+			return nil, usagef("registry.witness_for names %s twice: a log has one key", v.Name())
+		}
+		logs = append(logs, v)
+	}
+	key, err := audit.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
+	if err != nil {
+		return nil, err
+	}
+	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Log: l})
+	if err != nil {
+		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
+	}
+	return w, nil
 }
 
 // newHTTPS returns what asks other hosts for DID documents and proofs, under the

@@ -120,6 +120,9 @@ func (w *Witness) read(l *witnessed) error {
 // Close lets go of the directory.
 func (w *Witness) Close() error { return w.lock.Close() }
 
+// Public is the key that clients of the witness are configured with.
+func (w *Witness) Public() string { return w.cosigner.key.PublicWitness() }
+
 // Checkpoint returns the newest checkpoint of a log that was cosigned, with its
 // signatures; nil when there is none, or no such log.
 func (w *Witness) Checkpoint(origin string) []byte {
@@ -225,8 +228,8 @@ func (w *Witness) cosign(l *witnessed, c Checkpoint, signed []byte) ([]byte, err
 
 // parseAdd reads the body of a request to a witness.
 func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, err error) {
-	if len(request) > maxAdd {
-		return 0, nil, nil, fmt.Errorf("it has more than %d bytes", maxAdd)
+	if len(request) > MaxAdd {
+		return 0, nil, nil, fmt.Errorf("it has more than %d bytes", MaxAdd)
 	}
 	head, signed, found := bytes.Cut(request, []byte("\n\n"))
 	if !found {
@@ -244,17 +247,17 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 	return older, proof, signed, err
 }
 
-// maxAdd is the longest request to a witness.
-const maxAdd = maxCheckpoint + maxHashes*64
+// MaxAdd is the longest request that [Witness.Add] takes, in bytes.
+const MaxAdd = maxCheckpoint + maxHashes*64
 
 // Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that
 // the caller strips.
 func (w *Witness) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /add-checkpoint", func(answer http.ResponseWriter, r *http.Request) {
-		request, err := readBounded(http.MaxBytesReader(answer, r.Body, maxAdd), "the request", maxAdd)
+		request, err := readBounded(http.MaxBytesReader(answer, r.Body, MaxAdd), "the request", MaxAdd)
 		if err != nil {
-			writeProblem(answer, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it has at most %d bytes", maxAdd))
+			writeProblem(answer, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it has at most %d bytes", MaxAdd))
 			return
 		}
 		line, err := w.Add(r.Context(), request)

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gazetteer/registry/audit"
+)
+
+// ownKey makes a key of a data directory before its first start, so that others can
+// be given it.
+func ownKey(t *testing.T, dir, file, name string) *audit.Key {
+	t.Helper()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	key, err := audit.OpenKey(filepath.Join(data, file), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// stopped stops a program as an operator would.
+func stopped(t *testing.T, p *program) {
+	t.Helper()
+	if err := p.end(os.Interrupt); err != nil {
+		t.Fatalf("%v\n%s", err, p.log)
+	}
+}
+
+// TestOneRegistryWitnessesAnother: two programs, of which the second cosigns the log
+// of the first, and tells when an older copy of it was put back.
+func TestOneRegistryWitnessesAnother(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	log, cosigner := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, second, "witness.key", "second.example/witness")
+	witness := startProgramIn(t, second, "crawler.enabled=false", "registry.did_host=second.example", "registry.witness_for="+log.Public())
+	settings := []string{"crawler.enabled=false", "registry.did_host=first.example", "registry.witnesses=" + cosigner.PublicWitness() + " " + witness.base + "/witness"}
+	signer := startProgramIn(t, first, settings...)
+
+	if status, key := witness.ask("GET", "/witness/key", ""); status != 200 || strings.TrimSpace(key) != cosigner.PublicWitness() {
+		t.Errorf("%d %s", status, key)
+	}
+	says := func(want string, wantCode int, args ...string) {
+		t.Helper()
+		if out, code := signer.cli(args...); code != wantCode || !strings.Contains(out, want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s", args, code, wantCode, want, out)
+		}
+	}
+	says("nothing to cosign", exitNotFound, "registry", "cosign")
+	says("agent.key, proved by signature", exitOK, "agent", "new", "Witnessed")
+	stopped(t, signer)
+	restore := filepath.Join(first, "restore")
+	if err := os.Mkdir(restore, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "cp", "-Rp", signer.data(), restore).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	signer = startProgramIn(t, first, settings...)
+	says("changed   description", exitOK, "agent", "update", "--description", "later")
+	says("by second.example/witness at ", exitOK, "registry", "cosign")
+	says("cosigned  second.example/witness at ", exitOK, "log", "verify", signer.base+"/log", "--key", log.Public(), "--witness", cosigner.PublicWitness())
+	status, kept := witness.ask("GET", "/witness/checkpoint?origin=first.example%2Flog", "")
+	if status != 200 || !strings.HasPrefix(kept, "first.example/log\n") || !strings.Contains(kept, "— second.example/witness ") {
+		t.Errorf("what the witness has kept: %d %s", status, kept)
+	}
+
+	stopped(t, signer)
+	restored, stderr := launch(t, filepath.Join(restore, "data"), settings...)
+	defer func() {
+		restored.command.Process.Kill()
+		restored.command.Wait()
+	}()
+	told := bufio.NewScanner(stderr)
+	for told.Scan() {
+		if line := told.Text(); strings.Contains(line, "the log contradicts what a witness has cosigned") &&
+			strings.Contains(line, "a witness has cosigned a tree of 2 leaves, and this one has 1: an older copy of the log was put back") {
+			return
+		}
+	}
+	t.Error("the operator is not told that an older copy was put back")
+}
+
+// TestALogThatIsGoneIsNotBegunAnew: the key that has signed a log signs no other of
+// its name.
+func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "Logged"); code != exitOK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, p)
+	if err := os.RemoveAll(filepath.Join(p.data(), "log")); err != nil {
+		t.Fatal(err)
+	}
+	out, code := p.cli("agent", "show")
+	for _, want := range []string{"log is gone", "put back any copy of the directory", "set registry.log_origin to a name that no log had"} {
+		if code != exitData || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, exitData, want, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.data(), "log")); err == nil {
+		t.Error("a log was begun")
+	}
+	if err := os.Rename(filepath.Join(p.data(), "log.key"), filepath.Join(p.dir, "old.key")); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := p.cli("--set", "registry.log_origin=localhost/log-2", "agent", "show"); code != exitOK {
+		t.Errorf("another log cannot be begun: %d\n%s", code, out)
+	}
+	if out, code := p.cli("log", "verify"); code != exitOK || !strings.Contains(out, "log       localhost/log-2") {
+		t.Errorf("the other log: %d\n%s", code, out)
+	}
+}
