@@ -40,6 +40,8 @@ type Offers struct {
 	// that others follow.
 	next int
 	more bool
+	// hits are those of the operations, as the index has them.
+	hits []index.Hit
 }
 
 // A NamedConcern is a concern about one of several namespaces.
@@ -90,8 +92,13 @@ func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, j
 			return Offers{}, err
 		}
 		if !joined {
-			break
+			return out, nil
 		}
+	}
+	if len(out.Operations) == 0 && out.Passed > 0 {
+		out.Note = "none of the operations that were gone through has an agent as it was asked for: ask without joined to see them"
+	} else if out.Note == "" {
+		out.Note = notFound(out.hits)
 	}
 	return out, nil
 }
@@ -103,6 +110,9 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 		return err
 	}
 	out.Total, out.Note, out.Near, out.Seq, out.more = r.Total, r.Note, r.Near, r.Seq, r.More
+	if joined && r.Note == notFound(r.Hits) {
+		out.Note = "" // some of these are not shown
+	}
 	out.Behind = a.Behind(r.Seq)
 	var hosts []string
 	for _, h := range r.Hits {
@@ -128,6 +138,7 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 		}
 		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.Agent) bool { return a.Unresolved != "" })
 		out.Operations = append(out.Operations, Offer{Hit: h, How: h.Call, Joined: *found})
+		out.hits = append(out.hits, r.Hits[i])
 	}
 	// A page is shorter than asked for when the index is behind: what it left out
 	// was gone through, too.

@@ -155,13 +155,28 @@ func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
+	// A name within a path may have a slash, which is written %2F there.
+	e.UseRawPath, e.UnescapePathValues = true, false
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered, a.words)
+	e.Use(unescaped, a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered, a.words)
 	e.NoRoute(a.noRoute)
 	e.NoMethod(a.noMethod)
 	return e, nil
+}
+
+// unescaped is the middleware that reads the parameters of a path which was matched
+// as it was written. gin would take a plus sign in them for a space.
+func unescaped(c *gin.Context) {
+	if c.Request.URL.RawPath == "" {
+		return
+	}
+	for i, p := range c.Params {
+		if value, err := url.PathUnescape(p.Value); err == nil { // the server has parsed it already
+			c.Params[i].Value = value
+		}
+	}
 }
 
 // Engine returns the engine of the public routes, for pages to be added to

@@ -75,7 +75,7 @@ func (a *API) verbs(ctx context.Context, in *catalogueInput) (*output[VerbList],
 }
 
 type verbInput struct {
-	Verb   string `path:"verb" pattern:"^[A-Za-z][A-Za-z0-9_-]{0,63}$" doc:"an imperative word such as BOOK"`
+	Verb   string `path:"verb" maxLength:"500" doc:"an imperative word such as BOOK, in any case"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
@@ -160,7 +160,7 @@ func (a *API) verb(ctx context.Context, in *verbInput) (*output[VerbPage], error
 	if err != nil {
 		return nil, err
 	}
-	page, link, err := a.operations(ctx, index.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+count.Verb, "verb "+count.Verb)
+	page, link, err := a.operations(ctx, index.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (a *API) namespaces(ctx context.Context, in *catalogueInput) (*output[Names
 }
 
 type namespaceInput struct {
-	NS     string `path:"ns" maxLength:"256" doc:"a namespace such as acme-reservations, in any case"`
+	NS     string `path:"ns" maxLength:"500" doc:"a namespace such as acme-reservations, in any case"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
@@ -346,7 +346,7 @@ func (a *API) dataClasses(ctx context.Context, in *catalogueInput) (*output[Clas
 }
 
 type dataClassInput struct {
-	Class  string `path:"class" maxLength:"256" doc:"a data class such as reservation, in any case"`
+	Class  string `path:"class" maxLength:"500" doc:"a data class such as reservation, in any case"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }

@@ -128,7 +128,8 @@ func TestRefusals(t *testing.T) {
 		{"a version of another host", "/api/v1/services/ristorante.example/documents/ai/versions/" + foreign, "no-document", 404, ""},
 		{"a digest that is none", "/api/v1/services/ristorante.example/documents/ai/versions/sha256:00", "bad-parameter", 400, "digest"},
 		{"a verb that nobody bears", "/api/v1/verbs/SING", "no-verb", 404, ""},
-		{"a verb that is no word", "/api/v1/verbs/%3F", "bad-parameter", 400, "verb"},
+		{"a verb that is no word", "/api/v1/verbs/%3F", "no-verb", 404, ""},
+		{"a verb with a control character", "/api/v1/verbs/BO%00OK", "bad-parameter", 400, "verb"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := h.in(t).get(c.path, c.status)

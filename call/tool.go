@@ -195,7 +195,7 @@ func clip(s string, n int) string {
 // inputOf is the schema that the document has, if it can be handed on, or else one
 // made from the parameters.
 func inputOf(o Offer) json.RawMessage {
-	if len(o.Input) > 0 && len(o.Input) <= maxInput && harmless(o.Input) {
+	if len(o.Input) > 0 && len(o.Input) <= maxInput && harmless(o.Input) && isSchema(o.Input) {
 		return o.Input
 	}
 	properties := map[string]any{}
