@@ -508,13 +508,16 @@ func (a *API) agent(ctx context.Context, in *lookupInput) (*output[registry.Reco
 }
 
 type updateInput struct {
-	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
-	body   body
+	AirID   string   `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Secret  string   `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
+	IfMatch string   `header:"If-Match" doc:"the ETag of the record that is to be changed; another one meanwhile is a 412"`
+	ifMatch []string // all lines of it
+	body    body
 }
 
 // Resolve reads the body (huma.Resolver).
 func (in *updateInput) Resolve(ctx huma.Context) []error {
+	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
 	in.body.read(ctx, maxAgentBody)
 	return nil
 }
@@ -530,11 +533,25 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
+	if len(in.ifMatch) > 0 {
+		update.If = func(now registry.Agent) error { return a.unchanged(now, in.ifMatch) }
+	}
 	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.credentials(&in.body, in.Secret), update)
 	if err != nil {
 		return nil, asked(err, in.AirID)
 	}
 	return written(a, registry.NewUpdateView(agent, fields)), nil
+}
+
+// unchanged refuses to change an agent whose record is another one than the caller
+// has read.
+func (a *API) unchanged(now registry.Agent, ifMatch []string) error {
+	tags, err := tagsOf(a.answers.Registry.RecordView(now))
+	if err != nil || matches(ifMatch, tags) {
+		return err
+	}
+	return refuse(otherVersion, "the agent's record was changed since it was read: its ETag is "+tags[0]+" now", "read it again, and send the change with its ETag, or without If-Match").
+		at(Where{Header: "If-Match"})
 }
 
 // written is the answer to a write.

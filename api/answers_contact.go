@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,14 +40,20 @@ func (a *Answers) contact(ctx context.Context, name string, admit func() error) 
 // it is not this registry's.
 func (a *Answers) farContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
 	w, err := did.ParseWeb(name)
-	if err != nil || a.Resolver == nil || admit == nil {
-		return Resolution{}, ours
+	if err != nil {
+		return Resolution{}, malformed(name, err, ours)
 	}
 	own, err := did.ParseWeb(a.Registry.RegistryDocument(nil).ID)
 	if err != nil {
 		return Resolution{}, fmt.Errorf("read the DID of the registry: %w", err)
 	}
 	if w.SameHost(own) {
+		return Resolution{}, ours
+	}
+	if err := w.CheckPublic(); err != nil {
+		return Resolution{}, malformed(name, err, ours)
+	}
+	if a.Resolver == nil || admit == nil {
 		return Resolution{}, ours
 	}
 	if err := admit(); err != nil {
@@ -63,6 +70,16 @@ func (a *Answers) farContact(ctx context.Context, name string, admit func() erro
 
 func resolutionOf(asked string, d did.Document, c join.Contact, seq uint64) Resolution {
 	return Resolution{Asked: asked, Kind: "agent", AirID: c.AirID, DID: c.DID, Inbox: c.Inbox, Key: c.Key, Document: &d, Seq: seq}
+}
+
+// malformed refuses a did:wba or did:web that can be nobody's; for others it is ours.
+func malformed(name string, err, ours error) error {
+	e, ok := errors.AsType[*did.Error](err)
+	if !ok || !strings.HasPrefix(name, "did:"+did.MethodWBA+":") && !strings.HasPrefix(name, "did:"+did.MethodWeb+":") {
+		return ours
+	}
+	return refuse(badParameter, "Invalid DID: "+clean(e.Message, 300), cmp.Or(e.Help, "an agent's is written did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT")).
+		at(Where{Parameter: "name"}).because(err)
 }
 
 // refusalForDID says why the DID of another host leads nowhere; nil for another

@@ -122,6 +122,7 @@ var (
 	optedOut         = sort{"opted-out", 410, "The owner does not want this host to be shown"}
 	agentGone        = sort{"agent-gone", 410, "The agent is no more"}
 	noEvidence       = sort{"no-evidence", 412, "The agent does not show the required evidence"}
+	otherVersion     = sort{"other-version", 412, "The record was changed meanwhile"}
 	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
 	bodyTooLarge     = sort{"body-too-large", 413, "The body is too large"}
 	badProof         = sort{"bad-proof", 422, "The proof does not hold"}
@@ -142,7 +143,7 @@ func sorts() map[string]sort {
 	for _, s := range []sort{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
 		unauthorized, forbidden, notSigned, noRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
-		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
+		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, otherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
 	}

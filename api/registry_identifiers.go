@@ -164,6 +164,9 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	}
 	switch {
 	case !w.SameHost(self):
+		if err := w.CheckPublic(); err != nil {
+			return failed("invalidDid", err.Error()), http.StatusBadRequest, nil
+		}
 		return a.foreign(ctx, in)
 	case len(w.Path) == 0:
 		if w.Method != self.Method {

@@ -398,12 +398,14 @@ func TestIdentifiers(t *testing.T) {
 		"did:wba:one.example:%252e%252e":                           {400, "invalidDid"},
 		"AIR-0000-0000-0000":                                       {400, "invalidDid"},
 		"did:wba:127.0.0.1":                                        {400, "invalidDid"},
-		"did:":                                                     {400, "invalidDid"},
-		"did:wba":                                                  {400, "invalidDid"},
-		"DID:wba:registry.example":                                 {400, "invalidDid"},
-		a.CreatorDID + "%23key-1":                                  {400, "invalidDid"},
-		"did:web:registry.example":                                 {404, "notFound"},
-		"did:web:registry.example%3A99999":                         {400, "invalidDid"},
+		"did:wba:x":                                                {400, "invalidDid"},
+		"did:web:localhost:agents:AIR-0000-0000-0000":              {400, "invalidDid"},
+		"did:":                             {400, "invalidDid"},
+		"did:wba":                          {400, "invalidDid"},
+		"DID:wba:registry.example":         {400, "invalidDid"},
+		a.CreatorDID + "%23key-1":          {400, "invalidDid"},
+		"did:web:registry.example":         {404, "notFound"},
+		"did:web:registry.example%3A99999": {400, "invalidDid"},
 	} {
 		if v := ask(id, want.status); v.Metadata.Error != want.error || v.Metadata.Message == "" && want.error != "notFound" || v.Document != nil {
 			t.Errorf("%s: %+v", id, v)

@@ -141,18 +141,24 @@ func (r *reply) send(request *http.Request) {
 func (r *reply) represent(request *http.Request, body []byte) []byte {
 	h := r.Header()
 	sum := sha256.Sum256(body)
-	tag := hex.EncodeToString(sum[:16])
+	tag := tagOf(sum)
 	if len(body) >= minGzip && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(request.Header["Accept-Encoding"]) {
 			h.Set("Content-Encoding", "gzip")
-			h.Set("ETag", `"`+tag+`-gzip"`)
+			h.Set("ETag", `"`+tag+gzipped)
 			return r.press.compress(sum, body)
 		}
 	}
 	h.Set("ETag", `"`+tag+`"`)
 	return body
 }
+
+// gzipped ends the tag of a form in gzip.
+const gzipped = `-gzip"`
+
+// tagOf is the tag of bytes with that digest, without its quotes.
+func tagOf(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:16]) }
 
 var gzips = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)

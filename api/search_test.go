@@ -477,6 +477,9 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 		{"@ristorante.BOOK", "is no AIR ID", "NAMESPACE.VERB", 400, 0},
 		{strings.Repeat("a.", 5000), "more than 2048 bytes", "NAMESPACE.VERB", 400, 0},
 		{"ristorante..BOOK", `no namespace "ristorante."`, "ristorante", 404, 0},
+		{"did:wba:x", "at least one dot", "did:wba:example.com:agents:", 400, 0},
+		{"did:web:localhost:agents:AIR-0000-0000-0000", "cannot be localhost", "a name that others can resolve", 400, 0},
+		{"did:wba:one.example#key-1", "is a DID URL", "leave out everything from", 400, 0},
 		{"nobody.at.all.BOOK", `no namespace "nobody.at.all"`, "/api/v1/namespaces", 404, 0},
 		{"ristorante.예약", "no such verb", "it has BOOK", 404, 0},
 	} {

@@ -423,6 +423,9 @@ type Update struct {
 	// NoSecret switches the secret off for good: every later write is signed. It
 	// must come in a signed request.
 	NoSecret bool
+	// If, unless nil, is asked on the record that is to be changed, when it is known
+	// that the caller may; its error is that of the update.
+	If func(Agent) error
 }
 
 // Update changes an agent and returns it with the names of the members that
@@ -437,6 +440,11 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		authority, err := c.owner(ctx, who)
 		if err != nil {
 			return err
+		}
+		if u.If != nil {
+			if err := u.If(c.agent); err != nil {
+				return err
+			}
 		}
 		if fields, err = r.apply(&c.agent, u); err != nil {
 			return err

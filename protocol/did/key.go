@@ -74,6 +74,10 @@ func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 			"encode the 32 bytes of the public key with the URL-safe alphabet of RFC 4648 §5"}
 	}
 	bare := strings.TrimSuffix(text, "=")
+	if len(bare) == 44 && !strings.ContainsFunc(bare, notBase64url) {
+		return nil, &Error{CodeKeyLength, "holds 33 bytes (Ed25519 is 32 bytes)",
+			"leave out what stands before or behind the 32 bytes of the public key"}
+	}
 	// The decoder skips line ends, so the alphabet is checked first.
 	if len(bare) != 43 || strings.ContainsFunc(bare, notBase64url) {
 		return nil, &Error{CodeKeyEncoding, "contains invalid base64url characters",

@@ -158,7 +158,7 @@ func TestKeyTextsThatAreRefused(t *testing.T) {
 		"empty":              {"", did.CodeKeyLength},
 		"short":              {"abc", did.CodeKeyLength},
 		"31 bytes":           {base64.RawURLEncoding.EncodeToString(make([]byte, 31)), did.CodeKeyLength},
-		"33 bytes":           {base64.RawURLEncoding.EncodeToString(make([]byte, 33)), did.CodeKeyEncoding},
+		"33 bytes":           {base64.RawURLEncoding.EncodeToString(make([]byte, 33)), did.CodeKeyLength},
 		"ten kilobytes":      {strings.Repeat("A", 10_000), did.CodeKeyLength},
 		"no base64":          {strings.Repeat("!", 43), did.CodeKeyEncoding},
 		"standard alphabet":  {"+" + good[1:], did.CodeKeyEncoding},

@@ -128,7 +128,7 @@ func readOne(label string, input, value *httpsfv.Dictionary) (Signature, error) 
 	}
 	if len(s.value) != ed25519.SignatureSize {
 		return Signature{}, &Error{Code: CodeSyntax, Message: fmt.Sprintf("the signature %s has the wrong length", label),
-			Expected: "64 bytes", Got: fmt.Sprintf("%d bytes", len(s.value))}
+			Help: "write all of an Ed25519 signature in base64 between two colons", Expected: "64 bytes", Got: fmt.Sprintf("%d bytes", len(s.value))}
 	}
 	return s, nil
 }
