@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -323,10 +324,10 @@ func forms(words []word) []string {
 func withoutPoliteness(words []string) (from, to int) {
 	to = len(words)
 	for n := 1; n > 0; from += n {
-		n = longestPhrase(words[from:to], politeOpenings, func(w []string, n int) []string { return w[:n] })
+		n = longestPhrase(words[from:to], openings(), func(w []string, n int) []string { return w[:n] })
 	}
 	for n := 1; n > 0; to -= n {
-		n = longestPhrase(words[from:to], politeClosings, func(w []string, n int) []string { return w[len(w)-n:] })
+		n = longestPhrase(words[from:to], closings(), func(w []string, n int) []string { return w[len(w)-n:] })
 	}
 	if from == to {
 		return 0, len(words)
@@ -336,15 +337,29 @@ func withoutPoliteness(words []string) (from, to int) {
 
 // longestPhrase returns the length of the longest of phrases that cut takes
 // from words, 0 when none matches.
-func longestPhrase(words []string, phrases string, cut func([]string, int) []string) int {
+func longestPhrase(words []string, phrases map[string]bool, cut func([]string, int) []string) int {
 	for n := min(maxPhrase, len(words)); n > 0; n-- {
 		phrase := strings.ToLower(strings.Join(cut(words, n), " "))
 		phrase = strings.ReplaceAll(strings.TrimFunc(phrase, unicode.IsPunct), "’", "'")
-		if phrase != "" && strings.Contains(phrases, "\n"+phrase+"\n") {
+		if phrases[phrase] {
 			return n
 		}
 	}
 	return 0
+}
+
+var (
+	openings = sync.OnceValue(func() map[string]bool { return linesOf(politeOpenings) })
+	closings = sync.OnceValue(func() map[string]bool { return linesOf(politeClosings) })
+)
+
+// linesOf returns the lines of a text that are not empty.
+func linesOf(text string) map[string]bool {
+	lines := make(map[string]bool)
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		lines[line] = true
+	}
+	return lines
 }
 
 // maxPhrase is the number of words of the longest phrase below.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"gazetteer/index/wordvec"
 )
@@ -164,14 +165,15 @@ const (
 // nearest returns the operations in masks whose codes are nearest that of the
 // query, about meaningPool of those in the cells around it. Which they are does not
 // depend on where they lie: a whole cell and a whole distance is taken or left.
-func (v *view) nearest(centres []centre, query meaning, masks []bitset) []place {
+// The room is for the distances of those that were met.
+func (v *view) nearest(centres []centre, query meaning, masks []bitset, room *[]uint8) []place {
 	if query.scale == 0 {
 		return nil
 	}
 	enough := max(probeLeast, v.live/probeShare)
 	code := codeOf(query.vector)
 	var histogram [notAsked]int // how many at each distance
-	met, asked := make([]uint8, 0, enough+enough/4), 0
+	met, asked := slices.Grow((*room)[:0], enough+enough/4), 0
 	order := cellsInOrder(centres, query)
 	opened := 0
 	for ; opened < len(order) && asked < enough; opened++ {
@@ -189,6 +191,7 @@ func (v *view) nearest(centres []centre, query meaning, masks []bitset) []place 
 			}
 		}
 	}
+	*room = met
 	limit, taken := 0, 0
 	for ; limit < len(histogram)-1 && taken+histogram[limit] <= meaningPool; limit++ {
 		taken += histogram[limit]
@@ -215,6 +218,7 @@ func (v *view) nearest(centres []centre, query meaning, masks []bitset) []place 
 // A sense is what a query means, and what lies near that.
 type sense struct {
 	centres []centre
+	rooms   *sync.Pool // of *[]uint8, for nearest
 	whole   meaning
 	wishes  []wish       // when it asks for several things
 	wait    func() error // until near is known
@@ -223,7 +227,7 @@ type sense struct {
 
 // meant returns the sense of a query's words.
 func (l *lexicon) meant(words []word) *sense {
-	return &sense{centres: l.centres, whole: l.of(forms(words)), wishes: l.wishes(words), wait: func() error { return nil }}
+	return &sense{centres: l.centres, rooms: &l.rooms, whole: l.of(forms(words)), wishes: l.wishes(words), wait: func() error { return nil }}
 }
 
 // look begins to look for the operations in masks that are nearest to the query
@@ -231,9 +235,14 @@ func (l *lexicon) meant(words []word) *sense {
 // stop before the masks change or the view is closed.
 func (s *sense) look(v *view, masks []bitset) (stop func()) {
 	s.wait = beside(func() error {
-		s.near = v.nearest(s.centres, s.whole, masks)
+		room, _ := s.rooms.Get().(*[]uint8)
+		if room == nil {
+			room = new([]uint8)
+		}
+		defer s.rooms.Put(room)
+		s.near = v.nearest(s.centres, s.whole, masks, room)
 		for _, w := range s.wishes {
-			s.near = append(s.near, v.nearest(s.centres, w.meaning, masks)...)
+			s.near = append(s.near, v.nearest(s.centres, w.meaning, masks, room)...)
 		}
 		return nil
 	})

@@ -63,8 +63,8 @@ func TestCellsAroundAQuery(t *testing.T) {
 	found, wanted := 0, 0
 	for range 60 {
 		query := all[random.IntN(len(all))]
-		near := numbers(v, v.nearest(l.centres, query, masks))
-		if again := numbers(other, other.nearest(l.centres, query, otherMasks)); !slices.Equal(near, again) {
+		near := numbers(v, v.nearest(l.centres, query, masks, new([]uint8)))
+		if again := numbers(other, other.nearest(l.centres, query, otherMasks, new([]uint8))); !slices.Equal(near, again) {
 			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
 		}
 		cosines := make([]float32, len(all))
@@ -100,7 +100,7 @@ func TestCellsUnderAFilter(t *testing.T) {
 		}
 	}
 	want := masks[0].count() + masks[1].count()
-	if near := v.nearest(l.centres, all[7], masks); len(near) < min(want, meaningPool/2) {
+	if near := v.nearest(l.centres, all[7], masks, new([]uint8)); len(near) < min(want, meaningPool/2) {
 		t.Errorf("%d candidates of %d operations", len(near), want)
 	}
 }

@@ -87,8 +87,12 @@ const maxExplored = 1000
 type column struct {
 	values []string
 	own    []uint32   // by entry: a value's number, and 0 for none; nil when none has one
+	same   []uint32   // by run: the number that all of its operations have, or several; nil as own
 	runs   [][]uint32 // by run: the numbers of its service's values
 }
+
+// several stands for a run whose operations differ in a value.
+const several = math.MaxUint32
 
 // of returns the number of an operation's own value.
 func (c *column) of(n uint32) uint32 {
@@ -133,11 +137,30 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	if err != nil {
 		return nil, err
 	}
+	if c.own != nil {
+		c.same = make([]uint32, len(d.runs))
+		for r := range d.runs {
+			c.same[r] = sameOf(c.own[d.runs[r].from:d.runs[r].to])
+		}
+	}
 	if d.columns.read == nil {
 		d.columns.read = make(map[string]*column)
 	}
 	d.columns.read[field] = c
 	return c, nil
+}
+
+// sameOf returns the number that all of own are, or several.
+func sameOf(own []uint32) uint32 {
+	for _, at := range own {
+		if at != own[0] {
+			return several
+		}
+	}
+	if len(own) == 0 {
+		return several
+	}
+	return own[0]
 }
 
 // hostColumn has the hosts, which no field of the index holds but the runs do.
@@ -159,30 +182,34 @@ type tally map[string]fieldTally
 type fieldTally struct {
 	*values
 	counts []int // by where a value stands in all
+	room   *countRoom
 }
 
 // tally counts the values of fields over what filters and words found.
 func (l *live) tally(snapshot *scorch.IndexSnapshot, v *view, f *found, fields []string) (tally, error) {
-	sums := make(tally, len(fields))
+	room := &countRoom{}
+	if f.words != nil {
+		room = &f.words.counts
+	}
+	sums, total := make(tally, len(fields)), 0
 	for _, field := range fields {
 		all, err := v.values(snapshot, field)
 		if err != nil {
 			return nil, err
 		}
-		sums[field] = fieldTally{all, make([]int, len(all.all))}
+		total += len(all.all)
+		sums[field] = fieldTally{values: all, room: room}
 	}
-	var runs []runCount
-	var operations []uint32
-	if f.words != nil {
-		operations = f.words.list
-		defer func() { f.words.list = operations }()
+	counts := room.empty(total)
+	for field, sum := range sums {
+		sum.counts, counts = counts[:len(sum.all)], counts[len(sum.all):]
+		sums[field] = sum
 	}
 	for i := range v.segments {
-		vs := &v.segments[i]
-		operations = f.operations(i, operations[:0])
-		runs = runsOf(operations, vs.runOf, runs[:0])
+		room.operations = f.operations(i, room.operations[:0])
+		room.runs = runsOf(room.operations, v.segments[i].runOf, room.runs[:0])
 		for _, sum := range sums {
-			sum.columns[i].count(operations, runs, sum.of[i], sum.counts)
+			sum.columns[i].count(room.operations, room.runs, sum.of[i], sum.counts)
 		}
 	}
 	return sums, nil
@@ -191,9 +218,9 @@ func (l *live) tally(snapshot *scorch.IndexSnapshot, v *view, f *found, fields [
 // add counts operations that were found in another way.
 func (t tally) add(v *view, operations []place) {
 	for _, p := range operations {
+		one, run := []uint32{p.number}, []runCount{{v.segments[p.segment].runOf[p.number], 0, 1}}
 		for _, sum := range t {
-			one := []runCount{{v.segments[p.segment].runOf[p.number], 1}}
-			sum.columns[p.segment].count([]uint32{p.number}, one, sum.of[p.segment], sum.counts)
+			sum.columns[p.segment].count(one, run, sum.of[p.segment], sum.counts)
 		}
 	}
 }
@@ -202,7 +229,7 @@ func (t tally) add(v *view, operations []place) {
 func (t tally) mostFrequent(limit int) map[string][]Count {
 	facets := make(map[string][]Count, len(t))
 	for field, sum := range t {
-		facets[field] = mostFrequent(sum.all, sum.counts, limit)
+		facets[field] = sum.mostFrequent(limit)
 	}
 	return facets
 }
@@ -271,21 +298,40 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 	return joined, nil
 }
 
-// A runCount says how many of a run's operations were found.
+// A runCount says how many of a run's operations were found, and where they begin
+// among all of the segment that were.
 type runCount struct {
-	run   uint32
-	found int
+	run         uint32
+	from, found int
+}
+
+// A countRoom is room for counting, which is used again.
+type countRoom struct {
+	counts     []int
+	several    []int
+	operations []uint32
+	runs       []runCount
+}
+
+// empty returns n counts of 0.
+func (r *countRoom) empty(n int) []int {
+	if cap(r.counts) < n {
+		r.counts = make([]int, n)
+	}
+	counts := r.counts[:n]
+	clear(counts)
+	return counts
 }
 
 // runsOf appends the runs of operations, which are in order.
 func runsOf(operations, runOf []uint32, to []runCount) []runCount {
-	for len(operations) > 0 {
-		r, n := runOf[operations[0]], 1
-		for n < len(operations) && runOf[operations[n]] == r {
-			n++
+	for from := 0; from < len(operations); {
+		r, end := runOf[operations[from]], from+1
+		for end < len(operations) && runOf[operations[end]] == r {
+			end++
 		}
-		to = append(to, runCount{r, n})
-		operations = operations[n:]
+		to = append(to, runCount{r, from, end - from})
+		from = end
 	}
 	return to
 }
@@ -294,16 +340,15 @@ func runsOf(operations, runOf []uint32, to []runCount) []runCount {
 // says where each value is counted.
 func (c *column) count(operations []uint32, runs []runCount, to []uint32, counts []int) {
 	if c.own != nil {
-		// Neighbours often have the same value: they are counted at once.
-		last, same := uint32(0), 0
-		for _, n := range operations {
-			if at := c.own[n]; at != last {
-				counts[to[last]] += same
-				last, same = at, 0
+		for _, r := range runs {
+			if at := c.same[r.run]; at != several {
+				counts[to[at]] += r.found
+				continue
 			}
-			same++
+			for _, n := range operations[r.from : r.from+r.found] {
+				counts[to[c.own[n]]]++
+			}
 		}
-		counts[to[last]] += same
 	}
 	for _, r := range runs {
 		for _, at := range c.runs[r.run] {
@@ -313,7 +358,7 @@ func (c *column) count(operations []uint32, runs []runCount, to []uint32, counts
 }
 
 // mostFrequent returns the values with the highest counts, in order.
-func mostFrequent(values []string, sums []int, limit int) []Count {
+func (t fieldTally) mostFrequent(limit int) []Count {
 	counts := []Count{}
 	order := func() {
 		slices.SortFunc(counts, func(a, b Count) int {
@@ -322,21 +367,22 @@ func mostFrequent(values []string, sums []int, limit int) []Count {
 		counts = counts[:min(limit, len(counts))]
 	}
 	least := 1
-	var several []int // what is counted more than once
-	for at, n := range sums {
+	several := t.room.several[:0] // what is counted more than once
+	for at, n := range t.counts {
 		if at > 0 && n > 1 {
 			several = append(several, n)
 		}
 	}
+	t.room.several = several
 	if len(several) > limit {
 		least = nthLargest(several, limit)
 	}
-	for at, n := range sums {
+	for at, n := range t.counts {
 		if at == 0 || n < least {
 			continue
 		}
-		counts = append(counts, Count{values[at], n})
-		if len(counts) >= 4*limit { // many are as rare as the last of them
+		counts = append(counts, Count{t.all[at], n})
+		if len(counts)/4 >= limit { // many are as rare as the last of them
 			order()
 		}
 	}

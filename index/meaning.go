@@ -37,6 +37,7 @@ type lexicon struct {
 	table    *wordvec.Table
 	families map[string][]string // by stem: its forms, sorted
 	centres  []centre            // of the cells
+	rooms    sync.Pool           // see sense
 
 	mu    sync.Mutex // guards following
 	known map[string]heavy

@@ -101,7 +101,7 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 			})
 		}
 		v.sort(all)
-		near := v.nearest(x.lexicon.centres, query, masks)
+		near := v.nearest(x.lexicon.centres, query, masks, new([]uint8))
 		if len(near) == len(all) {
 			t.Fatal("there are too few operations to tell")
 		}

@@ -62,9 +62,10 @@ type sums struct {
 	met    []bitset  // for each segment: the entries with a score, deleted ones too
 	whole  float32   // about what an operation would have that has all words
 
-	seen bitset   // by where an entry lies in the view: those that rank has looked at
-	room bitset   // of the other sets
-	list []uint32 // room for those that are counted in facets
+	seen   bitset     // by where an entry lies in the view: those that rank has looked at
+	room   bitset     // of the other sets
+	counts countRoom  // for facets
+	kept   candidates // room for the next
 
 	// wordless are the operations that rank found by their meaning alone.
 	wordless []place
@@ -193,9 +194,11 @@ func (v *view) best(words *sums, masks []bitset, n int) (top []ranked, total int
 	return kept.ranked(v), total
 }
 
-// candidates gathers the n best, and how many have a score at all.
+// candidates gathers the n best, and how many have a score at all. They lie in the
+// room of words: what was gathered before is gone.
 func (v *view) candidates(words *sums, masks []bitset, n int) (kept candidates, total int) {
-	kept.n = n
+	kept = candidates{n: n, limit: 4 * n, list: words.kept.list[:0], scores: words.kept.scores}
+	defer func() { words.kept = kept }() // who has it is done with it before the next
 	for i := range v.segments {
 		s := &v.segments[i]
 		scores := words.scores[s.base : s.base+s.n]
@@ -415,12 +418,14 @@ func (v *view) rank(words *sums, meant *sense, opposed func(place) bool, masks [
 			total++
 		}
 	}
-	v.sort(pool)
-	for take := 4 * wordPool; ; take *= 4 {
-		page = pool
-		if grouped {
-			page = v.group(page, n+1)
+	if first := v.sortFirst(pool, perPage*(n+1)); first < len(pool) {
+		if page = v.cut(pool[:first], n+1, grouped); len(page) > n {
+			return page[:n], true, total, nil
 		}
+		v.sort(pool)
+	}
+	for take := 4 * wordPool; ; take *= 4 {
+		page = v.cut(pool, n+1, grouped)
 		if len(page) > n || len(pool) == total {
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total, nil
@@ -476,6 +481,40 @@ func (v *view) sort(list []ranked) {
 		}
 		return 1
 	})
+}
+
+// sortFirst puts about the n best before all others, in order, and returns how many
+// they are: as many more as share the score of the last of them.
+func (v *view) sortFirst(list []ranked, n int) int {
+	if n >= len(list) {
+		v.sort(list)
+		return len(list)
+	}
+	scores := make([]int64, len(list))
+	for i, r := range list {
+		scores[i] = r.score
+	}
+	least, first := nthLargest(scores, n), 0
+	for i, r := range list {
+		if r.score >= least {
+			list[first], list[i] = r, list[first]
+			first++
+		}
+	}
+	v.sort(list[:first])
+	return first
+}
+
+// perPage is how many of the best are put in order for each that is shown. More are
+// only where one service has most of them.
+const perPage = 6
+
+// cut returns the first n entries, of each host perService when they are grouped.
+func (v *view) cut(list []ranked, n int, grouped bool) []ranked {
+	if grouped {
+		return v.group(list, n)
+	}
+	return list[:min(n, len(list))]
 }
 
 // group keeps the first perService entries of each host, n in all.
