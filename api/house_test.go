@@ -201,6 +201,27 @@ func (h *house) cosigned() {
 	}
 }
 
+// filed waits until all that is stored is in the directory. A request waits for
+// that, too, but no longer than a client may be kept.
+func (h *house) filed() {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.answers.Directory.Wait(ctx, h.store.Head().Seq); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// listed asks for a list of agents until it has so many, a few times: on a busy
+// machine filing who was just written may take longer than one request waits.
+func (h *house) listed(query string, total int) (list api.AgentList) {
+	h.t.Helper()
+	for try := 0; try < 5 && list.Total != total; try++ {
+		decodeInto(h.t, h.get("/api/v1/agents?"+query, 200), &list)
+	}
+	return list
+}
+
 // serve answers on a port of loopback until the test ends.
 func serve(t testing.TB, handler http.Handler, log *slog.Logger) string {
 	t.Helper()

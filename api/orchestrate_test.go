@@ -46,6 +46,7 @@ func (h *house) agentAt(inbox string) registered {
 	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, body, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		h.t.Fatalf("%s %s", r.Status, r.body)
 	}
+	h.filed()
 	return agent
 }
 
@@ -59,6 +60,7 @@ func (h *house) proves(z zone, agent registered, domain string) {
 	if r := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/domains", `{"domain": "`+domain+`"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		h.t.Fatalf("%s %s", r.Status, r.body)
 	}
+	h.filed()
 }
 
 func agentsOf(o api.Offer) string {
@@ -155,6 +157,7 @@ func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 	if r := h.ask("PUT", "/api/v1/agents/"+stranger.AirID, `{"name": "BOOK", "capabilities": ["BOOK"]}`, "Content-Type", jsonType, "X-Agent-Secret", stranger.Secret); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
+	h.filed()
 	for query, want := range map[string][]registered{
 		"verb=BOOK": {at, above}, "verb=%20book&require=domain": {at, above}, "verb=BOOK&q=nobody": nil, "verb=FLY": nil,
 		"capability=BOOK": {stranger}, "verb=BOOK&capability=BOOK": nil, "": {at, above, silent, stranger},

@@ -207,8 +207,7 @@ func TestChallenge(t *testing.T) {
 	if r := register(); r.StatusCode != 401 && r.StatusCode != 409 {
 		t.Errorf("the challenge was answered twice: %s %s", r.Status, r.body)
 	}
-	var list api.AgentList
-	decodeInto(t, h.get("/api/v1/agents?require=key", 200), &list)
+	list := h.listed("require=key", 1)
 	if list.Total != 1 {
 		t.Errorf("%d agents with a proved key", list.Total)
 	}
@@ -333,8 +332,7 @@ func TestDomains(t *testing.T) {
 	if p := h.get(a.path+"?require=beauty", 400).problem(t); p.Where == nil || p.Where.Parameter != "require" {
 		t.Errorf("%+v", p)
 	}
-	var list api.AgentList
-	decodeInto(t, h.get("/api/v1/agents?require=domain", 200), &list)
+	list := h.listed("require=domain", 1)
 	if list.Total != 1 || list.Agents[0].AirID != a.AirID {
 		t.Errorf("%+v", list)
 	}
