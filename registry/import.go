@@ -405,7 +405,7 @@ func (r *Registry) admitImport(ctx context.Context, x *exported) (Imported, erro
 	note := func(format string, a ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, a...)) }
 	switch _, err := r.store.Get(ctx, store.AgentKey(x.head.AirID)); {
 	case err == nil:
-		return result, &Refusal{Kind: ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten; export and erase the one that is here if it shall be replaced, under another AIR ID"}
+		return result, &Refusal{Kind: ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten, and an AIR ID never given twice: if it is the same agent, it is here already; if not, its owner registers here anew"}
 	case !errors.Is(err, store.ErrNotFound):
 		return result, fmt.Errorf("read agent %s: %w", x.head.AirID, err)
 	}

@@ -136,6 +136,49 @@ func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestTheKeysOfAnAgentThatHasMoved: in the registry that has imported an agent its DID
+// is another than that in its key files.
+func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
+	s := newRegistryServer(t)
+	s.must("agent.key", "new", "Booker")
+	for _, file := range []string{"agent.key", "agent.recovery.key"} {
+		path := filepath.Join(s.dir, file)
+		f, err := keyfile.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := keyfile.Annotate(path, keyfile.Notes{agentNote: strings.Replace(f.Notes[agentNote], "localhost", "old.example", 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must("changed", "update", "--description", "moved")
+	s.must("agent.key", "rotate")
+	s.must("under way", "recover")
+	s.must("called off", "recover", "--withdraw")
+}
+
+// TestARefusedRotationLeavesNoKey: one that an earlier try has left stays, for its
+// request may still be under way.
+func TestARefusedRotationLeavesNoKey(t *testing.T) {
+	s := newRegistryServer(t)
+	s.must("agent.key", "new", "Booker")
+	s.must("deactivated", "deactivate", "--yes")
+	next := filepath.Join(s.dir, "agent.key.next")
+	if code, out := s.agent("rotate"); code != exitUsage || exists(next) {
+		t.Errorf("exit code %d, or a key was left:\n%s", code, out)
+	}
+	owner, err := (&keyring{path: filepath.Join(s.dir, "agent.key")}).owner(&app{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&keyring{}).make(next, owner, false); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := s.agent("rotate"); code != exitUsage || !exists(next) {
+		t.Errorf("exit code %d, or the key of an earlier try is gone:\n%s", code, out)
+	}
+}
+
 func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
 	s := newRegistryServer(t)
 	s.lose.Store(true)

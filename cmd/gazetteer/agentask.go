@@ -185,6 +185,9 @@ func (a *app) known(ctx context.Context, c *client, k *keyring) (did.Web, regist
 	if err != nil {
 		return fail(err)
 	}
+	if owner, err = ownerThere(owner, keys); err != nil {
+		return fail(err)
+	}
 	if err := a.settle(k, keys); err != nil {
 		return fail(err)
 	}
@@ -193,6 +196,20 @@ func (a *app) known(ctx context.Context, c *client, k *keyring) (did.Web, regist
 		return fail(keyError(err, k.path))
 	}
 	return owner, keys, current(k.path, f.Public, keys)
+}
+
+// ownerThere returns the agent's DID in the registry that was asked: in one that has
+// imported it, it is another than where its key was made.
+func ownerThere(owner did.Web, keys registry.KeysView) (did.Web, error) {
+	if keys.DID == owner.String() {
+		return owner, nil
+	}
+	there, err := did.ParseWeb(keys.DID)
+	mine, _ := owner.AirID()
+	if airID, ok := there.AirID(); err != nil || !ok || airID != mine {
+		return did.Web{}, networkf("the registry answers with the keys of %q when it is asked for those of %s", keys.DID, mine)
+	}
+	return there, nil
 }
 
 // owner says whose key the file holds, or the recovery key when the other is

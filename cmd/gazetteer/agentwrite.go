@@ -254,6 +254,9 @@ func (a *app) agentRecover(c *cobra.Command, server *client, k *keyring, r *reco
 	if err != nil {
 		return err
 	}
+	if owner, err = ownerThere(owner, keys); err != nil {
+		return err
+	}
 	var next, reserve ed25519.PrivateKey
 	commitment := ""
 	made := newFiles(keyfile.Next(k.path), keyfile.Next(k.recoveryPath()))
