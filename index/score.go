@@ -411,13 +411,17 @@ func (v *view) rank(words *sums, meant *sense, opposed func(place) bool, masks [
 			others = append(others, wordless{r, cosine})
 		}
 	}
+	var faint []ranked
 	for _, o := range others {
 		if o.cosine >= max(leastCosine, leastShare*highest) {
 			pool = append(pool, o.ranked)
 			words.wordless = append(words.wordless, o.place)
 			total++
+		} else {
+			faint = append(faint, o.ranked)
 		}
 	}
+	v.thin(pool, faint)
 	if first := v.sortFirst(pool, perPage*(n+1)); first < len(pool) {
 		if page = v.cut(pool[:first], n+1, grouped); len(page) > n {
 			return page[:n], true, total, nil

@@ -1,0 +1,106 @@
+package index
+
+import "slices"
+
+// What many services offer tells less than what few do: an operation that lies in a
+// crowd is near to many queries by nothing but the crowd's usual words. Rarity does
+// this for words; for meanings it is done here, among the first of a ranking, by how
+// near the nearest other services come.
+
+const (
+	// crowdPool is how many of the first are held against each other.
+	crowdPool = 40
+	// crowdNear is how many other services make a crowd.
+	crowdNear = 10
+	// crowding is how much the cosine to the neighbours takes away from that to the
+	// query. Nothing loses more than half of its score.
+	crowding = 0.2
+)
+
+// thin lowers the scores of a pool by how crowded the operations are. The least
+// crowded keeps its score. Those that are too faint to be answers are company all the
+// same. What comes after the first crowdPool stays behind them.
+func (v *view) thin(pool, faint []ranked) {
+	best := v.sortFirst(pool, crowdPool)
+	company := slices.Concat(pool[:min(crowdPool, best)], faint)
+	best = v.sortFirst(company, crowdPool)
+	company = company[:min(crowdPool, best)]
+	crowds := v.crowds(company)
+	first := crowds[:0] // of the pool, which is in the same order
+	for i, r := range company {
+		if n := len(first); n < len(pool) && r.place == pool[n].place {
+			first = append(first, crowds[i])
+		}
+	}
+	if len(first) == 0 {
+		return
+	}
+	least, most := slices.Min(first), slices.Max(first)
+	for i := range pool {
+		crowd := most
+		if i < len(first) {
+			crowd = first[i]
+		}
+		less := crowding * float64(crowd-least) * meaningWeight / (1 + meaningWeight)
+		pool[i].score -= min(int64(less/scoreUnit), pool[i].score/2)
+	}
+}
+
+// crowds returns for each of some operations the mean cosine to the nearest one of
+// each of the nearest other services, from 0 to 1. What a service says itself does not
+// crowd it, or it would be the worse for describing all it can do, and it crowds
+// others once.
+func (v *view) crowds(of []ranked) []float32 {
+	meanings, hostOf := make([]meaning, len(of)), make([]int, len(of))
+	var hosts []string
+	for i, r := range of {
+		meanings[i] = v.meaning(r.place)
+		host := v.run(r.place).host
+		if hostOf[i] = slices.Index(hosts, host); hostOf[i] < 0 {
+			hostOf[i] = len(hosts)
+			hosts = append(hosts, host)
+		}
+	}
+	nearest := make([]float32, len(of)*len(hosts)) // by operation and host
+	for i := range of {
+		for j := range i {
+			if hostOf[i] == hostOf[j] {
+				continue
+			}
+			cosine := meanings[i].cosine(meanings[j])
+			for _, at := range [...]int{i*len(hosts) + hostOf[j], j*len(hosts) + hostOf[i]} {
+				nearest[at] = max(nearest[at], cosine)
+			}
+		}
+	}
+	crowds := make([]float32, len(of))
+	near := min(crowdNear, len(hosts)-1)
+	for i := range crowds {
+		if near > 0 {
+			crowds[i] = meanOfLargest(nearest[i*len(hosts):(i+1)*len(hosts)], near)
+		}
+	}
+	return crowds
+}
+
+// meanOfLargest returns the mean of the n largest of some numbers that are not
+// negative, n being at most crowdNear.
+func meanOfLargest(all []float32, n int) float32 {
+	var room [crowdNear]float32
+	largest := room[:n] // in falling order
+	for _, x := range all {
+		at := n - 1
+		if x <= largest[at] {
+			continue
+		}
+		for ; at > 0 && largest[at-1] < x; at-- {
+			largest[at] = largest[at-1]
+		}
+		largest[at] = x
+	}
+	var sum float32
+	for _, x := range largest {
+		sum += x
+	}
+	return sum / float32(n)
+}
