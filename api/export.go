@@ -46,7 +46,7 @@ func (a *API) exportRoute(h huma.API) {
 
 // ExportBody documents the body of an export.
 type ExportBody struct {
-	Operations []string `json:"operations" doc:"ids of operations, from the hits of a search: host/kind/id; at most 100"`
+	Operations []string `json:"operations" nullable:"false" minItems:"1" maxItems:"100" doc:"ids of operations, from the hits of a search: host/kind/id; at most 100"`
 	As         string   `json:"as" enum:"mcp,functions,curl" doc:"the form"`
 }
 

@@ -78,29 +78,38 @@ type searchInput struct {
 type SearchBody struct {
 	Q string `json:"q,omitempty" doc:"as the parameter of GET; so are the others"`
 	FilterBody
-	Facets       []string `json:"facets,omitempty"`
-	Limit        int      `json:"limit,omitempty"`
-	Cursor       string   `json:"cursor,omitempty"`
-	WithinTokens int      `json:"within_tokens,omitempty"`
-	As           string   `json:"as,omitempty"`
+	Facets       Texts  `json:"facets,omitempty"`
+	Limit        int    `json:"limit,omitempty"`
+	Cursor       string `json:"cursor,omitempty"`
+	WithinTokens int    `json:"within_tokens,omitempty"`
+	As           string `json:"as,omitempty"`
 }
 
 // FilterBody documents the filters in the body of a search or an exploration.
 type FilterBody struct {
-	Verb       []string `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
-	NS         []string `json:"ns,omitempty"`
-	Class      []string `json:"class,omitempty"`
-	Host       []string `json:"host,omitempty"`
-	Domain     []string `json:"domain,omitempty"`
-	Protocol   []string `json:"protocol,omitempty"`
-	Effect     []string `json:"effect,omitempty"`
-	Idempotent []string `json:"idempotent,omitempty"`
-	Auth       []string `json:"auth,omitempty"`
-	Lang       []string `json:"lang,omitempty"`
-	Level      []string `json:"level,omitempty"`
-	State      []string `json:"state,omitempty"`
-	Source     []string `json:"source,omitempty"`
-	Aliases    bool     `json:"aliases,omitempty"`
+	Verb       Texts `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
+	NS         Texts `json:"ns,omitempty"`
+	Class      Texts `json:"class,omitempty"`
+	Host       Texts `json:"host,omitempty"`
+	Domain     Texts `json:"domain,omitempty"`
+	Protocol   Texts `json:"protocol,omitempty"`
+	Effect     Texts `json:"effect,omitempty"`
+	Idempotent Texts `json:"idempotent,omitempty"`
+	Auth       Texts `json:"auth,omitempty"`
+	Lang       Texts `json:"lang,omitempty"`
+	Level      Texts `json:"level,omitempty"`
+	State      Texts `json:"state,omitempty"`
+	Source     Texts `json:"source,omitempty"`
+	Aliases    bool  `json:"aliases,omitempty"`
+}
+
+// Texts documents a text or a list of texts.
+type Texts []string
+
+// Schema is that of both (huma.SchemaProvider).
+func (Texts) Schema(huma.Registry) *huma.Schema {
+	text := &huma.Schema{Type: huma.TypeString}
+	return &huma.Schema{OneOf: []*huma.Schema{text, {Type: huma.TypeArray, Items: text}}}
 }
 
 // searchFilters are the filters by the names of their parameters.

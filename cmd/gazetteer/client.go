@@ -138,6 +138,10 @@ type problem struct {
 	Detail string `json:"detail"`
 	Help   string `json:"help"`
 	Error  any    `json:"error"`
+	Where  struct {
+		Parameter string `json:"parameter"`
+		Column    int    `json:"column"`
+	} `json:"where"`
 }
 
 func (p problem) text() string {
@@ -148,10 +152,21 @@ func (p problem) text() string {
 	if s, ok := p.Error.(string); ok && text == "" {
 		text = s
 	}
+	if p.Where.Parameter != "" && p.Where.Column > 0 {
+		text += fmt.Sprintf(" (at character %d of %s)", p.Where.Column, p.asked())
+	}
 	if p.Help != "" {
 		text += "\n" + p.Help
 	}
 	return text
+}
+
+// asked is what a person calls the parameter that is wrong.
+func (p problem) asked() string {
+	if p.Where.Parameter == "q" {
+		return "the query"
+	}
+	return p.Where.Parameter
 }
 
 // get asks for path and decodes the answer into v; raw is the body as sent.
