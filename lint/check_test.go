@@ -305,7 +305,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
 			r := lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{})
-			if took := time.Since(begun); took > 20*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if r.Valid || len(r.Findings) == 0 {
