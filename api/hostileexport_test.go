@@ -15,6 +15,7 @@ import (
 
 	"gazetteer/call"
 	"gazetteer/document"
+	"gazetteer/internal/need"
 )
 
 // What hostile documents say comes out as tools with names that callers take and
@@ -80,9 +81,7 @@ func (unloaded) Load(url string) (any, error) {
 // A line for curl, given to a real shell, asks the service and does nothing else.
 func TestCurlLinesInAShell(t *testing.T) {
 	for _, program := range []string{"sh", "curl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("no " + program)
-		}
+		need.Program(t, program)
 	}
 	asked := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +112,7 @@ func TestCurlLinesInAShell(t *testing.T) {
 		}
 		count++
 		// The same line, led to our own server.
-		led := strings.Replace(line, "curl ", "curl --silent --max-time 5 --connect-to ::"+strings.TrimPrefix(server.URL, "http://")+" ", 1)
+		led := strings.Replace(line, "curl ", "curl --silent --noproxy '*' --max-time 120 --connect-to ::"+strings.TrimPrefix(server.URL, "http://")+" ", 1)
 		led = strings.Replace(led, "https://", "http://", 1)
 		c := exec.Command("sh", "-c", led)
 		c.Dir = dir
