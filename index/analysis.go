@@ -37,13 +37,13 @@ func newAnalyzer() (analysis.Analyzer, error) {
 		stopWords.AddToken(word)
 	}
 	return &analyzer{stopWords, &analysis.DefaultAnalyzer{
-		Tokenizer: tokens.NewUnicodeTokenizer(),
+		Tokenizer: tokenizer{tokens.NewUnicodeTokenizer()},
 		TokenFilters: []analysis.TokenFilter{
 			en.NewPossessiveFilter(),
 			cjk.NewCJKWidthFilter(),
 			lowercase.NewLowerCaseFilter(),
 			cjk.NewCJKBigramFilter(false),
-			hangulBigrams{},
+			pairsOfLetters{},
 			stop.NewStopTokensFilter(stopWords),
 		},
 	}}, nil
@@ -58,80 +58,6 @@ var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "m
 func stemOf(form string) string {
 	stemmed := porter.NewPorterStemmer().Filter(analysis.TokenStream{{Term: []byte(form)}})
 	return string(stemmed[0].Term)
-}
-
-// hangulBigrams cuts Korean words into pairs of syllables, so that a word is
-// found whatever particle it carries (예약, 예약을, 예약해). bleve's cjk filter
-// leaves Hangul alone because the tokenizer calls it letters. Every pair keeps
-// the place of its whole word, which is what an explanation shows.
-type hangulBigrams struct{}
-
-// Filter implements analysis.TokenFilter.
-func (hangulBigrams) Filter(in analysis.TokenStream) analysis.TokenStream {
-	out := make(analysis.TokenStream, 0, len(in))
-	for _, t := range in {
-		if !containsHangul(t.Term) {
-			out = append(out, t)
-			continue
-		}
-		// A word such as "API를" has Latin and Hangul in one token.
-		for term := t.Term; len(term) > 0; {
-			run, hangul := leadingRun(term)
-			term = term[len(run):]
-			for _, part := range bigrams(run, hangul) {
-				c := *t
-				c.Term = part
-				out = append(out, &c)
-			}
-		}
-	}
-	return out
-}
-
-func containsHangul(term []byte) bool {
-	for i := 0; i < len(term); {
-		r, size := utf8.DecodeRune(term[i:])
-		if unicode.Is(unicode.Hangul, r) {
-			return true
-		}
-		i += size
-	}
-	return false
-}
-
-// leadingRun returns the longest beginning of term that is all Hangul or has
-// none.
-func leadingRun(term []byte) (run []byte, hangul bool) {
-	for i := 0; i < len(term); {
-		r, size := utf8.DecodeRune(term[i:])
-		is := unicode.Is(unicode.Hangul, r)
-		if i == 0 {
-			hangul = is
-		}
-		if is != hangul {
-			return term[:i], hangul
-		}
-		i += size
-	}
-	return term, hangul
-}
-
-// bigrams returns the overlapping pairs of a run of Hangul, or the run itself
-// when it is one syllable or none.
-func bigrams(run []byte, hangul bool) [][]byte {
-	if !hangul || utf8.RuneCount(run) < 2 {
-		return [][]byte{run}
-	}
-	var pairs [][]byte
-	for {
-		_, first := utf8.DecodeRune(run)
-		_, second := utf8.DecodeRune(run[first:])
-		if second == 0 {
-			return pairs
-		}
-		pairs = append(pairs, run[:first+second])
-		run = run[first:]
-	}
 }
 
 // splitText prepares a sentence for the analyzer: compatibility forms are made

@@ -124,7 +124,7 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	}
 	for rule, term := range map[string]string{
 		"camel case": "hub", "camel kept whole": "github", "possessive": "travel", "stem": "restaur", "path": "reserv",
-		"compatibility": "finest", "width": "ガ", "Hangul": "회의", "cjk": "会議", "dots": "drive", "snake": "rate",
+		"compatibility": "finest", "width": "ガ", "Hangul": "회의", "cjk": "会議", "unspaced": "จอ", "dots": "drive", "snake": "rate",
 	} {
 		if !slices.Contains(all, term) {
 			t.Errorf("%s: no term %q in %q", rule, term, all)

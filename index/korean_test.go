@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"gazetteer/document"
 )
@@ -40,7 +41,7 @@ func TestKoreanProbes(t *testing.T) {
 		query, want := fields[0], fields[1]
 		hits := search(t, x, Query{Words: query, Limit: 3}).Hits
 		korean := slices.IndexFunc(docs, func(d *document.Document) bool {
-			return d.Host == want && containsHangul([]byte(d.Operations[0].Intent))
+			return d.Host == want && strings.ContainsFunc(d.Operations[0].Intent, func(r rune) bool { return unicode.Is(unicode.Hangul, r) })
 		}) >= 0
 		asked[korean]++
 		if slices.ContainsFunc(hits, func(h Hit) bool { return h.Host == want }) {

@@ -73,7 +73,7 @@ func versionSample() document.Document {
 		Operations: []document.Operation{
 			{
 				ID: "BOOK /reservation/{tableId}", Verb: "Book", Path: "/reservation/{tableId}",
-				Intent: "Reserves a table in HTTPServer restaurants. 회의를 API를 예약해 줘 会議を予約する 预订会议", Outcome: "A user_id is returned",
+				Intent: "Reserves a table in HTTPServer restaurants. 회의를 API를 예약해 줘 会議を予約する 预订会议 จองโต๊ะ", Outcome: "A user_id is returned",
 				Parameters: []document.Parameter{{Name: "party_size", Description: "How many guests"}},
 			},
 			{ID: "drive.files.listAll", Verb: "LIST"},

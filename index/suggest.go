@@ -253,11 +253,11 @@ const (
 )
 
 // pairsWith completes what is written in a script of which pairs of characters are
-// indexed (Korean, Chinese, Japanese). The names of operations are Latin by the
+// indexed (Korean, Chinese, Japanese, Thai). The names of operations are Latin by the
 // drafts, so these are words of what operations do. A pair out of the middle of a
 // word is none.
 func (x *Index) pairsWith(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
-	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !unicode.In(first, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !paired(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil
 	}
 	counts, err := countTerms(ctx, snapshot, v, whatField, typed)

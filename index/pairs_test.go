@@ -1,0 +1,58 @@
+package index
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+)
+
+// Scripts without spaces between words, which Unicode's rules do not part, are
+// indexed by pairs, in their places among other words.
+func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
+	a, err := newAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"จองโต๊ะ":              "จอ อง งโ โต ต๊ ๊ะ",
+		"book จอง now ห้อง":    "book จอ อง now ห้ ้อ อง",
+		"ຈອງ":                  "ຈອ ອງ",
+		"កក់តុ":                "កក ក់ ់ត តុ",
+		"စားပွဲ":               "စာ ား းပ ပွ ွဲ",
+		"จ":                    "จ",
+		"APIจอง 예약 예":          "api จอ อง 예약 예",
+		"予約する จอง restaurants": "予約 約す する จอ อง restaurants",
+		"забронировать столик": "забронировать столик",
+	} {
+		tokens := a.Analyze([]byte(text))
+		var got []string
+		at := 0
+		for _, x := range tokens {
+			got = append(got, string(x.Term))
+			if x.Start < at || x.End > len(text) || !strings.Contains(strings.ToLower(text[x.Start:x.End]), string(x.Term)) {
+				t.Errorf("%s: %s stands at %d to %d", text, x.Term, x.Start, x.End)
+			}
+			if x.Type != analysis.Double { // pairs of ideographs overlap
+				at = x.Start
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", text, strings.Join(got, " "), want)
+		}
+	}
+}
+
+func TestThaiIsFound(t *testing.T) {
+	x, _ := indexed(t, agis("table.test", "BOOK /table: จองโต๊ะในร้านอาหารสำหรับลูกค้า"), agis("weather.test", "RETRIEVE /weather: ดูพยากรณ์อากาศของวันนี้"))
+	for query, want := range map[string]string{"จองโต๊ะ": "table.test", "ร้านอาหาร": "table.test", "พยากรณ์อากาศ": "weather.test", `"จองโต๊ะ"`: "table.test", "BOOK โต๊ะ": "table.test"} {
+		q, err := ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := search(t, x, q)
+		if len(r.Hits) == 0 || r.Hits[0].Host != want || r.Hits[0].Why.Coverage != 1 || r.Note != "" {
+			t.Errorf("%s: %+v, want %s", query, r, want)
+		}
+	}
+}
