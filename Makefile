@@ -35,7 +35,7 @@ vet:
 # The race detector needs cgo, and nothing else here does. The browser walk is a
 # test of package web: it skips itself, loudly, where there is no Chromium.
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+	@GO='$(GO)' .ci/race
 
 # What the race detector has no room for: more than 8,128 goroutines.
 crowd:
