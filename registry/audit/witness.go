@@ -249,3 +249,34 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 
 // MaxAdd is the longest request that [Witness.Add] takes, in bytes.
 const MaxAdd = maxCheckpoint + maxHashes*64
+
+// Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that
+// the caller strips.
+func (w *Witness) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /add-checkpoint", func(answer http.ResponseWriter, r *http.Request) {
+		request, err := readBounded(http.MaxBytesReader(answer, r.Body, MaxAdd), "the request", MaxAdd)
+		if err != nil {
+			writeProblem(answer, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it has at most %d bytes", MaxAdd))
+			return
+		}
+		line, err := w.Add(r.Context(), request)
+		var refused *WitnessError
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusConflict:
+			answer.Header().Set("Content-Type", "text/x.tlog.size")
+			answer.WriteHeader(refused.Status)
+			fmt.Fprintf(answer, "%d\n", refused.Size)
+		case errors.As(err, &refused):
+			writeProblem(answer, refused.Status, refused.Problem)
+		case r.Context().Err() != nil:
+		case err != nil:
+			w.log.Error("a checkpoint could not be cosigned", "error", err)
+			writeProblem(answer, http.StatusInternalServerError, "the checkpoint could not be kept; the operator has been told")
+		default:
+			answer.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			answer.Write(line)
+		}
+	})
+	return mux
+}

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -323,7 +322,7 @@ func TestCosign(t *testing.T) {
 	servers := map[*Key]string{}
 	for _, k := range []*Key{key, other} {
 		w := openWitness(t, filepath.Join(t.TempDir(), "w"), k, openKey(t, h.dir))
-		server := httptest.NewServer(serving(w))
+		server := httptest.NewServer(w.Handler())
 		t.Cleanup(server.Close)
 		servers[k] = server.URL
 	}
@@ -427,28 +426,7 @@ func TestCosignAnswers(t *testing.T) {
 	h.shut()
 }
 
-// serving answers for a witness over HTTP, in short; package api does it in full.
-func serving(w *Witness) http.Handler {
-	return http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		request, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(answer, err.Error(), http.StatusBadRequest)
-			return
-		}
-		line, err := w.Add(r.Context(), request)
-		switch refused, ok := errors.AsType[*WitnessError](err); {
-		case ok && refused.Status == http.StatusConflict:
-			answer.WriteHeader(refused.Status)
-			fmt.Fprintln(answer, refused.Size)
-		case err != nil:
-			http.Error(answer, err.Error(), http.StatusInternalServerError)
-		default:
-			answer.Write(line)
-		}
-	})
-}
-
-func TestWhatAWitnessRefuses(t *testing.T) {
+func TestWitnessHTTP(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	said := &lines{}
 	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
@@ -457,25 +435,30 @@ func TestWhatAWitnessRefuses(t *testing.T) {
 	}
 	defer w.Close()
 	at5 := s.grow(5, "a")
-	if line, err := w.Add(t.Context(), s.request(0, 5, at5)); err != nil || !strings.HasPrefix(string(line), "\u2014 witness.example/w1 ") {
-		t.Fatalf("the first: %s, %v", line, err)
+	ask := func(method, path string, body []byte) *httptest.ResponseRecorder {
+		answer := httptest.NewRecorder()
+		w.Handler().ServeHTTP(answer, httptest.NewRequest(method, path, bytes.NewReader(body)))
+		return answer
 	}
-	for name, test := range map[string]struct {
-		body   []byte
-		status int
-		size   int64
-		says   string
+	tests := []struct {
+		name, method, path string
+		body               []byte
+		status             int
+		kind, says         string
 	}{
-		"where it stands": {s.request(0, 5, at5), 409, 5, ""},
-		"another tree":    {s.request(5, 5, (&stranger{t: t, key: s.key}).grow(5, "b")), 409, 5, ""},
-		"noise":           {[]byte("x"), 400, 0, "no empty line"},
-		"too much":        {make([]byte, MaxAdd+1), 400, 0, "more than"},
-		"another log":     {[]byte("old 0\n\nx\n1\n"), 404, 0, "does not know"},
-	} {
-		_, err := w.Add(t.Context(), test.body)
-		refused, ok := errors.AsType[*WitnessError](err)
-		if !ok || refused.Status != test.status || refused.Size != test.size || !strings.Contains(refused.Problem, test.says) {
-			t.Errorf("%s: %v", name, err)
+		{"the first", "POST", "/add-checkpoint", s.request(0, 5, at5), 200, "text/plain; charset=utf-8", "\u2014 witness.example/w1 "},
+		{"where it stands", "POST", "/add-checkpoint", s.request(0, 5, at5), 409, "text/x.tlog.size", "5\n"},
+		{"another tree", "POST", "/add-checkpoint", s.request(5, 5, (&stranger{t: t, key: s.key}).grow(5, "b")), 409, "text/x.tlog.size", "5\n"},
+		{"noise", "POST", "/add-checkpoint", []byte("x"), 400, "application/problem+json", "no empty line"},
+		{"too much", "POST", "/add-checkpoint", make([]byte, 1<<20), 413, "application/problem+json", "at most"},
+		{"another log", "POST", "/add-checkpoint", []byte("old 0\n\nx\n1\n"), 404, "application/problem+json", "does not know"},
+		{"GET", "GET", "/add-checkpoint", nil, 405, "", ""},
+		{"another path", "POST", "/", nil, 404, "", ""},
+	}
+	for _, test := range tests {
+		answer := ask(test.method, test.path, test.body)
+		if answer.Code != test.status || test.kind != "" && answer.Header().Get("Content-Type") != test.kind || !strings.Contains(answer.Body.String(), test.says) {
+			t.Errorf("%s: %d %s %s", test.name, answer.Code, answer.Header().Get("Content-Type"), answer.Body)
 		}
 	}
 	if !strings.Contains(said.String(), "a log has signed two trees of one size") {
