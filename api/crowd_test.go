@@ -31,7 +31,7 @@ var slowWays = []struct {
 func TestTenThousandSlowConnections(t *testing.T) {
 	many := 10_000
 	if raceDetector {
-		many = 1500
+		many = 500
 	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

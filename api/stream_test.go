@@ -108,9 +108,13 @@ func TestLastEventID(t *testing.T) {
 
 // TestManyFollowers: a thousand follow the stream, half of them never read. Those
 // are dropped after a minute and can go on with the id they have; nobody else
-// waits for them, neither readers nor writers.
+// waits for them, neither readers nor writers. The race detector breaks down now and
+// then where so many goroutines of a bubble take turns: fewer follow then.
 func TestManyFollowers(t *testing.T) {
-	const followers = 1000
+	followers := 1000
+	if raceDetector {
+		followers = 100
+	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := boltstore.Open(t.Context(), dir+"/store", boltstore.Options{MinFree: -1})
@@ -159,9 +163,9 @@ func TestManyFollowers(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		each := (inUse() - before) / followers
+		each := (inUse() - before) / int64(followers)
 		t.Logf("a follower takes %d bytes, both ends together", each)
-		if each > 64<<10 {
+		if each > 64<<10 && !raceDetector {
 			t.Errorf("a follower takes %d bytes, both ends together", each)
 		}
 		at := time.Now()
