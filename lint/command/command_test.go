@@ -218,20 +218,6 @@ func TestNoNetwork(t *testing.T) {
 	}
 }
 
-// A directory with something that cannot be read is not judged in half.
-func TestUnreadableDirectory(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root reads everything")
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ai.json"), []byte(notes), 0o000); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, _ := run(t, "", nil, "validate", dir); code != ExitInput {
-		t.Errorf("exit code %d", code)
-	}
-}
-
 // Hidden directories and those of other tools are not searched; a well-known
 // one is.
 func TestDirectory(t *testing.T) {
