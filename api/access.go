@@ -17,13 +17,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// answerTime bounds the work for one answer. Streams lift it.
-const answerTime = 15 * time.Second
+// answerTimeout bounds the work for one answer. Streams lift it.
+const answerTimeout = 15 * time.Second
 
-// logged writes one line for each request: never its query, its body or a whole
+// logRequest writes one line for each request: never its query, its body or a whole
 // address, since what somebody looks for is theirs. The route is the template,
 // so that a line cannot be filled with a stranger's text.
-func (a *API) logged(c *gin.Context) {
+func (a *API) logRequest(c *gin.Context) {
 	begun := time.Now()
 	defer func() {
 		route := c.FullPath()
@@ -31,15 +31,15 @@ func (a *API) logged(c *gin.Context) {
 			route = "none"
 		}
 		a.log.LogAttrs(context.WithoutCancel(c.Request.Context()), slog.LevelInfo, "request",
-			slog.String("method", methodWord(c.Request.Method)), slog.String("route", route),
+			slog.String("method", logMethod(c.Request.Method)), slog.String("route", route),
 			slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.Duration("took", time.Since(begun)), slog.String("client", neighbourhood(c)))
+			slog.Duration("took", time.Since(begun)), slog.String("client", logNetwork(c)))
 	}()
 	c.Next()
 }
 
-// methodWord keeps methods of a stranger's invention out of the log.
-func methodWord(method string) string {
+// logMethod keeps methods of a stranger's invention out of the log.
+func logMethod(method string) string {
 	if slices.Contains(methods, method) {
 		return method
 	}
@@ -51,9 +51,9 @@ var methods = []string{
 	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 }
 
-// address is the address of the client: that of the connection, unless a proxy
+// clientAddress is the address of the client: that of the connection, unless a proxy
 // that the operator trusts says otherwise. It is not valid on the Unix socket.
-func address(c *gin.Context) netip.Addr {
+func clientAddress(c *gin.Context) netip.Addr {
 	a, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return netip.Addr{}
@@ -61,8 +61,8 @@ func address(c *gin.Context) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// prefix is the address with only its first bits kept.
-func prefix(a netip.Addr, v4, v6 int) netip.Prefix {
+// truncateAddress is the address with only its first bits kept.
+func truncateAddress(a netip.Addr, v4, v6 int) netip.Prefix {
 	bits := v6
 	if a.Is4() {
 		bits = v4
@@ -74,34 +74,34 @@ func prefix(a netip.Addr, v4, v6 int) netip.Prefix {
 	return p
 }
 
-// neighbourhood names a client in the log: /24 or /48.
-func neighbourhood(c *gin.Context) string {
-	if a := address(c); a.IsValid() {
-		return prefix(a, 24, 48).String()
+// logNetwork names a client in the log: /24 or /48.
+func logNetwork(c *gin.Context) string {
+	if a := clientAddress(c); a.IsValid() {
+		return truncateAddress(a, 24, 48).String()
 	}
 	return "local"
 }
 
-// bounded gives each answer a time limit, and refuses what only a proxy or a
+// applyRoutePolicy gives each answer a time limit, and refuses what only a proxy or a
 // smuggler sends: a request that names its server in the request line. The
 // headers that every answer carries are set here too; a page replaces those it
 // wants otherwise.
-func (a *API) bounded(c *gin.Context) {
+func (a *API) applyRoutePolicy(c *gin.Context) {
 	h := c.Writer.Header()
-	setAll(h, always)
-	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublic(c.Request.URL.Path) {
-		setAll(h, onReads)
+	setHeaders(h, commonHeaders)
+	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublicPath(c.Request.URL.Path) {
+		setHeaders(h, publicReadHeaders)
 	}
 	if c.Request.URL.IsAbs() {
 		h.Set("Connection", "close")
-		a.refuse(c, refuse(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
+		a.sendError(c, newProblem(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
 		return
 	}
 	if path := c.FullPath(); path == crawlPath || path == streamPath {
 		c.Next()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), replyKey{}, c.Writer), answerTime)
+	ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), responseKey{}, c.Writer), answerTimeout)
 	defer cancel()
 	original := c.Request
 	c.Request = original.WithContext(ctx)
@@ -110,30 +110,30 @@ func (a *API) bounded(c *gin.Context) {
 	c.Request = original
 }
 
-// always are the headers of every answer.
-var always = http.Header{
+// commonHeaders are the headers of every answer.
+var commonHeaders = http.Header{
 	"X-Content-Type-Options":  {"nosniff"},
 	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
 	"Referrer-Policy":         {"no-referrer"},
 }
 
-// onReads are those of public reads beside: anyone's page may read what anyone
+// publicReadHeaders are those of public reads beside: anyone's page may read what anyone
 // may read, never with credentials.
-var onReads = http.Header{
+var publicReadHeaders = http.Header{
 	"Access-Control-Allow-Origin":   {"*"},
 	"Access-Control-Expose-Headers": {"ETag, Link, Repr-Digest, Retry-After"},
 }
 
-// setAll sets headers. The values are shared by all answers: a header is
+// setHeaders sets headers. The values are shared by all answers: a header is
 // replaced or added to, never changed in place.
-func setAll(h, values http.Header) {
+func setHeaders(h, values http.Header) {
 	for name, value := range values {
 		h[name] = value
 	}
 }
 
-// isPublic reports whether a path belongs to the public API, not to the pages.
-func isPublic(path string) bool {
+// isPublicPath reports whether a path belongs to the public API, not to the pages.
+func isPublicPath(path string) bool {
 	if strings.HasPrefix(path, "/agents/") {
 		return strings.HasSuffix(path, "/did.json")
 	}
@@ -141,9 +141,9 @@ func isPublic(path string) bool {
 		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 
-// recovered turns a panic into a 500, and one line in the log that the answer's
+// recoverPanic turns a panic into a 500, and one line in the log that the answer's
 // instance leads to.
-func (a *API) recovered(c *gin.Context) {
+func (a *API) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -154,12 +154,12 @@ func (a *API) recovered(c *gin.Context) {
 		}
 		instance := newInstance()
 		a.log.Error("panic", "instance", instance, "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		if r, ok := c.Writer.(*reply); ok && !r.streaming {
+		if r, ok := c.Writer.(*bufferedResponse); ok && !r.streaming {
 			r.body.Reset()
 		}
-		r := refuse(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		r := newProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
 		r.problem.Instance = instance
-		a.write(c, r)
+		a.sendProblem(c, r)
 	}()
 	c.Next()
 }
@@ -172,26 +172,26 @@ func newInstance() string {
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// explained completes a refusal: a failure of ours is logged under the instance
+// completeProblem completes a refusal: a failure of ours is logged under the instance
 // that the answer names. That too many search at once is none: it would fill the
 // log when there is the least time for it.
-func (a *API) explained(route string, err error) *refusal {
-	r := refusalFor(err)
-	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil && !errors.Is(r.cause, ErrSearches) {
+func (a *API) completeProblem(route string, err error) *problemError {
+	r := problemFor(err)
+	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil && !errors.Is(r.cause, ErrTooManySearches) {
 		r.problem.Instance = newInstance()
 		a.log.Error("failed to answer", "instance", r.problem.Instance, "route", route, "code", r.problem.Code, "error", r.cause)
 	}
 	return r
 }
 
-// refuse answers with what err calls for, outside of huma's routes.
-func (a *API) refuse(c *gin.Context, err error) {
-	a.write(c, a.explained(c.FullPath(), err))
+// sendError answers with what err calls for, outside of huma's routes.
+func (a *API) sendError(c *gin.Context, err error) {
+	a.sendProblem(c, a.completeProblem(c.FullPath(), err))
 	c.Abort()
 }
 
-// write sends a refusal.
-func (a *API) write(c *gin.Context, r *refusal) {
+// sendProblem sends a refusal.
+func (a *API) sendProblem(c *gin.Context, r *problemError) {
 	h := c.Writer.Header()
 	for name, values := range r.GetHeaders() {
 		h[name] = values
@@ -205,53 +205,53 @@ func (a *API) write(c *gin.Context, r *refusal) {
 	c.Writer.Write(append(body, '\n'))
 }
 
-// noRoute answers for addresses where nothing is.
-func (a *API) noRoute(c *gin.Context) {
-	if isOperators(c.Request.Method, c.Request.URL.Path) {
-		a.refuse(c, notOperator())
+// answerNoRoute answers for addresses where nothing is.
+func (a *API) answerNoRoute(c *gin.Context) {
+	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+		a.sendError(c, operatorOnly())
 		return
 	}
-	if a.notFound != nil && !isPublic(c.Request.URL.Path) {
+	if a.notFound != nil && !isPublicPath(c.Request.URL.Path) {
 		a.notFound(c)
 		return
 	}
-	a.refuse(c, refuse(noRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
+	a.sendError(c, newProblem(problemNoRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
 }
 
-// noMethod answers for methods that an address does not take. Gin has put those
+// answerNoMethod answers for methods that an address does not take. Gin has put those
 // it takes into Allow.
-func (a *API) noMethod(c *gin.Context) {
-	if isOperators(c.Request.Method, c.Request.URL.Path) {
-		a.refuse(c, notOperator())
+func (a *API) answerNoMethod(c *gin.Context) {
+	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+		a.sendError(c, operatorOnly())
 		return
 	}
-	a.otherMethod(c, strings.Split(c.Writer.Header().Get("Allow"), ", "))
+	a.answerOtherMethod(c, strings.Split(c.Writer.Header().Get("Allow"), ", "))
 }
 
-// words answers the methods that an address made of words alone does not take:
+// restrictFixedPaths answers the methods that an address made of words alone does not take:
 // "/api/v1/agents/register" would else be an agent to all methods but its own.
-func (a *API) words(c *gin.Context) {
+func (a *API) restrictFixedPaths(c *gin.Context) {
 	taken := a.fixed[c.Request.URL.Path]
 	if len(taken) == 0 || slices.Contains(taken, c.Request.Method) {
 		return
 	}
-	a.otherMethod(c, slices.Clone(taken))
+	a.answerOtherMethod(c, slices.Clone(taken))
 	c.Abort()
 }
 
-// otherMethod answers for a method that is not among those taken.
-func (a *API) otherMethod(c *gin.Context, allowed []string) {
+// answerOtherMethod answers for a method that is not among those taken.
+func (a *API) answerOtherMethod(c *gin.Context, allowed []string) {
 	h := c.Writer.Header()
 	allowed = append(allowed, http.MethodOptions)
 	slices.Sort(allowed)
 	h.Set("Allow", strings.Join(allowed, ", "))
 	if c.Request.Method != http.MethodOptions {
-		a.refuse(c, refuse(wrongMethod, "the address does not take the method "+methodWord(c.Request.Method), "it takes "+list(allowed)))
+		a.sendError(c, newProblem(wrongMethod, "the address does not take the method "+logMethod(c.Request.Method), "it takes "+joinWords(allowed)))
 		return
 	}
 	// A preflight learns only of reads: a page of another origin cannot write.
 	wanted := c.GetHeader("Access-Control-Request-Method")
-	if slices.Contains(allowed, http.MethodGet) && isPublic(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
+	if slices.Contains(allowed, http.MethodGet) && isPublicPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
 		h.Set("Access-Control-Allow-Headers", "Accept, If-None-Match")

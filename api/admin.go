@@ -28,13 +28,13 @@ const (
 // crawlPath and streamPath are the routes whose answers may take any time.
 const crawlPath = "/admin/crawl"
 
-func isAdmin(path string) bool { return strings.HasPrefix(path, "/admin/") }
+func isAdminPath(path string) bool { return strings.HasPrefix(path, "/admin/") }
 
 // adminRoutes declares what only the owner of the data directory may ask. They
 // have an engine and an OpenAPI document of their own, so that no mistake of
 // wiring can show them to the public.
 func (a *API) adminRoutes() error {
-	h := a.huma(a.admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+	h := a.newDescription(a.admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
 	crawl := huma.Operation{
 		OperationID: "crawl", Method: http.MethodPost, Path: crawlPath,
 		Summary: "Add hosts and wait for their results, one line of JSON each",
@@ -43,12 +43,12 @@ func (a *API) adminRoutes() error {
 			Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: schemaOf[crawler.Result](h)}},
 		}},
 	}
-	handle(a, h, crawl, a.crawlHosts)
+	addRoute(a, h, crawl, a.crawlHosts)
 	describeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
-	handle(a, h, get("status", "/admin/status", "How the crawl, the store and the index stand"), a.status)
+	addRoute(a, h, getOperation("status", "/admin/status", "How the crawl, the store and the index stand"), a.getOperatorStatus)
 	a.blockRoutes(h)
 	a.agentAdminRoutes(h)
-	return a.finish(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
+	return a.finishRoutes(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }
 
 // CrawlBody documents the body of a crawl.
@@ -56,11 +56,11 @@ type CrawlBody struct {
 	Hosts []string `json:"hosts" doc:"names of hosts, 1 to 20,000"`
 }
 
-type crawlInput struct{ body body }
+type crawlInput struct{ body requestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *crawlInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxCrawlBody)
+	in.body.readJSON(ctx, maxCrawlBody)
 	return nil
 }
 
@@ -73,9 +73,9 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, er
 		return nil, in.body.err
 	}
 	if a.crawl == nil {
-		return nil, refuse(unavailable, "this process does not crawl", "start it with crawling switched on").after(time.Minute)
+		return nil, newProblem(unavailable, "this process does not crawl", "start it with crawling switched on").withRetry(time.Minute)
 	}
-	hosts, err := readHosts(in.body.text)
+	hosts, err := readHostList(in.body.text)
 	if err != nil {
 		return nil, err
 	}
@@ -83,55 +83,55 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, er
 	if err := a.add(ctx, hosts...); err != nil {
 		return nil, err
 	}
-	return &streamOutput{Body: func(ctx huma.Context) { a.streamCrawl(ctx, hosts) }}, nil
+	return &streamOutput{Body: func(ctx huma.Context) { a.streamCrawlResults(ctx, hosts) }}, nil
 }
 
-// readHosts reads the body of a crawl, strictly.
-func readHosts(text []byte) ([]string, error) {
-	names, err := readNames(text, maxCrawlHosts)
+// readHostList reads the body of a crawl, strictly.
+func readHostList(text []byte) ([]string, error) {
+	names, err := readHostNames(text, maxCrawlHosts)
 	if err != nil {
 		return nil, err
 	}
 	hosts := make([]string, len(names))
 	for i, item := range names {
 		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
-			return nil, refusalFor(err).at(placeOf(item))
+			return nil, problemFor(err).withLocation(nodeLocation(item))
 		}
 	}
 	return hosts, nil
 }
 
-// readNames reads a body that is a list of at most so many names, which are not
+// readHostNames reads a body that is a list of at most so many names, which are not
 // judged yet.
-func readNames(text []byte, most int) ([]*protocol.Node, error) {
+func readHostNames(text []byte, most int) ([]*protocol.Node, error) {
 	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxCrawlBody, Depth: 4, Members: maxCrawlHosts})
 	if err != nil {
 		return nil, err
 	}
 	list := root.Member("hosts")
 	if list == nil || list.Kind != protocol.Array || len(list.Items) == 0 || len(root.Items) > 1 {
-		return nil, refuse(badField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
-			at(Where{Pointer: "/hosts"})
+		return nil, newProblem(badField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
+			withLocation(Location{Pointer: "/hosts"})
 	}
 	if len(list.Items) > most {
-		return nil, refuse(badField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
-			at(placeOf(list))
+		return nil, newProblem(badField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
+			withLocation(nodeLocation(list))
 	}
 	for _, item := range list.Items {
 		if item.Kind != protocol.String {
-			return nil, refuse(badField, "the name of a host must be a string", `for example "example.com"`).at(placeOf(item))
+			return nil, newProblem(badField, "the name of a host must be a string", `for example "example.com"`).withLocation(nodeLocation(item))
 		}
 	}
 	return list.Items, nil
 }
 
-func placeOf(n *protocol.Node) Where {
-	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+func nodeLocation(n *protocol.Node) Location {
+	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }
 
-// streamCrawl writes each result as it comes. It takes as long as the hosts
+// streamCrawlResults writes each result as it comes. It takes as long as the hosts
 // take, so the limits of an answer's time do not hold.
-func (a *API) streamCrawl(ctx huma.Context, hosts []string) {
+func (a *API) streamCrawlResults(ctx huma.Context, hosts []string) {
 	c := humagin.Unwrap(ctx)
 	control := http.NewResponseController(c.Writer)
 	control.SetReadDeadline(time.Time{})
@@ -157,8 +157,8 @@ func (a *API) streamCrawl(ctx huma.Context, hosts []string) {
 	}
 }
 
-// Status is how the server stands, for its operator.
-type Status struct {
+// OperatorStatus is how the server stands, for its operator.
+type OperatorStatus struct {
 	Crawler crawler.Status `json:"crawler"`
 	Store   store.Cursor   `json:"store" doc:"the newest sequence of the store"`
 	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
@@ -167,16 +167,16 @@ type Status struct {
 	Version string         `json:"version"`
 }
 
-func (a *API) status(context.Context, *struct{}) (*output[Status], error) {
-	s := Status{
+func (a *API) getOperatorStatus(context.Context, *struct{}) (*output[OperatorStatus], error) {
+	s := OperatorStatus{
 		Store: a.answers.Store.Head(), Index: a.answers.Index.Cursor(),
 		PID: os.Getpid(), Version: a.version,
 	}
-	s.Ready = a.ready.observe(s.Index, s.Store)
+	s.Ready = a.ready.observeCursors(s.Index, s.Store)
 	if a.answers.Crawler != nil {
 		s.Crawler = a.answers.Crawler.Status()
 	}
-	out := answer(s)
+	out := jsonOutput(s)
 	out.CacheControl = "no-store"
 	return out, nil
 }

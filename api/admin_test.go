@@ -141,7 +141,7 @@ func TestCrawlRefusals(t *testing.T) {
 func TestStatus(t *testing.T) {
 	h := newHouse(t, options{})
 	h.publishAll("a.example")
-	var s api.Status
+	var s api.OperatorStatus
 	r := h.askAt(h.admin, "GET", "/admin/status", nil)
 	if err := json.Unmarshal(r.body, &s); err != nil {
 		t.Fatal(err)

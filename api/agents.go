@@ -32,11 +32,11 @@ const tagAgents = "agents"
 // valid one has some 30 KB.
 const maxAgentBody = 64 << 10
 
-// bodyTime is how long a body may take to arrive.
-const bodyTime = 10 * time.Second
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = 10 * time.Second
 
 func (a *API) agentRoutes(h huma.API) {
-	register := agents(huma.Operation{
+	register := tagAsAgents(huma.Operation{
 		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
 		Summary: "Register an agent; the answer shows its secret this once",
 	})
@@ -44,21 +44,21 @@ func (a *API) agentRoutes(h huma.API) {
 		Description: "The registration waits for the operator's approval; application is where to ask for it.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[RegistrationAnswer](h)}},
 	}}
-	handle(a, h, register, a.register)
+	addRoute(a, h, register, a.registerAgent)
 	describeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
-	handle(a, h, agents(get("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
-	handle(a, h, agents(get("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
-	handle(a, h, agents(get("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
-	handle(a, h, agents(get("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.byUsername)
-	handle(a, h, agents(get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.agent)
-	update := agents(huma.Operation{
+	addRoute(a, h, tagAsAgents(getOperation("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
+	addRoute(a, h, tagAsAgents(getOperation("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
+	addRoute(a, h, tagAsAgents(getOperation("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
+	addRoute(a, h, tagAsAgents(getOperation("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.getAgentByUsername)
+	addRoute(a, h, tagAsAgents(getOperation("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.getAgent)
+	update := tagAsAgents(huma.Operation{
 		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
 		Summary: "Change an agent's record; signed by its key, or with its secret",
 	})
-	handle(a, h, update, a.update)
+	addRoute(a, h, update, a.updateAgent)
 	describeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
-	handle(a, h, agents(get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.didDocument)
-	handle(a, h, agents(get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.trustScore)
+	addRoute(a, h, tagAsAgents(getOperation("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.getDIDDocument)
+	addRoute(a, h, tagAsAgents(getOperation("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.getTrustScore)
 	a.attestationRoutes(h)
 	a.keyRoutes(h)
 	a.domainRoutes(h)
@@ -71,8 +71,8 @@ func (a *API) agentRoutes(h huma.API) {
 	a.registryRoutes(h)
 }
 
-// agents marks an operation as one of the registry's.
-func agents(op huma.Operation) huma.Operation {
+// tagAsAgents marks an operation as one of the registry's.
+func tagAsAgents(op huma.Operation) huma.Operation {
 	op.Tags = []string{tagAgents}
 	return op
 }
@@ -130,54 +130,54 @@ type UpdateBody struct {
 
 // A body is the raw body of a request, read when huma resolves the input. Its
 // error waits there until the handler returns it.
-type body struct {
+type requestBody struct {
 	text    []byte
 	client  netip.Addr
 	request httpsig.Message // all of it, for a signature
 	err     error
 }
 
-// read reads the body, at most limit bytes of JSON.
-func (b *body) read(ctx huma.Context, limit int64) {
+// readJSON reads the body, at most limit bytes of JSON.
+func (b *requestBody) readJSON(ctx huma.Context, limit int64) {
 	c := humagin.Unwrap(ctx)
-	b.client = address(c)
+	b.client = clientAddress(c)
 	b.text, b.err = readBody(c, limit, "application/json")
 	b.request = httpsig.FromRequest(c.Request, b.text)
 }
 
 // readOptional is read for a body that may be left out.
-func (b *body) readOptional(ctx huma.Context, limit int64) {
+func (b *requestBody) readOptional(ctx huma.Context, limit int64) {
 	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
-		b.client, b.request = address(c), httpsig.FromRequest(c.Request, nil)
+		b.client, b.request = clientAddress(c), httpsig.FromRequest(c.Request, nil)
 		return
 	}
-	b.read(ctx, limit)
+	b.readJSON(ctx, limit)
 }
 
-// readNone takes a request that needs no body, and refuses one that has one: a
+// readEmpty takes a request that needs no body, and refuses one that has one: a
 // signature would have to cover it.
-func (b *body) readNone(ctx huma.Context) {
+func (b *requestBody) readEmpty(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
-	b.client = address(c)
+	b.client = clientAddress(c)
 	if c.Request.ContentLength != 0 {
 		text, err := io.ReadAll(io.LimitReader(c.Request.Body, 3))
 		if b.text = text; err != nil || len(text) > 0 && string(text) != "{}" {
 			closeAfter(c)
-			b.err = refuse(badBody, "this request takes no body", "send it without one")
+			b.err = newProblem(badBody, "this request takes no body", "send it without one")
 			return
 		}
 	}
 	b.request = httpsig.FromRequest(c.Request, b.text)
 }
 
-// credentials are what the request shows of who sent it.
-func (a *API) credentials(b *body, secret string) registry.Credentials {
-	return registry.Credentials{Secret: secret, Request: a.signed(b), Client: b.client}
+// readCredentials are what the request shows of who sent it.
+func (a *API) readCredentials(b *requestBody, secret string) registry.Credentials {
+	return registry.Credentials{Secret: secret, Request: a.signedRequest(b), Client: b.client}
 }
 
-// signed is the request as its sender saw it: behind a proxy that ends TLS only
+// signedRequest is the request as its sender saw it: behind a proxy that ends TLS only
 // the public URL tells the scheme.
-func (a *API) signed(b *body) *httpsig.Message {
+func (a *API) signedRequest(b *requestBody) *httpsig.Message {
 	m := b.request
 	if a.publicHost != "" && strings.EqualFold(m.Authority, a.publicHost) {
 		m.Scheme = a.publicScheme
@@ -197,22 +197,22 @@ func readBody(c *gin.Context, limit int64, mediaTypes ...string) ([]byte, error)
 		closeAfter(c)
 		return nil, err
 	}
-	tooLarge := refuse(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "send less")
+	tooLarge := newProblem(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "send less")
 	if r.ContentLength > limit {
 		closeAfter(c)
 		return nil, tooLarge
 	}
 	// The deadline of the connection is restored by the server for the next
 	// request.
-	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
+	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTimeout))
 	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		closeAfter(c)
-		return nil, refuse(bodyTimeout, "the body did not arrive in time", "send it at once")
+		return nil, newProblem(bodyTimeoutProblem, "the body did not arrive in time", "send it at once")
 	case err != nil:
 		closeAfter(c)
-		return nil, refuse(badBody, "the body was cut off or is not well formed", "send the whole body")
+		return nil, newProblem(badBody, "the body was cut off or is not well formed", "send the whole body")
 	case int64(len(text)) > limit:
 		closeAfter(c)
 		return nil, tooLarge
@@ -233,8 +233,8 @@ func checkMediaType(h http.Header, mediaTypes []string) error {
 	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := parameters["charset"]
 	if err != nil || !slices.Contains(mediaTypes, mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return refuse(wrongMediaType, "the body must be "+bodyForms(mediaTypes)+" in UTF-8", "send it with the header Content-Type: "+mediaTypes[0]).
-			at(Where{Header: "Content-Type"})
+		return newProblem(wrongMediaType, "the body must be "+bodyForms(mediaTypes)+" in UTF-8", "send it with the header Content-Type: "+mediaTypes[0]).
+			withLocation(Location{Header: "Content-Type"})
 	}
 	return checkCoding(h)
 }
@@ -242,7 +242,7 @@ func checkMediaType(h http.Header, mediaTypes []string) error {
 // checkCoding takes nothing compressed.
 func checkCoding(h http.Header) error {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return refuse(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").at(Where{Header: "Content-Encoding"})
+		return newProblem(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").withLocation(Location{Header: "Content-Encoding"})
 	}
 	return nil
 }
@@ -255,11 +255,11 @@ func bodyForms(mediaTypes []string) string {
 	return "JSON"
 }
 
-type registerInput struct{ body body }
+type registerInput struct{ body requestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *registerInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxAgentBody)
+	in.body.readJSON(ctx, maxAgentBody)
 	return nil
 }
 
@@ -271,7 +271,7 @@ type RegistrationAnswer struct {
 	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
 }
 
-func (a *API) register(ctx context.Context, in *registerInput) (*output[RegistrationAnswer], error) {
+func (a *API) registerAgent(ctx context.Context, in *registerInput) (*output[RegistrationAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -279,13 +279,13 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[Registra
 	if err != nil {
 		return nil, err
 	}
-	warnings := append(a.sameName(registration.Name), ignoredMembers(registration.Ignored)...)
-	registration.Request, registration.Client = a.signed(&in.body), in.body.client
+	warnings := append(a.warnOfSameName(registration.Name), warnOfIgnoredMembers(registration.Ignored)...)
+	registration.Request, registration.Client = a.signedRequest(&in.body), in.body.client
 	agent, secret, err := a.answers.Registry.Register(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
-	out := written(a, RegistrationAnswer{RegistrationView: a.answers.Registry.RegistrationView(agent, secret), DID: a.answers.Registry.DID(agent.AirID), Warnings: warnings})
+	out := writeOutput(a, RegistrationAnswer{RegistrationView: a.answers.Registry.RegistrationView(agent, secret), DID: a.answers.Registry.DID(agent.AirID), Warnings: warnings})
 	out.Status = http.StatusCreated
 	if agent.Status == registry.Pending {
 		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
@@ -293,10 +293,10 @@ func (a *API) register(ctx context.Context, in *registerInput) (*output[Registra
 	return out, nil
 }
 
-// sameName warns of agents that have the name already. It does not wait for the
+// warnOfSameName warns of agents that have the name already. It does not wait for the
 // directory: names are not unique, and a registration must not be slow for a
 // warning.
-func (a *API) sameName(name string) []string {
+func (a *API) warnOfSameName(name string) []string {
 	if a.answers.Directory == nil {
 		return nil
 	}
@@ -307,9 +307,9 @@ func (a *API) sameName(name string) []string {
 	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
 }
 
-// ignoredMembers warns of members that a registration has in vain: one that was
+// warnOfIgnoredMembers warns of members that a registration has in vain: one that was
 // mistyped, or a handle, which is claimed afterwards.
-func ignoredMembers(names []string) []string {
+func warnOfIgnoredMembers(names []string) []string {
 	const most = 5
 	var out []string
 	for i, name := range names {
@@ -319,14 +319,14 @@ func ignoredMembers(names []string) []string {
 		case name == "username":
 			out = append(out, "username was left out: claim a handle with PUT once the agent is registered.")
 		default:
-			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", clean(name, 40)))
+			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", cleanText(name, 40)))
 		}
 	}
 	return out
 }
 
-// wrote notes that something was written, so that lists wait for it.
-func (a *API) wrote() {
+// noteWrite notes that something was written, so that lists wait for it.
+func (a *API) noteWrite() {
 	head := a.answers.Store.Head().Seq
 	for {
 		old := a.written.Load()
@@ -336,22 +336,22 @@ func (a *API) wrote() {
 	}
 }
 
-// directoryTime is how long a list waits for what was just written here.
-const directoryTime = time.Second
+// directoryTimeout is how long a list waits for what was just written here.
+const directoryTimeout = time.Second
 
-// directory returns the directory of agents, with all that was written through
+// currentDirectory returns the directory of agents, with all that was written through
 // this API: who registers and then looks finds the agent.
-func (a *API) directory(ctx context.Context) (*registry.Directory, error) {
+func (a *API) currentDirectory(ctx context.Context) (*registry.Directory, error) {
 	d := a.answers.Directory
 	if d == nil {
 		return nil, ErrNoDirectory
 	}
-	ctx, cancel := context.WithTimeout(ctx, directoryTime)
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
 	filled := min(1, a.answers.Store.Head().Seq)
 	// A directory that is behind answers nearly everything.
 	if err := d.Wait(ctx, max(a.written.Load(), filled)); err != nil && d.Wait(ctx, filled) != nil {
-		return nil, refuse(notReady, "the agents are still being read after the start", "ask again in a moment").after(time.Second)
+		return nil, newProblem(notReady, "the agents are still being read after the start", "ask again in a moment").withRetry(time.Second)
 	}
 	return d, nil
 }
@@ -378,11 +378,11 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.directory(ctx)
+	d, err := a.currentDirectory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := a.answers.offering(ctx, strings.TrimSpace(in.Verb))
+	hosts, err := a.answers.hostsOffering(ctx, strings.TrimSpace(in.Verb))
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 		row.Verified = registry.NewVerifiedStatus(agent.Agent).Verified
 		list.Agents = append(list.Agents, row)
 	}
-	return answer(list), nil
+	return jsonOutput(list), nil
 }
 
 type nameInput struct {
@@ -403,23 +403,23 @@ type nameInput struct {
 
 func (a *API) checkName(ctx context.Context, in *nameInput) (*output[registry.NameView], error) {
 	if strings.TrimSpace(in.Name) == "" {
-		return nil, refuse(badParameter, "Query parameter 'name' is required", "add ?name= and the name").at(Where{Parameter: "name"})
+		return nil, newProblem(badParameter, "Query parameter 'name' is required", "add ?name= and the name").withLocation(Location{Parameter: "name"})
 	}
-	d, err := a.directory(ctx)
+	d, err := a.currentDirectory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	v, err := d.CheckName(in.Name)
 	if err != nil {
-		return nil, ofParameter(err, "name")
+		return nil, withParameter(err, "name")
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
-// ofParameter says that the value which err is about came as a parameter.
-func ofParameter(err error, name string) error {
+// withParameter says that the value which err is about came as a parameter.
+func withParameter(err error, name string) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return refuse(badParameter, e.Message, e.Help).under(e.Code, "").at(Where{Parameter: name}).because(err)
+		return newProblem(badParameter, e.Message, e.Help).withRule(e.Code, "").withLocation(Location{Parameter: name}).withCause(err)
 	}
 	return err
 }
@@ -430,13 +430,13 @@ type usernameQuery struct {
 
 func (a *API) checkUsername(ctx context.Context, in *usernameQuery) (*output[registry.UsernameView], error) {
 	if strings.TrimSpace(in.Username) == "" {
-		return nil, refuse(badParameter, "Query parameter 'username' is required", "add ?username= and the handle").at(Where{Parameter: "username"})
+		return nil, newProblem(badParameter, "Query parameter 'username' is required", "add ?username= and the handle").withLocation(Location{Parameter: "username"})
 	}
 	v, err := a.answers.Registry.CheckUsername(ctx, in.Username)
 	if err != nil {
 		return nil, err
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
 type usernameInput struct {
@@ -444,23 +444,23 @@ type usernameInput struct {
 	Require  string `query:"require" doc:"evidence that must hold, with commas between"`
 }
 
-func (a *API) byUsername(ctx context.Context, in *usernameInput) (*output[registry.RecordView], error) {
+func (a *API) getAgentByUsername(ctx context.Context, in *usernameInput) (*output[registry.RecordView], error) {
 	agent, _, err := a.answers.Registry.ByHandle(ctx, in.Username)
 	if errors.Is(err, registry.ErrNoAgent) {
-		return nil, refuse(noAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
+		return nil, newProblem(noAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
 	}
 	if err != nil {
-		return nil, ofParameter(err, "username")
+		return nil, withParameter(err, "username")
 	}
-	if err := a.require(ctx, agent, in.Require); err != nil {
+	if err := a.requireEvidence(ctx, agent, in.Require); err != nil {
 		return nil, err
 	}
-	return answer(a.answers.Registry.RecordView(agent)), nil
+	return jsonOutput(a.answers.Registry.RecordView(agent)), nil
 }
 
-// require refuses an agent that does not show the evidence which the caller
+// requireEvidence refuses an agent that does not show the evidence which the caller
 // needs.
-func (a *API) require(ctx context.Context, agent registry.Agent, text string) error {
+func (a *API) requireEvidence(ctx context.Context, agent registry.Agent, text string) error {
 	signals, err := registry.ParseRequire(text)
 	if err != nil {
 		return err
@@ -469,7 +469,7 @@ func (a *API) require(ctx context.Context, agent registry.Agent, text string) er
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	r := refuse(noEvidence, "the agent does not show "+list(missing), "see /api/v1/agents/"+agent.AirID+"/evidence for what it shows")
+	r := newProblem(noEvidence, "the agent does not show "+joinWords(missing), "see /api/v1/agents/"+agent.AirID+"/evidence for what it shows")
 	r.problem.AirID, r.problem.Missing = agent.AirID, missing
 	return r
 }
@@ -483,28 +483,28 @@ type lookupInput struct {
 	Require string `query:"require" doc:"evidence that must hold, with commas between"`
 }
 
-// lookup returns an agent that shows the required evidence, and lets the answer
+// findAgent returns an agent that shows the required evidence, and lets the answer
 // about it be kept.
-func (a *API) lookup(ctx context.Context, in *lookupInput) (registry.Agent, error) {
+func (a *API) findAgent(ctx context.Context, in *lookupInput) (registry.Agent, error) {
 	agent, seq, err := a.answers.Registry.Agent(ctx, in.AirID)
 	if err != nil {
-		return agent, asked(err, in.AirID)
+		return agent, withAirID(err, in.AirID)
 	}
 	if agent.Recovery == nil { // which comes into force by time alone
-		keep(ctx, store.AgentKey(agent.AirID), seq)
+		markCacheable(ctx, store.AgentKey(agent.AirID), seq)
 	}
-	return agent, a.require(ctx, agent, in.Require)
+	return agent, a.requireEvidence(ctx, agent, in.Require)
 }
 
-func (a *API) agent(ctx context.Context, in *lookupInput) (*output[registry.RecordView], error) {
-	agent, err := a.lookup(ctx, in)
+func (a *API) getAgent(ctx context.Context, in *lookupInput) (*output[registry.RecordView], error) {
+	agent, err := a.findAgent(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if agent.Status == registry.Erased {
-		return nil, asked(agent.Usable(), in.AirID)
+		return nil, withAirID(agent.Usable(), in.AirID)
 	}
-	return answer(a.answers.Registry.RecordView(agent)), nil
+	return jsonOutput(a.answers.Registry.RecordView(agent)), nil
 }
 
 type updateInput struct {
@@ -512,17 +512,17 @@ type updateInput struct {
 	Secret  string   `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
 	IfMatch string   `header:"If-Match" doc:"the ETag of the record that is to be changed; another one meanwhile is a 412"`
 	ifMatch []string // all lines of it
-	body    body
+	body    requestBody
 }
 
 // Resolve reads the body (huma.Resolver).
 func (in *updateInput) Resolve(ctx huma.Context) []error {
 	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
-	in.body.read(ctx, maxAgentBody)
+	in.body.readJSON(ctx, maxAgentBody)
 	return nil
 }
 
-func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.UpdateView], error) {
+func (a *API) updateAgent(ctx context.Context, in *updateInput) (*output[registry.UpdateView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -534,43 +534,43 @@ func (a *API) update(ctx context.Context, in *updateInput) (*output[registry.Upd
 		return nil, err
 	}
 	if len(in.ifMatch) > 0 {
-		update.If = func(now registry.Agent) error { return a.unchanged(now, in.ifMatch) }
+		update.If = func(now registry.Agent) error { return a.checkIfMatch(now, in.ifMatch) }
 	}
-	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.credentials(&in.body, in.Secret), update)
+	agent, fields, err := a.answers.Registry.Update(ctx, in.AirID, a.readCredentials(&in.body, in.Secret), update)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return written(a, registry.NewUpdateView(agent, fields)), nil
+	return writeOutput(a, registry.NewUpdateView(agent, fields)), nil
 }
 
-// unchanged refuses to change an agent whose record is another one than the caller
+// checkIfMatch refuses to change an agent whose record is another one than the caller
 // has read.
-func (a *API) unchanged(now registry.Agent, ifMatch []string) error {
-	tags, err := tagsOf(a.answers.Registry.RecordView(now))
-	if err != nil || matches(ifMatch, tags) {
+func (a *API) checkIfMatch(now registry.Agent, ifMatch []string) error {
+	tags, err := jsonETags(a.answers.Registry.RecordView(now))
+	if err != nil || matchesETag(ifMatch, tags) {
 		return err
 	}
-	return refuse(otherVersion, "the agent's record was changed since it was read: its ETag is "+tags[0]+" now", "read it again, and send the change with its ETag, or without If-Match").
-		at(Where{Header: "If-Match"})
+	return newProblem(otherVersion, "the agent's record was changed since it was read: its ETag is "+tags[0]+" now", "read it again, and send the change with its ETag, or without If-Match").
+		withLocation(Location{Header: "If-Match"})
 }
 
-// written is the answer to a write.
-func written[T any](a *API, v T) *output[T] {
-	a.wrote()
-	out := answer(v)
+// writeOutput is the answer to a write.
+func writeOutput[T any](a *API, v T) *output[T] {
+	a.noteWrite()
+	out := jsonOutput(v)
 	out.CacheControl = "no-store"
 	return out
 }
 
-func (a *API) didDocument(ctx context.Context, in *lookupInput) (*output[did.Document], error) {
-	agent, err := a.lookup(ctx, in)
+func (a *API) getDIDDocument(ctx context.Context, in *lookupInput) (*output[did.Document], error) {
+	agent, err := a.findAgent(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if err := agent.Resolvable(); err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	out := answer(a.answers.Registry.DIDDocument(agent))
+	out := jsonOutput(a.answers.Registry.DIDDocument(agent))
 	out.CacheControl = documentCache
 	return out, nil
 }
@@ -579,10 +579,10 @@ func (a *API) didDocument(ctx context.Context, in *lookupInput) (*output[did.Doc
 // way may make that longer (A2A §4.5).
 const documentCache = "public, max-age=50"
 
-func (a *API) trustScore(ctx context.Context, in *agentInput) (*output[registry.TrustScoreView], error) {
+func (a *API) getTrustScore(ctx context.Context, in *agentInput) (*output[registry.TrustScoreView], error) {
 	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return answer(a.answers.Registry.TrustScoreView(agent)), nil
+	return jsonOutput(a.answers.Registry.TrustScoreView(agent)), nil
 }

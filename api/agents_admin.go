@@ -19,17 +19,17 @@ const (
 	operatorPath = "/api/v1/admin/"
 )
 
-// isOperators reports whether a request is one that the reference takes from
+// isOperatorRoute reports whether a request is one that the reference takes from
 // its operator. Here they answer only where the operator's other routes do,
 // whatever key comes with them: a key in a header can be guessed and leaked.
-func isOperators(method, path string) bool {
+func isOperatorRoute(method, path string) bool {
 	id, ofAgents := strings.CutPrefix(path, agentsPath+"AIR-")
 	return strings.HasPrefix(path, operatorPath) || ofAgents && method == http.MethodDelete && !strings.Contains(id, "/")
 }
 
-// notOperator refuses what only the operator may ask.
-func notOperator() *refusal {
-	r := refuse(unauthorized, "Unauthorized", "the operator's routes answer only on the Unix socket in the data directory; owners of an agent use /deactivate and /erase")
+// operatorOnly refuses what only the operator may ask.
+func operatorOnly() *problemError {
+	r := newProblem(unauthorized, "Unauthorized", "the operator's routes answer only on the Unix socket in the data directory; owners of an agent use /deactivate and /erase")
 	r.plain = true
 	return r
 }
@@ -37,31 +37,31 @@ func notOperator() *refusal {
 // agentAdminRoutes declares what the operator does with agents: in the
 // reference's paths, and below /admin what it has no word for.
 func (a *API) agentAdminRoutes(h huma.API) {
-	handle(a, h, agents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: agentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), attended(a, a.deleteAgent))
-	handle(a, h, agents(get("registry-stats", operatorPath+"stats", "Active agents, counted")), attended(a, a.registryStats))
-	handle(a, h, agents(get("recent-registrations", operatorPath+"recent", "The newest active agents")), attended(a, a.recentRegistrations))
-	handle(a, h, agents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: operatorPath + "cron/did-wba-resolve",
-		Summary: "Look again at what is due of each agent, which also happens by itself"}), attended(a, a.attendAgents))
-	handle(a, h, agents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: operatorPath + "cron/publish-anchor",
-		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), attended(a, a.publishAnchor))
-	suspend := agents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
-	handle(a, h, suspend, attended(a, a.suspend))
+	addRoute(a, h, tagAsAgents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: agentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), markAttended(a, a.deleteAgent))
+	addRoute(a, h, tagAsAgents(getOperation("registry-stats", operatorPath+"stats", "Active agents, counted")), markAttended(a, a.registryStats))
+	addRoute(a, h, tagAsAgents(getOperation("recent-registrations", operatorPath+"recent", "The newest active agents")), markAttended(a, a.recentRegistrations))
+	addRoute(a, h, tagAsAgents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: operatorPath + "cron/did-wba-resolve",
+		Summary: "Look again at what is due of each agent, which also happens by itself"}), markAttended(a, a.recheckAgents))
+	addRoute(a, h, tagAsAgents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: operatorPath + "cron/publish-anchor",
+		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), markAttended(a, a.publishAnchor))
+	suspend := tagAsAgents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
+	addRoute(a, h, suspend, markAttended(a, a.suspendAgent))
 	describeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
-	handle(a, h, agents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), attended(a, a.restore))
-	handle(a, h, agents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
-		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), attended(a, a.eraseByOperator))
+	addRoute(a, h, tagAsAgents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), markAttended(a, a.restoreAgent))
+	addRoute(a, h, tagAsAgents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
+		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), markAttended(a, a.eraseAgentByOperator))
 	a.operatorRoutes(h)
 }
 
 type deleteInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Reason string `query:"reason" maxLength:"500" doc:"why, for the record"`
-	body   body
+	body   requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *deleteInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
@@ -80,9 +80,9 @@ func (a *API) deleteAgent(ctx context.Context, in *deleteInput) (*output[Deleted
 	}
 	agent, err := a.answers.Registry.Delete(ctx, in.AirID, in.Reason)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return written(a, DeletedAgent{AirID: agent.AirID, Name: agent.Name, Status: agent.Status, DeletedAt: agent.Updated,
+	return writeOutput(a, DeletedAgent{AirID: agent.AirID, Name: agent.Name, Status: agent.Status, DeletedAt: agent.Updated,
 		Message: "Agent deleted (soft delete). Its history is kept."}), nil
 }
 
@@ -122,7 +122,7 @@ func (a *API) registryStats(ctx context.Context, _ *struct{}) (*output[RegistryS
 	if v.Total > 0 {
 		v.AverageScore = (sum + v.Total/2) / v.Total
 	}
-	out := answer(v)
+	out := jsonOutput(v)
 	out.CacheControl = "no-store"
 	return out, nil
 }
@@ -195,49 +195,49 @@ func (a *API) recentRegistrations(ctx context.Context, in *recentAgentsInput) (*
 			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: registry.NewVerifiedStatus(agent).Verified,
 			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
 	}
-	out := answer(list)
+	out := jsonOutput(list)
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-// Attended tells how many agents were looked at.
-type Attended struct {
-	Attended int `json:"attended" doc:"agents of which something was due"`
+// RecheckCount tells how many agents were looked at.
+type RecheckCount struct {
+	Checked int `json:"attended" doc:"agents of which something was due"`
 }
 
-func (a *API) attendAgents(ctx context.Context, in *bareInput) (*output[Attended], error) {
+func (a *API) recheckAgents(ctx context.Context, in *emptyInput) (*output[RecheckCount], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	var v Attended
+	var v RecheckCount
 	now := a.now()
 	err := a.eachAgent(ctx, func(agent registry.Agent) error {
 		if agent.NextCheck.IsZero() || agent.NextCheck.After(now) {
 			return nil
 		}
-		v.Attended++
+		v.Checked++
 		return a.answers.Registry.Attend(ctx, agent.AirID)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return written(a, v), nil
+	return writeOutput(a, v), nil
 }
 
-func (a *API) publishAnchor(ctx context.Context, in *bareInput) (*output[AnchorAnswer], error) {
+func (a *API) publishAnchor(ctx context.Context, in *emptyInput) (*output[AnchorAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	if a.publish == nil {
-		return nil, refuse(unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").after(time.Hour)
+		return nil, newProblem(unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").withRetry(time.Hour)
 	}
 	if a.answers.Log != nil {
 		a.awaitLog(ctx) // what was acknowledged before is in the tree
 	}
 	if err := a.publish(ctx); err != nil {
-		return nil, refuse(unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").after(time.Minute).because(err)
+		return nil, newProblem(unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").withRetry(time.Minute).withCause(err)
 	}
-	return written(a, AnchorAnswer{a.newestAnchor()}), nil
+	return writeOutput(a, AnchorAnswer{a.newestAnchor()}), nil
 }
 
 // SuspensionBody documents the body of a suspension.
@@ -247,16 +247,16 @@ type SuspensionBody struct {
 
 type operatorInput struct {
 	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	body  body
+	body  requestBody
 }
 
 // Resolve reads the body (huma.Resolver).
 func (in *operatorInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxAgentBody)
+	in.body.readJSON(ctx, maxAgentBody)
 	return nil
 }
 
-func (a *API) suspend(ctx context.Context, in *operatorInput) (*output[Ended], error) {
+func (a *API) suspendAgent(ctx context.Context, in *operatorInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -265,29 +265,29 @@ func (a *API) suspend(ctx context.Context, in *operatorInput) (*output[Ended], e
 		return nil, err
 	}
 	agent, err := a.answers.Registry.Suspend(ctx, in.AirID, values["reason"])
-	return a.stands(agent, err, in.AirID, "The agent is suspended until it is restored.")
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is suspended until it is restored.")
 }
 
-func (a *API) restore(ctx context.Context, in *ownerInput) (*output[Ended], error) {
+func (a *API) restoreAgent(ctx context.Context, in *ownerInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	agent, err := a.answers.Registry.Restore(ctx, in.AirID)
-	return a.stands(agent, err, in.AirID, "The agent is back in service.")
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is back in service.")
 }
 
-func (a *API) eraseByOperator(ctx context.Context, in *ownerInput) (*output[Ended], error) {
+func (a *API) eraseAgentByOperator(ctx context.Context, in *ownerInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	agent, err := a.answers.Registry.EraseByOperator(ctx, in.AirID)
-	return a.stands(agent, err, in.AirID, "The agent is erased.")
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is erased.")
 }
 
-// stands tells how an agent stands now.
-func (a *API) stands(agent registry.Agent, err error, airID, message string) (*output[Ended], error) {
+// agentStatusOutput tells how an agent stands now.
+func (a *API) agentStatusOutput(agent registry.Agent, err error, airID, message string) (*output[AgentStatusAnswer], error) {
 	if err != nil {
-		return nil, asked(err, airID)
+		return nil, withAirID(err, airID)
 	}
-	return written(a, Ended{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
+	return writeOutput(a, AgentStatusAnswer{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
 }

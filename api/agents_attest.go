@@ -14,21 +14,21 @@ import (
 
 // attestationRoutes declares what agents say of each other.
 func (a *API) attestationRoutes(h huma.API) {
-	attest := agents(huma.Operation{
+	attest := tagAsAgents(huma.Operation{
 		OperationID: "attest", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/attestations", DefaultStatus: http.StatusCreated,
 		Summary: "Attest another agent; signed with the attester's key, sent by the attester",
 	})
-	handle(a, h, attest, a.attest)
+	addRoute(a, h, attest, a.addAttestation)
 	describeBody[AttestationBody](h, h.OpenAPI().Paths[attest.Path].Post)
-	handle(a, h, agents(get("list-attestations", "/api/v1/agents/{air_id}/attestations", "What others attest of an agent, oldest first")), a.attestations)
-	handle(a, h, agents(huma.Operation{
+	addRoute(a, h, tagAsAgents(getOperation("list-attestations", "/api/v1/agents/{air_id}/attestations", "What others attest of an agent, oldest first")), a.listAttestations)
+	addRoute(a, h, tagAsAgents(huma.Operation{
 		OperationID: "revoke-attestation", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/attestations/{n}",
 		Summary: "Take an attestation back; only its attester may",
-	}), a.revoke)
-	handle(a, h, agents(get("recent-attestations", "/api/v1/attestations/recent", "The newest attestations of all")), a.recent)
-	handle(a, h, agents(get("agent-graph", "/api/v1/agents/{air_id}/graph", "Who attests an agent, and whom it attests")), a.graph)
-	handle(a, h, agents(get("agent-dependents", "/api/v1/agents/{air_id}/dependents", "Who depends on an agent, step by step")), a.dependents)
-	handle(a, h, agents(get("graph-stats", "/api/v1/graph/stats", "All active attestations, counted")), a.graphStats)
+	}), a.revokeAttestation)
+	addRoute(a, h, tagAsAgents(getOperation("recent-attestations", "/api/v1/attestations/recent", "The newest attestations of all")), a.listRecentAttestations)
+	addRoute(a, h, tagAsAgents(getOperation("agent-graph", "/api/v1/agents/{air_id}/graph", "Who attests an agent, and whom it attests")), a.getAttestationGraph)
+	addRoute(a, h, tagAsAgents(getOperation("agent-dependents", "/api/v1/agents/{air_id}/dependents", "Who depends on an agent, step by step")), a.listDependents)
+	addRoute(a, h, tagAsAgents(getOperation("graph-stats", "/api/v1/graph/stats", "All active attestations, counted")), a.getGraphStats)
 }
 
 // AttestationBody documents the members of an attestation.
@@ -41,7 +41,7 @@ type AttestationBody struct {
 	Signature       string `json:"signature_multibase" doc:"z and base58btc of the Ed25519 signature over the canonical JSON (RFC 8785) of attestation_type, attester_air_id, signed_at, statement and subject_air_id"`
 }
 
-func (a *API) attest(ctx context.Context, in *updateInput) (*output[registry.AttestedView], error) {
+func (a *API) addAttestation(ctx context.Context, in *updateInput) (*output[registry.AttestedView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -52,83 +52,83 @@ func (a *API) attest(ctx context.Context, in *updateInput) (*output[registry.Att
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.credentials(&in.body, in.Secret))
+	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.AttestErrorView(err, clean(in.AirID, 60)); ok {
-			return nil, inWords(err, view).because(err)
+		if view, ok := registry.AttestErrorView(err, cleanText(in.AirID, 60)); ok {
+			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err
 	}
-	out := written(a, registry.NewAttestedView(t, subject))
+	out := writeOutput(a, registry.NewAttestedView(t, subject))
 	out.Status = http.StatusCreated
 	return out, nil
 }
 
-func (a *API) attestations(ctx context.Context, in *agentInput) (*output[registry.AttestationsView], error) {
-	return about(a, ctx, in.AirID, a.answers.Registry.AttestationsView)
+func (a *API) listAttestations(ctx context.Context, in *agentInput) (*output[registry.AttestationsView], error) {
+	return agentOutput(a, ctx, in.AirID, a.answers.Registry.AttestationsView)
 }
 
-// about answers with a view of an agent.
-func about[T any](a *API, ctx context.Context, airID string, view func(context.Context, registry.Agent) (T, error)) (*output[T], error) {
+// agentOutput answers with a view of an agent.
+func agentOutput[T any](a *API, ctx context.Context, airID string, view func(context.Context, registry.Agent) (T, error)) (*output[T], error) {
 	agent, _, err := a.answers.Registry.Agent(ctx, airID)
 	if err != nil {
-		return nil, asked(err, airID)
+		return nil, withAirID(err, airID)
 	}
 	v, err := view(ctx, agent)
 	if err != nil {
 		return nil, err
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
 type revokeInput struct {
 	AirID  string `path:"air_id" doc:"the AIR ID of the agent that is attested"`
 	N      string `path:"n" doc:"the number of the attestation, from 1"`
 	Secret string `header:"X-Agent-Secret" doc:"the attester's secret; not needed by a signed request"`
-	body   body
+	body   requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *revokeInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) revoke(ctx context.Context, in *revokeInput) (*output[registry.RevokedView], error) {
+func (a *API) revokeAttestation(ctx context.Context, in *revokeInput) (*output[registry.RevokedView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	n, err := strconv.Atoi(in.N)
 	if err != nil || n < 1 {
-		return nil, refuse(badParameter, "invalid attestation_id", "it is a whole number from 1").at(Where{Parameter: "n"})
+		return nil, newProblem(badParameter, "invalid attestation_id", "it is a whole number from 1").withLocation(Location{Parameter: "n"})
 	}
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.credentials(&in.body, in.Secret))
+	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.RevokeErrorView(err, clean(in.AirID, 60)); ok {
-			return nil, inWords(err, view).because(err)
+		if view, ok := registry.RevokeErrorView(err, cleanText(in.AirID, 60)); ok {
+			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err
 	}
-	return written(a, registry.NewRevokedView(t, subject)), nil
+	return writeOutput(a, registry.NewRevokedView(t, subject)), nil
 }
 
 type recentInput struct {
 	Limit int `query:"limit" minimum:"1" default:"50" doc:"how many, 1 to 200; more are not given"`
 }
 
-func (a *API) recent(ctx context.Context, in *recentInput) (*output[registry.RecentView], error) {
+func (a *API) listRecentAttestations(ctx context.Context, in *recentInput) (*output[registry.RecentView], error) {
 	v, err := a.answers.Registry.RecentView(ctx, min(in.Limit, 200))
 	if err != nil {
 		return nil, err
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
-func (a *API) graph(ctx context.Context, in *agentInput) (*output[registry.GraphView], error) {
-	return about(a, ctx, in.AirID, a.answers.Registry.GraphView)
+func (a *API) getAttestationGraph(ctx context.Context, in *agentInput) (*output[registry.GraphView], error) {
+	return agentOutput(a, ctx, in.AirID, a.answers.Registry.GraphView)
 }
 
 type dependentsInput struct {
@@ -137,24 +137,24 @@ type dependentsInput struct {
 	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
 }
 
-func (a *API) dependents(ctx context.Context, in *dependentsInput) (*output[registry.DependentsView], error) {
-	return about(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (registry.DependentsView, error) {
+func (a *API) listDependents(ctx context.Context, in *dependentsInput) (*output[registry.DependentsView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (registry.DependentsView, error) {
 		return a.answers.Registry.DependentsView(ctx, agent, min(in.Depth, 10), min(in.Limit, 1000))
 	})
 }
 
-// countTime is how long the counts of all attestations are kept: making them
+// countInterval is how long the counts of all attestations are kept: making them
 // reads every one.
-const countTime = 10 * time.Second
+const countInterval = 10 * time.Second
 
-// counts keeps the counts of all attestations.
-type counts struct {
+// attestationCounts keeps the counts of all attestations.
+type attestationCounts struct {
 	mu    sync.Mutex // guards following, and lets one request count for all
 	until time.Time
 	view  registry.GraphStatsView
 }
 
-func (a *API) graphStats(ctx context.Context, _ *struct{}) (*output[registry.GraphStatsView], error) {
+func (a *API) getGraphStats(ctx context.Context, _ *struct{}) (*output[registry.GraphStatsView], error) {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	if now := a.now(); !now.Before(a.counts.until) {
@@ -162,7 +162,7 @@ func (a *API) graphStats(ctx context.Context, _ *struct{}) (*output[registry.Gra
 		if err != nil {
 			return nil, err
 		}
-		a.counts.view, a.counts.until = v, now.Add(countTime)
+		a.counts.view, a.counts.until = v, now.Add(countInterval)
 	}
-	return answer(a.counts.view), nil
+	return jsonOutput(a.counts.view), nil
 }

@@ -13,7 +13,7 @@ import (
 
 // domainRoutes declares what shows that an agent is who it says.
 func (a *API) domainRoutes(h huma.API) {
-	prove := agents(huma.Operation{
+	prove := tagAsAgents(huma.Operation{
 		OperationID: "prove-domain", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/domains",
 		Summary: "Look whether the owner of a domain names the agent; the answer tells what was asked and what came back",
 	})
@@ -21,14 +21,14 @@ func (a *API) domainRoutes(h huma.API) {
 		Description: "The domain is not proved yet; it is looked at again within the hour.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[DomainAnswer](h)}},
 	}}
-	handle(a, h, prove, a.proveDomain)
+	addRoute(a, h, prove, a.proveDomain)
 	describeBody[DomainBody](h, h.OpenAPI().Paths[prove.Path].Post)
-	handle(a, h, agents(get("agent-domains", "/api/v1/agents/{air_id}/domains", "The domains of an agent, with the last look at each")), a.domains)
-	handle(a, h, agents(huma.Operation{
+	addRoute(a, h, tagAsAgents(getOperation("agent-domains", "/api/v1/agents/{air_id}/domains", "The domains of an agent, with the last look at each")), a.listDomains)
+	addRoute(a, h, tagAsAgents(huma.Operation{
 		OperationID: "give-up-domain", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/domains/{domain}",
 		Summary: "Take a domain from an agent",
-	}), a.giveUpDomain)
-	handle(a, h, agents(get("agent-evidence", "/api/v1/agents/{air_id}/evidence", "What there is to judge an agent by, each marked claimed, proved or observed")), a.evidence)
+	}), a.removeDomain)
+	addRoute(a, h, tagAsAgents(getOperation("agent-evidence", "/api/v1/agents/{air_id}/evidence", "What there is to judge an agent by, each marked claimed, proved or observed")), a.listEvidence)
 }
 
 // DomainBody documents the body of a proof of a domain.
@@ -51,14 +51,14 @@ type Publication struct {
 	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
 }
 
-func (a *API) publication(agent registry.Agent, domain string) Publication {
+func (a *API) domainPublication(agent registry.Agent, domain string) Publication {
 	return Publication{a.answers.Registry.DomainRecord(agent), []string{
 		"TXT " + registry.DomainLabel + "." + domain, "TXT " + domain, "https://" + domain + registry.DomainFile,
 	}}
 }
 
 func (a *API) domainAnswer(agent registry.Agent, d registry.Domain) DomainAnswer {
-	return DomainAnswer{AirID: agent.AirID, Proved: !d.Since.IsZero() && d.Withdrawn.IsZero(), Domain: d, Publish: a.publication(agent, d.Name)}
+	return DomainAnswer{AirID: agent.AirID, Proved: !d.Since.IsZero() && d.Withdrawn.IsZero(), Domain: d, Publish: a.domainPublication(agent, d.Name)}
 }
 
 func (a *API) proveDomain(ctx context.Context, in *updateInput) (*output[DomainAnswer], error) {
@@ -72,14 +72,14 @@ func (a *API) proveDomain(ctx context.Context, in *updateInput) (*output[DomainA
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	if err := a.proofs.admit(in.body.client, "proofs of domains"); err != nil {
+	if err := a.proofs.admitClient(in.body.client, "proofs of domains"); err != nil {
 		return nil, err
 	}
-	d, agent, err := a.answers.Registry.ProveDomain(ctx, in.AirID, domain, a.credentials(&in.body, in.Secret))
+	d, agent, err := a.answers.Registry.ProveDomain(ctx, in.AirID, domain, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	out := written(a, a.domainAnswer(agent, d))
+	out := writeOutput(a, a.domainAnswer(agent, d))
 	if !out.Body.Proved {
 		out.Status = http.StatusAccepted
 	}
@@ -95,7 +95,7 @@ func readDomain(text []byte) (string, error) {
 	if n := root.Member("domain"); root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.String {
 		return n.Text, nil
 	}
-	return "", refuse(badField, "the body must be an object with the one member domain, a string", `for example {"domain": "example.com"}`).at(Where{Pointer: "/domain"})
+	return "", newProblem(badField, "the body must be an object with the one member domain, a string", `for example {"domain": "example.com"}`).withLocation(Location{Pointer: "/domain"})
 }
 
 // DomainList holds the domains of an agent.
@@ -104,8 +104,8 @@ type DomainList struct {
 	Domains []DomainAnswer `json:"domains"`
 }
 
-func (a *API) domains(ctx context.Context, in *agentInput) (*output[DomainList], error) {
-	return about(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (DomainList, error) {
+func (a *API) listDomains(ctx context.Context, in *agentInput) (*output[DomainList], error) {
+	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (DomainList, error) {
 		list := DomainList{AirID: agent.AirID, Domains: []DomainAnswer{}}
 		for _, d := range agent.Domains {
 			list.Domains = append(list.Domains, a.domainAnswer(agent, d))
@@ -114,32 +114,32 @@ func (a *API) domains(ctx context.Context, in *agentInput) (*output[DomainList],
 	})
 }
 
-type giveUpInput struct {
+type removeDomainInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Domain string `path:"domain" doc:"a domain of the agent"`
 	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
-	body   body
+	body   requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
-func (in *giveUpInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+func (in *removeDomainInput) Resolve(ctx huma.Context) []error {
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) giveUpDomain(ctx context.Context, in *giveUpInput) (*output[DomainList], error) {
+func (a *API) removeDomain(ctx context.Context, in *removeDomainInput) (*output[DomainList], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.credentials(&in.body, in.Secret))
+	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	a.wrote()
-	out, err := a.domains(ctx, &agentInput{agent.AirID})
+	a.noteWrite()
+	out, err := a.listDomains(ctx, &agentInput{agent.AirID})
 	if err == nil {
 		out.CacheControl = "no-store"
 	}
@@ -152,8 +152,8 @@ type EvidenceList struct {
 	Evidence []registry.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`
 }
 
-func (a *API) evidence(ctx context.Context, in *agentInput) (*output[EvidenceList], error) {
-	return about(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (EvidenceList, error) {
+func (a *API) listEvidence(ctx context.Context, in *agentInput) (*output[EvidenceList], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (EvidenceList, error) {
 		signals, err := a.answers.Registry.Evidence(ctx, agent)
 		return EvidenceList{AirID: agent.AirID, Evidence: orEmpty(signals)}, err
 	})

@@ -14,31 +14,31 @@ import (
 // agent ends.
 func (a *API) keyRoutes(h huma.API) {
 	post := func(id, path, summary string) huma.Operation {
-		return agents(huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary})
+		return tagAsAgents(huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary})
 	}
 	challenge := post("new-challenge", "/api/v1/challenges", "A challenge, to prove possession of a key at registration")
-	handle(a, h, challenge, a.challenge)
-	handle(a, h, agents(get("agent-keys", "/api/v1/agents/{air_id}/keys", "The keys of an agent, the current one first, with when each was in use")), a.keys)
+	addRoute(a, h, challenge, a.createChallenge)
+	addRoute(a, h, tagAsAgents(getOperation("agent-keys", "/api/v1/agents/{air_id}/keys", "The keys of an agent, the current one first, with when each was in use")), a.listKeys)
 	rotate := post("rotate-key", "/api/v1/agents/{air_id}/keys", "Put a new key in the place of the current one; signed by both")
-	handle(a, h, rotate, a.rotate)
+	addRoute(a, h, rotate, a.rotateKey)
 	describeBody[RotationBody](h, h.OpenAPI().Paths[rotate.Path].Post)
 	recovery := post("recover-agent", "/api/v1/agents/{air_id}/recovery", "Take an agent over with its recovery key, after a delay; or withdraw that")
 	recovery.DefaultStatus = http.StatusAccepted
-	handle(a, h, recovery, a.recover)
+	addRoute(a, h, recovery, a.recoverKey)
 	describeBody[RecoveryBody](h, h.OpenAPI().Paths[recovery.Path].Post)
-	handle(a, h, post("deactivate-agent", "/api/v1/agents/{air_id}/deactivate", "End an agent for good; its keys and history stay"), a.deactivate)
-	handle(a, h, post("erase-agent", "/api/v1/agents/{air_id}/erase", "Remove what an agent is and was; hashes in the log stay. It cannot be undone"), a.erase)
+	addRoute(a, h, post("deactivate-agent", "/api/v1/agents/{air_id}/deactivate", "End an agent for good; its keys and history stay"), a.deactivateAgent)
+	addRoute(a, h, post("erase-agent", "/api/v1/agents/{air_id}/erase", "Remove what an agent is and was; hashes in the log stay. It cannot be undone"), a.eraseAgent)
 }
 
-type bareInput struct{ body body }
+type emptyInput struct{ body requestBody }
 
 // Resolve takes the request without a body (huma.Resolver).
-func (in *bareInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+func (in *emptyInput) Resolve(ctx huma.Context) []error {
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) challenge(_ context.Context, in *bareInput) (*output[registry.Challenge], error) {
+func (a *API) createChallenge(_ context.Context, in *emptyInput) (*output[registry.Challenge], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -46,13 +46,13 @@ func (a *API) challenge(_ context.Context, in *bareInput) (*output[registry.Chal
 	if err != nil {
 		return nil, err
 	}
-	out := answer(c)
+	out := jsonOutput(c)
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-func (a *API) keys(ctx context.Context, in *agentInput) (*output[registry.KeysView], error) {
-	return about(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (registry.KeysView, error) {
+func (a *API) listKeys(ctx context.Context, in *agentInput) (*output[registry.KeysView], error) {
+	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (registry.KeysView, error) {
 		return a.answers.Registry.KeysView(agent), nil
 	})
 }
@@ -84,7 +84,7 @@ type RecoveryBody struct {
 	NewSignature      string `json:"new_signature,omitempty" doc:"multibase signature of the statement by the new key"`
 }
 
-func (a *API) rotate(ctx context.Context, in *updateInput) (*output[registry.KeysView], error) {
+func (a *API) rotateKey(ctx context.Context, in *updateInput) (*output[registry.KeysView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -98,12 +98,12 @@ func (a *API) rotate(ctx context.Context, in *updateInput) (*output[registry.Key
 	x.Client = in.body.client
 	agent, err := a.answers.Registry.Rotate(ctx, in.AirID, x)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return written(a, a.answers.Registry.KeysView(agent)), nil
+	return writeOutput(a, a.answers.Registry.KeysView(agent)), nil
 }
 
-func (a *API) recover(ctx context.Context, in *updateInput) (*output[registry.KeysView], error) {
+func (a *API) recoverKey(ctx context.Context, in *updateInput) (*output[registry.KeysView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -117,9 +117,9 @@ func (a *API) recover(ctx context.Context, in *updateInput) (*output[registry.Ke
 	x.Client = in.body.client
 	agent, err := a.answers.Registry.Recover(ctx, in.AirID, x)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	out := written(a, a.answers.Registry.KeysView(agent))
+	out := writeOutput(a, a.answers.Registry.KeysView(agent))
 	out.Status = http.StatusAccepted
 	return out, nil
 }
@@ -127,41 +127,41 @@ func (a *API) recover(ctx context.Context, in *updateInput) (*output[registry.Ke
 type ownerInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
-	body   body
+	body   requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *ownerInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-// Ended says how an agent stands that was taken out of service.
-type Ended struct {
+// AgentStatusAnswer says how an agent stands that was taken out of service.
+type AgentStatusAnswer struct {
 	AirID   string    `json:"air_id"`
 	Status  string    `json:"status" enum:"deactivated,erased,suspended,active"`
 	Updated time.Time `json:"updated"`
 	Message string    `json:"message"`
 }
 
-func (a *API) deactivate(ctx context.Context, in *ownerInput) (*output[Ended], error) {
-	return a.end(ctx, in, a.answers.Registry.Deactivate, "The agent is deactivated for good. Its keys and history stay, so that what it signed can still be judged.")
+func (a *API) deactivateAgent(ctx context.Context, in *ownerInput) (*output[AgentStatusAnswer], error) {
+	return a.endAgent(ctx, in, a.answers.Registry.Deactivate, "The agent is deactivated for good. Its keys and history stay, so that what it signed can still be judged.")
 }
 
-func (a *API) erase(ctx context.Context, in *ownerInput) (*output[Ended], error) {
-	return a.end(ctx, in, a.answers.Registry.Erase, "The agent is erased. Only its AIR ID is kept, so that nobody else gets it, and hashes in the transparency log.")
+func (a *API) eraseAgent(ctx context.Context, in *ownerInput) (*output[AgentStatusAnswer], error) {
+	return a.endAgent(ctx, in, a.answers.Registry.Erase, "The agent is erased. Only its AIR ID is kept, so that nobody else gets it, and hashes in the transparency log.")
 }
 
-func (a *API) end(ctx context.Context, in *ownerInput, end func(context.Context, string, registry.Credentials) (registry.Agent, error), message string) (*output[Ended], error) {
+func (a *API) endAgent(ctx context.Context, in *ownerInput, end func(context.Context, string, registry.Credentials) (registry.Agent, error), message string) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	agent, err := end(ctx, in.AirID, a.credentials(&in.body, in.Secret))
+	agent, err := end(ctx, in.AirID, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return written(a, Ended{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
+	return writeOutput(a, AgentStatusAnswer{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
 }

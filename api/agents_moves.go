@@ -30,13 +30,13 @@ func exportResponse() map[string]*huma.Response {
 
 // moveRoutes declares how an owner joins two agents, or takes one elsewhere.
 func (a *API) moveRoutes(h huma.API) {
-	merge := agents(huma.Operation{OperationID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge",
+	merge := tagAsAgents(huma.Operation{OperationID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge",
 		Summary: "End an agent in favour of another of its owner; signed by both"})
-	handle(a, h, merge, a.merge)
+	addRoute(a, h, merge, a.mergeAgents)
 	describeBody[MergeBody](h, h.OpenAPI().Paths[merge.Path].Post)
-	export := agents(get("export-agent", "/api/v1/agents/{air_id}/export", "An agent with its whole history, for another registry; signed by its key"))
+	export := tagAsAgents(getOperation("export-agent", "/api/v1/agents/{air_id}/export", "An agent with its whole history, for another registry; signed by its key"))
 	export.Responses = exportResponse()
-	handle(a, h, export, a.exportByOwner)
+	addRoute(a, h, export, a.exportAgentByOwner)
 }
 
 // MergeBody documents the members of a merge. [registry.ReadMerge] reads it.
@@ -51,7 +51,7 @@ type MergeBody struct {
 	IntoSignature string `json:"into_signature" doc:"multibase signature of the statement by into_key"`
 }
 
-func (a *API) merge(ctx context.Context, in *operatorInput) (*output[Ended], error) {
+func (a *API) mergeAgents(ctx context.Context, in *operatorInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -64,10 +64,10 @@ func (a *API) merge(ctx context.Context, in *operatorInput) (*output[Ended], err
 		return nil, err
 	}
 	agent, err := a.answers.Registry.Merge(ctx, in.AirID, x)
-	return a.stands(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
 }
 
-func (a *API) exportByOwner(ctx context.Context, in *ownerInput) (*streamOutput, error) {
+func (a *API) exportAgentByOwner(ctx context.Context, in *ownerInput) (*streamOutput, error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -76,26 +76,26 @@ func (a *API) exportByOwner(ctx context.Context, in *ownerInput) (*streamOutput,
 	}
 	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
 	if err == nil {
-		err = a.answers.Registry.VerifyRead(agent, *a.signed(&in.body))
+		err = a.answers.Registry.VerifyRead(agent, *a.signedRequest(&in.body))
 	}
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return a.export(in.AirID, registry.ExportOptions{}), nil
+	return a.exportAgent(in.AirID, registry.ExportOptions{}), nil
 }
 
-// exportTime is how long an export may take to be read.
-const exportTime = 10 * time.Minute
+// exportTimeout is how long an export may take to be read.
+const exportTimeout = 10 * time.Minute
 
-// export answers with an export. It is sent as it is read: a history may be longer
+// exportAgent answers with an export. It is sent as it is read: a history may be longer
 // than what is held back for an answer, and take longer to fetch.
-func (a *API) export(airID string, o registry.ExportOptions) *streamOutput {
+func (a *API) exportAgent(airID string, o registry.ExportOptions) *streamOutput {
 	return &streamOutput{Body: func(ctx huma.Context) {
 		c := humagin.Unwrap(ctx)
-		http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(exportTime))
-		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), exportTime)
+		http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(exportTimeout))
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), exportTimeout)
 		defer cancel()
-		out := &departing{c: c, name: airID + ".jsonl"}
+		out := &exportWriter{c: c, name: airID + ".jsonl"}
 		err := a.answers.Registry.Export(reading, airID, out, o)
 		switch {
 		case err == nil:
@@ -103,22 +103,22 @@ func (a *API) export(airID string, o registry.ExportOptions) *streamOutput {
 			// Only a cut tells that it is not whole.
 			panic(http.ErrAbortHandler)
 		default:
-			r := a.explained(ctx.Operation().Path, asked(err, airID))
+			r := a.completeProblem(ctx.Operation().Path, withAirID(err, airID))
 			r.plain = true
-			writeRefusal(ctx, r)
+			writeProblem(ctx, r)
 		}
 	}}
 }
 
-// departing is an export under way: it begins with the first line, so that what
+// exportWriter is an export under way: it begins with the first line, so that what
 // goes wrong before can still be answered properly.
-type departing struct {
+type exportWriter struct {
 	c     *gin.Context
 	name  string
 	begun bool
 }
 
-func (w *departing) Write(p []byte) (int, error) {
+func (w *exportWriter) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.begun = true
 		w.c.Header("Content-Type", exportType)

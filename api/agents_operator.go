@@ -22,43 +22,43 @@ import (
 func (a *API) operatorRoutes(h huma.API) {
 	const root = "/admin/registry"
 	op := func(id, method, path, summary string) huma.Operation {
-		return agents(huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary})
+		return tagAsAgents(huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary})
 	}
 	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
 		item := h.OpenAPI().Paths[op.Path]
 		describe(h, map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method])
 	}
-	handle(a, h, op("registry-standing", http.MethodGet, root, "The door, and what waits for the operator"), attended(a, a.registryStanding))
+	addRoute(a, h, op("registry-standing", http.MethodGet, root, "The door, and what waits for the operator"), markAttended(a, a.getRegistryStatus))
 	door := op("set-door", http.MethodPut, root+"/door", "Set how new agents are taken")
-	handle(a, h, door, attended(a, a.setDoor))
-	body(door, describeBody[DoorBody])
-	handle(a, h, op("list-applications", http.MethodGet, root+"/applications", "Registrations that wait, in order of AIR ID"), attended(a, a.applications))
-	handle(a, h, op("approve-application", http.MethodPost, root+"/applications/{air_id}/approve", "Make an agent of a registration that waits"), attended(a, a.approve))
+	addRoute(a, h, door, markAttended(a, a.setAdmission))
+	body(door, describeBody[AdmissionBody])
+	addRoute(a, h, op("list-applications", http.MethodGet, root+"/applications", "Registrations that wait, in order of AIR ID"), markAttended(a, a.listApplications))
+	addRoute(a, h, op("approve-application", http.MethodPost, root+"/applications/{air_id}/approve", "Make an agent of a registration that waits"), markAttended(a, a.approveApplication))
 	refusal := op("refuse-application", http.MethodPost, root+"/applications/{air_id}/refuse", "Refuse a registration that waits")
-	handle(a, h, refusal, attended(a, a.refuseApplication))
+	addRoute(a, h, refusal, markAttended(a, a.refuseApplication))
 	body(refusal, describeBody[SuspensionBody])
-	handle(a, h, op("list-bans", http.MethodGet, root+"/bans", "The block lists"), attended(a, a.bans))
+	addRoute(a, h, op("list-bans", http.MethodGet, root+"/bans", "The block lists"), markAttended(a, a.listBans))
 	ban := op("ban", http.MethodPost, root+"/bans", "Put something on a block list")
-	handle(a, h, ban, attended(a, a.ban))
+	addRoute(a, h, ban, markAttended(a, a.addBan))
 	body(ban, describeBody[BanBody])
-	handle(a, h, op("lift-ban", http.MethodDelete, root+"/bans", "Take something off a block list"), attended(a, a.lift))
-	handle(a, h, op("list-reports", http.MethodGet, root+"/reports", "Reports of abuse, oldest first"), attended(a, a.reports))
+	addRoute(a, h, op("lift-ban", http.MethodDelete, root+"/bans", "Take something off a block list"), markAttended(a, a.liftBan))
+	addRoute(a, h, op("list-reports", http.MethodGet, root+"/reports", "Reports of abuse, oldest first"), markAttended(a, a.listReports))
 	settle := op("settle-report", http.MethodPost, root+"/reports/{id}/settle", "End a report: dismissed, or by suspending or deleting the agent")
-	handle(a, h, settle, attended(a, a.settle))
-	body(settle, describeBody[SettlementBody])
+	addRoute(a, h, settle, markAttended(a, a.closeReport))
+	body(settle, describeBody[ReportResultBody])
 	merge := op("merge-by-operator", http.MethodPost, "/admin/agents/{air_id}/merge", "End an agent in favour of another, for an owner who has lost a key")
-	handle(a, h, merge, attended(a, a.mergeByOperator))
+	addRoute(a, h, merge, markAttended(a, a.mergeAgentsByOperator))
 	body(merge, describeBody[OperatorMergeBody])
 	export := op("export-with-secret", http.MethodGet, "/admin/agents/{air_id}/export", "An agent with its whole history and, if wished, the hash of its secret")
 	export.Responses = exportResponse()
-	handle(a, h, export, attended(a, a.exportByOperator))
+	addRoute(a, h, export, markAttended(a, a.exportAgentByOperator))
 	imported := op("import-agent", http.MethodPost, root+"/import", "Take an agent over from its export; all of it is verified first")
-	handle(a, h, imported, attended(a, a.importAgent))
+	addRoute(a, h, imported, markAttended(a, a.importAgent))
 	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
 }
 
-// attended has the registry told that its operator looks after it.
-func attended[I, O any](a *API, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
+// markAttended has the registry told that its operator looks after it.
+func markAttended[I, O any](a *API, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		if err := a.answers.Registry.Attended(ctx); err != nil {
 			return nil, err
@@ -75,35 +75,35 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 		return nil, err
 	}
 	names := append(slices.Clone(required), optional...)
-	bad := func(detail string, w Where) error {
-		return refuse(badField, detail, "the body is an object with "+list(names)+", all of them texts").at(w)
+	bad := func(detail string, w Location) error {
+		return newProblem(badField, detail, "the body is an object with "+joinWords(names)+", all of them texts").withLocation(w)
 	}
 	if root.Kind != protocol.Object {
-		return nil, bad("the body is no object", placeOf(root))
+		return nil, bad("the body is no object", nodeLocation(root))
 	}
 	values := map[string]string{}
 	for _, n := range root.Items {
 		switch {
 		case !slices.Contains(names, n.Key):
-			return nil, bad(fmt.Sprintf("there is no member %.60q here", clean(n.Key, 60)), placeOf(n))
+			return nil, bad(fmt.Sprintf("there is no member %.60q here", cleanText(n.Key, 60)), nodeLocation(n))
 		case n.Kind != protocol.String:
-			return nil, bad(n.Key+" must be a text", placeOf(n))
+			return nil, bad(n.Key+" must be a text", nodeLocation(n))
 		}
 		values[n.Key] = n.Text
 	}
 	for _, name := range required {
 		if values[name] == "" {
-			return nil, bad(name+" is missing", Where{Pointer: "/" + name})
+			return nil, bad(name+" is missing", Location{Pointer: "/" + name})
 		}
 	}
 	return values, nil
 }
 
-// RegistryStanding says what waits for the operator.
-type RegistryStanding struct {
-	Door    registry.DoorState `json:"door"`
-	Waiting int                `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
-	Reports ReportCount        `json:"reports"`
+// RegistryStatus says what waits for the operator.
+type RegistryStatus struct {
+	Admission registry.DoorState `json:"door"`
+	Waiting   int                `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
+	Reports   ReportCount        `json:"reports"`
 }
 
 // ReportCount says how the operator keeps up with reports.
@@ -113,10 +113,10 @@ type ReportCount struct {
 	OldestHour int `json:"oldest_hours" doc:"age of the oldest open one"`
 }
 
-func (a *API) registryStanding(ctx context.Context, _ *struct{}) (*output[RegistryStanding], error) {
-	var v RegistryStanding
+func (a *API) getRegistryStatus(ctx context.Context, _ *struct{}) (*output[RegistryStatus], error) {
+	var v RegistryStatus
 	var err error
-	if v.Door, err = a.answers.Registry.Door(ctx); err != nil {
+	if v.Admission, err = a.answers.Registry.Door(ctx); err != nil {
 		return nil, err
 	}
 	waiting, _, err := a.answers.Registry.Applications(ctx, "", registry.MaxList)
@@ -128,31 +128,31 @@ func (a *API) registryStanding(ctx context.Context, _ *struct{}) (*output[Regist
 		return nil, err
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
-	return unkept(v), nil
+	return noStoreOutput(v), nil
 }
 
-// unkept is an answer for the operator, which no cache keeps.
-func unkept[T any](v T) *output[T] {
-	out := answer(v)
+// noStoreOutput is an answer for the operator, which no cache keeps.
+func noStoreOutput[T any](v T) *output[T] {
+	out := jsonOutput(v)
 	out.CacheControl = "no-store"
 	return out
 }
 
-// DoorBody documents how new agents are to be taken.
-type DoorBody struct {
+// AdmissionBody documents how new agents are to be taken.
+type AdmissionBody struct {
 	Mode string `json:"mode" enum:"open,approval,closed"`
 	Note string `json:"note,omitempty" doc:"what those are told who are not taken at once"`
 }
 
-type bodyInput struct{ body body }
+type bodyInput struct{ body requestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *bodyInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxAgentBody)
+	in.body.readJSON(ctx, maxAgentBody)
 	return nil
 }
 
-func (a *API) setDoor(ctx context.Context, in *bodyInput) (*output[registry.DoorState], error) {
+func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[registry.DoorState], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -164,7 +164,7 @@ func (a *API) setDoor(ctx context.Context, in *bodyInput) (*output[registry.Door
 	if err != nil {
 		return nil, err
 	}
-	return written(a, state), nil
+	return writeOutput(a, state), nil
 }
 
 type pageInput struct {
@@ -187,7 +187,7 @@ type ApplicationView struct {
 	Network string              `json:"network,omitempty"`
 }
 
-func (a *API) applications(ctx context.Context, in *pageInput) (*output[ApplicationList], error) {
+func (a *API) listApplications(ctx context.Context, in *pageInput) (*output[ApplicationList], error) {
 	waiting, next, err := a.answers.Registry.Applications(ctx, in.After, in.Limit)
 	if err != nil {
 		return nil, err
@@ -196,24 +196,24 @@ func (a *API) applications(ctx context.Context, in *pageInput) (*output[Applicat
 	for _, w := range waiting {
 		v.Applications = append(v.Applications, ApplicationView{Agent: a.answers.Registry.RecordView(w.Agent), Proof: w.Agent.KeyProof, Asked: w.Asked, Expires: w.Expires, Network: w.Network})
 	}
-	return unkept(v), nil
+	return noStoreOutput(v), nil
 }
 
-func (a *API) approve(ctx context.Context, in *ownerInput) (*output[Ended], error) {
+func (a *API) approveApplication(ctx context.Context, in *ownerInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
 	agent, err := a.answers.Registry.Approve(ctx, in.AirID)
-	return a.stands(agent, err, in.AirID, "The agent is registered.")
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is registered.")
 }
 
-// Refused says that a registration was refused.
-type Refused struct {
+// RefusedApplication says that a registration was refused.
+type RefusedApplication struct {
 	AirID  string `json:"air_id"`
 	Reason string `json:"reason"`
 }
 
-func (a *API) refuseApplication(ctx context.Context, in *operatorInput) (*output[Refused], error) {
+func (a *API) refuseApplication(ctx context.Context, in *operatorInput) (*output[RefusedApplication], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -222,9 +222,9 @@ func (a *API) refuseApplication(ctx context.Context, in *operatorInput) (*output
 		return nil, err
 	}
 	if err := a.answers.Registry.RefuseApplication(ctx, in.AirID, values["reason"]); err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return written(a, Refused{in.AirID, values["reason"]}), nil
+	return writeOutput(a, RefusedApplication{in.AirID, values["reason"]}), nil
 }
 
 // BanBody documents a line of a block list.
@@ -235,7 +235,7 @@ type BanBody struct {
 	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
 }
 
-func (a *API) ban(ctx context.Context, in *bodyInput) (*output[registry.Ban], error) {
+func (a *API) addBan(ctx context.Context, in *bodyInput) (*output[registry.Ban], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -246,28 +246,28 @@ func (a *API) ban(ctx context.Context, in *bodyInput) (*output[registry.Ban], er
 	b := registry.Ban{Sort: values["sort"], Value: values["value"], Reason: values["reason"]}
 	if until := values["until"]; until != "" {
 		if b.Until, err = time.Parse(time.RFC3339, until); err != nil {
-			return nil, refuse(badField, "until is no time", "write it as 2026-01-31T12:00:00Z").at(Where{Pointer: "/until"})
+			return nil, newProblem(badField, "until is no time", "write it as 2026-01-31T12:00:00Z").withLocation(Location{Pointer: "/until"})
 		}
 	}
 	if b, err = a.answers.Registry.Ban(ctx, b); err != nil {
 		return nil, err
 	}
-	return written(a, b), nil
+	return writeOutput(a, b), nil
 }
 
 type liftInput struct {
 	Sort  string `query:"sort" required:"true" enum:"key,handle,domain,network" doc:"which block list"`
 	Value string `query:"value" required:"true" doc:"what is on it"`
-	body  body
+	body  requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *liftInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) lift(ctx context.Context, in *liftInput) (*output[registry.Ban], error) {
+func (a *API) liftBan(ctx context.Context, in *liftInput) (*output[registry.Ban], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -275,7 +275,7 @@ func (a *API) lift(ctx context.Context, in *liftInput) (*output[registry.Ban], e
 	if err != nil {
 		return nil, err
 	}
-	return written(a, b), nil
+	return writeOutput(a, b), nil
 }
 
 type bansInput struct {
@@ -290,12 +290,12 @@ type BanList struct {
 	Next string         `json:"next,omitempty" doc:"after of the next page; absent on the last"`
 }
 
-func (a *API) bans(ctx context.Context, in *bansInput) (*output[BanList], error) {
+func (a *API) listBans(ctx context.Context, in *bansInput) (*output[BanList], error) {
 	found, next, err := a.answers.Registry.Bans(ctx, in.Sort, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return unkept(BanList{orEmpty(found), next}), nil
+	return noStoreOutput(BanList{orEmpty(found), next}), nil
 }
 
 type reportsInput struct {
@@ -312,32 +312,32 @@ type ReportList struct {
 	Next    string            `json:"next,omitempty" doc:"after of the next page; absent on the last"`
 }
 
-func (a *API) reports(ctx context.Context, in *reportsInput) (*output[ReportList], error) {
+func (a *API) listReports(ctx context.Context, in *reportsInput) (*output[ReportList], error) {
 	found, next, err := a.answers.Registry.Reports(ctx, registry.ReportFilter{AirID: in.AirID, Overdue: in.Overdue, Settled: in.Settled}, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return unkept(ReportList{orEmpty(found), next}), nil
+	return noStoreOutput(ReportList{orEmpty(found), next}), nil
 }
 
-// SettlementBody documents the end of a report.
-type SettlementBody struct {
+// ReportResultBody documents the end of a report.
+type ReportResultBody struct {
 	Outcome string `json:"outcome" enum:"dismissed,suspended,deleted"`
 	Note    string `json:"note,omitempty" doc:"for the reporter"`
 }
 
-type settleInput struct {
+type closeReportInput struct {
 	ID   string `path:"id" doc:"the ID of a report"`
-	body body
+	body requestBody
 }
 
 // Resolve reads the body (huma.Resolver).
-func (in *settleInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, maxAgentBody)
+func (in *closeReportInput) Resolve(ctx huma.Context) []error {
+	in.body.readJSON(ctx, maxAgentBody)
 	return nil
 }
 
-func (a *API) settle(ctx context.Context, in *settleInput) (*output[ReportList], error) {
+func (a *API) closeReport(ctx context.Context, in *closeReportInput) (*output[ReportList], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -349,7 +349,7 @@ func (a *API) settle(ctx context.Context, in *settleInput) (*output[ReportList],
 	if err != nil {
 		return nil, err
 	}
-	return written(a, ReportList{Reports: orEmpty(settled)}), nil
+	return writeOutput(a, ReportList{Reports: orEmpty(settled)}), nil
 }
 
 // OperatorMergeBody documents a merge by the operator.
@@ -358,7 +358,7 @@ type OperatorMergeBody struct {
 	Reason string `json:"reason" doc:"kept with the agent that ends"`
 }
 
-func (a *API) mergeByOperator(ctx context.Context, in *operatorInput) (*output[Ended], error) {
+func (a *API) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (*output[AgentStatusAnswer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -367,7 +367,7 @@ func (a *API) mergeByOperator(ctx context.Context, in *operatorInput) (*output[E
 		return nil, err
 	}
 	agent, err := a.answers.Registry.MergeByOperator(ctx, in.AirID, values["into"], values["reason"])
-	return a.stands(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
 }
 
 type operatorExportInput struct {
@@ -375,8 +375,8 @@ type operatorExportInput struct {
 	Secret bool   `query:"secret" doc:"true to have the hash of the agent's secret in it, so that its owner can go on with that; keep it from others"`
 }
 
-func (a *API) exportByOperator(_ context.Context, in *operatorExportInput) (*streamOutput, error) {
-	return a.export(in.AirID, registry.ExportOptions{Secret: in.Secret}), nil
+func (a *API) exportAgentByOperator(_ context.Context, in *operatorExportInput) (*streamOutput, error) {
+	return a.exportAgent(in.AirID, registry.ExportOptions{Secret: in.Secret}), nil
 }
 
 type importInput struct {
@@ -392,8 +392,8 @@ func (in *importInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// importTime is how long an import may take to arrive and be verified.
-const importTime = 10 * time.Minute
+// importTimeout is how long an import may take to arrive and be verified.
+const importTimeout = 10 * time.Minute
 
 // ImportedAgent says what an import rests on.
 type ImportedAgent struct {
@@ -411,30 +411,30 @@ func (a *API) importAgent(ctx context.Context, in *importInput) (*output[Importe
 		return nil, in.err
 	}
 	// It may be some hundred megabytes, so the limits of an answer do not hold.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importTimeout)
 	defer cancel()
-	control, until := http.NewResponseController(in.request.Writer), time.Now().Add(importTime)
+	control, until := http.NewResponseController(in.request.Writer), time.Now().Add(importTimeout)
 	control.SetReadDeadline(until)
 	control.SetWriteDeadline(until)
-	lines := &arriving{from: in.request.Request.Body}
+	lines := &importReader{from: in.request.Request.Body}
 	imported, err := a.answers.Registry.Import(ctx, lines)
 	if lines.failed != nil {
-		err = refuse(badBody, "the export was cut off on the way", "send the whole file")
+		err = newProblem(badBody, "the export was cut off on the way", "send the whole file")
 	}
 	if err != nil {
 		closeAfter(in.request)
 		return nil, err
 	}
-	return written(a, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, orEmpty(imported.Notes)}), nil
+	return writeOutput(a, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, orEmpty(imported.Notes)}), nil
 }
 
-// arriving is a body that remembers how it broke off.
-type arriving struct {
+// importReader is a body that remembers how it broke off.
+type importReader struct {
 	from   io.Reader
 	failed error
 }
 
-func (r *arriving) Read(p []byte) (int, error) {
+func (r *importReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	if err != nil && err != io.EOF {
 		r.failed = err

@@ -12,11 +12,11 @@ import (
 
 // reportRoutes declares how anybody tells the operator of abuse.
 func (a *API) reportRoutes(h huma.API) {
-	report := agents(huma.Operation{OperationID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", DefaultStatus: http.StatusCreated,
+	report := tagAsAgents(huma.Operation{OperationID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", DefaultStatus: http.StatusCreated,
 		Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at"})
-	handle(a, h, report, a.report)
+	addRoute(a, h, report, a.createReport)
 	describeBody[ReportBody](h, h.OpenAPI().Paths[report.Path].Post)
-	handle(a, h, agents(get("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.reportByID)
+	addRoute(a, h, tagAsAgents(getOperation("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.getReport)
 }
 
 // ReportBody documents the members of a report. [registry.ReadReport] reads it.
@@ -52,7 +52,7 @@ func (a *API) reportView(p registry.Report) ReportView {
 		Settled: p.Settled, Outcome: p.Outcome, Note: p.Note, URL: "/api/v1/reports/" + p.ID}
 }
 
-func (a *API) report(ctx context.Context, in *operatorInput) (*output[ReportView], error) {
+func (a *API) createReport(ctx context.Context, in *operatorInput) (*output[ReportView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -63,9 +63,9 @@ func (a *API) report(ctx context.Context, in *operatorInput) (*output[ReportView
 	q.Client = in.body.client
 	made, err := a.answers.Registry.Report(ctx, in.AirID, q)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	out := written(a, a.reportView(made))
+	out := writeOutput(a, a.reportView(made))
 	out.Status = http.StatusCreated
 	return out, nil
 }
@@ -74,10 +74,10 @@ type reportInput struct {
 	ID string `path:"id" doc:"the ID of a report"`
 }
 
-func (a *API) reportByID(ctx context.Context, in *reportInput) (*output[ReportView], error) {
+func (a *API) getReport(ctx context.Context, in *reportInput) (*output[ReportView], error) {
 	p, err := a.answers.Registry.ReportByID(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return unkept(a.reportView(p)), nil
+	return noStoreOutput(a.reportView(p)), nil
 }

@@ -122,7 +122,7 @@ func TestAgents(t *testing.T) {
 	}
 
 	other := register(t, h)
-	claim := func(who registered) reply {
+	claim := func(who registered) bufferedResponse {
 		return h.ask("PUT", "/api/v1/agents/"+who.AirID, `{"username": "weather_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", who.Secret)
 	}
 	if r := claim(agent); r.StatusCode != 200 {
@@ -140,7 +140,7 @@ func TestRegistrationBudget(t *testing.T) {
 	h := newHouse(t, options{registry: registry.Options{
 		Limits: registry.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
 	}})
-	try := func(i int) reply {
+	try := func(i int) bufferedResponse {
 		return h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,
 			"X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i), "X-Real-IP", fmt.Sprintf("203.0.113.%d", i), "Forwarded", fmt.Sprintf("for=203.0.113.%d", i))
 	}

@@ -13,7 +13,7 @@ import (
 // waitingRoutes declares where a registration that waits for the operator is
 // asked after.
 func (a *API) waitingRoutes(h huma.API) {
-	handle(a, h, agents(get("agent-application", "/api/v1/agents/{air_id}/application", "How a registration stands that waits for the operator's approval")), a.application)
+	addRoute(a, h, tagAsAgents(getOperation("agent-application", "/api/v1/agents/{air_id}/application", "How a registration stands that waits for the operator's approval")), a.getApplication)
 }
 
 // applicationPath is where the registration of an agent is asked after.
@@ -31,17 +31,17 @@ type ApplicationAnswer struct {
 	Agent   string    `json:"agent,omitempty" doc:"where the record of an approved agent is"`
 }
 
-func (a *API) application(ctx context.Context, in *agentInput) (*output[ApplicationAnswer], error) {
+func (a *API) getApplication(ctx context.Context, in *agentInput) (*output[ApplicationAnswer], error) {
 	p, err := a.answers.Registry.Application(ctx, in.AirID)
 	if errors.Is(err, registry.ErrNotFound) {
 		agent, _, agentErr := a.answers.Registry.Agent(ctx, in.AirID)
 		if agentErr != nil {
-			return nil, asked(err, in.AirID)
+			return nil, withAirID(err, in.AirID)
 		}
-		return unkept(ApplicationAnswer{AirID: agent.AirID, Status: "approved", Agent: agentsPath + agent.AirID}), nil
+		return noStoreOutput(ApplicationAnswer{AirID: agent.AirID, Status: "approved", Agent: agentsPath + agent.AirID}), nil
 	}
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
 	v := ApplicationAnswer{AirID: in.AirID, Status: "waiting", Asked: p.Asked, Expires: p.Expires, Refused: p.Refused, Reason: p.Reason}
 	switch {
@@ -56,5 +56,5 @@ func (a *API) application(ctx context.Context, in *agentInput) (*output[Applicat
 		}
 		v.Note = door.Note
 	}
-	return unkept(v), nil
+	return noStoreOutput(v), nil
 }

@@ -32,13 +32,13 @@ type Answers struct {
 	// Log is the transparency log; nil: there is none.
 	Log *audit.Log
 	// Witness cosigns the checkpoints of other logs; nil: none are cosigned.
-	Witness *audit.Witness
-	Crawler CrawlStatus // nil in a process that does not crawl
-	Judge   *Judge      // judges documents for whoever asks
-	Door    *Door       // takes hosts that strangers name; nil: none are taken
-	Wishes  *Wishes     // takes what owners of hosts wish; nil: none are taken
+	Witness       *audit.Witness
+	Crawler       CrawlStatus    // nil in a process that does not crawl
+	Validator     *Validator     // judges documents for whoever asks
+	Submitter     *Submitter     // takes hosts that strangers name; nil: none are taken
+	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
 	// Blocks knows which hosts are not shown; nil: all are.
-	Blocks BlockKeeper
+	Blocks Blocker
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an
@@ -56,7 +56,7 @@ var (
 	ErrDamaged = errors.New("the stored bytes do not match their digest")
 )
 
-// Searcher is what Answers needs of the index; [NewLimited] bounds one.
+// Searcher is what Answers needs of the index; [NewLimitedSearcher] bounds one.
 type Searcher interface {
 	Search(ctx context.Context, q index.Query) (index.Result, error)
 	Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error)

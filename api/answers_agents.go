@@ -14,9 +14,9 @@ import (
 	"gazetteer/store"
 )
 
-// findTime is how long a search for agents waits for the directory to reach what
+// findTimeout is how long a search for agents waits for the directory to reach what
 // was just written.
-const findTime = 500 * time.Millisecond
+const findTimeout = 500 * time.Millisecond
 
 // FindAgents returns a page of the agents that a query takes, and how many there
 // are. A verb narrows them to those who are shown to be at home where it is offered;
@@ -27,21 +27,21 @@ func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, ver
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}
-	waiting, cancel := context.WithTimeout(ctx, findTime)
+	waiting, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
 	// A directory that is behind by a moment answers nearly everything.
 	if a.Directory.Wait(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.Wait(waiting, 1) != nil {
 		return nil, 0, ErrReading
 	}
-	if q.Hosts, err = a.offering(ctx, verb); err != nil {
+	if q.Hosts, err = a.hostsOffering(ctx, verb); err != nil {
 		return nil, 0, err
 	}
 	agents, total = a.Directory.Search(q)
 	return agents, total, nil
 }
 
-// offering lists the hosts whose operations have a verb; nil for "".
-func (a *Answers) offering(ctx context.Context, verb string) ([]string, error) {
+// hostsOffering lists the hosts whose operations have a verb; nil for "".
+func (a *Answers) hostsOffering(ctx context.Context, verb string) ([]string, error) {
 	if verb == "" {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ var ErrReading = errors.New("the agents are still being read")
 const maxNeighbours = 40
 
 // A Dossier is all that there is to judge an agent by.
-type Dossier struct {
+type AgentDetails struct {
 	AgentAnswer
 	Evidence []registry.Signal
 	// History holds the newest entries, newest first; Entries counts all.
@@ -74,14 +74,14 @@ type Dossier struct {
 	Logged bool
 }
 
-// Dossier finds an agent as [Answers.Agent] does and gathers what is known of it.
+// AgentDetails finds an agent as [Answers.Agent] does and gathers what is known of it.
 // An agent that is deactivated has a dossier, too.
-func (a *Answers) Dossier(ctx context.Context, id string) (Dossier, error) {
+func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, error) {
 	found, err := a.Agent(ctx, id)
 	if err != nil {
-		return Dossier{}, err
+		return AgentDetails{}, err
 	}
-	d := Dossier{AgentAnswer: found, Entries: found.Agent.Entries, Logged: a.Log != nil, Names: map[string]string{}}
+	d := AgentDetails{AgentAnswer: found, Entries: found.Agent.Entries, Logged: a.Log != nil, Names: map[string]string{}}
 	agent := found.Agent
 	if len(agent.PublicKey) > 0 {
 		d.Record = a.Registry.DomainRecord(agent)
@@ -128,8 +128,8 @@ func (a *Answers) ReportByID(ctx context.Context, id string) (registry.Report, e
 	return found.Public(), err
 }
 
-// A LogStanding says how the transparency log stands.
-type LogStanding struct {
+// A LogStatus says how the transparency log stands.
+type LogStatus struct {
 	Origin string
 	Key    string
 	Size   int64
@@ -139,7 +139,7 @@ type LogStanding struct {
 	// Newest are the newest leaves, newest first.
 	Newest []LogLeaf
 	// Growth are moments between which the log grew, oldest first.
-	Growth []LogPoint
+	Growth []GrowthPoint
 }
 
 // A LogLeaf is one leaf of the log.
@@ -154,8 +154,8 @@ type LogLeaf struct {
 	Deleted bool
 }
 
-// A LogPoint says how many leaves there were at a time.
-type LogPoint struct {
+// A GrowthPoint says how many leaves there were at a time.
+type GrowthPoint struct {
 	At   time.Time
 	Size int64
 }
@@ -165,14 +165,14 @@ const (
 	growthPoints = 24
 )
 
-// LogStanding returns how the transparency log stands. The error is [ErrNoLog]
+// LogStatus returns how the transparency log stands. The error is [ErrNoLog]
 // where there is none.
-func (a *Answers) LogStanding(ctx context.Context) (LogStanding, error) {
+func (a *Answers) LogStatus(ctx context.Context) (LogStatus, error) {
 	if a.Log == nil {
-		return LogStanding{}, ErrNoLog
+		return LogStatus{}, ErrNoLog
 	}
 	head := a.Log.Head()
-	s := LogStanding{Origin: a.Log.Origin(), Key: a.Log.Key(), Size: head.N}
+	s := LogStatus{Origin: a.Log.Origin(), Key: a.Log.Key(), Size: head.N}
 	signed, err := a.Log.Checkpoint()
 	if err != nil {
 		if head.N == 0 {
@@ -182,7 +182,7 @@ func (a *Answers) LogStanding(ctx context.Context) (LogStanding, error) {
 	}
 	s.Signed, s.Root = string(signed), head.Hash.String()
 	for i := head.N - 1; i >= max(0, head.N-newestLeaves); i-- {
-		leaf, err := a.leaf(ctx, i)
+		leaf, err := a.readLeaf(ctx, i)
 		if err != nil {
 			return s, err
 		}
@@ -190,19 +190,19 @@ func (a *Answers) LogStanding(ctx context.Context) (LogStanding, error) {
 	}
 	step := max(1, (head.N+growthPoints-2)/(growthPoints-1))
 	for i := int64(0); i < head.N; i += step {
-		if err := a.grew(ctx, &s, i); err != nil {
+		if err := a.addGrowthPoint(ctx, &s, i); err != nil {
 			return s, err
 		}
 	}
-	return s, a.grew(ctx, &s, head.N-1)
+	return s, a.addGrowthPoint(ctx, &s, head.N-1)
 }
 
-// grew adds the moment of a leaf, if it tells one that is later than the last.
-func (a *Answers) grew(ctx context.Context, s *LogStanding, index int64) error {
+// addGrowthPoint adds the moment of a leaf, if it tells one that is later than the last.
+func (a *Answers) addGrowthPoint(ctx context.Context, s *LogStatus, index int64) error {
 	if index < 0 {
 		return nil
 	}
-	leaf, err := a.leaf(ctx, index)
+	leaf, err := a.readLeaf(ctx, index)
 	if err != nil || leaf.At.IsZero() {
 		return err
 	}
@@ -210,24 +210,24 @@ func (a *Answers) grew(ctx context.Context, s *LogStanding, index int64) error {
 		s.Growth[n-1].Size = index + 1
 		return nil
 	}
-	s.Growth = append(s.Growth, LogPoint{At: leaf.At, Size: index + 1})
+	s.Growth = append(s.Growth, GrowthPoint{At: leaf.At, Size: index + 1})
 	return nil
 }
 
-// leaf reads one leaf and when it happened.
-func (a *Answers) leaf(ctx context.Context, index int64) (LogLeaf, error) {
+// readLeaf reads one leaf and when it happened.
+func (a *Answers) readLeaf(ctx context.Context, index int64) (LogLeaf, error) {
 	e, err := a.Log.Entry(ctx, index)
 	if err != nil {
 		return LogLeaf{}, fmt.Errorf("read leaf %d: %w", index, err)
 	}
 	l := LogLeaf{Index: index, Key: e.Key, Hash: e.Hash.String(), Erased: e.Erased, Deleted: e.Deleted}
-	l.At, l.Event = whenOf(e)
+	l.At, l.Event = entryTime(e)
 	return l, nil
 }
 
-// whenOf reads when a leaf happened: an agent's entry says so, a version of a
+// entryTime reads when a leaf happened: an agent's entry says so, a version of a
 // document has it in its key.
-func whenOf(e audit.Entry) (at time.Time, event string) {
+func entryTime(e audit.Entry) (at time.Time, event string) {
 	if strings.HasPrefix(e.Key, store.VersionPrefix) {
 		parts := store.SplitKey(e.Key)
 		if len(parts) == 4 {

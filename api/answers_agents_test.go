@@ -43,7 +43,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, api.ErrNoDirectory) {
 		t.Errorf("without a directory: %v", err)
 	}
-	if _, err := a.LogStanding(ctx); !errors.Is(err, api.ErrNoLog) {
+	if _, err := a.LogStatus(ctx); !errors.Is(err, api.ErrNoLog) {
 		t.Errorf("without a log: %v", err)
 	}
 	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
@@ -87,7 +87,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 		t.Errorf("what was just written is not found: %v, %d, %v", found, total, err)
 	}
 
-	d, err := a.Dossier(ctx, r.DID(booker.AirID))
+	d, err := a.AgentDetails(ctx, r.DID(booker.AirID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,14 +97,14 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if len(d.Evidence) == 0 || !d.Logged || d.Record != r.DomainRecord(booker) || d.DID.ID != r.DID(booker.AirID) {
 		t.Errorf("dossier %+v", d)
 	}
-	if _, err := a.Dossier(ctx, "AIR-0000-0000-0000"); !errors.Is(err, registry.ErrNoAgent) {
+	if _, err := a.AgentDetails(ctx, "AIR-0000-0000-0000"); !errors.Is(err, registry.ErrNoAgent) {
 		t.Errorf("an agent that is not there: %v", err)
 	}
 
 	if err := a.Log.WaitFor(ctx, s.Head().Seq); err != nil {
 		t.Fatal(err)
 	}
-	standing, err := a.LogStanding(ctx)
+	standing, err := a.LogStatus(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

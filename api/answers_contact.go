@@ -14,18 +14,18 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// farTime is how long a caller waits for the registry of others.
-const farTime = 8 * time.Second
+// foreignDIDTimeout is how long a caller waits for the registry of others.
+const foreignDIDTimeout = 8 * time.Second
 
-// contact answers where an agent is written to: one of this registry by AIR ID,
+// resolveContact answers where an agent is written to: one of this registry by AIR ID,
 // handle or DID, one of another by its DID, which is looked for when admit lets it.
 // What it says is what [Answers.Orchestrate] says of the agent. The error is
 // [registry.ErrNoAgent], a [*registry.Refusal] for one that cannot be reached any
 // more, or that of the resolver.
-func (a *Answers) contact(ctx context.Context, name string, admit func() error) (Resolution, error) {
+func (a *Answers) resolveContact(ctx context.Context, name string, admit func() error) (Resolution, error) {
 	found, err := a.Agent(ctx, name)
 	if errors.Is(err, registry.ErrNoAgent) && strings.HasPrefix(name, "did:") {
-		return a.farContact(ctx, name, admit, err)
+		return a.resolveForeignContact(ctx, name, admit, err)
 	}
 	if err == nil {
 		err = found.Agent.Resolvable()
@@ -33,15 +33,15 @@ func (a *Answers) contact(ctx context.Context, name string, admit func() error) 
 	if err != nil {
 		return Resolution{}, err
 	}
-	return resolutionOf(name, found.DID, join.ContactOf(found.DID), found.Seq), nil
+	return contactResolution(name, found.DID, join.ContactOf(found.DID), found.Seq), nil
 }
 
-// farContact looks for the DID of another host; ours is the error that says that
+// resolveForeignContact looks for the DID of another host; ours is the error that says that
 // it is not this registry's.
-func (a *Answers) farContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
+func (a *Answers) resolveForeignContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
 	w, err := did.ParseWeb(name)
 	if err != nil {
-		return Resolution{}, malformed(name, err, ours)
+		return Resolution{}, didSyntaxError(name, err, ours)
 	}
 	own, err := did.ParseWeb(a.Registry.RegistryDocument(nil).ID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Answers) farContact(ctx context.Context, name string, admit func() erro
 		return Resolution{}, ours
 	}
 	if err := w.CheckPublic(); err != nil {
-		return Resolution{}, malformed(name, err, ours)
+		return Resolution{}, didSyntaxError(name, err, ours)
 	}
 	if a.Resolver == nil || admit == nil {
 		return Resolution{}, ours
@@ -59,43 +59,43 @@ func (a *Answers) farContact(ctx context.Context, name string, admit func() erro
 	if err := admit(); err != nil {
 		return Resolution{}, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, farTime)
+	waiting, cancel := context.WithTimeout(ctx, foreignDIDTimeout)
 	defer cancel()
 	r, err := a.Resolver.Resolve(waiting, w.String())
 	if err != nil {
 		return Resolution{}, err
 	}
-	return resolutionOf(name, r.Document, join.FarContactOf(r.Document), a.Store.Head().Seq), nil
+	return contactResolution(name, r.Document, join.FarContactOf(r.Document), a.Store.Head().Seq), nil
 }
 
-func resolutionOf(asked string, d did.Document, c join.Contact, seq uint64) Resolution {
+func contactResolution(asked string, d did.Document, c join.Contact, seq uint64) Resolution {
 	return Resolution{Asked: asked, Kind: "agent", AirID: c.AirID, DID: c.DID, Inbox: c.Inbox, Key: c.Key, Document: &d, Seq: seq}
 }
 
-// malformed refuses a did:wba or did:web that can be nobody's; for others it is ours.
-func malformed(name string, err, ours error) error {
+// didSyntaxError refuses a did:wba or did:web that can be nobody's; for others it is ours.
+func didSyntaxError(name string, err, ours error) error {
 	e, ok := errors.AsType[*did.Error](err)
 	if !ok || !strings.HasPrefix(name, "did:"+did.MethodWBA+":") && !strings.HasPrefix(name, "did:"+did.MethodWeb+":") {
 		return ours
 	}
-	return refuse(badParameter, "Invalid DID: "+clean(e.Message, 300), cmp.Or(e.Help, "an agent's is written did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT")).
-		at(Where{Parameter: "name"}).because(err)
+	return newProblem(badParameter, "Invalid DID: "+cleanText(e.Message, 300), cmp.Or(e.Help, "an agent's is written did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT")).
+		withLocation(Location{Parameter: "name"}).withCause(err)
 }
 
-// refusalForDID says why the DID of another host leads nowhere; nil for another
+// didProblem says why the DID of another host leads nowhere; nil for another
 // error.
-func refusalForDID(err error) *refusal {
+func didProblem(err error) *problemError {
 	e, ok := errors.AsType[*resolve.Error](err)
 	if !ok {
 		return nil
 	}
-	at := Where{Parameter: "name"}
-	switch text := clean(e.Error(), 500); {
+	at := Location{Parameter: "name"}
+	switch text := cleanText(e.Error(), 500); {
 	case errors.Is(err, resolve.ErrDeactivated):
-		return refuse(agentGone, text, "its registry says that it is gone for good").at(at)
+		return newProblem(agentGone, text, "its registry says that it is gone for good").withLocation(at)
 	case errors.Is(err, resolve.ErrUnreachable):
-		return refuse(unavailable, text, "try again in a moment").at(at).after(5 * time.Second)
+		return newProblem(unavailable, text, "try again in a moment").withLocation(at).withRetry(5 * time.Second)
 	default:
-		return refuse(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").at(at)
+		return newProblem(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").withLocation(at)
 	}
 }

@@ -13,16 +13,16 @@ import (
 )
 
 // An Offer is an operation with the agents that serve its service.
-type Offer struct {
+type ServedOperation struct {
 	Hit
 	// How is the call of the hit again, under the name that it had first.
 	How call.How `json:"how" doc:"how it is called, and where each parameter goes: as call"`
 	join.Joined
 }
 
-// Offers is one page of them, in the ranking of a search.
-type Offers struct {
-	Operations []Offer `json:"operations" doc:"in the order of a search"`
+// ServedOperations is one page of them, in the ranking of a search.
+type ServedOperations struct {
+	Operations []ServedOperation `json:"operations" doc:"in the order of a search"`
 	// Total counts the operations that match, with an agent or not.
 	Total int `json:"total" doc:"operations that match, with an agent or without"`
 	// Passed counts those that were left out because they have no agent.
@@ -53,8 +53,8 @@ type NamedConcern struct {
 const (
 	// maxPassed bounds how many operations one page goes through to find some
 	// that have an agent.
-	maxPassed = 500
-	offerStep = 50
+	maxPassed       = 500
+	orchestrateStep = 50
 	// maxJudged bounds the namespaces of a query that are judged.
 	maxJudged = 10
 )
@@ -65,31 +65,31 @@ const (
 // 500 are gone through for one page. Freshness is judged as it stands at now. Where
 // the query names namespaces, [Offers.Concerns] says what is wrong about them. The error is that of a search, and
 // [ErrNoDirectory] in a process that keeps no directory of agents.
-func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool, now time.Time) (Offers, error) {
+func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool, now time.Time) (ServedOperations, error) {
 	if a.Joiner == nil {
-		return Offers{}, ErrNoDirectory
+		return ServedOperations{}, ErrNoDirectory
 	}
 	limit, first := q.Limit, q.Offset
 	var concerns []NamedConcern
 	if first == 0 {
 		for _, namespace := range q.Namespaces[:min(len(q.Namespaces), maxJudged)] {
-			_, found, err := a.claims(ctx, namespace)
+			_, found, err := a.judgeClaims(ctx, namespace)
 			if err != nil {
-				return Offers{}, err
+				return ServedOperations{}, err
 			}
 			for _, c := range found {
 				concerns = append(concerns, NamedConcern{strings.ToLower(namespace), c})
 			}
 		}
 	}
-	out := Offers{Operations: []Offer{}, Concerns: concerns, next: first, more: true}
+	out := ServedOperations{Operations: []ServedOperation{}, Concerns: concerns, next: first, more: true}
 	for len(out.Operations) < limit && out.more && out.next-first < maxPassed {
 		q.Offset, q.Limit = out.next, limit
 		if joined {
-			q.Limit = max(limit, offerStep)
+			q.Limit = max(limit, orchestrateStep)
 		}
-		if err := a.addOffers(ctx, q, w, joined, limit, now, &out); err != nil {
-			return Offers{}, err
+		if err := a.addServedOperations(ctx, q, w, joined, limit, now, &out); err != nil {
+			return ServedOperations{}, err
 		}
 		if !joined {
 			return out, nil
@@ -98,19 +98,19 @@ func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, j
 	if len(out.Operations) == 0 && out.Passed > 0 {
 		out.Note = "none of the operations that were gone through has an agent as it was asked for: ask without joined to see them"
 	} else if out.Note == "" {
-		out.Note = notFound(out.hits)
+		out.Note = missingWordsNote(out.hits)
 	}
 	return out, nil
 }
 
-// addOffers goes through one page of the ranking.
-func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, now time.Time, out *Offers) error {
+// addServedOperations goes through one page of the ranking.
+func (a *Answers) addServedOperations(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, now time.Time, out *ServedOperations) error {
 	r, err := a.Search(ctx, q)
 	if err != nil {
 		return err
 	}
 	out.Total, out.Note, out.Near, out.Seq, out.more = r.Total, r.Note, r.Near, r.Seq, r.More
-	if joined && r.Note == notFound(r.Hits) {
+	if joined && r.Note == missingWordsNote(r.Hits) {
 		out.Note = "" // some of these are not shown
 	}
 	out.Behind = a.Behind(r.Seq)
@@ -137,7 +137,7 @@ func (a *Answers) addOffers(ctx context.Context, q index.Query, w join.Want, joi
 			continue
 		}
 		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.Agent) bool { return a.Unresolved != "" })
-		out.Operations = append(out.Operations, Offer{Hit: h, How: h.Call, Joined: *found})
+		out.Operations = append(out.Operations, ServedOperation{Hit: h, How: h.Call, Joined: *found})
 		out.hits = append(out.hits, r.Hits[i])
 	}
 	// A page is shorter than asked for when the index is behind: what it left out

@@ -61,21 +61,21 @@ type API struct {
 	version  string
 	add      func(ctx context.Context, hosts ...string) error
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	cursors  cursors
-	proofs   *quota // of looks at a domain
-	lookups  *quota // of DIDs of other hosts
+	cursors  cursorCodec
+	proofs   *rateQuota // of looks at a domain
+	lookups  *rateQuota // of DIDs of other hosts
 	anchored func() *Anchor
 	publish  func(ctx context.Context) error
 	written  atomic.Uint64 // the store's sequence after the last write of a route
-	counts   counts
+	counts   attestationCounts
 	// publicHost and publicScheme are those of the public URL: clients sign them.
 	publicHost   string
 	publicScheme string
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
 	ready            *readiness
-	keeper           *keeper
-	press            *press
+	responses        *responseCache
+	gzips            *gzipCache
 	notFound         gin.HandlerFunc // set before serving
 	// fixed are the methods of the public addresses without a variable part.
 	fixed   map[string][]string
@@ -106,11 +106,11 @@ func New(o Options) (*API, error) {
 	if len(o.CursorKey) < 16 {
 		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
 	}
-	proofs, err := newQuota(orDefault(o.Proofs, 30), orDefault(o.ProofsGlobal, 600), o.Now)
+	proofs, err := newQuota(defaultInt(o.Proofs, 30), defaultInt(o.ProofsGlobal, 600), o.Now)
 	if err != nil {
 		return nil, err
 	}
-	lookups, err := newQuota(orDefault(o.Resolutions, 120), orDefault(o.ResolutionsGlobal, 3000), o.Now)
+	lookups, err := newQuota(defaultInt(o.Resolutions, 120), defaultInt(o.ResolutionsGlobal, 3000), o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -123,23 +123,23 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
-		cursors: cursors{key: o.CursorKey, now: o.Now},
+		cursors: cursorCodec{key: o.CursorKey, now: o.Now},
 		proofs:  proofs, lookups: lookups,
 		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
 		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 		now:   o.Now, started: o.Now(),
 		streams: newStreams(),
 	}
-	if a.keeper, err = newKeeper(o.Answers.Store); err != nil {
+	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {
 		return nil, err
 	}
-	if a.press, err = newPress(); err != nil {
+	if a.gzips, err = newGzipCache(); err != nil {
 		return nil, err
 	}
-	if a.public, err = a.engine(o.TrustedProxies); err != nil {
+	if a.public, err = a.newEngine(o.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if a.admin, err = a.engine(nil); err != nil {
+	if a.admin, err = a.newEngine(nil); err != nil {
 		return nil, err
 	}
 	if err := a.publicRoutes(o.PublicURL); err != nil {
@@ -148,9 +148,9 @@ func New(o Options) (*API, error) {
 	return a, a.adminRoutes()
 }
 
-// engine returns a gin engine with its defaults made strict: 405 is told from
+// newEngine returns a gin engine with its defaults made strict: 405 is told from
 // 404, nothing is redirected, no proxy is believed unless named.
-func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
+func (a *API) newEngine(trustedProxies []string) (*gin.Engine, error) {
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
@@ -160,15 +160,15 @@ func (a *API) engine(trustedProxies []string) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(unescaped, a.logged, a.fromKeeper, a.buffered, a.bounded, a.recovered, a.words)
-	e.NoRoute(a.noRoute)
-	e.NoMethod(a.noMethod)
+	e.Use(unescapeParams, a.logRequest, a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.recoverPanic, a.restrictFixedPaths)
+	e.NoRoute(a.answerNoRoute)
+	e.NoMethod(a.answerNoMethod)
 	return e, nil
 }
 
-// unescaped is the middleware that reads the parameters of a path which was matched
+// unescapeParams is the middleware that reads the parameters of a path which was matched
 // as it was written. gin would take a plus sign in them for a space.
-func unescaped(c *gin.Context) {
+func unescapeParams(c *gin.Context) {
 	if c.Request.URL.RawPath == "" {
 		return
 	}
@@ -195,7 +195,7 @@ func (a *API) Handler() http.Handler { return a.public }
 // must be reachable by nobody else, so serve it on a Unix socket of mode 0600.
 func (a *API) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAdmin(r.URL.Path) || isOperators(r.Method, r.URL.Path) {
+		if isAdminPath(r.URL.Path) || isOperatorRoute(r.Method, r.URL.Path) {
 			a.admin.ServeHTTP(w, r)
 			return
 		}

@@ -13,13 +13,13 @@ import (
 
 // blockRoutes declares how the operator keeps hosts from being visited and shown.
 func (a *API) blockRoutes(h huma.API) {
-	handle(a, h, get("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.blocks)
+	addRoute(a, h, getOperation("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.listBlocks)
 	block := huma.Operation{OperationID: "block-host", Method: http.MethodPost, Path: "/admin/blocks",
 		Summary: "Have a host visited no more, and what it published removed"}
-	handle(a, h, block, a.block)
+	addRoute(a, h, block, a.addBlock)
 	describeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
-	handle(a, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
-		Summary: "Let a host be visited again, whoever blocked it"}, a.unblock)
+	addRoute(a, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
+		Summary: "Let a host be visited again, whoever blocked it"}, a.removeBlock)
 }
 
 // BlockList holds the hosts that are not visited.
@@ -35,15 +35,15 @@ type BlockBody struct {
 }
 
 // keeper of blocks of this process, or the refusal of one that has none.
-func (a *API) blockKeeper() (BlockKeeper, error) {
+func (a *API) findBlocker() (Blocker, error) {
 	if a.answers.Blocks == nil {
-		return nil, refuse(unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
+		return nil, newProblem(unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
 	}
 	return a.answers.Blocks, nil
 }
 
-func (a *API) blocks(ctx context.Context, _ *struct{}) (*output[BlockList], error) {
-	keeper, err := a.blockKeeper()
+func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*output[BlockList], error) {
+	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
@@ -51,24 +51,24 @@ func (a *API) blocks(ctx context.Context, _ *struct{}) (*output[BlockList], erro
 	if err != nil {
 		return nil, err
 	}
-	out := answer(BlockList{orEmpty(all)})
+	out := jsonOutput(BlockList{orEmpty(all)})
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-type blockInput struct{ body body }
+type blockInput struct{ body requestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *blockInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, 4<<10)
+	in.body.readJSON(ctx, 4<<10)
 	return nil
 }
 
-func (a *API) block(ctx context.Context, in *blockInput) (*output[crawler.Block], error) {
+func (a *API) addBlock(ctx context.Context, in *blockInput) (*output[crawler.Block], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	keeper, err := a.blockKeeper()
+	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (a *API) block(ctx context.Context, in *blockInput) (*output[crawler.Block]
 		return nil, err
 	}
 	b, _, err = keeper.Blocked(ctx, b.Host)
-	return answer(b), err
+	return jsonOutput(b), err
 }
 
 // readBlock reads the body of a block, strictly.
@@ -99,14 +99,14 @@ func readBlock(text []byte) (crawler.Block, error) {
 		return b, err
 	}
 	refused := func(n *protocol.Node, detail string) error {
-		return refuse(badField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).at(placeOf(n))
+		return newProblem(badField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).withLocation(nodeLocation(n))
 	}
 	host := root.Member("host")
 	if root.Kind != protocol.Object || host == nil || host.Kind != protocol.String {
 		return b, refused(root, "the body must be an object with a member host, a string")
 	}
 	if b.Host, err = fetch.CheckHost(host.Text); err != nil {
-		return b, refusalFor(err).at(placeOf(host))
+		return b, problemFor(err).withLocation(nodeLocation(host))
 	}
 	known := 1
 	if n := root.Member("subdomains"); n != nil {
@@ -129,20 +129,20 @@ func readBlock(text []byte) (crawler.Block, error) {
 
 type unblockInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body body
+	body requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *unblockInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) unblock(ctx context.Context, in *unblockInput) (*output[BlockList], error) {
+func (a *API) removeBlock(ctx context.Context, in *unblockInput) (*output[BlockList], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	keeper, err := a.blockKeeper()
+	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +155,12 @@ func (a *API) unblock(ctx context.Context, in *unblockInput) (*output[BlockList]
 	case err != nil:
 		return nil, err
 	case !blocked:
-		return nil, refuse(noService, "the host is not blocked", "see /admin/blocks for those that are")
+		return nil, newProblem(noService, "the host is not blocked", "see /admin/blocks for those that are")
 	case b.Host != host:
-		return nil, refuse(notOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
+		return nil, newProblem(notOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
 	}
 	if err := keeper.Unblock(ctx, host); err != nil {
 		return nil, err
 	}
-	return a.blocks(ctx, nil)
+	return a.listBlocks(ctx, nil)
 }

@@ -22,10 +22,10 @@ func (a *Answers) Document(ctx context.Context, host string, kind document.Kind,
 	if err != nil {
 		return RawDocument{}, err
 	}
-	if err := a.shown(ctx, host); err != nil {
+	if err := a.checkShown(ctx, host); err != nil {
 		return RawDocument{}, err
 	}
-	raw, err := a.current(ctx, host, kind)
+	raw, err := a.currentDocument(ctx, host, kind)
 	if err != nil {
 		return RawDocument{}, err
 	}
@@ -33,13 +33,13 @@ func (a *Answers) Document(ctx context.Context, host string, kind document.Kind,
 		return RawDocument{}, fmt.Errorf("%w: %s has no current %s", ErrNoDocument, host, kind)
 	}
 	if digest != "" && digest != raw.Digest {
-		if raw, err = a.version(ctx, host, kind, digest); err != nil {
+		if raw, err = a.findVersion(ctx, host, kind, digest); err != nil {
 			return RawDocument{}, err
 		}
 	}
 	blob, err := a.Store.Get(ctx, store.BlobKey(raw.Digest))
 	if err != nil {
-		return RawDocument{}, fmt.Errorf("read the bytes of %s of %s: %w", kind, host, notThere(err))
+		return RawDocument{}, fmt.Errorf("read the bytes of %s of %s: %w", kind, host, asDamage(err))
 	}
 	if sum := sha256.Sum256(blob.Value); raw.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
 		return RawDocument{}, fmt.Errorf("%w: %s of %s is filed under %s", ErrDamaged, kind, host, raw.Digest)
@@ -48,17 +48,17 @@ func (a *Answers) Document(ctx context.Context, host string, kind document.Kind,
 	return raw, nil
 }
 
-// notThere turns "not found" into damage: a document names bytes that must be
+// asDamage turns "not found" into damage: a document names bytes that must be
 // in the store.
-func notThere(err error) error {
+func asDamage(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: they are gone", ErrDamaged)
 	}
 	return err
 }
 
-// current describes the current document, the zero value when there is none.
-func (a *Answers) current(ctx context.Context, host string, kind document.Kind) (RawDocument, error) {
+// currentDocument describes the current document, the zero value when there is none.
+func (a *Answers) currentDocument(ctx context.Context, host string, kind document.Kind) (RawDocument, error) {
 	record, err := a.Store.Get(ctx, store.DocumentKey(host, string(kind)))
 	if errors.Is(err, store.ErrNotFound) {
 		return RawDocument{}, nil
@@ -66,20 +66,20 @@ func (a *Answers) current(ctx context.Context, host string, kind document.Kind) 
 	if err != nil {
 		return RawDocument{}, fmt.Errorf("read %s of %s: %w", kind, host, err)
 	}
-	d, err := decode[document.Document](record)
+	d, err := decodeRecord[document.Document](record)
 	if err != nil {
 		return RawDocument{}, err
 	}
 	return RawDocument{Kind: kind, Host: host, Digest: d.Digest, MediaType: d.MediaType, URL: d.URL, Seen: d.ChangedAt}, nil
 }
 
-// version describes the stored version with that digest.
-func (a *Answers) version(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
+// findVersion describes the stored version with that digest.
+func (a *Answers) findVersion(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
 	for record, err := range a.Store.List(ctx, store.VersionsOf(host, string(kind)), "") {
 		if err != nil {
 			return RawDocument{}, fmt.Errorf("list the versions of %s of %s: %w", kind, host, err)
 		}
-		v, err := decode[Version](record)
+		v, err := decodeRecord[Version](record)
 		if err != nil {
 			return RawDocument{}, err
 		}
@@ -90,14 +90,14 @@ func (a *Answers) version(ctx context.Context, host string, kind document.Kind, 
 	return RawDocument{}, fmt.Errorf("%w: %s of %s never was %s", ErrNoDocument, kind, host, digest)
 }
 
-// history lists the stored versions of a host's document, and [ErrNoDocument]
+// listVersions lists the stored versions of a host's document, and [ErrNoDocument]
 // when there never was one.
-func (a *Answers) history(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
+func (a *Answers) listVersions(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := a.shown(ctx, host); err != nil {
+	if err := a.checkShown(ctx, host); err != nil {
 		return "", nil, err
 	}
 	versions, err := a.Versions(ctx, host, kind)

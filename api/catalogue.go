@@ -17,12 +17,12 @@ import (
 
 // catalogueRoutes declares what there is, by verb, namespace and data class.
 func (a *API) catalogueRoutes(h huma.API) {
-	handle(a, h, get("list-verbs", "/api/v1/verbs", "The verbs that are offered, in order"), a.verbs)
-	handle(a, h, get("verb", "/api/v1/verbs/{verb}", "A verb, its family, and the operations that bear it"), a.verb)
-	handle(a, h, get("list-namespaces", "/api/v1/namespaces", "The namespaces that qualify verbs, in order"), a.namespaces)
-	handle(a, h, get("namespace", "/api/v1/namespaces/{ns}", "A namespace: who uses it and with what right, its verbs and operations"), a.namespace)
-	handle(a, h, get("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.dataClasses)
-	handle(a, h, get("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.dataClass)
+	addRoute(a, h, getOperation("list-verbs", "/api/v1/verbs", "The verbs that are offered, in order"), a.listVerbs)
+	addRoute(a, h, getOperation("verb", "/api/v1/verbs/{verb}", "A verb, its family, and the operations that bear it"), a.getVerb)
+	addRoute(a, h, getOperation("list-namespaces", "/api/v1/namespaces", "The namespaces that qualify verbs, in order"), a.listNamespaces)
+	addRoute(a, h, getOperation("namespace", "/api/v1/namespaces/{ns}", "A namespace: who uses it and with what right, its verbs and operations"), a.getNamespace)
+	addRoute(a, h, getOperation("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.listDataClasses)
+	addRoute(a, h, getOperation("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.getDataClass)
 }
 
 // Errors of the catalogue. Test with errors.Is.
@@ -37,9 +37,9 @@ type catalogueInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// pageOf cuts a page out of a sorted list of names.
-func pageOf[T any](ctx context.Context, a *API, in *catalogueInput, path, route string, all []T, name func(T) string) (page []T, next, link string, err error) {
-	c, err := a.place(ctx, in.Cursor, route)
+// pageOfNames cuts a page out of a sorted list of names.
+func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, route string, all []T, name func(T) string) (page []T, next, link string, err error) {
+	c, err := a.readCursor(ctx, in.Cursor, route)
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -49,7 +49,7 @@ func pageOf[T any](ctx context.Context, a *API, in *catalogueInput, path, route 
 	}
 	page = all[from:min(len(all), from+in.Limit)]
 	if from+len(page) < len(all) {
-		next, link = a.next(ctx, path, route, cursor{After: name(page[len(page)-1])})
+		next, link = a.nextPage(ctx, path, route, cursor{After: name(page[len(page)-1])})
 	}
 	return orEmpty(page), next, link, nil
 }
@@ -62,15 +62,15 @@ type VerbList struct {
 	Next   string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) verbs(ctx context.Context, in *catalogueInput) (*output[VerbList], error) {
-	done := a.answers.reading()
+func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*output[VerbList], error) {
+	done := a.answers.trackSequence()
 	verbs, err := a.answers.Verbs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(VerbList{Total: len(verbs)})
+	out := jsonOutput(VerbList{Total: len(verbs)})
 	_, out.Body.Behind = done()
-	out.Body.Verbs, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/verbs", "verbs", verbs, func(v index.VerbCount) string { return v.Verb })
+	out.Body.Verbs, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/verbs", "verbs", verbs, func(v index.VerbCount) string { return v.Verb })
 	return out, err
 }
 
@@ -152,33 +152,33 @@ func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Rel
 	return own, family, nil
 }
 
-func (a *API) verb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
+func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
 	count, family, err := a.answers.Verb(ctx, in.Verb)
 	if errors.Is(err, ErrNoVerb) && len(family) > 0 {
-		return nil, refuse(noVerb, "no operation bears this verb", "offered and related to it are "+relatives(family)).because(err)
+		return nil, newProblem(noVerb, "no operation bears this verb", "offered and related to it are "+joinRelatives(family)).withCause(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	page, link, err := a.operations(ctx, index.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
+	page, link, err := a.listOperations(ctx, index.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(VerbPage{VerbCount: count, Family: family, OperationPage: page, Intents: intents(page.Hits)})
+	out := jsonOutput(VerbPage{VerbCount: count, Family: family, OperationPage: page, Intents: listIntents(page.Hits)})
 	out.Link = link
 	return out, nil
 }
 
-// relatives names verbs for a person.
-func relatives(family []Relative) string {
+// joinRelatives names verbs for a person.
+func joinRelatives(family []Relative) string {
 	var words []string
 	for _, r := range family[:min(len(family), maxNear)] {
 		words = append(words, r.Verb+" ("+r.Relation+")")
 	}
-	return list(words)
+	return joinWords(words)
 }
 
-func intents(hits []Hit) []Intent {
+func listIntents(hits []Hit) []Intent {
 	out := []Intent{}
 	for _, h := range hits {
 		o := h.Operation
@@ -187,9 +187,9 @@ func intents(hits []Hit) []Intent {
 	return out
 }
 
-// operations returns one page of what filters find, in order of host.
-func (a *API) operations(ctx context.Context, q index.Query, cursorText, path, route string) (OperationPage, string, error) {
-	c, err := a.place(ctx, cursorText, route)
+// listOperations returns one page of what filters find, in order of host.
+func (a *API) listOperations(ctx context.Context, q index.Query, cursorText, path, route string) (OperationPage, string, error) {
+	c, err := a.readCursor(ctx, cursorText, route)
 	if err != nil {
 		return OperationPage{}, "", err
 	}
@@ -208,7 +208,7 @@ func (a *API) operations(ctx context.Context, q index.Query, cursorText, path, r
 	}
 	link := ""
 	if r.More && q.Offset+q.Limit <= maxOffset {
-		page.Next, link = a.next(ctx, path, route, cursor{Offset: q.Offset + q.Limit, Seq: r.Seq})
+		page.Next, link = a.nextPage(ctx, path, route, cursor{Offset: q.Offset + q.Limit, Seq: r.Seq})
 	}
 	return page, link, nil
 }
@@ -239,15 +239,15 @@ func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 	return list, err
 }
 
-func (a *API) namespaces(ctx context.Context, in *catalogueInput) (*output[NamespaceList], error) {
-	done := a.answers.reading()
+func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*output[NamespaceList], error) {
+	done := a.answers.trackSequence()
 	all, err := a.answers.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(NamespaceList{Total: len(all)})
+	out := jsonOutput(NamespaceList{Total: len(all)})
 	_, out.Body.Behind = done()
-	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n NamespaceCount) string { return n.Namespace })
+	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n NamespaceCount) string { return n.Namespace })
 	return out, err
 }
 
@@ -284,7 +284,7 @@ func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error)
 		return Namespace{}, fmt.Errorf("%w: %s", ErrNoNamespace, name)
 	}
 	n := Namespace{NamespaceCount: all[at]}
-	if n.Claims, n.Concerns, err = a.claims(ctx, name); err != nil {
+	if n.Claims, n.Concerns, err = a.judgeClaims(ctx, name); err != nil {
 		return n, err
 	}
 	counts, err := a.Index.Explore(ctx, index.Query{Namespaces: []string{name}}, []string{"verb"}, maxExplored)
@@ -292,18 +292,18 @@ func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error)
 	return n, err
 }
 
-func (a *API) namespace(ctx context.Context, in *namespaceInput) (*output[NamespacePage], error) {
+func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[NamespacePage], error) {
 	n, err := a.answers.Namespace(ctx, in.NS)
 	if err != nil {
 		return nil, err
 	}
 	name := n.NamespaceCount.Namespace
 	path := "/api/v1/namespaces/" + url.PathEscape(name)
-	page, link, err := a.operations(ctx, index.Query{Namespaces: []string{name}, Limit: in.Limit}, in.Cursor, path, "namespace "+name)
+	page, link, err := a.listOperations(ctx, index.Query{Namespaces: []string{name}, Limit: in.Limit}, in.Cursor, path, "namespace "+name)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(NamespacePage{n, page})
+	out := jsonOutput(NamespacePage{n, page})
 	out.Link = link
 	return out, nil
 }
@@ -333,15 +333,15 @@ func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
 	return list, err
 }
 
-func (a *API) dataClasses(ctx context.Context, in *catalogueInput) (*output[ClassList], error) {
-	done := a.answers.reading()
+func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*output[ClassList], error) {
+	done := a.answers.trackSequence()
 	all, err := a.answers.DataClasses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(ClassList{Total: len(all)})
+	out := jsonOutput(ClassList{Total: len(all)})
 	_, out.Body.Behind = done()
-	out.Body.Classes, out.Body.Next, out.Link, err = pageOf(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c ClassCount) string { return c.Class })
+	out.Body.Classes, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c ClassCount) string { return c.Class })
 	return out, err
 }
 
@@ -394,7 +394,7 @@ func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error)
 		return c, err
 	}
 	for _, host := range counts["host"] {
-		holder, found, err := a.holder(ctx, host.Value, name)
+		holder, found, err := a.readHolder(ctx, host.Value, name)
 		if err != nil {
 			return c, err
 		}
@@ -406,10 +406,10 @@ func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error)
 	return c, nil
 }
 
-// holder reads what a host says of a data class.
-func (a *Answers) holder(ctx context.Context, host, class string) (Holder, bool, error) {
+// readHolder reads what a host says of a data class.
+func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, bool, error) {
 	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary} {
-		d, there, err := a.document(ctx, host, kind)
+		d, there, err := a.readDocument(ctx, host, kind)
 		if err != nil {
 			return Holder{}, false, err
 		}
@@ -426,17 +426,17 @@ func (a *Answers) holder(ctx context.Context, host, class string) (Holder, bool,
 	return Holder{}, false, nil
 }
 
-func (a *API) dataClass(ctx context.Context, in *dataClassInput) (*output[DataClassPage], error) {
+func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*output[DataClassPage], error) {
 	c, err := a.answers.DataClass(ctx, in.Class)
 	if err != nil {
 		return nil, err
 	}
 	path := "/api/v1/data-classes/" + url.PathEscape(c.Class)
-	page, link, err := a.operations(ctx, index.Query{Classes: []string{c.Class}, Limit: in.Limit}, in.Cursor, path, "data class "+c.Class)
+	page, link, err := a.listOperations(ctx, index.Query{Classes: []string{c.Class}, Limit: in.Limit}, in.Cursor, path, "data class "+c.Class)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(DataClassPage{c, page})
+	out := jsonOutput(DataClassPage{c, page})
 	out.Link = link
 	return out, nil
 }

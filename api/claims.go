@@ -22,20 +22,20 @@ import (
 // anybody's to write into a document (AGIS §8.2); who a domain belongs to is the
 // only thing that a fetch over https proves.
 const (
-	// ownDomain: the namespace is a domain name, and that of the host.
-	ownDomain = "own-domain"
-	// ownName: the namespace is, or begins with, the name of the host's domain.
-	ownName = "own-name"
-	// declared: the host declares it, and nothing else speaks for it or against.
-	declared = "declared"
-	// domainOnly: the host declares no namespace; the domain of its vocabulary
+	// relationOwnDomain: the namespace is a domain name, and that of the host.
+	relationOwnDomain = "own-domain"
+	// relationOwnName: the namespace is, or begins with, the name of the host's domain.
+	relationOwnName = "own-name"
+	// relationDeclared: the host declares it, and nothing else speaks for it or against.
+	relationDeclared = "declared"
+	// relationDomainOnly: the host declares no namespace; the domain of its vocabulary
 	// qualifies its verbs, which many may share.
-	domainOnly = "domain-only"
-	// foreignName: the host declares it, but it is the name of another host's
+	relationDomainOnly = "domain-only"
+	// relationForeignName: the host declares it, but it is the name of another host's
 	// domain.
-	foreignName = "foreign-name"
-	// foreignDomain: the host declares it, but it is a domain name of others.
-	foreignDomain = "foreign-domain"
+	relationForeignName = "foreign-name"
+	// relationForeignDomain: the host declares it, but it is a domain name of others.
+	relationForeignDomain = "foreign-domain"
 )
 
 // A Claim is what one host has to show for a namespace that it uses.
@@ -64,24 +64,24 @@ type Concern struct {
 // maxClaims is how many hosts are judged for one namespace.
 const maxClaims = 100
 
-// claims judges every host that uses a namespace, the best proved first.
-func (a *Answers) claims(ctx context.Context, namespace string) ([]Claim, []Concern, error) {
+// judgeClaims judges every host that uses a namespace, the best proved first.
+func (a *Answers) judgeClaims(ctx context.Context, namespace string) ([]Claim, []Concern, error) {
 	namespace = strings.ToLower(strings.TrimSpace(namespace))
 	counts, err := a.Index.Explore(ctx, index.Query{Namespaces: []string{namespace}}, []string{"host"}, maxExplored)
 	if err != nil {
 		return nil, nil, err
 	}
-	owner, err := a.ownerOf(ctx, namespace)
+	owner, err := a.namespaceOwner(ctx, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	bearers, err := a.bearers(ctx, namespace)
+	bearers, err := a.hostsNamedLike(ctx, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
 	var claims []Claim
 	for _, c := range counts["host"][:min(len(counts["host"]), maxClaims)] {
-		claim, found, err := a.claim(ctx, c.Value, namespace)
+		claim, found, err := a.readClaim(ctx, c.Value, namespace)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,28 +90,28 @@ func (a *Answers) claims(ctx context.Context, namespace string) ([]Claim, []Conc
 		}
 		claim.Operations = c.Operations
 		claims = append(claims, claim)
-		if bears(registrable(c.Value), namespace) && !slices.Contains(bearers, c.Value) {
+		if domainHasName(registrableDomain(c.Value), namespace) && !slices.Contains(bearers, c.Value) {
 			bearers = append(bearers, c.Value)
 		}
 	}
 	slices.Sort(bearers)
 	for i := range claims {
-		claims[i].judge(namespace, owner, bearers)
+		claims[i].judgeRelation(namespace, owner, bearers)
 	}
 	slices.SortStableFunc(claims, func(a, b Claim) int {
-		return cmp.Or(cmp.Compare(slices.Index(relations, a.Relation), slices.Index(relations, b.Relation)), a.Since.Compare(b.Since), strings.Compare(a.Host, b.Host))
+		return cmp.Or(cmp.Compare(slices.Index(relationOrder, a.Relation), slices.Index(relationOrder, b.Relation)), a.Since.Compare(b.Since), strings.Compare(a.Host, b.Host))
 	})
-	concerns, err := a.concerns(ctx, namespace, owner, bearers, claims)
+	concerns, err := a.findConcerns(ctx, namespace, owner, bearers, claims)
 	return claims, concerns, err
 }
 
-var relations = []string{ownDomain, ownName, declared, domainOnly, foreignName, foreignDomain}
+var relationOrder = []string{relationOwnDomain, relationOwnName, relationDeclared, relationDomainOnly, relationForeignName, relationForeignDomain}
 
-// claim reads the document of a host that uses a namespace.
-func (a *Answers) claim(ctx context.Context, host, namespace string) (Claim, bool, error) {
+// readClaim reads the document of a host that uses a namespace.
+func (a *Answers) readClaim(ctx context.Context, host, namespace string) (Claim, bool, error) {
 	best, found := Claim{}, false
 	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary, document.AI, document.AIAlias} {
-		d, there, err := a.document(ctx, host, kind)
+		d, there, err := a.readDocument(ctx, host, kind)
 		if err != nil {
 			return best, false, err
 		}
@@ -119,9 +119,9 @@ func (a *Answers) claim(ctx context.Context, host, namespace string) (Claim, boo
 		if !there || !own && (d.Service.Namespace != "" || !strings.EqualFold(strings.TrimSpace(d.Service.Domain), namespace)) {
 			continue
 		}
-		best = Claim{Host: host, Service: d.Service.Name, Kind: kind, FetchedAt: d.FetchedAt, Digest: d.Digest, Relation: domainOnly}
+		best = Claim{Host: host, Service: d.Service.Name, Kind: kind, FetchedAt: d.FetchedAt, Digest: d.Digest, Relation: relationDomainOnly}
 		if own {
-			best.Relation = declared
+			best.Relation = relationDeclared
 		}
 		found = true
 		break
@@ -133,7 +133,7 @@ func (a *Answers) claim(ctx context.Context, host, namespace string) (Claim, boo
 		if err != nil {
 			return best, false, fmt.Errorf("list the versions of %s of %s: %w", best.Kind, host, err)
 		}
-		v, err := decode[Version](record)
+		v, err := decodeRecord[Version](record)
 		if err != nil {
 			return best, false, err
 		}
@@ -143,51 +143,51 @@ func (a *Answers) claim(ctx context.Context, host, namespace string) (Claim, boo
 	return best, true, nil
 }
 
-// judge completes a claim: owner is the registrable domain that the namespace
+// judgeRelation completes a claim: owner is the registrable domain that the namespace
 // names, "" for none, and bearers are the known hosts whose domain bears its name.
-func (c *Claim) judge(namespace, owner string, bearers []string) {
-	site := registrable(c.Host)
+func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
+	site := registrableDomain(c.Host)
 	switch {
-	case c.Relation == domainOnly:
+	case c.Relation == relationDomainOnly:
 		c.Proof = fmt.Sprintf("the document declares no namespace; %q is the domain of its vocabulary, which anybody may share", namespace)
 	case owner != "" && owner == site:
-		c.Relation = ownDomain
+		c.Relation = relationOwnDomain
 		c.Proof = fmt.Sprintf("the namespace is a name of the domain %s, from which the document was fetched over https", owner)
 	case owner != "":
-		c.Relation = foreignDomain
+		c.Relation = relationForeignDomain
 		c.Proof = fmt.Sprintf("the namespace is a name of the domain %s, and the host belongs to %s", owner, site)
-	case bears(site, namespace):
-		c.Relation = ownName
+	case domainHasName(site, namespace):
+		c.Relation = relationOwnName
 		c.Proof = fmt.Sprintf("the namespace is the name of the domain %s, from which the document was fetched over https", site)
 	case len(bearers) > 0:
-		c.Relation = foreignName
-		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", registrable(bearers[0]))
+		c.Relation = relationForeignName
+		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", registrableDomain(bearers[0]))
 	default:
 		c.Proof = "the document declares the namespace; a namespace is not reserved, so nothing more can be shown"
 	}
 }
 
-// registrable is the registrable domain of a host, or the host where it has none.
-func registrable(host string) string {
+// registrableDomain is the registrable domain of a host, or the host where it has none.
+func registrableDomain(host string) string {
 	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 		return site
 	}
 	return host
 }
 
-// bears reports whether a namespace is the name of a registrable domain, without
+// domainHasName reports whether a namespace is the name of a registrable domain, without
 // its public suffix, or begins with it: acme-reservations on acme.example.
-func bears(site, namespace string) bool {
+func domainHasName(site, namespace string) bool {
 	name, _, _ := strings.Cut(site, ".")
 	rest, found := strings.CutPrefix(namespace, name)
 	return found && name != "" && (rest == "" || strings.IndexByte("-_.:/", rest[0]) >= 0)
 }
 
-// ownerOf returns the registrable domain that a namespace names, in the order of
+// namespaceOwner returns the registrable domain that a namespace names, in the order of
 // the DNS or in reverse (com.example.shop), and "" for one that is no domain name:
 // a word with a dot in it is one if its end is a known public suffix, or a host of
 // that domain is known here.
-func (a *Answers) ownerOf(ctx context.Context, namespace string) (string, error) {
+func (a *Answers) namespaceOwner(ctx context.Context, namespace string) (string, error) {
 	if !strings.Contains(namespace, ".") {
 		return "", nil
 	}
@@ -198,13 +198,13 @@ func (a *Answers) ownerOf(ctx context.Context, namespace string) (string, error)
 		if err != nil {
 			continue
 		}
-		site := registrable(host)
+		site := registrableDomain(host)
 		suffix, listed := publicsuffix.PublicSuffix(host)
 		if (listed || strings.Contains(suffix, ".")) && site != suffix {
 			return site, nil
 		}
 		for _, known := range []string{host, site} {
-			if _, there, err := a.known(ctx, known); err != nil || there {
+			if _, there, err := a.hostKnown(ctx, known); err != nil || there {
 				return site, err
 			}
 		}
@@ -212,12 +212,12 @@ func (a *Answers) ownerOf(ctx context.Context, namespace string) (string, error)
 	return "", nil
 }
 
-// maxBearers is how many hosts are named whose domain bears a name.
-const maxBearers = 10
+// maxNamedHosts is how many hosts are named whose domain bears a name.
+const maxNamedHosts = 10
 
-// bearers returns hosts that publish something here and whose registrable domain
+// hostsNamedLike returns hosts that publish something here and whose registrable domain
 // bears the name that a namespace is, or begins with.
-func (a *Answers) bearers(ctx context.Context, namespace string) ([]string, error) {
+func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]string, error) {
 	words := []string{namespace}
 	if first := strings.FieldsFunc(namespace, func(r rune) bool { return strings.ContainsRune("-_.:/", r) }); len(first) > 1 {
 		words = append(words, first[0])
@@ -229,7 +229,7 @@ func (a *Answers) bearers(ctx context.Context, namespace string) ([]string, erro
 			return nil, err
 		}
 		for _, s := range suggestions {
-			if bears(registrable(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxBearers {
+			if domainHasName(registrableDomain(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxNamedHosts {
 				hosts = append(hosts, s.Text)
 			}
 		}
@@ -237,22 +237,22 @@ func (a *Answers) bearers(ctx context.Context, namespace string) ([]string, erro
 	return hosts, nil
 }
 
-// concerns says what is wrong about a namespace as a whole.
-func (a *Answers) concerns(ctx context.Context, namespace, owner string, bearers []string, claims []Claim) ([]Concern, error) {
+// findConcerns says what is wrong about a namespace as a whole.
+func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bearers []string, claims []Claim) ([]Concern, error) {
 	var concerns []Concern
 	var foreign, named, declaring []string
 	sites := map[string]bool{}
 	for _, c := range claims {
 		switch c.Relation {
-		case domainOnly:
+		case relationDomainOnly:
 			continue
-		case foreignDomain:
+		case relationForeignDomain:
 			foreign = append(foreign, c.Host)
-		case foreignName:
+		case relationForeignName:
 			named = append(named, c.Host)
 		}
 		declaring = append(declaring, c.Host)
-		sites[registrable(c.Host)] = true
+		sites[registrableDomain(c.Host)] = true
 	}
 	if len(sites) > 1 {
 		concerns = append(concerns, Concern{
@@ -262,17 +262,17 @@ func (a *Answers) concerns(ctx context.Context, namespace, owner string, bearers
 	}
 	if len(foreign) > 0 {
 		concerns = append(concerns, Concern{
-			Code: foreignDomain, Hosts: foreign,
+			Code: relationForeignDomain, Hosts: foreign,
 			Message: fmt.Sprintf("the namespace is a name of the domain %s, to which these hosts do not belong: they may be squatting on it", owner),
 		})
 	}
 	if len(named) > 0 {
 		concerns = append(concerns, Concern{
-			Code: foreignName, Hosts: named,
-			Message: "the namespace is the name of another domain (" + strings.Join(sitesOf(bearers), ", ") + "): these hosts may be squatting on it",
+			Code: relationForeignName, Hosts: named,
+			Message: "the namespace is the name of another domain (" + strings.Join(registrableDomains(bearers), ", ") + "): these hosts may be squatting on it",
 		})
 	}
-	alike, err := a.lookalikes(ctx, namespace)
+	alike, err := a.findLookalikes(ctx, namespace)
 	if err == nil && len(alike) > 0 {
 		concerns = append(concerns, Concern{
 			Code: "lookalike", Names: alike,
@@ -282,30 +282,30 @@ func (a *Answers) concerns(ctx context.Context, namespace, owner string, bearers
 	return concerns, err
 }
 
-// sitesOf are the registrable domains of hosts, each once.
-func sitesOf(hosts []string) []string {
+// registrableDomains are the registrable domains of hosts, each once.
+func registrableDomains(hosts []string) []string {
 	var sites []string
 	for _, h := range hosts {
-		if site := registrable(h); !slices.Contains(sites, site) {
+		if site := registrableDomain(h); !slices.Contains(sites, site) {
 			sites = append(sites, site)
 		}
 	}
 	return sites
 }
 
-// maxAlike is how many namespaces are named that look alike.
-const maxAlike = 10
+// maxLookalikes is how many namespaces are named that look alike.
+const maxLookalikes = 10
 
-// lookalikes returns the other namespaces that a person could take for this one.
-func (a *Answers) lookalikes(ctx context.Context, namespace string) ([]string, error) {
+// findLookalikes returns the other namespaces that a person could take for this one.
+func (a *Answers) findLookalikes(ctx context.Context, namespace string) ([]string, error) {
 	all, err := a.Index.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var alike []string
-	mine := skeleton(namespace)
+	mine := confusableSkeleton(namespace)
 	for _, v := range all {
-		if v.Value != namespace && mine != "" && skeleton(v.Value) == mine && len(alike) < maxAlike {
+		if v.Value != namespace && mine != "" && confusableSkeleton(v.Value) == mine && len(alike) < maxLookalikes {
 			alike = append(alike, v.Value)
 		}
 	}
@@ -321,8 +321,8 @@ var confusable = strings.NewReplacer(
 	"α", "a", "ι", "l", "ν", "v", "ο", "o", "ρ", "p", "υ", "u",
 )
 
-// skeleton reduces a name to what remains when it is only glanced at.
-func skeleton(name string) string {
+// confusableSkeleton reduces a name to what remains when it is only glanced at.
+func confusableSkeleton(name string) string {
 	name = strings.ToLower(norm.NFKC.String(name))
 	return confusable.Replace(strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {

@@ -29,7 +29,7 @@ func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, l
 	}
 	_, err = a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
-		if e := (*WithdrawnError)(nil); errors.As(a.shown(ctx, host), &e) {
+		if e := (*WithdrawnError)(nil); errors.As(a.checkShown(ctx, host), &e) {
 			return nil, e
 		}
 		return nil, fmt.Errorf("%w: %s", ErrNoService, host)
@@ -50,13 +50,13 @@ type crawlLogInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-func (a *API) crawlLog(ctx context.Context, in *crawlLogInput) (*output[CrawlLogPage], error) {
+func (a *API) getCrawlLog(ctx context.Context, in *crawlLogInput) (*output[CrawlLogPage], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
 	route := "crawl-log " + host
-	c, err := a.place(ctx, in.Cursor, route)
+	c, err := a.readCursor(ctx, in.Cursor, route)
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func (a *API) crawlLog(ctx context.Context, in *crawlLogInput) (*output[CrawlLog
 	if err != nil {
 		return nil, err
 	}
-	out := answer(CrawlLogPage{Host: host, Visits: orEmpty(visits)})
+	out := jsonOutput(CrawlLogPage{Host: host, Visits: orEmpty(visits)})
 	if len(visits) > in.Limit {
 		out.Body.Visits = visits[:in.Limit]
 		last := visits[in.Limit-1].At.UTC().Format(time.RFC3339Nano)
-		out.Body.Next, out.Link = a.next(ctx, "/api/v1/services/"+host+"/crawl-log", route, cursor{After: last})
+		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/services/"+host+"/crawl-log", route, cursor{After: last})
 	}
 	return out, nil
 }

@@ -35,28 +35,28 @@ const (
 	maxCursor = 1200
 )
 
-// cursors makes and reads cursors.
-type cursors struct {
+// cursorCodec makes and reads cursors.
+type cursorCodec struct {
 	key []byte
 	now func() time.Time
 }
 
-// bindings are the parameters of a list without those that may differ from page
+// boundParameters are the parameters of a list without those that may differ from page
 // to page: where it begins, how much of it there is, and in which form.
-func bindings(query url.Values) string {
+func boundParameters(query url.Values) string {
 	bound := url.Values{}
 	for name, values := range query {
-		if !slices.Contains(unbound, name) {
+		if !slices.Contains(unboundParameters, name) {
 			bound[name] = values
 		}
 	}
 	return bound.Encode()
 }
 
-var unbound = []string{"cursor", "limit", "within_tokens", "as"}
+var unboundParameters = []string{"cursor", "limit", "within_tokens", "as"}
 
-// write returns the text of c for the list at route with that query.
-func (k cursors) write(c cursor, route string, query url.Values) string {
+// encodeCursor returns the text of c for the list at route with that query.
+func (k cursorCodec) encodeCursor(c cursor, route string, query url.Values) string {
 	// By the hour, and without the sequence, so that an answer which has not
 	// changed keeps its bytes and its tag.
 	c.Until = k.now().Add(cursorLife + time.Hour).Truncate(time.Hour).Unix()
@@ -65,22 +65,22 @@ func (k cursors) write(c cursor, route string, query url.Values) string {
 	if err != nil {
 		panic("a cursor cannot be encoded: " + err.Error()) // it holds only strings and numbers
 	}
-	return base64.RawURLEncoding.EncodeToString(append(k.mac(payload, route, query), payload...))
+	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, route, query), payload...))
 }
 
-// read returns the cursor in text. It refuses one that we did not make for this
+// decodeCursor returns the cursor in text. It refuses one that we did not make for this
 // list (400), and one that is older than a day or belongs to another log (410):
 // never is a cursor an empty page.
-func (k cursors) read(text, route string, query url.Values, head store.Cursor) (cursor, error) {
-	at := Where{Parameter: "cursor"}
-	bad := refuse(badCursor, "the cursor was altered, or made for another request or by another server",
-		"use the cursor of an answer unchanged, with the same path and parameters; leave it out to begin again").at(at)
+func (k cursorCodec) decodeCursor(text, route string, query url.Values, head store.Cursor) (cursor, error) {
+	at := Location{Parameter: "cursor"}
+	bad := newProblem(badCursor, "the cursor was altered, or made for another request or by another server",
+		"use the cursor of an answer unchanged, with the same path and parameters; leave it out to begin again").withLocation(at)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC {
 		return cursor{}, bad
 	}
 	mac, payload := raw[:cursorMAC], raw[cursorMAC:]
-	if !hmac.Equal(mac, k.mac(payload, route, query)) {
+	if !hmac.Equal(mac, k.signPayload(payload, route, query)) {
 		return cursor{}, bad
 	}
 	var c cursor
@@ -88,18 +88,18 @@ func (k cursors) read(text, route string, query url.Values, head store.Cursor) (
 		return cursor{}, bad
 	}
 	if c.Log.Store != head.Store || c.Log.Incarnation != head.Incarnation {
-		return cursor{}, refuse(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").at(at)
+		return cursor{}, newProblem(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").withLocation(at)
 	}
 	if k.now().Unix() > c.Until {
-		return cursor{}, refuse(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").at(at)
+		return cursor{}, newProblem(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").withLocation(at)
 	}
 	return c, nil
 }
 
-// mac authenticates payload for one list. The parts are joined by NUL, which
+// signPayload authenticates payload for one list. The parts are joined by NUL, which
 // neither a route nor an encoded query can hold.
-func (k cursors) mac(payload []byte, route string, query url.Values) []byte {
+func (k cursorCodec) signPayload(payload []byte, route string, query url.Values) []byte {
 	m := hmac.New(sha256.New, k.key)
-	m.Write(bytes.Join([][]byte{[]byte("cursor 1"), []byte(route), []byte(bindings(query)), payload}, []byte{0}))
+	m.Write(bytes.Join([][]byte{[]byte("cursor 1"), []byte(route), []byte(boundParameters(query)), payload}, []byte{0}))
 	return m.Sum(nil)[:cursorMAC]
 }

@@ -24,7 +24,7 @@ type page struct {
 	Next  string
 }
 
-func readPage(t testing.TB, r reply) page {
+func readPage(t testing.TB, r bufferedResponse) page {
 	t.Helper()
 	var p page
 	if err := json.Unmarshal(r.body, &p); err != nil {

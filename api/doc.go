@@ -8,7 +8,7 @@
 //
 //	Server          time and size limits of the connection   server.go
 //	logged          one line, without anything of the client  access.go
-//	fromKeeper      what is kept of answers                    keep.go
+//	answerFromCache      what is kept of answers                    keep.go
 //	buffered        tag, 304, gzip, HEAD                       reply.go
 //	bounded         time limit, headers of every answer        access.go
 //	recovered       a panic becomes a 500                      access.go

@@ -26,10 +26,10 @@ func (a *API) exploreRoutes(h huma.API) {
 		Summary:     "How many operations have which values of a field",
 		Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted.",
 	}
-	handle(a, h, op, a.explore)
+	addRoute(a, h, op, a.exploreFacets)
 	describeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
-	handle(a, h, get("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggest)
-	handle(a, h, get("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.similar)
+	addRoute(a, h, getOperation("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggestQueries)
+	addRoute(a, h, getOperation("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.listSimilar)
 }
 
 // ExploreBody documents the body of an exploration.
@@ -53,14 +53,14 @@ type Exploration struct {
 // maxExplored is how many values of a field are named at most.
 const maxExplored = 1000
 
-func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
+func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
 	b, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
 	if err != nil {
 		return nil, err
 	}
 	q, err := readQuery(b.values)
 	if err != nil {
-		return nil, b.placed(err)
+		return nil, b.locateError(err)
 	}
 	fields, err := exploredFields(b.members["fields"])
 	if err != nil {
@@ -70,12 +70,12 @@ func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration],
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.reading()
+	done := a.answers.trackSequence()
 	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, maxExplored))
 	if err != nil {
-		return nil, b.placed(err)
+		return nil, b.locateError(err)
 	}
-	out := answer(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
+	out := jsonOutput(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
 	out.Body.Seq, out.Body.Behind = done()
 	for _, field := range fields {
 		found := counts[field]
@@ -91,11 +91,11 @@ func (a *API) explore(ctx context.Context, in *bodyInput) (*output[Exploration],
 // exploredFields reads the member fields: a text, or a list of texts.
 func exploredFields(n *protocol.Node) ([]string, error) {
 	bad := func(n *protocol.Node, message string) error {
-		w := Where{Pointer: "/fields"}
+		w := Location{Pointer: "/fields"}
 		if n != nil {
-			w = whereOf(n)
+			w = locationOf(n)
 		}
-		return refuse(badField, message, "the fields are "+list(index.FacetFields())).at(w)
+		return newProblem(badField, message, "the fields are "+joinWords(index.FacetFields())).withLocation(w)
 	}
 	if n == nil {
 		return nil, bad(nil, "fields is missing")
@@ -109,9 +109,9 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 		if item.Kind != protocol.String {
 			return nil, bad(item, "the name of a field is "+item.Kind.String()+", and should be string")
 		}
-		named, err := readFields([]string{item.Text}, "fields")
+		named, err := readFacetFields([]string{item.Text}, "fields")
 		if err != nil {
-			return nil, bad(item, refusalFor(err).problem.Detail)
+			return nil, bad(item, problemFor(err).problem.Detail)
 		}
 		for _, field := range named {
 			if !slices.Contains(fields, field) {
@@ -131,7 +131,7 @@ func exploredLimit(n *protocol.Node) (int, error) {
 	}
 	limit, err := strconv.Atoi(n.Text)
 	if n.Kind != protocol.Number || err != nil || limit < 1 || limit > maxExplored {
-		return 0, refuse(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", maxExplored)).at(whereOf(n))
+		return 0, newProblem(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", maxExplored)).withLocation(locationOf(n))
 	}
 	return limit, nil
 }
@@ -156,13 +156,13 @@ type Suggestion struct {
 	Query string `json:"query" doc:"the query that finds its operations"`
 }
 
-func (a *API) suggest(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
-	done := a.answers.reading()
+func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
+	done := a.answers.trackSequence()
 	found, err := a.answers.Index.Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
+	out := jsonOutput(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
 	_, out.Body.Behind = done()
 	for _, s := range found {
 		out.Body.Suggestions = append(out.Body.Suggestions, Suggestion{s, queryFor(s)})
@@ -205,22 +205,22 @@ type SimilarServices struct {
 	Note     string                 `json:"note,omitempty" doc:"why there are none"`
 }
 
-func (a *API) similar(ctx context.Context, in *similarInput) (*output[SimilarServices], error) {
+func (a *API) listSimilar(ctx context.Context, in *similarInput) (*output[SimilarServices], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.reading()
+	done := a.answers.trackSequence()
 	found, err := a.answers.Index.Similar(ctx, host, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := answer(SimilarServices{Host: host, Services: orEmpty(found)})
+	out := jsonOutput(SimilarServices{Host: host, Services: orEmpty(found)})
 	_, out.Body.Behind = done()
 	if len(found) > 0 {
 		return out, nil
 	}
-	switch publishes, known, err := a.answers.known(ctx, host); {
+	switch publishes, known, err := a.answers.hostKnown(ctx, host); {
 	case err != nil:
 		return nil, err
 	case !known:
@@ -233,14 +233,14 @@ func (a *API) similar(ctx context.Context, in *similarInput) (*output[SimilarSer
 	return out, nil
 }
 
-// known reports whether a host has a document, and whether anybody ever named it.
-func (a *Answers) known(ctx context.Context, host string) (publishes, known bool, err error) {
+// hostKnown reports whether a host has a document, and whether anybody ever named it.
+func (a *Answers) hostKnown(ctx context.Context, host string) (publishes, known bool, err error) {
 	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
 		if err != nil && !store.Damaged(record, err) {
 			return false, false, fmt.Errorf("list the documents of %s: %w", host, err)
 		}
 		return true, true, nil
 	}
-	state, err := a.host(ctx, host)
+	state, err := a.readHost(ctx, host)
 	return false, state != nil, err
 }

@@ -40,7 +40,7 @@ func (a *API) exportRoute(h huma.API) {
 			},
 		}},
 	}
-	handle(a, h, op, a.exportByBody)
+	addRoute(a, h, op, a.exportByBody)
 	describeBody[ExportBody](h, h.OpenAPI().Paths[exportPath].Post)
 }
 
@@ -66,13 +66,13 @@ func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 	for _, n := range ids {
 		o, err := a.answers.Offer(ctx, n.Text)
 		if errors.Is(err, ErrNoOperation) {
-			return nil, refuse(noOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").at(whereOf(n))
+			return nil, newProblem(noOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").withLocation(locationOf(n))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if met[o.ID] { // the host in another spelling
-			return nil, refuse(badField, "the operation is listed twice", "list it once").at(whereOf(n))
+			return nil, newProblem(badField, "the operation is listed twice", "list it once").withLocation(locationOf(n))
 		}
 		met[o.ID] = true
 		chosen = append(chosen, o)
@@ -87,13 +87,13 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 		return nil, "", err
 	}
 	bad := func(n *protocol.Node, pointer, message, help string) error {
-		w := whereOf(n)
+		w := locationOf(n)
 		w.Pointer += pointer
-		return refuse(badField, message, help).at(w)
+		return newProblem(badField, message, help).withLocation(w)
 	}
 	const form = `send {"operations": ["host/kind/id"], "as": "mcp"}`
 	if root.Kind != protocol.Object {
-		return nil, "", refuse(badBody, "the body is no JSON object", form).at(whereOf(root))
+		return nil, "", newProblem(badBody, "the body is no JSON object", form).withLocation(locationOf(root))
 	}
 	for _, m := range root.Items {
 		if m.Key != "operations" && m.Key != "as" {
@@ -131,8 +131,8 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	return n.Items, as, nil
 }
 
-// offers are the operations of hits, to be exported.
-func offers(hits []Hit) []call.Offer {
+// callOffers are the operations of hits, to be exported.
+func callOffers(hits []Hit) []call.Offer {
 	out := make([]call.Offer, len(hits))
 	for i, h := range hits {
 		out[i] = call.Offer{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation}
@@ -148,7 +148,7 @@ func (a *Answers) Offer(ctx context.Context, id string) (call.Offer, error) {
 	if !ok || err != nil {
 		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}
-	d, found, err := a.document(ctx, host, kind)
+	d, found, err := a.readDocument(ctx, host, kind)
 	if err != nil {
 		return call.Offer{}, err
 	}
@@ -159,8 +159,8 @@ func (a *Answers) Offer(ctx context.Context, id string) (call.Offer, error) {
 	return call.Offer{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: d.Operations[at]}, nil
 }
 
-// document reads the current document of a kind; false when there is none.
-func (a *Answers) document(ctx context.Context, host string, kind document.Kind) (document.Document, bool, error) {
+// readDocument reads the current document of a kind; false when there is none.
+func (a *Answers) readDocument(ctx context.Context, host string, kind document.Kind) (document.Document, bool, error) {
 	record, err := a.Store.Get(ctx, store.DocumentKey(host, string(kind)))
 	if errors.Is(err, store.ErrNotFound) {
 		return document.Document{}, false, nil
@@ -168,7 +168,7 @@ func (a *Answers) document(ctx context.Context, host string, kind document.Kind)
 	if err != nil {
 		return document.Document{}, false, fmt.Errorf("read %s of %s: %w", kind, host, err)
 	}
-	d, err := decode[document.Document](record)
+	d, err := decodeRecord[document.Document](record)
 	return d, true, err
 }
 
@@ -204,8 +204,8 @@ func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, 
 		return nil, err
 	}
 	if best == nil {
-		return nil, refuse(badParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
-			at(Where{Parameter: "within_tokens"})
+		return nil, newProblem(badParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
+			withLocation(Location{Parameter: "within_tokens"})
 	}
 	// What n of them take grows with n, so that the most that fit are found by halves.
 	for fit, most := 1, len(chosen); fit < most; {

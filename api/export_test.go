@@ -10,8 +10,8 @@ func BadgeSVG(left, right, colour, title string) string { return badgeSVG(left, 
 
 // Kept is how many answers an API keeps, and how many sets of headers they share.
 func Kept(a *API) (answers, headers int) {
-	a.keeper.answers.CleanUp()
-	a.keeper.mu.Lock()
-	defer a.keeper.mu.Unlock()
-	return a.keeper.answers.EstimatedSize(), len(a.keeper.headers)
+	a.responses.answers.CleanUp()
+	a.responses.mu.Lock()
+	defer a.responses.mu.Unlock()
+	return a.responses.answers.EstimatedSize(), len(a.responses.headers)
 }

@@ -35,7 +35,7 @@ func (a *Answers) Figures(ctx context.Context) (Figures, error) {
 		if err != nil {
 			return Figures{}, fmt.Errorf("count the hosts: %w", err)
 		}
-		h, err := decode[crawler.Host](record)
+		h, err := decodeRecord[crawler.Host](record)
 		if err != nil {
 			return Figures{}, err
 		}

@@ -11,15 +11,15 @@ import (
 
 // FuzzCursor: no text opens a list but the one that was made for it.
 func FuzzCursor(f *testing.F) {
-	k := cursors{key: []byte("0123456789abcdef"), now: func() time.Time { return time.Unix(1e9, 0) }}
+	k := cursorCodec{key: []byte("0123456789abcdef"), now: func() time.Time { return time.Unix(1e9, 0) }}
 	log := store.Cursor{Store: "s", Incarnation: 1}
 	query := url.Values{"q": {"book"}}
-	good := k.write(cursor{Log: log, Offset: 20}, "search", query)
+	good := k.encodeCursor(cursor{Log: log, Offset: 20}, "search", query)
 	f.Add(good, "search", "book")
 	f.Add(good, "services", "book")
 	f.Add(good[:20], "search", "book")
 	f.Fuzz(func(t *testing.T, text, route, q string) {
-		c, err := k.read(text, route, url.Values{"q": {q}}, log)
+		c, err := k.decodeCursor(text, route, url.Values{"q": {q}}, log)
 		if ours := text == good && route == "search" && q == "book"; ours != (err == nil) {
 			t.Errorf("%q for %s?q=%s: %+v, %v", text, route, q, c, err)
 		}

@@ -75,18 +75,18 @@ func (a *Answers) Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]
 		host, read := hosts[h.Host]
 		if !read {
 			var err error
-			if host, err = a.host(ctx, h.Host); err != nil {
+			if host, err = a.readHost(ctx, h.Host); err != nil {
 				return nil, err
 			}
 			hosts[h.Host] = host
 		}
-		out = append(out, a.hit(h, host, now))
+		out = append(out, a.completeHit(h, host, now))
 	}
 	return out, nil
 }
 
-// host reads the crawl state of a host, nil when there is none to be read.
-func (a *Answers) host(ctx context.Context, name string) (*crawler.Host, error) {
+// readHost reads the crawl state of a host, nil when there is none to be read.
+func (a *Answers) readHost(ctx context.Context, name string) (*crawler.Host, error) {
 	record, err := a.Store.Get(ctx, store.HostKey(name))
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		return nil, nil // the host's own page says so
@@ -94,15 +94,15 @@ func (a *Answers) host(ctx context.Context, name string) (*crawler.Host, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", name, err)
 	}
-	h, err := decode[crawler.Host](record)
+	h, err := decodeRecord[crawler.Host](record)
 	return &h, err
 }
 
-func (a *Answers) hit(h index.Hit, host *crawler.Host, now time.Time) Hit {
+func (a *Answers) completeHit(h index.Hit, host *crawler.Host, now time.Time) Hit {
 	out := Hit{
 		ID: operationID(h.Host, h.Kind, h.Operation.ID), Hit: h,
 		Call:       call.Of(h.Operation, h.Service),
-		Freshness:  freshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now),
+		Freshness:  judgeFreshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now),
 		Provenance: Provenance{Source: h.Source, Document: h.Document, Digest: h.Digest, Pointer: h.Operation.Pointer},
 		Caution:    call.Caution(h.Operation, h.Service),
 	}
@@ -116,12 +116,12 @@ func (a *Answers) hit(h index.Hit, host *crawler.Host, now time.Time) Hit {
 	return out
 }
 
-// overdue is how long a visit may be late before what it would bring counts as
+// overdueAfter is how long a visit may be late before what it would bring counts as
 // stale: the crawler is polite, so it is always a little late.
-const overdue = time.Hour
+const overdueAfter = time.Hour
 
-// freshness judges a document of one kind by what is known of its host.
-func freshness(fetched, changed time.Time, kind string, host *crawler.Host, now time.Time) Freshness {
+// judgeFreshness judges a document of one kind by what is known of its host.
+func judgeFreshness(fetched, changed time.Time, kind string, host *crawler.Host, now time.Time) Freshness {
 	f := Freshness{FetchedAt: fetched, ChangedAt: changed}
 	if host == nil {
 		return f
@@ -139,7 +139,7 @@ func freshness(fetched, changed time.Time, kind string, host *crawler.Host, now 
 	switch {
 	case last.At.After(fetched) && last.Outcome != fetch.OK && last.Outcome != fetch.Unchanged:
 		f.Stale, f.Why = true, fmt.Sprintf("the visit of %s ended with %s", last.At.UTC().Format(time.DateOnly), last.Outcome)
-	case !f.ExpiresAt.IsZero() && now.After(f.ExpiresAt.Add(overdue)):
+	case !f.ExpiresAt.IsZero() && now.After(f.ExpiresAt.Add(overdueAfter)):
 		f.Stale, f.Why = true, "it has not been fetched again since its time was over"
 	}
 	return f
@@ -170,8 +170,8 @@ const (
 // Compact says the same in few words.
 func (h Hit) Compact() CompactHit {
 	c := CompactHit{
-		ID: h.ID, Verb: h.Operation.Verb, Does: brief(h.Operation.Intent, compactIntent), Service: brief(h.Service.Name, compactName),
-		Call: h.Call.String(), Takes: brief(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
+		ID: h.ID, Verb: h.Operation.Verb, Does: truncateText(h.Operation.Intent, compactIntent), Service: truncateText(h.Service.Name, compactName),
+		Call: h.Call.String(), Takes: truncateText(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
 		Stale: h.Freshness.Stale, Caution: h.Caution,
 	}
 	if h.Operation.Effect != document.EffectUnknown {
@@ -183,8 +183,8 @@ func (h Hit) Compact() CompactHit {
 	return c
 }
 
-// brief leaves the beginning of a text.
-func brief(text string, most int) string {
+// truncateText leaves the beginning of a text.
+func truncateText(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return strings.TrimSpace(string(r[:most-1])) + "…"
 	}

@@ -93,7 +93,7 @@ func p99(all []time.Duration) time.Duration {
 func crowded(b *testing.B) *house {
 	h := newHouse(b, options{})
 	h.crowd(2000)
-	h.answers.Index = api.NewLimited(h.index, api.SearchLimits{})
+	h.answers.Index = api.NewLimitedSearcher(h.index, api.SearchLimits{})
 	return h
 }
 

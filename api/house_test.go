@@ -55,7 +55,7 @@ type house struct {
 type options struct {
 	api      func(*api.Options)
 	store    boltstore.Options
-	judge    api.JudgeOptions
+	judge    api.ValidatorOptions
 	unread   bool // the index does not follow the store
 	registry registry.Options
 	log      bool // there is a transparency log
@@ -93,12 +93,12 @@ func newHouse(t testing.TB, o options) *house {
 	must(err)
 	directory := r.NewDirectory()
 	h.run("follow the store into the directory", directory.Run)
-	judge, err := api.NewJudge(o.judge)
+	judge, err := api.NewValidator(o.judge)
 	must(err)
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Judge: judge}
+	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: judge}
 	if o.log {
 		h.openLog()
 	}
@@ -332,13 +332,13 @@ func (h *house) furnish() {
 	h.publishAll("s0.shops.example", "s1.shops.example", "s2.shops.example", "s3.shops.example", "s4.shops.example")
 }
 
-// reply is an answer with its body read.
-type reply struct {
+// bufferedResponse is an answer with its body read.
+type bufferedResponse struct {
 	*http.Response
 	body []byte
 }
 
-func (r reply) problem(t testing.TB) api.Problem {
+func (r bufferedResponse) problem(t testing.TB) api.Problem {
 	t.Helper()
 	var p api.Problem
 	if err := json.Unmarshal(r.body, &p); err != nil {
@@ -354,12 +354,12 @@ var plain = &http.Client{
 }
 
 // ask sends one request. Headers are name, value, name, value.
-func (h *house) ask(method, path, body string, headers ...string) reply {
+func (h *house) ask(method, path, body string, headers ...string) bufferedResponse {
 	h.t.Helper()
 	return h.askAt(h.base, method, path, strings.NewReader(body), headers...)
 }
 
-func (h *house) askAt(base, method, path string, body io.Reader, headers ...string) reply {
+func (h *house) askAt(base, method, path string, body io.Reader, headers ...string) bufferedResponse {
 	h.t.Helper()
 	r, err := http.NewRequest(method, base+path, body)
 	if err != nil {
@@ -380,11 +380,11 @@ func (h *house) askAt(base, method, path string, body io.Reader, headers ...stri
 	if response.StatusCode >= 400 {
 		noLeak(h.t, method+" "+path, text)
 	}
-	return reply{response, text}
+	return bufferedResponse{response, text}
 }
 
 // get asks for path and wants that status.
-func (h *house) get(path string, status int, headers ...string) reply {
+func (h *house) get(path string, status int, headers ...string) bufferedResponse {
 	h.t.Helper()
 	r := h.ask("GET", path, "", headers...)
 	if r.StatusCode != status {

@@ -28,8 +28,8 @@ type Fetcher interface {
 var (
 	// ErrNoFetcher: this server fetches nothing on request.
 	ErrNoFetcher = errors.New("documents are not fetched on request here")
-	// ErrNothingToJudge: neither a text nor an address was given, or both.
-	ErrNothingToJudge = errors.New("give one text or one address")
+	// ErrNothingToValidate: neither a text nor an address was given, or both.
+	ErrNothingToValidate = errors.New("give one text or one address")
 	// ErrBusy: too many documents are being fetched for others.
 	ErrBusy = errors.New("too many documents are being fetched at the moment")
 )
@@ -43,22 +43,22 @@ type QuotaError struct {
 
 func (e *QuotaError) Error() string { return e.Message }
 
-// maxFetching is how many requests of strangers may make us fetch at a time.
-const maxFetching = 8
+// maxConcurrentFetches is how many requests of strangers may make us fetch at a time.
+const maxConcurrentFetches = 8
 
 // A Judge judges documents for whoever asks: a text that was sent, or what an
 // address leads to. Since a fetch is work for somebody else's server, how often
 // one client may cause one, and how often one host may be asked, is bounded.
-type Judge struct {
+type Validator struct {
 	fetcher Fetcher
-	clients *quota
-	hosts   *quota
+	clients *rateQuota
+	hosts   *rateQuota
 	now     func() time.Time
 	slots   chan struct{}
 }
 
-// JudgeOptions shape a [Judge]. The zero value fetches nothing.
-type JudgeOptions struct {
+// ValidatorOptions shape a [Judge]. The zero value fetches nothing.
+type ValidatorOptions struct {
 	Fetcher Fetcher // nil: texts only
 	// PerClient is how many fetches one client may cause in an hour, PerHost how
 	// often one host may be asked on request, All how many there may be
@@ -67,25 +67,25 @@ type JudgeOptions struct {
 	Now                     func() time.Time // nil: time.Now
 }
 
-// NewJudge returns a judge. It starts nothing.
-func NewJudge(o JudgeOptions) (*Judge, error) {
+// NewValidator returns a judge. It starts nothing.
+func NewValidator(o ValidatorOptions) (*Validator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	clients, err := newQuota(orDefault(o.PerClient, 30), orDefault(o.All, 600), o.Now)
+	clients, err := newQuota(defaultInt(o.PerClient, 30), defaultInt(o.All, 600), o.Now)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := newQuota(orDefault(o.PerHost, 12), -1, o.Now)
+	hosts, err := newQuota(defaultInt(o.PerHost, 12), -1, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{fetcher: o.Fetcher, clients: clients, hosts: hosts, now: o.Now, slots: make(chan struct{}, maxFetching)}, nil
+	return &Validator{fetcher: o.Fetcher, clients: clients, hosts: hosts, now: o.Now, slots: make(chan struct{}, maxConcurrentFetches)}, nil
 }
 
 // A Submission is what somebody wants judged: a text, or what an address leads
 // to.
-type Submission struct {
+type ValidationRequest struct {
 	// Name is what the result calls the text.
 	Name string
 	Text []byte
@@ -104,7 +104,7 @@ type Submission struct {
 }
 
 // A Judgement is what was found about one text, and the text.
-type Judgement struct {
+type ValidationResult struct {
 	lint.Result
 	Text []byte
 }
@@ -112,42 +112,42 @@ type Judgement struct {
 // Validate judges a submission, and answers one judgement for a text or an
 // address, one for each document of a host. What is wrong with the documents or
 // with the way they are served is in the judgements. The error is
-// [ErrNothingToJudge], [ErrNoFetcher], [ErrBusy], a *[fetch.HostError] for an
+// [ErrNothingToValidate], [ErrNoFetcher], [ErrBusy], a *[fetch.HostError] for an
 // address without a public host, a *[QuotaError] for one who asks too often, or that
 // of ctx.
-func (a *Answers) Validate(ctx context.Context, s Submission) ([]Judgement, error) {
-	return a.Judge.judge(ctx, s)
+func (a *Answers) Validate(ctx context.Context, s ValidationRequest) ([]ValidationResult, error) {
+	return a.Validator.validateRequest(ctx, s)
 }
 
-func (j *Judge) judge(ctx context.Context, s Submission) ([]Judgement, error) {
+func (j *Validator) validateRequest(ctx context.Context, s ValidationRequest) ([]ValidationResult, error) {
 	if (s.Address == "") == (s.Text == nil) {
-		return nil, ErrNothingToJudge
+		return nil, ErrNothingToValidate
 	}
 	inputs := []lint.Input{{Name: s.Name, Text: s.Text, Kind: s.As, URL: s.URL}}
 	if s.Address != "" {
 		var err error
-		if inputs, err = j.fetch(ctx, s); err != nil {
+		if inputs, err = j.fetchInputs(ctx, s); err != nil {
 			return nil, err
 		}
 	}
 	results := lint.CheckAll(inputs, lint.Options{Today: j.now(), Level: s.Level})
-	judgements := make([]Judgement, len(results))
+	judgements := make([]ValidationResult, len(results))
 	for i, r := range results {
-		judgements[i] = Judgement{Result: r, Text: inputs[i].Text}
+		judgements[i] = ValidationResult{Result: r, Text: inputs[i].Text}
 	}
 	return judgements, nil
 }
 
-// fetch gets what an address leads to, if there is room for it.
-func (j *Judge) fetch(ctx context.Context, s Submission) ([]lint.Input, error) {
-	host, whole, err := target(s.Address)
+// fetchInputs gets what an address leads to, if there is room for it.
+func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lint.Input, error) {
+	host, whole, err := parseTarget(s.Address)
 	if err != nil {
 		return nil, err
 	}
 	if j.fetcher == nil {
 		return nil, ErrNoFetcher
 	}
-	if err := j.admit(s.Client, host); err != nil {
+	if err := j.admitFetch(s.Client, host); err != nil {
 		return nil, err
 	}
 	select {
@@ -166,12 +166,12 @@ func (j *Judge) fetch(ctx context.Context, s Submission) ([]lint.Input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetch what is to be judged: %w", err)
 	}
-	return inputsOf(answers, s.As), nil
+	return lintInputs(answers, s.As), nil
 }
 
-// target reads an address. whole is set for the name of a host, also when it is
+// parseTarget reads an address. whole is set for the name of a host, also when it is
 // written as an address without a path: then all that it publishes is meant.
-func target(address string) (host string, whole bool, err error) {
+func parseTarget(address string) (host string, whole bool, err error) {
 	name := strings.TrimSpace(address)
 	u, err := url.Parse(name)
 	if err == nil && strings.Contains(name, "://") {
@@ -186,23 +186,23 @@ func target(address string) (host string, whole bool, err error) {
 	return host, whole, err
 }
 
-// admit counts the fetch against its client and its host.
-func (j *Judge) admit(client netip.Addr, host string) error {
+// admitFetch counts the fetch against its client and its host.
+func (j *Validator) admitFetch(client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := j.clients.take(network(client)); over != nil {
+	if over := j.clients.reserveOne(clientNetwork(client)); over != nil {
 		return &QuotaError{"too many addresses were given to be fetched in the last hour", "send the text itself", over.wait}
 	}
-	if over := j.hosts.take(host); over != nil {
+	if over := j.hosts.reserveOne(host); over != nil {
 		return &QuotaError{host + " was asked often enough on request for now", "send the text itself", over.wait}
 	}
 	return nil
 }
 
-// inputsOf turns what was fetched into what is judged. An answer without a body
+// lintInputs turns what was fetched into what is judged. An answer without a body
 // is judged too, by what the fetch found.
-func inputsOf(answers []fetch.Answer, as document.Kind) []lint.Input {
+func lintInputs(answers []fetch.Answer, as document.Kind) []lint.Input {
 	var inputs []lint.Input
 	for _, a := range answers {
 		if a.Body == nil && len(a.Findings) == 0 {

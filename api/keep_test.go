@@ -88,7 +88,7 @@ func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 			h := newHouse(t, options{})
 			a := proved(t, h, 1, `, "description": "a word that is not to be kept"`)
 			forms := []string{"", "gzip"}
-			ask := func(below, zip string) reply {
+			ask := func(below, zip string) bufferedResponse {
 				return h.ask("GET", a.path+below, "", "Accept-Encoding", zip)
 			}
 			for _, zip := range append(forms, forms...) {

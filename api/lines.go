@@ -39,29 +39,29 @@ type strictConn struct {
 	length  int64  // Content-Length of the header that is being read
 	chunks  bool   // it has a Transfer-Encoding
 	begun   bool   // the request line is behind us
-	line    []byte // what was read of the current line, cut at maxKnownLine
+	line    []byte // what was read of the current line, cut at maxStoredLine
 	last    byte   // what was read last, 0 at the beginning of a line
 	refused bool
 	rest    []byte // of what is read in the place of what was refused
 }
 
 const (
-	endless      = math.MaxInt64
-	maxKnownLine = 64 // no line that matters here is longer
+	unknownLength = math.MaxInt64
+	maxStoredLine = 64 // no line that matters here is longer
 )
 
-// unacceptable is what net/http refuses wherever in a header it stands, with 400.
-const unacceptable = "\x00\r\n\r\n"
+// invalidHeader is what net/http refuses wherever in a header it stands, with 400.
+const invalidHeader = "\x00\r\n\r\n"
 
 // Read reads for net/http, until a header is not as it has to be.
 func (c *strictConn) Read(p []byte) (int, error) {
 	if !c.refused {
 		n, err := c.Conn.Read(p)
-		good := c.look(p[:n])
+		good := c.scanBytes(p[:n])
 		if good == n {
 			return n, err
 		}
-		c.refused, c.rest = true, []byte(unacceptable)
+		c.refused, c.rest = true, []byte(invalidHeader)
 		if good > 0 {
 			return good, nil
 		}
@@ -82,12 +82,12 @@ func (c *strictConn) CloseWrite() error {
 	return nil
 }
 
-// look follows what comes, and returns how much of it is good.
-func (c *strictConn) look(p []byte) int {
+// scanBytes follows what comes, and returns how much of it is good.
+func (c *strictConn) scanBytes(p []byte) int {
 	for at := 0; at < len(p); {
 		if c.body > 0 {
 			skip := int(min(c.body, int64(len(p)-at)))
-			if c.body != endless {
+			if c.body != unknownLength {
 				c.body -= int64(skip)
 			}
 			at += skip
@@ -97,7 +97,7 @@ func (c *strictConn) look(p []byte) int {
 			return at // the line before goes on
 		}
 		part, _, ended := bytes.Cut(p[at:], []byte("\n"))
-		if room := maxKnownLine - len(c.line); room > 0 {
+		if room := maxStoredLine - len(c.line); room > 0 {
 			c.line = append(c.line, part[:min(room, len(part))]...)
 		}
 		if len(part) > 0 {
@@ -122,30 +122,30 @@ func (c *strictConn) endLine() {
 	c.line, c.last = c.line[:0], 0
 	switch {
 	case line != "" && c.begun:
-		c.field(line)
+		c.readLengthField(line)
 	case line != "":
 		c.begun = true
 	case c.begun: // the end of the header
 		c.body = c.length
 		if c.chunks {
-			c.body = endless
+			c.body = unknownLength
 		}
 		c.begun, c.length, c.chunks = false, 0, false
 	}
 	// An empty line before a request is for net/http to judge.
 }
 
-// field takes note of how long a body is said to be. What net/http cannot read
+// readLengthField takes note of how long a body is said to be. What net/http cannot read
 // as a length it refuses.
-func (c *strictConn) field(line string) {
+func (c *strictConn) readLengthField(line string) {
 	name, value, _ := strings.Cut(line, ":")
 	switch {
 	case strings.EqualFold(name, "Transfer-Encoding"):
 		c.chunks = true
 	case strings.EqualFold(name, "Content-Length"):
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 63)
-		if err != nil || n < 0 || len(line) >= maxKnownLine {
-			n = endless
+		if err != nil || n < 0 || len(line) >= maxStoredLine {
+			n = unknownLength
 		}
 		c.length = n
 	}

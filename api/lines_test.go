@@ -35,7 +35,7 @@ func FuzzStrictLines(f *testing.F) {
 		if err != nil || !bytes.Equal(whole, apart) {
 			t.Fatalf("at once %q, byte by byte %q, %v", whole, apart, err)
 		}
-		good, refused := bytes.CutSuffix(whole, []byte(unacceptable))
+		good, refused := bytes.CutSuffix(whole, []byte(invalidHeader))
 		if !bytes.HasPrefix(sent, good) && refused || !refused && !bytes.Equal(whole, sent) {
 			t.Fatalf("%q became %q", sent, whole)
 		}

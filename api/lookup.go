@@ -18,7 +18,7 @@ import (
 func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
 	if err == nil && r.Note == "" {
-		r.Note = notFound(r.Hits)
+		r.Note = missingWordsNote(r.Hits)
 	}
 	if err != nil || r.Total > 0 {
 		return r, err
@@ -40,8 +40,8 @@ func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, erro
 	return r, nil
 }
 
-// notFound names the words that every one of some hits lacks; "" when there is none.
-func notFound(hits []index.Hit) string {
+// missingWordsNote names the words that every one of some hits lacks; "" when there is none.
+func missingWordsNote(hits []index.Hit) string {
 	var words []string
 	if len(hits) > 0 {
 		words = slices.Clone(hits[0].Why.Missing)
@@ -58,7 +58,7 @@ func notFound(hits []index.Hit) string {
 		return "none of the words was found: what is shown comes nearest in meaning, and may be far from it"
 	}
 	for i, w := range words {
-		words[i] = strconv.Quote(clean(w, 40))
+		words[i] = strconv.Quote(cleanText(w, 40))
 	}
 	return "not found in any of these: " + strings.Join(words[:min(len(words), maxNear)], ", ")
 }
@@ -77,10 +77,10 @@ func (a *Answers) Behind(seq uint64) uint64 {
 	return max(head.Seq, seq) - seq
 }
 
-// reading is called before something is read that does not say on which sequence
+// trackSequence is called before something is read that does not say on which sequence
 // it is based. What it returns is called afterwards: it gives a sequence that the
 // answer has at least, and how far that is behind.
-func (a *Answers) reading() (done func() (seq, behind uint64)) {
+func (a *Answers) trackSequence() (done func() (seq, behind uint64)) {
 	before := a.Index.Cursor().Seq
 	return func() (seq, behind uint64) {
 		seq = min(before, a.Index.Cursor().Seq) // a rebuild begins again at 0

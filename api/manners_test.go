@@ -53,7 +53,7 @@ func TestEveryBodyHasALimit(t *testing.T) {
 				want = http.StatusBadRequest // "this request takes no body"
 			}
 			if takes {
-				if statuses, closed := raw(t, h, head+"Content-Length: 1073741824\r\n\r\n"); len(statuses) != 1 || statuses[0] != want || !closed {
+				if statuses, closed := describeRawBytes(t, h, head+"Content-Length: 1073741824\r\n\r\n"); len(statuses) != 1 || statuses[0] != want || !closed {
 					t.Errorf("a body of 1 GiB that never came: %v, closed %v, want %d", statuses, closed, want)
 				}
 			}
@@ -255,7 +255,7 @@ func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
 func TestGuessesAreSlowedDown(t *testing.T) {
 	h := newHouse(t, options{registry: registry.Options{Limits: registry.Limits{Failures: 6}}})
 	a, b := register(t, h), proved(t, h, 1, "")
-	guess := func(i int) reply {
+	guess := func(i int) bufferedResponse {
 		if i%2 == 0 {
 			return h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", fmt.Sprintf("%032x", i))
 		}

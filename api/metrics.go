@@ -28,28 +28,28 @@ func (a *API) MetricsHandler() http.Handler {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", metricsType)
 		w.Header().Set("Cache-Control", "no-store")
-		w.Write(a.metrics()) // a client that left needs no answer
+		w.Write(a.collectMetrics()) // a client that left needs no answer
 	})
 	return mux
 }
 
-func (a *API) metrics() []byte {
+func (a *API) collectMetrics() []byte {
 	var b bytes.Buffer
-	s := a.Standing()
+	s := a.ServerStatus()
 	gauge := func(name string, value float64) { metrics.WriteGaugeFloat64(&b, "gazetteer_"+name, value) }
-	gauge("ready", truth(s.Ready))
+	gauge("ready", boolGauge(s.Ready))
 	gauge("start_time_seconds", float64(s.Started.UnixNano())/1e9)
 	gauge("store_sequence", float64(s.Store))
 	gauge("index_sequence", float64(s.Index))
 	gauge("index_lag", float64(max(s.Store, s.Index)-s.Index))
 	if c, ok := a.answers.Crawler.(CrawlMetrics); ok {
-		writeCrawl(&b, c.Metrics(), gauge)
+		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}
 	metrics.WriteProcessMetrics(&b)
 	return b.Bytes()
 }
 
-func writeCrawl(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64)) {
+func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64)) {
 	count := func(name string, value int) {
 		metrics.WriteCounterUint64(b, "gazetteer_crawl_"+name, uint64(max(value, 0)))
 	}
@@ -57,7 +57,7 @@ func writeCrawl(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64))
 	gauge("crawl_hosts_waiting", float64(m.Waiting))
 	gauge("crawl_hosts_due", float64(m.Due))
 	gauge("crawl_hosts_in_flight", float64(m.InFlight))
-	gauge("crawl_paused", truth(m.Paused != ""))
+	gauge("crawl_paused", boolGauge(m.Paused != ""))
 	gauge("crawl_queue_age_seconds", m.QueueAge.Seconds())
 	count("visits_total", m.Visits)
 	count("documents_total", m.Documents)
@@ -74,7 +74,7 @@ func writeCrawl(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64))
 	}
 }
 
-func truth(b bool) float64 {
+func boolGauge(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // operate asks one of the operator's routes and wants that status.
-func (h *house) operate(method, path, body string, status int) reply {
+func (h *house) operate(method, path, body string, status int) bufferedResponse {
 	h.t.Helper()
 	headers := []string{}
 	if body != "" {
@@ -104,9 +104,9 @@ func TestTheDoorClosesItself(t *testing.T) {
 	h.applyFor("Second", 201)
 	now = now.Add(2 * 24 * time.Hour)
 	waits := h.applyFor("Third", 202)
-	var v api.RegistryStanding
+	var v api.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
-	if v.Door.Mode != registry.DoorApproval || v.Door.SelfClosed.IsZero() || v.Waiting != 1 {
+	if v.Admission.Mode != registry.DoorApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
 		t.Errorf("it stands as %+v", v)
 	}
 	h.applyFor("Fourth", 202) // a look is not enough
@@ -128,7 +128,7 @@ func TestBlockLists(t *testing.T) {
 		t.Errorf("a banned handle: %s %s", r.Status, r.body)
 	}
 	h.operate("POST", "/admin/registry/bans", `{"sort": "network", "value": "127.0.0.1"}`, 200)
-	for what, r := range map[string]reply{
+	for what, r := range map[string]bufferedResponse{
 		"registration": h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType),
 		"update":       h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret),
 		"report":       h.ask("POST", "/api/v1/agents/"+a.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType),
@@ -162,7 +162,7 @@ func TestReports(t *testing.T) {
 	h := newHouse(t, options{registry: registry.Options{Now: clock, Limits: registry.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
 	a := register(t, h)
 	path := "/api/v1/agents/" + a.AirID + "/reports"
-	post := func(body string) reply { return h.ask("POST", path, body, "Content-Type", jsonType) }
+	post := func(body string) bufferedResponse { return h.ask("POST", path, body, "Content-Type", jsonType) }
 	for _, body := range []string{`{"reason": "boring", "text": "x"}`, `{"reason": "spam"}`, `{"reason": "spam", "text": "` + strings.Repeat("x", 2001) + `"}`} {
 		if r := post(body); r.StatusCode != 400 {
 			t.Errorf("%.60s: %s %s", body, r.Status, r.body)
@@ -181,7 +181,7 @@ func TestReports(t *testing.T) {
 	if decodeInto(t, seenByAll, &v); v.Status != "overdue" || bytes.Contains(seenByAll.body, []byte("virus")) || bytes.Contains(seenByAll.body, []byte("reporter.example")) {
 		t.Errorf("the public sees %s", seenByAll.body)
 	}
-	var standing api.RegistryStanding
+	var standing api.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &standing)
 	if standing.Reports != (api.ReportCount{Open: 1, Overdue: 1, OldestHour: 73}) {
 		t.Errorf("it stands as %+v", standing)
@@ -218,7 +218,7 @@ func TestReports(t *testing.T) {
 func TestMerges(t *testing.T) {
 	h := newHouse(t, options{})
 	from, into, third := proved(t, h, 1, ""), proved(t, h, 2, ""), proved(t, h, 3, "")
-	send := func(x registry.Merge) reply {
+	send := func(x registry.Merge) bufferedResponse {
 		body := encode(t, api.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 			FromSignature: x.FromSignature, IntoSignature: x.IntoSignature})
 		return h.ask("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
@@ -230,7 +230,7 @@ func TestMerges(t *testing.T) {
 		t.Errorf("a merge carried to another agent: %+v", p)
 	}
 	r := send(x)
-	var v api.Ended
+	var v api.AgentStatusAnswer
 	if decodeInto(t, r, &v); r.StatusCode != 200 || v.AirID != into.AirID {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
@@ -277,7 +277,7 @@ func TestAnAgentMovesHouse(t *testing.T) {
 	h.operate("GET", "/admin/agents/AIR-0000-0000-0000/export", "", 404)
 
 	other := newHouse(t, options{registry: registry.Options{DIDHost: "other.example"}})
-	send := func(text []byte) reply {
+	send := func(text []byte) bufferedResponse {
 		return other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(text), "Content-Type", "application/x-ndjson")
 	}
 	broken := bytes.Replace(r.body, []byte("edition 19"), []byte("edition 20"), 1)

@@ -14,7 +14,7 @@ import (
 
 // orchestrateRoutes declares the question of an orchestrator.
 func (a *API) orchestrateRoutes(h huma.API) {
-	handle(a, h, get("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrate)
+	addRoute(a, h, getOperation("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrateOperations)
 }
 
 type orchestrateInput struct {
@@ -34,39 +34,39 @@ type orchestrateInput struct {
 
 // Resolve reads what huma does not (huma.Resolver).
 func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
-	in.client = address(humagin.Unwrap(ctx))
+	in.client = clientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
-// OfferPage answers an orchestrator.
-type OfferPage struct {
-	Offers
+// OrchestratePage answers an orchestrator.
+type OrchestratePage struct {
+	ServedOperations
 	Require []string      `json:"require,omitempty" doc:"the evidence that was asked for"`
 	Join    join.Strength `json:"join" doc:"the weakest join that was taken"`
 	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[OfferPage], error) {
+func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (*output[OrchestratePage], error) {
 	q, err := readQuery(queryOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
-		return nil, refuse(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").at(Where{Parameter: "q"})
+		return nil, newProblem(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").withLocation(Location{Parameter: "q"})
 	}
 	require, err := registry.ParseRequire(in.Require)
 	if err != nil {
-		return nil, ofParameter(err, "require")
+		return nil, withParameter(err, "require")
 	}
 	least, ok := join.ParseStrength(in.Join)
 	if !ok {
-		return nil, refuse(badParameter, fmt.Sprintf("join: there is no join %.40q", in.Join), "write proved, mutual or claimed").at(Where{Parameter: "join"})
+		return nil, newProblem(badParameter, fmt.Sprintf("join: there is no join %.40q", in.Join), "write proved, mutual or claimed").withLocation(Location{Parameter: "join"})
 	}
-	c, err := a.place(ctx, in.Cursor, "orchestrate")
+	c, err := a.readCursor(ctx, in.Cursor, "orchestrate")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.directory(ctx); err != nil {
+	if _, err := a.currentDirectory(ctx); err != nil {
 		return nil, err
 	}
 	q.Limit, q.Offset = in.Limit, c.Offset
@@ -74,9 +74,9 @@ func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[Of
 	if err != nil {
 		return nil, err
 	}
-	out := answer(OfferPage{Offers: offers, Require: require, Join: least})
+	out := jsonOutput(OrchestratePage{ServedOperations: offers, Require: require, Join: least})
 	if offers.more && offers.next < maxOffset {
-		out.Body.Next, out.Link = a.next(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.next})
+		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.next})
 	}
 	return out, nil
 }
@@ -84,5 +84,5 @@ func (a *API) orchestrate(ctx context.Context, in *orchestrateInput) (*output[Of
 // admitLookup counts the DIDs of other hosts that are looked for on behalf of a
 // client.
 func (a *API) admitLookup(client netip.Addr) func() error {
-	return func() error { return a.lookups.admit(client, "DIDs of other hosts") }
+	return func() error { return a.lookups.admitClient(client, "DIDs of other hosts") }
 }

@@ -30,7 +30,7 @@ func (w web) Get(_ context.Context, address, _ string, _ int) (resolve.Page, err
 }
 
 // offers asks who can do something.
-func (h *house) offers(query string) (page api.OfferPage) {
+func (h *house) offers(query string) (page api.OrchestratePage) {
 	h.t.Helper()
 	if err := json.Unmarshal(h.get("/api/v1/orchestrate?"+query, 200).body, &page); err != nil {
 		h.t.Fatal(err)
@@ -63,7 +63,7 @@ func (h *house) proves(z zone, agent registered, domain string) {
 	h.filed()
 }
 
-func agentsOf(o api.Offer) string {
+func agentsOf(o api.ServedOperation) string {
 	var all []string
 	for _, a := range o.Agents {
 		all = append(all, a.AirID+" "+string(a.Strength))

@@ -19,8 +19,8 @@ import (
 	"gazetteer/store"
 )
 
-// BlockKeeper keeps the hosts that are not visited; [crawler.Crawler] does.
-type BlockKeeper interface {
+// Blocker keeps the hosts that are not visited; [crawler.Crawler] does.
+type Blocker interface {
 	owner.Crawler
 	Blocks(ctx context.Context) ([]crawler.Block, error)
 }
@@ -53,9 +53,9 @@ func (e *WithdrawnError) Help() string {
 	return "ask the operator of this server; the page /bot says where"
 }
 
-// shown reports whether something may be shown of a host: the error is a
+// checkShown reports whether something may be shown of a host: the error is a
 // *[WithdrawnError] when not.
-func (a *Answers) shown(ctx context.Context, host string) error {
+func (a *Answers) checkShown(ctx context.Context, host string) error {
 	if a.Blocks == nil {
 		return nil
 	}
@@ -69,18 +69,18 @@ func (a *Answers) shown(ctx context.Context, host string) error {
 	return nil
 }
 
-// Wishes takes what owners of hosts wish of the crawler. Each makes us ask name
+// OwnerRequests takes what owners of hosts wish of the crawler. Each makes us ask name
 // servers and hosts, or visit one, so how often is bounded.
-type Wishes struct {
+type OwnerRequests struct {
 	owners  *owner.Owners
 	recrawl func(ctx context.Context, host string, by crawler.Wisher) error
 	add     func(ctx context.Context, hosts ...string) error
-	clients *quota
-	domains *quota
+	clients *rateQuota
+	domains *rateQuota
 }
 
-// WishesOptions shape [Wishes].
-type WishesOptions struct {
+// OwnerRequestOptions shape [Wishes].
+type OwnerRequestOptions struct {
 	// Owners judges wishes; it is required.
 	Owners *owner.Owners
 	// Recrawl has a host visited again, Add makes one known; nil where nothing is
@@ -94,65 +94,65 @@ type WishesOptions struct {
 	Now                       func() time.Time // nil: time.Now
 }
 
-// NewWishes returns what takes wishes. It starts nothing.
-func NewWishes(o WishesOptions) (*Wishes, error) {
+// NewOwnerRequests returns what takes wishes. It starts nothing.
+func NewOwnerRequests(o OwnerRequestOptions) (*OwnerRequests, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	clients, err := newQuota(orDefault(o.PerClient, 30), orDefault(o.All, 600), o.Now)
+	clients, err := newQuota(defaultInt(o.PerClient, 30), defaultInt(o.All, 600), o.Now)
 	if err != nil {
 		return nil, err
 	}
-	domains, err := newQuota(orDefault(o.PerDomain, 12), -1, o.Now)
+	domains, err := newQuota(defaultInt(o.PerDomain, 12), -1, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	return &Wishes{owners: o.Owners, recrawl: o.Recrawl, add: o.Add, clients: clients, domains: domains}, nil
+	return &OwnerRequests{owners: o.Owners, recrawl: o.Recrawl, add: o.Add, clients: clients, domains: domains}, nil
 }
 
-// admit counts a wish about a host. The zero address, the owner of the machine,
+// admitRequest counts a wish about a host. The zero address, the owner of the machine,
 // is not counted.
-func (w *Wishes) admit(client netip.Addr, host string) error {
+func (w *OwnerRequests) admitRequest(client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := w.clients.take(network(client)); over != nil {
+	if over := w.clients.reserveOne(clientNetwork(client)); over != nil {
 		return &QuotaError{"too many requests about hosts came from your address in the last hour", "come back later", over.wait}
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		domain = host
 	}
-	if over := w.domains.take(domain); over != nil {
+	if over := w.domains.reserveOne(domain); over != nil {
 		return &QuotaError{"too many requests about hosts below " + domain + " came in the last hour", "come back later", over.wait}
 	}
 	return nil
 }
 
-// ErrNoWishes: this process takes no wishes of owners. Test with errors.Is.
-var ErrNoWishes = errors.New("this server takes no wishes of owners")
+// ErrNoOwnerRequests: this process takes no wishes of owners. Test with errors.Is.
+var ErrNoOwnerRequests = errors.New("this server takes no wishes of owners")
 
-// Wish has a wish of a host's owner judged, and done when it is proved. Subdomains
+// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved. Subdomains
 // counts for opting out; request is the HTTP request that carries the wish, for
 // its signature, nil without one. The error is that of [owner.Owners.OptOut] and
-// [owner.Owners.OptIn], a *[QuotaError], or [ErrNoWishes].
-func (a *Answers) Wish(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
-	if a.Wishes == nil {
-		return owner.Answer{}, ErrNoWishes
+// [owner.Owners.OptIn], a *[QuotaError], or [ErrNoOwnerRequests].
+func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
+	if a.OwnerRequests == nil {
+		return owner.Answer{}, ErrNoOwnerRequests
 	}
 	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return owner.Answer{}, err
 	}
-	if err := a.Wishes.admit(client, host); err != nil {
+	if err := a.OwnerRequests.admitRequest(client, host); err != nil {
 		return owner.Answer{}, err
 	}
 	if wish == owner.OptOut {
-		return a.Wishes.owners.OptOut(ctx, host, subdomains, request)
+		return a.OwnerRequests.owners.OptOut(ctx, host, subdomains, request)
 	}
-	done, err := a.Wishes.owners.OptIn(ctx, host, request)
-	if err == nil && done.Done && a.Wishes.add != nil {
-		err = a.Wishes.add(ctx, host) // it was known before, as likely as not
+	done, err := a.OwnerRequests.owners.OptIn(ctx, host, request)
+	if err == nil && done.Done && a.OwnerRequests.add != nil {
+		err = a.OwnerRequests.add(ctx, host) // it was known before, as likely as not
 	}
 	return done, err
 }
@@ -162,30 +162,30 @@ func (a *Answers) Wish(ctx context.Context, wish owner.Wish, host string, subdom
 // *[WithdrawnError] for a host that is not visited, and that of
 // [owner.Owners.Signed]. The owner of the machine, or of the host by the signature
 // of the request, which may be nil, is heeded sooner than others.
-func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (Submitted, error) {
-	if a.Wishes == nil || a.Wishes.recrawl == nil {
-		return Submitted{}, ErrNoCrawl
+func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (Submission, error) {
+	if a.OwnerRequests == nil || a.OwnerRequests.recrawl == nil {
+		return Submission{}, ErrNoCrawl
 	}
 	host, err := fetch.CheckHost(host)
 	if err != nil {
-		return Submitted{}, err
+		return Submission{}, err
 	}
-	if err := a.shown(ctx, host); err != nil {
-		return Submitted{}, err
+	if err := a.checkShown(ctx, host); err != nil {
+		return Submission{}, err
 	}
-	if err := a.Wishes.admit(client, host); err != nil {
-		return Submitted{}, err
+	if err := a.OwnerRequests.admitRequest(client, host); err != nil {
+		return Submission{}, err
 	}
-	signed, err := a.Wishes.owners.Signed(ctx, host, request)
+	signed, err := a.OwnerRequests.owners.Signed(ctx, host, request)
 	if err != nil {
-		return Submitted{}, err
+		return Submission{}, err
 	}
 	by := crawler.Wisher(signed || !client.IsValid())
-	if err := a.Wishes.recrawl(ctx, host, by); err != nil {
+	if err := a.OwnerRequests.recrawl(ctx, host, by); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
-			return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)
+			return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)
 		}
-		return Submitted{}, err
+		return Submission{}, err
 	}
 	return a.Submission(ctx, host)
 }
@@ -205,38 +205,38 @@ func (a *API) ownerRoutes(h huma.API) {
 			Description: "Nothing has changed: the answer says what was looked at, and what to publish.",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[owner.Answer](h)}},
 		}}
-		handle(a, h, op, func(ctx context.Context, in *wishInput) (*output[owner.Answer], error) {
-			return a.wish(ctx, o.wish, in)
+		addRoute(a, h, op, func(ctx context.Context, in *ownerRequestInput) (*output[owner.Answer], error) {
+			return a.handleOwnerRequest(ctx, o.wish, in)
 		})
 		post := h.OpenAPI().Paths[op.Path].Post
-		describeBody[WishBody](h, post)
+		describeBody[OptOutBody](h, post)
 		post.RequestBody.Required = false
 	}
-	handle(a, h, huma.Operation{
+	addRoute(a, h, huma.Operation{
 		OperationID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", DefaultStatus: http.StatusAccepted,
 		Summary: "Have a host visited again now, at most once in 10 minutes",
 		Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
 			"DID document.",
-	}, a.recrawl)
+	}, a.recrawlHost)
 }
 
-// WishBody documents the body of an opt-out or opt-in, which may be left out.
-type WishBody struct {
+// OptOutBody documents the body of an opt-out or opt-in, which may be left out.
+type OptOutBody struct {
 	Subdomains bool `json:"subdomains,omitempty" doc:"true: for all hosts below this one, too; counts for opt-out"`
 }
 
-type wishInput struct {
+type ownerRequestInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body body
+	body requestBody
 }
 
 // Resolve reads the body, if there is one (huma.Resolver).
-func (in *wishInput) Resolve(ctx huma.Context) []error {
+func (in *ownerRequestInput) Resolve(ctx huma.Context) []error {
 	in.body.readOptional(ctx, 4<<10)
 	return nil
 }
 
-func (a *API) wish(ctx context.Context, wish owner.Wish, in *wishInput) (*output[owner.Answer], error) {
+func (a *API) handleOwnerRequest(ctx context.Context, wish owner.Wish, in *ownerRequestInput) (*output[owner.Answer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -244,11 +244,11 @@ func (a *API) wish(ctx context.Context, wish owner.Wish, in *wishInput) (*output
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.answers.Wish(ctx, wish, in.Host, subdomains, in.body.client, a.signed(&in.body))
+	found, err := a.answers.HandleOwnerRequest(ctx, wish, in.Host, subdomains, in.body.client, a.signedRequest(&in.body))
 	if err != nil {
 		return nil, err
 	}
-	out := answer(found)
+	out := jsonOutput(found)
 	out.CacheControl = "no-store"
 	if !found.Done {
 		out.Status = http.StatusAccepted
@@ -273,57 +273,57 @@ func readSubdomains(text []byte) (bool, error) {
 	case root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.Bool:
 		return n.True(), nil
 	}
-	return false, refuse(badField, "the body may be left out, or be an object with the one member subdomains, true or false", `for example {"subdomains": true}`).
-		at(Where{Pointer: "/subdomains"})
+	return false, newProblem(badField, "the body may be left out, or be an object with the one member subdomains, true or false", `for example {"subdomains": true}`).
+		withLocation(Location{Pointer: "/subdomains"})
 }
 
 type recrawlInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body body
+	body requestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *recrawlInput) Resolve(ctx huma.Context) []error {
-	in.body.readNone(ctx)
+	in.body.readEmpty(ctx)
 	return nil
 }
 
-func (a *API) recrawl(ctx context.Context, in *recrawlInput) (*output[Submitted], error) {
+func (a *API) recrawlHost(ctx context.Context, in *recrawlInput) (*output[Submission], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client, a.signed(&in.body))
+	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client, a.signedRequest(&in.body))
 	if err != nil {
 		return nil, err
 	}
-	out := answer(s)
+	out := jsonOutput(s)
 	out.Status, out.CacheControl = http.StatusAccepted, "no-store"
 	return out, nil
 }
 
-// refusalForOwner covers what owners ask for.
-func refusalForOwner(err error) *refusal {
+// ownerProblem covers what owners ask for.
+func ownerProblem(err error) *problemError {
 	if e, ok := errors.AsType[*WithdrawnError](err); ok {
 		if e.Block.By == crawler.ByOwner {
-			return refuse(optedOut, e.Why(), e.Help())
+			return newProblem(optedOut, e.Why(), e.Help())
 		}
-		return refuse(blockedHost, e.Why(), e.Help())
+		return newProblem(blockedHost, e.Why(), e.Help())
 	}
 	if e, ok := errors.AsType[*crawler.SoonError](err); ok {
-		return refuse(rateLimited, e.Error(), "wait as long as Retry-After says").after(e.Wait)
+		return newProblem(rateLimited, e.Error(), "wait as long as Retry-After says").withRetry(e.Wait)
 	}
 	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
-		return refuse(notOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
+		return newProblem(notOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
 	}
 	switch {
 	case errors.Is(err, owner.ErrNotOut):
-		return refuse(notOptedOut, "the owner of this host has not opted out, so there is nothing to withdraw", "name the host to have it visited: POST /api/v1/submissions")
+		return newProblem(notOptedOut, "the owner of this host has not opted out, so there is nothing to withdraw", "name the host to have it visited: POST /api/v1/submissions")
 	case errors.Is(err, owner.ErrOperator):
-		return refuse(blockedHost, "it is the operator of this server who does not visit the host", "ask the operator; the page /bot says where")
+		return newProblem(blockedHost, "it is the operator of this server who does not visit the host", "ask the operator; the page /bot says where")
 	case errors.Is(err, crawler.ErrBlocked): // by somebody who was faster
-		return refuse(blockedHost, "the host is not visited", "ask for the host itself to learn whose wish that is")
-	case errors.Is(err, ErrNoWishes):
-		return refuse(unavailable, "wishes of owners are not taken here", "ask the operator; the page /bot says where").after(time.Hour)
+		return newProblem(blockedHost, "the host is not visited", "ask for the host itself to learn whose wish that is")
+	case errors.Is(err, ErrNoOwnerRequests):
+		return newProblem(unavailable, "wishes of owners are not taken here", "ask the operator; the page /bot says where").withRetry(time.Hour)
 	}
 	return nil
 }

@@ -70,12 +70,12 @@ func withOwners(t *testing.T, limit int) *estate {
 		t.Fatal(err)
 	}
 	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
-	if e.answers.Wishes, err = api.NewWishes(api.WishesOptions{
+	if e.answers.OwnerRequests, err = api.NewOwnerRequests(api.OwnerRequestOptions{
 		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if e.answers.Door, err = api.NewDoor(api.DoorOptions{Add: e.crawler.Add}); err != nil {
+	if e.answers.Submitter, err = api.NewSubmitter(api.SubmitterOptions{Add: e.crawler.Add}); err != nil {
 		t.Fatal(err)
 	}
 	e.answers.Blocks = e.crawler
@@ -226,7 +226,7 @@ func TestOptOutBySignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.page("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
-	signed := func(host, keyID string, key ed25519.PrivateKey, nonce string) reply {
+	signed := func(host, keyID string, key ed25519.PrivateKey, nonce string) bufferedResponse {
 		t.Helper()
 		r, err := http.NewRequest("POST", e.base+"/api/v1/services/"+host+"/opt-out", nil)
 		if err != nil {
@@ -270,7 +270,7 @@ func TestOptOutBySignature(t *testing.T) {
 	}
 }
 
-// didDocument holds one key of a DID.
+// getDIDDocument holds one key of a DID.
 func didDocument(id string, key ed25519.PublicKey) string {
 	return fmt.Sprintf(`{"@context": ["https://www.w3.org/ns/did/v1"], "id": %q, "authentication": ["#key-1"],
  "verificationMethod": [{"id": "#key-1", "type": "Ed25519VerificationKey2020", "controller": %q, "publicKeyMultibase": %q}]}`, id, id, did.FormatMultikey(key))
@@ -336,7 +336,7 @@ func TestWishesAreCounted(t *testing.T) {
 func TestOperatorBlocks(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publishAll("www.example.com", "a.example.com")
-	admin := func(method, path, body string, status int) reply {
+	admin := func(method, path, body string, status int) bufferedResponse {
 		t.Helper()
 		r := e.askAt(e.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
 		if r.StatusCode != status {

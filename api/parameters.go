@@ -25,23 +25,23 @@ func queryOf(ctx context.Context) url.Values {
 
 type queryKey struct{}
 
-// strict is the huma middleware that judges parameters by the schemas of the
+// validateParameters is the huma middleware that judges parameters by the schemas of the
 // operation, before huma reads them. Huma by itself ignores unknown query
 // parameters and all but the first of repeated ones, and answers 422 in a shape
 // of its own; a filter that was misspelled must not give a wider answer.
-func (a *API) strict(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
-	query, err := checker{schemas}.parameters(ctx)
+func (a *API) validateParameters(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
+	query, err := parameterChecker{schemas}.checkParameters(ctx)
 	if err != nil {
-		r := a.explained(ctx.Operation().Path, err)
-		r.plain = forAgents(ctx.Operation())
-		writeRefusal(ctx, r)
+		r := a.completeProblem(ctx.Operation().Path, err)
+		r.plain = isAgentOperation(ctx.Operation())
+		writeProblem(ctx, r)
 		return
 	}
 	next(huma.WithValue(ctx, queryKey{}, query))
 }
 
-// writeRefusal sends r through huma's context.
-func writeRefusal(ctx huma.Context, r *refusal) {
+// writeProblem sends r through huma's context.
+func writeProblem(ctx huma.Context, r *problemError) {
 	for name, values := range r.GetHeaders() {
 		ctx.SetHeader(name, values[0])
 	}
@@ -51,13 +51,13 @@ func writeRefusal(ctx huma.Context, r *refusal) {
 }
 
 // A checker judges parameters by their schemas.
-type checker struct{ schemas huma.Registry }
+type parameterChecker struct{ schemas huma.Registry }
 
-func (k checker) parameters(ctx huma.Context) (url.Values, error) {
+func (k parameterChecker) checkParameters(ctx huma.Context) (url.Values, error) {
 	u := ctx.URL()
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, refuse(badParameter, "the query of the address is not well formed", `separate parameters by "&" and write special characters as %XX`)
+		return nil, newProblem(badParameter, "the query of the address is not well formed", `separate parameters by "&" and write special characters as %XX`)
 	}
 	op := ctx.Operation()
 	known := map[string]*huma.Param{}
@@ -68,7 +68,7 @@ func (k checker) parameters(ctx huma.Context) (url.Values, error) {
 			known[p.Name] = p
 			names = append(names, p.Name)
 		case "path":
-			if err := k.value(p, p.Schema, ctx.Param(p.Name)); err != nil {
+			if err := k.checkValue(p, p.Schema, ctx.Param(p.Name)); err != nil {
 				return nil, err
 			}
 		}
@@ -76,50 +76,50 @@ func (k checker) parameters(ctx huma.Context) (url.Values, error) {
 	for name, values := range query {
 		p := known[name]
 		if p == nil {
-			return nil, refuse(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+list(names)).
-				at(Where{Parameter: clean(name, 60)})
+			return nil, newProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+joinWords(names)).
+				withLocation(Location{Parameter: cleanText(name, 60)})
 		}
-		if err := k.values(p, values); err != nil {
+		if err := k.checkValues(p, values); err != nil {
 			return nil, err
 		}
 	}
 	return query, nil
 }
 
-// values judges the values of one query parameter.
-func (k checker) values(p *huma.Param, values []string) error {
+// checkValues judges the values of one query parameter.
+func (k parameterChecker) checkValues(p *huma.Param, values []string) error {
 	if p.Schema.Type != huma.TypeArray {
 		if len(values) > 1 {
-			return refuse(repeated, p.Name+" is given more than once", "give it once").at(Where{Parameter: p.Name})
+			return newProblem(repeated, p.Name+" is given more than once", "give it once").withLocation(Location{Parameter: p.Name})
 		}
-		if err := k.value(p, p.Schema, values[0]); err != nil {
+		if err := k.checkValue(p, p.Schema, values[0]); err != nil {
 			return err
 		}
 		return nil
 	}
 	if most := p.Schema.MaxItems; most != nil && len(values) > *most {
-		return refuse(badParameter, fmt.Sprintf("%s is given %d times", p.Name, len(values)), fmt.Sprintf("give it at most %d times", *most)).
-			at(Where{Parameter: p.Name})
+		return newProblem(badParameter, fmt.Sprintf("%s is given %d times", p.Name, len(values)), fmt.Sprintf("give it at most %d times", *most)).
+			withLocation(Location{Parameter: p.Name})
 	}
 	for i, v := range values {
-		if err := k.value(p, p.Schema.Items, v); err != nil {
-			return err.ofValue(i)
+		if err := k.checkValue(p, p.Schema.Items, v); err != nil {
+			return err.withValueIndex(i)
 		}
 	}
 	return nil
 }
 
-// value judges one value by its schema; nil when it is fine.
-func (k checker) value(p *huma.Param, schema *huma.Schema, text string) *refusal {
-	bad := func(message string) *refusal {
-		return refuse(badParameter, p.Name+": "+message, p.Name+" is "+p.Description).at(Where{Parameter: p.Name})
+// checkValue judges one value by its schema; nil when it is fine.
+func (k parameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text string) *problemError {
+	bad := func(message string) *problemError {
+		return newProblem(badParameter, p.Name+": "+message, p.Name+" is "+p.Description).withLocation(Location{Parameter: p.Name})
 	}
 	judged := text
 	if p.Name == "q" { // people's words may have several lines
 		judged = lineBreaks.Replace(text)
 	}
-	if column := unreadable(judged); column > 0 {
-		return bad("it holds bytes that are not UTF-8 text, or control characters").at(Where{Parameter: p.Name, Column: column})
+	if column := unreadableColumn(judged); column > 0 {
+		return bad("it holds bytes that are not UTF-8 text, or control characters").withLocation(Location{Parameter: p.Name, Column: column})
 	}
 	// What is too long for a query is said by whoever reads it.
 	if len(text) > maxParameter && p.Name != "q" {
@@ -156,9 +156,9 @@ func (k checker) value(p *huma.Param, schema *huma.Schema, text string) *refusal
 // lineBreaks makes spaces of the control characters that stand between words.
 var lineBreaks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 
-// unreadable returns where the first character of a text is, from 1, that no
+// unreadableColumn returns where the first character of a text is, from 1, that no
 // parameter may have, and 0 when there is none.
-func unreadable(text string) int {
+func unreadableColumn(text string) int {
 	column := 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -173,8 +173,8 @@ func unreadable(text string) int {
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
-// clean shortens what a stranger sent and drops what is not text.
-func clean(text string, most int) string {
+// cleanText shortens what a stranger sent and drops what is not text.
+func cleanText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if isControl(r) {
 			return -1

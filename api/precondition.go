@@ -9,19 +9,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// tagsOf are the ETags that an answer in JSON has, plain and compressed.
-func tagsOf(v any) ([]string, error) {
+// jsonETags are the ETags that an answer in JSON has, plain and compressed.
+func jsonETags(v any) ([]string, error) {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
 		return nil, fmt.Errorf("write what is to be tagged: %w", err)
 	}
-	tag := `"` + tagOf(sha256.Sum256(b.Bytes()))
-	return []string{tag + `"`, tag + gzipped}, nil
+	tag := `"` + digestTag(sha256.Sum256(b.Bytes()))
+	return []string{tag + `"`, tag + gzipSuffix}, nil
 }
 
-// matches reports whether If-Match names one of the tags, or any with "*". The
+// matchesETag reports whether If-Match names one of the tags, or any with "*". The
 // comparison is strong (RFC 9110 §13.1.1): a weak tag names no bytes.
-func matches(header, tags []string) bool {
+func matchesETag(header, tags []string) bool {
 	for _, line := range header {
 		for item := range strings.SplitSeq(line, ",") {
 			item = strings.TrimSpace(item)

@@ -10,7 +10,7 @@ func TestIfMatch(t *testing.T) {
 	h := newHouse(t, options{})
 	a := register(t, h)
 	path := "/api/v1/agents/" + a.AirID
-	change := func(text, ifMatch, secret string) reply {
+	change := func(text, ifMatch, secret string) bufferedResponse {
 		return h.ask("PUT", path, `{"description": "`+text+`"}`, "Content-Type", jsonType, "X-Agent-Secret", secret, "If-Match", ifMatch)
 	}
 	read := h.get(path, 200).Header.Get("ETag")

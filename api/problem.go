@@ -32,10 +32,10 @@ type Problem struct {
 	// Code names the sort of problem for ever.
 	Code string `json:"code" doc:"the sort of problem, stable, for programs"`
 	// Rule is the code of the rule that was broken, Section its place in the draft.
-	Rule    string `json:"rule,omitempty" doc:"the rule that was broken"`
-	Section string `json:"section,omitempty" doc:"the place in the draft or RFC"`
-	Where   *Where `json:"where,omitempty" doc:"where in the request"`
-	Help    string `json:"help,omitempty" doc:"how to mend it"`
+	Rule    string    `json:"rule,omitempty" doc:"the rule that was broken"`
+	Section string    `json:"section,omitempty" doc:"the place in the draft or RFC"`
+	Where   *Location `json:"where,omitempty" doc:"where in the request"`
+	Help    string    `json:"help,omitempty" doc:"how to mend it"`
 	// AirID, Username and Hint stand where the AIR reference has them.
 	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
 	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
@@ -64,8 +64,8 @@ type Problem struct {
 	Message   string `json:"message" doc:"the detail again, for clients of the ARD convention"`
 }
 
-// Where is a place in a request: a parameter, or a place in its body.
-type Where struct {
+// Location is a place in a request: a parameter, or a place in its body.
+type Location struct {
 	Parameter string `json:"parameter,omitempty"`
 	Header    string `json:"header,omitempty"`
 	// Pointer is the JSON Pointer of the offending node of the body, "" also
@@ -79,7 +79,7 @@ type Where struct {
 }
 
 // A sort is a row of the table of problems.
-type sort struct {
+type problemKind struct {
 	Code   string `json:"code"`
 	Status int    `json:"status"`
 	Title  string `json:"title"`
@@ -87,63 +87,63 @@ type sort struct {
 
 // The sorts of problems. A code is never used again for something else.
 var (
-	badRequest       = sort{"bad-request", 400, "The request cannot be understood"}
-	badQuery         = sort{"bad-query", 400, "The search query cannot be read"}
-	unknownParameter = sort{"unknown-parameter", 400, "There is no such parameter"}
-	repeated         = sort{"repeated-parameter", 400, "The parameter is given more than once"}
-	badParameter     = sort{"bad-parameter", 400, "The parameter has an impossible value"}
-	badHost          = sort{"bad-host", 400, "This is not the name of a public host"}
-	badCursor        = sort{"bad-cursor", 400, "The cursor is not one of ours for this request"}
-	badBody          = sort{"bad-body", 400, "The body cannot be read"}
-	badField         = sort{"bad-field", 400, "A member of the body has an impossible value"}
-	unauthorized     = sort{"unauthorized", 401, "The request does not prove who sends it"}
-	forbidden        = sort{"forbidden", 403, "The agent may not do this"}
-	notSigned        = sort{"not-signed", 403, "The log has not signed this"}
-	noRoute          = sort{"not-found", 404, "There is nothing at this address"}
-	noService        = sort{"no-service", 404, "The host is not known"}
-	noDocument       = sort{"no-document", 404, "The document is not known"}
-	noVerb           = sort{"no-verb", 404, "No operation bears this verb"}
-	noNamespace      = sort{"no-namespace", 404, "No service uses this namespace"}
-	noClass          = sort{"no-data-class", 404, "No service holds this data class"}
-	noOperation      = sort{"no-operation", 404, "The operation is not known"}
-	noName           = sort{"no-name", 404, "Nothing bears this name"}
-	noAgent          = sort{"no-agent", 404, "The agent is not known"}
-	noKey            = sort{"no-key", 404, "The agent has no public key"}
-	noPart           = sort{"no-part", 404, "The agent has nothing of this sort"}
-	noDID            = sort{"no-did", 404, "The DID does not resolve"}
-	noRule           = sort{"no-rule", 404, "No rule has this code"}
-	noSchema         = sort{"no-schema", 404, "No schema has this name"}
-	wrongMethod      = sort{"method-not-allowed", 405, "The address does not take this method"}
-	bodyTimeout      = sort{"body-timeout", 408, "The body did not arrive in time"}
-	conflict         = sort{"conflict", 409, "Somebody else was first"}
-	contradiction    = sort{"contradiction", 409, "This contradicts what is registered"}
-	notOptedOut      = sort{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
-	blockedHost      = sort{"blocked-host", 403, "The operator does not visit this host"}
-	optedOut         = sort{"opted-out", 410, "The owner does not want this host to be shown"}
-	agentGone        = sort{"agent-gone", 410, "The agent is no more"}
-	noEvidence       = sort{"no-evidence", 412, "The agent does not show the required evidence"}
-	otherVersion     = sort{"other-version", 412, "The record was changed meanwhile"}
-	cursorGone       = sort{"cursor-gone", 410, "The cursor leads nowhere any more"}
-	bodyTooLarge     = sort{"body-too-large", 413, "The body is too large"}
-	badProof         = sort{"bad-proof", 422, "The proof does not hold"}
-	wrongMediaType   = sort{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
-	rateLimited      = sort{"rate-limited", 429, "Too many requests"}
-	internal         = sort{"internal", 500, "We failed"}
-	damaged          = sort{"damaged", 500, "The stored bytes are damaged"}
-	clientGone       = sort{"client-gone", 499, "The client left"} // for the log: nobody reads it
-	notReady         = sort{"not-ready", 503, "Not ready yet"}
-	searchTime       = sort{"search-timeout", 503, "The search took too long"}
-	searches         = sort{"too-many-searches", 503, "Too many searches at the same time"}
-	unavailable      = sort{"unavailable", 503, "Not possible at the moment"}
+	badRequest         = problemKind{"bad-request", 400, "The request cannot be understood"}
+	badQuery           = problemKind{"bad-query", 400, "The search query cannot be read"}
+	unknownParameter   = problemKind{"unknown-parameter", 400, "There is no such parameter"}
+	repeated           = problemKind{"repeated-parameter", 400, "The parameter is given more than once"}
+	badParameter       = problemKind{"bad-parameter", 400, "The parameter has an impossible value"}
+	badHost            = problemKind{"bad-host", 400, "This is not the name of a public host"}
+	badCursor          = problemKind{"bad-cursor", 400, "The cursor is not one of ours for this request"}
+	badBody            = problemKind{"bad-body", 400, "The body cannot be read"}
+	badField           = problemKind{"bad-field", 400, "A member of the body has an impossible value"}
+	unauthorized       = problemKind{"unauthorized", 401, "The request does not prove who sends it"}
+	forbidden          = problemKind{"forbidden", 403, "The agent may not do this"}
+	notSigned          = problemKind{"not-signed", 403, "The log has not signed this"}
+	problemNoRoute     = problemKind{"not-found", 404, "There is nothing at this address"}
+	noService          = problemKind{"no-service", 404, "The host is not known"}
+	noDocument         = problemKind{"no-document", 404, "The document is not known"}
+	noVerb             = problemKind{"no-verb", 404, "No operation bears this verb"}
+	noNamespace        = problemKind{"no-namespace", 404, "No service uses this namespace"}
+	noClass            = problemKind{"no-data-class", 404, "No service holds this data class"}
+	noOperation        = problemKind{"no-operation", 404, "The operation is not known"}
+	noName             = problemKind{"no-name", 404, "Nothing bears this name"}
+	noAgent            = problemKind{"no-agent", 404, "The agent is not known"}
+	noKey              = problemKind{"no-key", 404, "The agent has no public key"}
+	noPart             = problemKind{"no-part", 404, "The agent has nothing of this sort"}
+	noDID              = problemKind{"no-did", 404, "The DID does not resolve"}
+	noRule             = problemKind{"no-rule", 404, "No rule has this code"}
+	noSchema           = problemKind{"no-schema", 404, "No schema has this name"}
+	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not take this method"}
+	bodyTimeoutProblem = problemKind{"body-timeout", 408, "The body did not arrive in time"}
+	conflict           = problemKind{"conflict", 409, "Somebody else was first"}
+	contradiction      = problemKind{"contradiction", 409, "This contradicts what is registered"}
+	notOptedOut        = problemKind{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
+	blockedHost        = problemKind{"blocked-host", 403, "The operator does not visit this host"}
+	optedOut           = problemKind{"opted-out", 410, "The owner does not want this host to be shown"}
+	agentGone          = problemKind{"agent-gone", 410, "The agent is no more"}
+	noEvidence         = problemKind{"no-evidence", 412, "The agent does not show the required evidence"}
+	otherVersion       = problemKind{"other-version", 412, "The record was changed meanwhile"}
+	cursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
+	bodyTooLarge       = problemKind{"body-too-large", 413, "The body is too large"}
+	badProof           = problemKind{"bad-proof", 422, "The proof does not hold"}
+	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
+	rateLimited        = problemKind{"rate-limited", 429, "Too many requests"}
+	internal           = problemKind{"internal", 500, "We failed"}
+	damaged            = problemKind{"damaged", 500, "The stored bytes are damaged"}
+	clientGone         = problemKind{"client-gone", 499, "The client left"} // for the log: nobody reads it
+	notReady           = problemKind{"not-ready", 503, "Not ready yet"}
+	searchTime         = problemKind{"search-timeout", 503, "The search took too long"}
+	searches           = problemKind{"too-many-searches", 503, "Too many searches at the same time"}
+	unavailable        = problemKind{"unavailable", 503, "Not possible at the moment"}
 )
 
-// sorts is the whole table, for the OpenAPI document.
-func sorts() map[string]sort {
-	table := map[string]sort{}
-	for _, s := range []sort{
+// problemKinds is the whole table, for the OpenAPI document.
+func problemKinds() map[string]problemKind {
+	table := map[string]problemKind{}
+	for _, s := range []problemKind{
 		badRequest, badQuery, unknownParameter, repeated, badParameter, badHost, badCursor, badBody, badField,
-		unauthorized, forbidden, notSigned, noRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
-		bodyTimeout, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, otherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
+		unauthorized, forbidden, notSigned, problemNoRoute, noService, noDocument, noVerb, noNamespace, noClass, noOperation, noName, noAgent, noKey, noPart, noDID, noRule, noSchema, wrongMethod,
+		bodyTimeoutProblem, conflict, contradiction, notOptedOut, blockedHost, optedOut, agentGone, noEvidence, otherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, notReady, searchTime, searches, unavailable,
 	} {
 		table[s.Code] = s
 	}
@@ -151,7 +151,7 @@ func sorts() map[string]sort {
 }
 
 // A refusal is a problem on its way to the client.
-type refusal struct {
+type problemError struct {
 	problem Problem
 	plain   bool          // for clients of the AIR reference: application/json
 	retry   time.Duration // for Retry-After; 0 is none
@@ -160,10 +160,10 @@ type refusal struct {
 	nth     int           // which value of a parameter it is about, from 1; 0 when it is not about one
 }
 
-// refuse returns a refusal of that sort, saying what is wrong this time and how
+// newProblem returns a refusal of that sort, saying what is wrong this time and how
 // to mend it.
-func refuse(s sort, detail, help string) *refusal {
-	return &refusal{problem: Problem{
+func newProblem(s problemKind, detail, help string) *problemError {
+	return &problemError{problem: Problem{
 		Type: problemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
 		Detail: detail, Help: help,
 		Error: detail, Message: detail, ErrorCode: ardCode(s.Status),
@@ -171,19 +171,19 @@ func refuse(s sort, detail, help string) *refusal {
 }
 
 // problemType is the address of the row of a sort in the table of problems.
-func problemType(s sort) string { return "/openapi.json#/x-problems/" + s.Code }
+func problemType(s problemKind) string { return "/openapi.json#/x-problems/" + s.Code }
 
-func (r *refusal) Error() string { return r.problem.Code + ": " + r.problem.Detail }
+func (r *problemError) Error() string { return r.problem.Code + ": " + r.problem.Detail }
 
 // GetStatus, GetHeaders, ContentType and MarshalJSON are what huma asks of an
 // error that it shall send as it is.
-func (r *refusal) GetStatus() int { return r.problem.Status }
+func (r *problemError) GetStatus() int { return r.problem.Status }
 
 // GetHeaders returns what belongs to the refusal beside its body.
-func (r *refusal) GetHeaders() http.Header {
+func (r *problemError) GetHeaders() http.Header {
 	h := http.Header{}
 	if r.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(seconds(r.retry)))
+		h.Set("Retry-After", strconv.Itoa(ceilSeconds(r.retry)))
 	}
 	if r.current != "" {
 		h.Set("Link", "<"+r.current+`>; rel="current"`)
@@ -196,7 +196,7 @@ func (r *refusal) GetHeaders() http.Header {
 
 // ContentType returns the media type of the body. The reference's clients look
 // for plain JSON, so the routes they use answer with that.
-func (r *refusal) ContentType(string) string {
+func (r *problemError) ContentType(string) string {
 	if r.plain {
 		return "application/json"
 	}
@@ -205,44 +205,44 @@ func (r *refusal) ContentType(string) string {
 
 // MarshalJSON writes the problem. The standard encoder replaces invalid UTF-8,
 // so what a client sent cannot break the answer about it.
-func (r *refusal) MarshalJSON() ([]byte, error) { return json.Marshal(r.problem) }
+func (r *problemError) MarshalJSON() ([]byte, error) { return json.Marshal(r.problem) }
 
 // Unwrap makes the cause visible to errors.Is.
-func (r *refusal) Unwrap() error { return r.cause }
+func (r *problemError) Unwrap() error { return r.cause }
 
-// at adds the place.
-func (r *refusal) at(w Where) *refusal {
+// withLocation adds the place.
+func (r *problemError) withLocation(w Location) *problemError {
 	r.problem.Where = &w
 	return r
 }
 
-// ofValue says which value of the parameter it is about, from 0.
-func (r *refusal) ofValue(i int) *refusal {
+// withValueIndex says which value of the parameter it is about, from 0.
+func (r *problemError) withValueIndex(i int) *problemError {
 	r.nth = i + 1
 	return r
 }
 
-// under adds the rule and its section.
-func (r *refusal) under(rule, section string) *refusal {
+// withRule adds the rule and its section.
+func (r *problemError) withRule(rule, section string) *problemError {
 	r.problem.Rule, r.problem.Section = rule, section
 	return r
 }
 
-// after asks to try again no sooner than d.
-func (r *refusal) after(d time.Duration) *refusal {
+// withRetry asks to try again no sooner than d.
+func (r *problemError) withRetry(d time.Duration) *problemError {
 	r.retry = max(d, time.Second)
-	r.problem.Retry = seconds(r.retry)
+	r.problem.Retry = ceilSeconds(r.retry)
 	return r
 }
 
-// because keeps the error behind the refusal for our log.
-func (r *refusal) because(err error) *refusal {
+// withCause keeps the error behind the refusal for our log.
+func (r *problemError) withCause(err error) *problemError {
 	r.cause = err
 	return r
 }
 
-// seconds rounds up: who waits that long finds the door open.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+// ceilSeconds rounds up: who waits that long finds the door open.
+func ceilSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // ardCode is the code of the ARD convention for a status.
 func ardCode(status int) string {
@@ -260,77 +260,77 @@ func ardCode(status int) string {
 	}
 }
 
-// refusalFor turns any error of the packages below into what the client is told
+// problemFor turns any error of the packages below into what the client is told
 // about it. It is the error table of the whole API.
-func refusalFor(err error) *refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
+func problemFor(err error) *problemError {
+	if r, ok := errors.AsType[*problemError](err); ok {
 		return r
 	}
-	if r := refusalForCaller(err); r != nil {
-		return r.because(err)
+	if r := callerProblem(err); r != nil {
+		return r.withCause(err)
 	}
-	return refusalForUs(err).because(err)
+	return serverProblem(err).withCause(err)
 }
 
-// refusalForCaller covers what the caller can mend; nil for the rest.
-func refusalForCaller(err error) *refusal {
+// callerProblem covers what the caller can mend; nil for the rest.
+func callerProblem(err error) *problemError {
 	if e, ok := errors.AsType[*index.QueryError](err); ok {
-		return refuse(badQuery, e.Message, e.Help).at(Where{Parameter: "q", Column: e.Offset + 1})
+		return newProblem(badQuery, e.Message, e.Help).withLocation(Location{Parameter: "q", Column: e.Offset + 1})
 	}
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
-		return refuse(badHost, "the host name cannot be used: "+e.Problem, e.Help).at(Where{Parameter: "host"})
+		return newProblem(badHost, "the host name cannot be used: "+e.Problem, e.Help).withLocation(Location{Parameter: "host"})
 	}
 	if e, ok := errors.AsType[*protocol.SyntaxError](err); ok {
-		return refuse(badBody, "the body is not valid JSON: "+e.Message, "send one JSON object in UTF-8, with each member once").
-			under(e.Problem.String(), "RFC 8259").
-			at(Where{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
+		return newProblem(badBody, "the body is not valid JSON: "+e.Message, "send one JSON object in UTF-8, with each member once").
+			withRule(e.Problem.String(), "RFC 8259").
+			withLocation(Location{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}
 	if e, ok := errors.AsType[*QuotaError](err); ok {
-		return refuse(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).after(e.Wait)
+		return newProblem(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).withRetry(e.Wait)
 	}
-	if r := refusalForOwner(err); r != nil {
+	if r := ownerProblem(err); r != nil {
 		return r
 	}
-	if r := refusalForAgent(err); r != nil {
+	if r := agentProblem(err); r != nil {
 		return r
 	}
-	if r := refusalForDID(err); r != nil {
+	if r := didProblem(err); r != nil {
 		return r
 	}
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return refuse(badParameter, e.Message, e.Help).under(e.Code, "")
+		return newProblem(badParameter, e.Message, e.Help).withRule(e.Code, "")
 	}
 	switch {
 	case errors.Is(err, ErrNoService):
-		return refuse(noService, "nothing is known of this host", "see /api/v1/services for those that are known")
+		return newProblem(noService, "nothing is known of this host", "see /api/v1/services for those that are known")
 	case errors.Is(err, ErrNoDocument):
-		return refuse(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
+		return newProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
 	case errors.Is(err, ErrNoVerb):
-		return refuse(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
+		return newProblem(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
 	case errors.Is(err, ErrNoNamespace):
-		return refuse(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
+		return newProblem(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
 	case errors.Is(err, ErrNoClass):
-		return refuse(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
+		return newProblem(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
 	case errors.Is(err, ErrNoName):
-		return refuse(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
-	case errors.Is(err, ErrNothingToJudge):
-		return refuse(badBody, "there is nothing to judge, or two things at once", "send one document, or one address")
+		return newProblem(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
+	case errors.Is(err, ErrNothingToValidate):
+		return newProblem(badBody, "there is nothing to judge, or two things at once", "send one document, or one address")
 	case errors.Is(err, ErrNoFetcher):
-		return refuse(unavailable, "documents are not fetched on request here", "send the document itself as the body")
+		return newProblem(unavailable, "documents are not fetched on request here", "send the document itself as the body")
 	case errors.Is(err, ErrNoCrawl):
-		return refuse(unavailable, "this process does not crawl", "name the host to a server that does").after(time.Hour)
+		return newProblem(unavailable, "this process does not crawl", "name the host to a server that does").withRetry(time.Hour)
 	case errors.Is(err, ErrBusy):
-		return refuse(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").after(5 * time.Second)
+		return newProblem(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").withRetry(5 * time.Second)
 	case errors.Is(err, ErrNoRule):
-		return refuse(noRule, "no rule has this code", "see /api/v1/rules for all of them").at(Where{Parameter: "code"})
+		return newProblem(noRule, "no rule has this code", "see /api/v1/rules for all of them").withLocation(Location{Parameter: "code"})
 	case errors.Is(err, ErrNoSchema):
-		return refuse(noSchema, "no schema has this name", "ask for one of "+schemaNames()).at(Where{Parameter: "name"})
+		return newProblem(noSchema, "no schema has this name", "ask for one of "+schemaNames()).withLocation(Location{Parameter: "name"})
 	case errors.Is(err, ErrNoDirectory):
-		return refuse(unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").after(time.Hour)
+		return newProblem(unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").withRetry(time.Hour)
 	case errors.Is(err, ErrNoLog):
-		return refuse(unavailable, "no transparency log is kept here", "ask the operator of this server").after(time.Hour)
+		return newProblem(unavailable, "no transparency log is kept here", "ask the operator of this server").withRetry(time.Hour)
 	case errors.Is(err, store.ErrConflict):
-		return refuse(conflict, "the record was changed meanwhile", "read it again and repeat the change")
+		return newProblem(conflict, "the record was changed meanwhile", "read it again and repeat the change")
 	default:
 		return nil
 	}
@@ -341,34 +341,34 @@ func fieldPointer(field string) string {
 	return "/" + strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
 }
 
-// refusalForUs covers what is wrong on our side. What it was stands in our log.
-func refusalForUs(err error) *refusal {
+// serverProblem covers what is wrong on our side. What it was stands in our log.
+func serverProblem(err error) *problemError {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return refuse(clientGone, "the request was given up before it was answered", "")
+		return newProblem(clientGone, "the request was given up before it was answered", "")
 	case errors.Is(err, store.ErrFull):
-		return refuse(unavailable, "there is no room for new data at the moment", "try again later; reading still works").after(5 * time.Minute)
+		return newProblem(unavailable, "there is no room for new data at the moment", "try again later; reading still works").withRetry(5 * time.Minute)
 	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
-		return refuse(unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").after(time.Minute)
-	case errors.Is(err, ErrSearchTime):
-		return refuse(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").after(2 * time.Second)
-	case errors.Is(err, ErrSearches):
-		return refuse(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").after(time.Second)
+		return newProblem(unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").withRetry(time.Minute)
+	case errors.Is(err, ErrSearchTimeout):
+		return newProblem(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").withRetry(2 * time.Second)
+	case errors.Is(err, ErrTooManySearches):
+		return newProblem(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").withRetry(time.Second)
 	case errors.Is(err, index.ErrUnavailable):
-		return refuse(notReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").after(5 * time.Second)
+		return newProblem(notReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").withRetry(5 * time.Second)
 	case errors.Is(err, index.ErrClosed):
-		return refuse(unavailable, "the server is stopping", "try again in a moment").after(5 * time.Second)
+		return newProblem(unavailable, "the server is stopping", "try again in a moment").withRetry(5 * time.Second)
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(unavailable, "the answer took too long", "try again later").after(10 * time.Second)
+		return newProblem(unavailable, "the answer took too long", "try again later").withRetry(10 * time.Second)
 	case errors.Is(err, ErrDamaged), errors.Is(err, store.ErrCorrupt):
-		return refuse(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
+		return newProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
 	default:
-		return refuse(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		return newProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
 	}
 }
 
-// list joins words for a sentence: `a, b and c`.
-func list(words []string) string {
+// joinWords joins words for a sentence: `a, b and c`.
+func joinWords(words []string) string {
 	words = slices.Clone(words)
 	slices.Sort(words)
 	switch n := len(words); n {

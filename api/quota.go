@@ -16,7 +16,7 @@ const maxKeys = 100_000
 // A quota bounds how often something is asked of others in an hour, for each key
 // and together: looks at a domain, DIDs of other hosts, documents to be judged.
 // What is done to agents the registry counts itself (registry.Limits).
-type quota struct {
+type rateQuota struct {
 	each int
 	keys *otter.Cache[string, *rate.Limiter]
 	all  *rate.Limiter
@@ -24,8 +24,8 @@ type quota struct {
 }
 
 // newQuota returns a quota of so many an hour; a negative number lifts a limit.
-func newQuota(each, all int, now func() time.Time) (*quota, error) {
-	q := &quota{each: each, now: now, all: hourly(all)}
+func newQuota(each, all int, now func() time.Time) (*rateQuota, error) {
+	q := &rateQuota{each: each, now: now, all: hourlyLimiter(all)}
 	var err error
 	q.keys, err = otter.New(&otter.Options[string, *rate.Limiter]{
 		MaximumSize: maxKeys,
@@ -37,7 +37,7 @@ func newQuota(each, all int, now func() time.Time) (*quota, error) {
 	return q, nil
 }
 
-func hourly(n int) *rate.Limiter {
+func hourlyLimiter(n int) *rate.Limiter {
 	if n < 0 {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
@@ -50,33 +50,33 @@ type overdraft struct {
 	all  bool // of what all have together, not of the key's own
 }
 
-// take counts one for the key. When there is none left it counts nothing and
+// reserveOne counts one for the key. When there is none left it counts nothing and
 // answers why; nil means that it may be done.
-func (q *quota) take(key string) *overdraft {
-	limiter, _ := q.keys.ComputeIfAbsent(key, func() (*rate.Limiter, bool) { return hourly(q.each), false })
+func (q *rateQuota) reserveOne(key string) *overdraft {
+	limiter, _ := q.keys.ComputeIfAbsent(key, func() (*rate.Limiter, bool) { return hourlyLimiter(q.each), false })
 	now := q.now()
 	own := limiter.ReserveN(now, 1)
 	if wait := own.DelayFrom(now); !own.OK() || wait > 0 {
 		own.CancelAt(now)
-		return &overdraft{wait: bound(wait)}
+		return &overdraft{wait: boundWait(wait)}
 	}
 	all := q.all.ReserveN(now, 1)
 	if wait := all.DelayFrom(now); !all.OK() || wait > 0 {
 		all.CancelAt(now)
 		own.CancelAt(now)
-		return &overdraft{bound(wait), true}
+		return &overdraft{boundWait(wait), true}
 	}
 	return nil
 }
 
-// admit counts one of what a client does, or refuses it and says when to come
+// admitClient counts one of what a client does, or refuses it and says when to come
 // back. The owner of the machine, who comes over the Unix socket and has no
 // address, is not counted.
-func (q *quota) admit(client netip.Addr, what string) error {
+func (q *rateQuota) admitClient(client netip.Addr, what string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	over := q.take(network(client))
+	over := q.reserveOne(clientNetwork(client))
 	if over == nil {
 		return nil
 	}
@@ -84,17 +84,17 @@ func (q *quota) admit(client netip.Addr, what string) error {
 	if over.all {
 		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
 	}
-	return refuse(rateLimited, detail, "wait as long as Retry-After says").after(over.wait)
+	return newProblem(rateLimited, detail, "wait as long as Retry-After says").withRetry(over.wait)
 }
 
-// bound keeps "never" (a quota of none) within what a header can say.
-func bound(wait time.Duration) time.Duration { return min(max(wait, 0), 24*time.Hour) }
+// boundWait keeps "never" (a quota of none) within what a header can say.
+func boundWait(wait time.Duration) time.Duration { return min(max(wait, 0), 24*time.Hour) }
 
-// network is the key of a client: its IPv4 address or IPv6 /64.
-func network(client netip.Addr) string { return prefix(client, 32, 64).String() }
+// clientNetwork is the key of a client: its IPv4 address or IPv6 /64.
+func clientNetwork(client netip.Addr) string { return truncateAddress(client, 32, 64).String() }
 
-// orDefault returns n, or d when n is 0.
-func orDefault(n, d int) int {
+// defaultInt returns n, or d when n is 0.
+func defaultInt(n, d int) int {
 	if n == 0 {
 		return d
 	}

@@ -17,7 +17,7 @@ func TestQuotaCountsNeighboursAsOne(t *testing.T) {
 		if text != "" {
 			client = netip.MustParseAddr(text)
 		}
-		return b.admit(client, "looks") != nil
+		return b.admitClient(client, "looks") != nil
 	}
 	for _, step := range []struct {
 		client string
@@ -54,7 +54,7 @@ func TestQuotaHoldsABoundedNumberOfKeys(t *testing.T) {
 	address[0] = 0x20
 	for i := range 3 * maxKeys / 2 {
 		address[5], address[6], address[7] = byte(i>>16), byte(i>>8), byte(i)
-		if err := b.take(network(netip.AddrFrom16(address))); err != nil {
+		if err := b.reserveOne(clientNetwork(netip.AddrFrom16(address))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,23 +21,23 @@ type readiness struct {
 	reached bool
 }
 
-// whole reports whether the index has what it should: it is not being built.
-func (a *API) whole() bool {
+// indexComplete reports whether the index has what it should: it is not being built.
+func (a *API) indexComplete() bool {
 	if a.answers.Index == nil {
 		return true // nothing that needs one is served
 	}
-	return a.ready.observe(a.answers.Index.Cursor(), a.answers.Store.Head())
+	return a.ready.observeCursors(a.answers.Index.Cursor(), a.answers.Store.Head())
 }
 
-// ofIndex reports whether an error says that the index has nothing of a name, which
+// isIndexMiss reports whether an error says that the index has nothing of a name, which
 // is not to be believed while it is being built.
-func ofIndex(err error) bool {
+func isIndexMiss(err error) bool {
 	return errors.Is(err, ErrNoVerb) || errors.Is(err, ErrNoNamespace) || errors.Is(err, ErrNoClass) || errors.Is(err, ErrNoName)
 }
 
-// errIncomplete refuses to say that there is nothing before the index is whole.
-func errIncomplete() error {
-	return refuse(notReady, "the index is being built, and does not have what is asked for yet", "ask again in a moment").after(time.Second)
+// errIndexIncomplete refuses to say that there is nothing before the index is whole.
+func errIndexIncomplete() error {
+	return newProblem(notReady, "the index is being built, and does not have what is asked for yet", "ask again in a moment").withRetry(time.Second)
 }
 
 // A Readiness is how far the index follows the store.
@@ -48,8 +48,8 @@ type Readiness struct {
 	Store uint64 `json:"store" doc:"the newest sequence of the store"`
 }
 
-// observe judges the index's cursor against the head of the store.
-func (r *readiness) observe(index, head store.Cursor) bool {
+// observeCursors judges the index's cursor against the head of the store.
+func (r *readiness) observeCursors(index, head store.Cursor) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sameLog := index.Store == head.Store && index.Incarnation == head.Incarnation

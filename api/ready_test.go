@@ -27,12 +27,12 @@ func TestReadiness(t *testing.T) {
 		{"of another incarnation", store.Cursor{Store: "s", Incarnation: 2, Seq: 640}, at(640), false},
 		{"of this one again", at(640), at(640), true},
 	} {
-		if got := r.observe(step.index, step.head); got != step.want {
+		if got := r.observeCursors(step.index, step.head); got != step.want {
 			t.Errorf("%s: ready is %v, want %v", step.name, got, step.want)
 		}
 	}
 	empty := &readiness{maxLag: 100}
-	if !empty.observe(store.Cursor{}, store.Cursor{Store: "s", Incarnation: 1}) {
+	if !empty.observeCursors(store.Cursor{}, store.Cursor{Store: "s", Incarnation: 1}) {
 		t.Error("an empty store has nothing to wait for")
 	}
 }

@@ -55,7 +55,7 @@ func (s said) empty() bool {
 
 // judgeRebuilding fails for an answer that says that there is nothing and does
 // not say that the index is behind.
-func judgeRebuilding(t *testing.T, path string, r reply) (found bool) {
+func judgeRebuilding(t *testing.T, path string, r bufferedResponse) (found bool) {
 	t.Helper()
 	switch r.StatusCode {
 	case 200, 300:

@@ -17,9 +17,9 @@ type badgeInput struct {
 	Format string `query:"format" enum:"label,score" default:"label" doc:"label or score"`
 }
 
-// badge answers with a small picture, also for an agent that is not known: it
+// getBadge answers with a small picture, also for an agent that is not known: it
 // stands in pages that cannot show an error.
-func (a *API) badge(ctx context.Context, in *badgeInput) (*rawOutput, error) {
+func (a *API) getBadge(ctx context.Context, in *badgeInput) (*rawOutput, error) {
 	agent, _, err := a.answers.Registry.Agent(ctx, in.AirID)
 	if _, mistyped := errors.AsType[*registry.Error](err); mistyped || errors.Is(err, registry.ErrNoAgent) {
 		return badgeOutput("AIR", "not found", badgeGrey, ""), nil

@@ -31,20 +31,20 @@ const (
 // resolver of our own.
 func (a *API) identifierRoutes(h huma.API) {
 	// The wildcard bears the name that the page of an agent gives it.
-	handle(a, h, agents(encodedAs[did.Document](h, typeDocument, get("did-json", "/agents/{id}/did.json", "The DID document of an agent, where its DID leads"))), a.didJSON)
-	handle(a, h, agents(encodedAs[did.Document](h, typeDocument, get("registry-did", "/.well-known/did.json", "The DID document of the registry itself, with the key of its log"))), a.registryDID)
-	op := get("resolve-did", "/1.0/identifiers/{did}", "Resolve a did:wba or did:web, ours or another's (DID Resolution over HTTP); "+
+	addRoute(a, h, tagAsAgents(describeEncoded[did.Document](h, typeDocument, getOperation("did-json", "/agents/{id}/did.json", "The DID document of an agent, where its DID leads"))), a.getDIDJSON)
+	addRoute(a, h, tagAsAgents(describeEncoded[did.Document](h, typeDocument, getOperation("registry-did", "/.well-known/did.json", "The DID document of the registry itself, with the key of its log"))), a.getRegistryDID)
+	op := getOperation("resolve-did", "/1.0/identifiers/{did}", "Resolve a did:wba or did:web, ours or another's (DID Resolution over HTTP); "+
 		"with Accept: "+typeDocument+" the answer is the document alone")
 	op.Responses = map[string]*huma.Response{}
 	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document.", "410": "The DID is deactivated.",
 		"501": "DIDs of this method are not resolved.", "502": "Its host answers what cannot be used.", "504": "Its host does not answer."} {
 		op.Responses[status] = &huma.Response{Description: what, Content: map[string]*huma.MediaType{typeResolution: {Schema: schemaOf[registry.Resolution](h)}}}
 	}
-	handle(a, h, agents(op), a.resolveDID)
+	addRoute(a, h, tagAsAgents(op), a.resolveDID)
 }
 
-// encodedAs describes an answer in the JSON of T that the handler writes itself.
-func encodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
+// describeEncoded describes an answer in the JSON of T that the handler writes itself.
+func describeEncoded[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: schemaOf[T](h)}}}}
 	return op
 }
@@ -53,20 +53,20 @@ type idInput struct {
 	ID string `path:"id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 }
 
-func (a *API) didJSON(ctx context.Context, in *idInput) (*rawOutput, error) {
-	out, err := a.didDocument(ctx, &lookupInput{AirID: in.ID})
+func (a *API) getDIDJSON(ctx context.Context, in *idInput) (*rawOutput, error) {
+	out, err := a.getDIDDocument(ctx, &lookupInput{AirID: in.ID})
 	if err != nil {
 		return nil, err
 	}
-	return encodedAnswer(typeDocument, documentCache, out.Body)
+	return encodedOutput(typeDocument, documentCache, out.Body)
 }
 
-func (a *API) registryDID(context.Context, *struct{}) (*rawOutput, error) {
-	return encodedAnswer(typeDocument, documentCache, a.answers.Registry.RegistryDocument(a.logKey()))
+func (a *API) getRegistryDID(context.Context, *struct{}) (*rawOutput, error) {
+	return encodedOutput(typeDocument, documentCache, a.answers.Registry.RegistryDocument(a.logKey()))
 }
 
-// encodedAnswer writes v with the media type.
-func encodedAnswer(mediaType, cache string, v any) (*rawOutput, error) {
+// encodedOutput writes v with the media type.
+func encodedOutput(mediaType, cache string, v any) (*rawOutput, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ type identifierInput struct {
 // Resolve reads what huma does not (huma.Resolver).
 func (in *identifierInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
-	in.client = address(c)
+	in.client = clientAddress(c)
 	// Many clients put a DID into the path as it is, so that the %3A before its
 	// port is taken for an escape. One that was escaped has a %25 there.
 	u := c.Request.URL
@@ -117,7 +117,7 @@ type resolutionOutput struct {
 }
 
 func (a *API) resolveDID(ctx context.Context, in *identifierInput) (*resolutionOutput, error) {
-	v, status, err := a.resolution(ctx, in)
+	v, status, err := a.resolveIdentifier(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +140,12 @@ func wantsDocument(accept string) bool {
 	return (strings.Contains(accept, typeDocument) || strings.Contains(accept, "application/did+ld+json")) && !strings.Contains(accept, "did-resolution")
 }
 
-// failed is a resolution without a document.
-func failed(code, message string) registry.Resolution {
-	return registry.Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: clean(message, 500)}}
+// failedResolution is a resolution without a document.
+func failedResolution(code, message string) registry.Resolution {
+	return registry.Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: cleanText(message, 500)}}
 }
 
-func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
+func (a *API) resolveIdentifier(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
 	w, err := did.ParseWeb(in.DID)
 	web := strings.HasPrefix(in.DID, "did:"+did.MethodWBA+":") || strings.HasPrefix(in.DID, "did:"+did.MethodWeb+":")
 	if !web {
@@ -153,9 +153,9 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	}
 	switch {
 	case err != nil:
-		return failed("invalidDid", err.Error()), http.StatusBadRequest, nil
+		return failedResolution("invalidDid", err.Error()), http.StatusBadRequest, nil
 	case !web:
-		return failed("methodNotSupported", "only did:wba and did:web are resolved here"), http.StatusNotImplemented, nil
+		return failedResolution("methodNotSupported", "only did:wba and did:web are resolved here"), http.StatusNotImplemented, nil
 	}
 	own := a.answers.Registry.RegistryDocument(a.logKey())
 	self, err := did.ParseWeb(own.ID)
@@ -165,20 +165,20 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	switch {
 	case !w.SameHost(self):
 		if err := w.CheckPublic(); err != nil {
-			return failed("invalidDid", err.Error()), http.StatusBadRequest, nil
+			return failedResolution("invalidDid", err.Error()), http.StatusBadRequest, nil
 		}
-		return a.foreign(ctx, in)
+		return a.resolveForeignDID(ctx, in)
 	case len(w.Path) == 0:
 		if w.Method != self.Method {
-			return failed("notFound", "the DID of this registry is "+own.ID), http.StatusNotFound, nil
+			return failedResolution("notFound", "the DID of this registry is "+own.ID), http.StatusNotFound, nil
 		}
-		v := failed("", "")
+		v := failedResolution("", "")
 		v.Metadata.ContentType, v.Document = typeDocument, &own
 		return v, http.StatusOK, nil
 	}
 	agent, _, err := a.answers.Registry.Find(ctx, in.DID)
 	if _, mistyped := errors.AsType[*registry.Error](err); mistyped || errors.Is(err, registry.ErrNoAgent) {
-		return failed("notFound", "no agent of this registry has this DID"), http.StatusNotFound, nil
+		return failedResolution("notFound", "no agent of this registry has this DID"), http.StatusNotFound, nil
 	}
 	if err != nil {
 		return registry.Resolution{}, 0, err
@@ -193,12 +193,12 @@ func (a *API) resolution(ctx context.Context, in *identifierInput) (registry.Res
 	return v, http.StatusOK, nil
 }
 
-// foreign resolves the DID of another host.
-func (a *API) foreign(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
+// resolveForeignDID resolves the DID of another host.
+func (a *API) resolveForeignDID(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
 	if a.answers.Resolver == nil {
-		return failed("methodNotSupported", "this server asks no other hosts"), http.StatusNotImplemented, nil
+		return failedResolution("methodNotSupported", "this server asks no other hosts"), http.StatusNotImplemented, nil
 	}
-	if err := a.lookups.admit(in.client, "DIDs of other hosts"); err != nil {
+	if err := a.lookups.admitClient(in.client, "DIDs of other hosts"); err != nil {
 		return registry.Resolution{}, 0, err
 	}
 	r, err := a.answers.Resolver.Resolve(ctx, in.DID)
@@ -213,18 +213,18 @@ func (a *API) foreign(ctx context.Context, in *identifierInput) (registry.Resolu
 		{resolve.ErrUnreachable, "internalError", http.StatusGatewayTimeout},
 	} {
 		if errors.Is(err, c.is) {
-			return failed(c.code, err.Error()), c.status, nil
+			return failedResolution(c.code, err.Error()), c.status, nil
 		}
 	}
 	if errors.Is(err, resolve.ErrDeactivated) {
-		v := failed("", err.Error())
+		v := failedResolution("", err.Error())
 		v.DocumentMetadata.Deactivated = true
 		return v, http.StatusGone, nil
 	}
 	if err != nil {
 		return registry.Resolution{}, 0, err
 	}
-	v := failed("", "")
+	v := failedResolution("", "")
 	v.Metadata.ContentType, v.Document = typeDocument, &r.Document
 	return v, http.StatusOK, nil
 }

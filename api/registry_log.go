@@ -28,25 +28,25 @@ func (a *API) logRoutes(h huma.API) {
 		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 	}
 	log := func(id, path, summary string, content map[string]*huma.MediaType) huma.Operation {
-		op := get(id, logPrefix+path, summary)
+		op := getOperation(id, logPrefix+path, summary)
 		op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
 		return op
 	}
-	handle(a, h, log("log-checkpoint", "/checkpoint", "The newest signed checkpoint of the transparency log", text), logAnswer[struct{}](a))
-	handle(a, h, log("log-key", "/key", "The public key of the log; trust one that you have from elsewhere more", text), logAnswer[struct{}](a))
-	handle(a, h, log("log-entries", "/entries", "The leaves of a record and of those below it, newest first", of(schemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
-	handle(a, h, log("log-inclusion", "/inclusion", "A leaf with the proof that the log has it", of(schemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
-	handle(a, h, log("log-consistency", "/consistency", "The proof that a tree has all that an older one had", of(schemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
-	handle(a, h, log("log-proof", "/proof", "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)", text), logAnswer[logProofInput](a))
+	addRoute(a, h, log("log-checkpoint", "/checkpoint", "The newest signed checkpoint of the transparency log", text), logAnswer[struct{}](a))
+	addRoute(a, h, log("log-key", "/key", "The public key of the log; trust one that you have from elsewhere more", text), logAnswer[struct{}](a))
+	addRoute(a, h, log("log-entries", "/entries", "The leaves of a record and of those below it, newest first", of(schemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
+	addRoute(a, h, log("log-inclusion", "/inclusion", "A leaf with the proof that the log has it", of(schemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
+	addRoute(a, h, log("log-consistency", "/consistency", "The proof that a tree has all that an older one had", of(schemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
+	addRoute(a, h, log("log-proof", "/proof", "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)", text), logAnswer[logProofInput](a))
 	// Tiles have paths of any depth, which OpenAPI knows no word for.
 	const tile = logPrefix + "/tile/"
-	handle(a, h, log("log-tile", "/tile/*path", "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes", bytes), logAnswer[logTileInput](a))
+	addRoute(a, h, log("log-tile", "/tile/*path", "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes", bytes), logAnswer[logTileInput](a))
 	paths := h.OpenAPI().Paths
 	paths[tile+"{path}"] = paths[tile+"*path"]
 	delete(paths, tile+"*path")
 
-	handle(a, h, agents(get("audit-verify", "/api/v1/audit/verify", "Check entries of the log against its signed tree, here; gazetteer log verify does it without trust in this server")), a.verifyLog)
-	handle(a, h, agents(get("audit-anchor", "/api/v1/audit/anchor", "The newest tree that a witness outside has cosigned; null for none")), a.anchor)
+	addRoute(a, h, tagAsAgents(getOperation("audit-verify", "/api/v1/audit/verify", "Check entries of the log against its signed tree, here; gazetteer log verify does it without trust in this server")), a.verifyLog)
+	addRoute(a, h, tagAsAgents(getOperation("audit-anchor", "/api/v1/audit/anchor", "The newest tree that a witness outside has cosigned; null for none")), a.getAnchor)
 }
 
 // The inputs document the parameters, which package audit reads.
@@ -133,14 +133,14 @@ func logAnswer[I any](a *API) func(context.Context, *I) (*streamOutput, error) {
 	}
 }
 
-// logTime is how long a question about a record waits for the log to have what was
+// logTimeout is how long a question about a record waits for the log to have what was
 // stored before it was asked: who sees an entry of a history looks for its leaf
 // next.
-const logTime = 2 * time.Second
+const logTimeout = 2 * time.Second
 
 // awaitLog waits for that. A log that is far behind answers what it can.
 func (a *API) awaitLog(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, logTime)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	a.answers.Log.WaitFor(ctx, a.answers.Store.Head().Seq) // without it the answer is about less
 }
@@ -162,11 +162,11 @@ type AnchorAnswer struct {
 	Anchor *Anchor `json:"anchor"`
 }
 
-func (a *API) anchor(context.Context, *struct{}) (*output[AnchorAnswer], error) {
+func (a *API) getAnchor(context.Context, *struct{}) (*output[AnchorAnswer], error) {
 	if a.answers.Log == nil {
 		return nil, ErrNoLog
 	}
-	return answer(AnchorAnswer{a.newestAnchor()}), nil
+	return jsonOutput(AnchorAnswer{a.newestAnchor()}), nil
 }
 
 func (a *API) newestAnchor() *Anchor {
@@ -176,8 +176,8 @@ func (a *API) newestAnchor() *Anchor {
 	return a.anchored()
 }
 
-// mostVerified bounds how many entries one request checks.
-const mostVerified = 1000
+// maxVerified bounds how many entries one request checks.
+const maxVerified = 1000
 
 type verifyInput struct {
 	From int `query:"from" minimum:"0" doc:"the entry behind which to begin; the last 256 entries when left out"`
@@ -211,7 +211,7 @@ func (a *API) verifyLog(ctx context.Context, in *verifyInput) (*output[LogCheck]
 	if query.Has("from") {
 		from = min(int64(in.From), to)
 	}
-	to = min(to, from+mostVerified)
+	to = min(to, from+maxVerified)
 	v := LogCheck{Valid: true, Count: head.N, TipHash: hex.EncodeToString(head.Hash[:])}
 	for i := from; i < to; i++ {
 		err := checkEntry(ctx, log, i, head.N)
@@ -221,13 +221,13 @@ func (a *API) verifyLog(ctx context.Context, in *verifyInput) (*output[LogCheck]
 			break
 		}
 		if err != nil {
-			return nil, logFailure(err)
+			return nil, logProblem(err)
 		}
 		v.EntriesChecked++
 	}
 	live := log.Head()
 	v.LiveTipHash, v.LiveCount, v.LastAnchor = hex.EncodeToString(live.Hash[:]), live.N, a.newestAnchor()
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
 // checkEntry checks one leaf against the tree.
@@ -246,10 +246,10 @@ func checkEntry(ctx context.Context, log *audit.Log, i, size int64) error {
 	return nil
 }
 
-// logFailure is what an error of the log means to a caller.
-func logFailure(err error) error {
+// logProblem is what an error of the log means to a caller.
+func logProblem(err error) error {
 	if errors.Is(err, audit.ErrGrowing) || errors.Is(err, audit.ErrClosed) {
-		return refuse(unavailable, "the log cannot be read at the moment", "try again later").after(30 * time.Second).because(err)
+		return newProblem(unavailable, "the log cannot be read at the moment", "try again later").withRetry(30 * time.Second).withCause(err)
 	}
 	return err
 }

@@ -11,18 +11,18 @@ import (
 	"gazetteer/registry"
 )
 
-// refusalForAgent covers the registry: our sorts, the reference's words.
-func refusalForAgent(err error) *refusal {
+// agentProblem covers the registry: our sorts, the reference's words.
+func agentProblem(err error) *problemError {
 	view, ok := registry.NewErrorView(err, "")
 	if !ok {
 		return nil
 	}
-	return inWords(err, view)
+	return agentProblemIn(err, view)
 }
 
-// inWords is the refusal of an error of the registry in the given words.
-func inWords(err error, view registry.ErrorView) *refusal {
-	r := refuse(agentSort(err), view.Error, agentHelp(err))
+// agentProblemIn is the refusal of an error of the registry in the given words.
+func agentProblemIn(err error, view registry.ErrorView) *problemError {
+	r := newProblem(agentProblemKind(err), view.Error, agentHelp(err))
 	p := &r.problem
 	p.Username, p.AirID, p.Reason = view.Username, view.AirID, view.Reason
 	p.AttestationID, p.ClaimedSubject, p.ActualSubject = view.AttestationID, view.ClaimedSubject, view.ActualSubject
@@ -36,21 +36,21 @@ func inWords(err error, view registry.ErrorView) *refusal {
 	if e, ok := errors.AsType[*registry.Refusal](err); ok {
 		p.Rule, p.Expected, p.Got, p.SignatureBase = e.Code, e.Expected, e.Got, e.Base
 		if e.Wait > 0 {
-			r.after(e.Wait)
+			r.withRetry(e.Wait)
 		}
 	}
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		p.Rule = e.Code
 		switch {
 		case e.Field == "id":
-			r.at(Where{Parameter: "name"})
+			r.withLocation(Location{Parameter: "name"})
 		case e.Field == "require":
-			r.at(Where{Parameter: "require"})
+			r.withLocation(Location{Parameter: "require"})
 		case strings.HasPrefix(e.Field, exportLine):
 			n, _ := strconv.Atoi(strings.TrimPrefix(e.Field, exportLine)) // 0, which is left out, when it is none
-			r.at(Where{Line: n})
+			r.withLocation(Location{Line: n})
 		case e.Field != "" && p.Status == badField.Status:
-			r.at(Where{Pointer: fieldPointer(e.Field)})
+			r.withLocation(Location{Pointer: fieldPointer(e.Field)})
 		}
 	}
 	return r
@@ -59,8 +59,8 @@ func inWords(err error, view registry.ErrorView) *refusal {
 // exportLine begins what an error says of where an export is wrong.
 const exportLine = "line "
 
-// agentSort tells which sort of problem an error of the registry is.
-func agentSort(err error) sort {
+// agentProblemKind tells which sort of problem an error of the registry is.
+func agentProblemKind(err error) problemKind {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		switch {
 		case e.Code == protocol.TooLarge.String() && e.Field == "":
@@ -77,7 +77,7 @@ func agentSort(err error) sort {
 	}
 	for _, row := range []struct {
 		is   error
-		sort sort
+		sort problemKind
 	}{
 		{registry.ErrHandleTaken, conflict}, {registry.ErrState, contradiction},
 		{registry.ErrNoAgent, noAgent}, {registry.ErrNoKey, noKey}, {registry.ErrNotFound, noPart},
@@ -117,12 +117,12 @@ func agentHelp(err error) string {
 	}
 }
 
-// asked adds the AIR ID that was asked for to what is said of err, where the
+// withAirID adds the AIR ID that was asked for to what is said of err, where the
 // reference has it.
-func asked(err error, airID string) error {
-	r := refusalFor(err)
+func withAirID(err error, airID string) error {
+	r := problemFor(err)
 	if s := r.problem.Status; s == http.StatusNotFound || s == http.StatusGone {
-		r.problem.AirID = clean(airID, 60)
+		r.problem.AirID = cleanText(airID, 60)
 	}
 	return r
 }

@@ -237,7 +237,7 @@ func (p *player) play(step exchange) {
 
 // headers compares those that were recorded. The origin that may read is every
 // one for reads, and none for writes.
-func (p *player) headers(step exchange, r reply) {
+func (p *player) headers(step exchange, r bufferedResponse) {
 	p.t.Helper()
 	kind := r.Header.Get("Content-Type")
 	if want := step.Response.Headers["content-type"]; kind != want && kind != strings.Replace(want, "json", "problem+json", 1) && r.StatusCode != 204 {

@@ -13,21 +13,21 @@ import (
 // registryRoutes declares the reference's routes about the registry itself, and
 // its badge and history of an agent.
 func (a *API) registryRoutes(h huma.API) {
-	handle(a, h, agents(get("registry-health", "/api/v1/health", "The registry answers")), a.registryHealth)
+	addRoute(a, h, tagAsAgents(getOperation("registry-health", "/api/v1/health", "The registry answers")), a.getRegistryHealth)
 	text := sync.OnceValues(func() ([]byte, error) { return h.OpenAPI().YAML() })
-	yaml := get("openapi-yaml", "/api/v1/openapi.yaml", "The description of this API in OpenAPI 3.1, in YAML")
+	yaml := getOperation("openapi-yaml", "/api/v1/openapi.yaml", "The description of this API in OpenAPI 3.1, in YAML")
 	yaml.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/yaml": {Schema: &huma.Schema{}}}}}
-	handle(a, h, agents(yaml), func(context.Context, *struct{}) (*rawOutput, error) {
+	addRoute(a, h, tagAsAgents(yaml), func(context.Context, *struct{}) (*rawOutput, error) {
 		body, err := text()
 		if err != nil {
 			return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 		}
 		return &rawOutput{ContentType: "application/yaml", CacheControl: "public, max-age=300", Body: body}, nil
 	})
-	badge := get("agent-badge", "/api/v1/agents/{air_id}/badge.svg", "A badge with what is known of an agent, or its score")
+	badge := getOperation("agent-badge", "/api/v1/agents/{air_id}/badge.svg", "A badge with what is known of an agent, or its score")
 	badge.Responses = map[string]*huma.Response{"200": {Description: "OK; also for an agent that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	handle(a, h, agents(badge), a.badge)
-	handle(a, h, agents(get("agent-history", "/api/v1/agents/{air_id}/history", "What happened to an agent, oldest first, each with what it rests on")), a.history)
+	addRoute(a, h, tagAsAgents(badge), a.getBadge)
+	addRoute(a, h, tagAsAgents(getOperation("agent-history", "/api/v1/agents/{air_id}/history", "What happened to an agent, oldest first, each with what it rests on")), a.getHistory)
 }
 
 // RegistryHealth says that the registry answers, in the reference's shape.
@@ -38,8 +38,8 @@ type RegistryHealth struct {
 	Draft    string `json:"draft" doc:"which edition of the protocol the answers follow"`
 }
 
-func (a *API) registryHealth(context.Context, *struct{}) (*output[RegistryHealth], error) {
-	out := answer(RegistryHealth{Status: "ok", Version: a.version, Registry: "AIR", Draft: "draft-1-candidate"})
+func (a *API) getRegistryHealth(context.Context, *struct{}) (*output[RegistryHealth], error) {
+	out := jsonOutput(RegistryHealth{Status: "ok", Version: a.version, Registry: "AIR", Draft: "draft-1-candidate"})
 	out.CacheControl = "no-store"
 	return out, nil
 }
@@ -50,10 +50,10 @@ type historyInput struct {
 	Offset int    `query:"offset" minimum:"0" doc:"how many entries to leave out"`
 }
 
-func (a *API) history(ctx context.Context, in *historyInput) (*output[registry.HistoryView], error) {
+func (a *API) getHistory(ctx context.Context, in *historyInput) (*output[registry.HistoryView], error) {
 	v, err := a.answers.Registry.HistoryView(ctx, in.AirID, min(in.Limit, registry.MaxHistory), in.Offset)
 	if err != nil {
-		return nil, asked(err, in.AirID)
+		return nil, withAirID(err, in.AirID)
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }

@@ -30,7 +30,7 @@ type owner struct {
 }
 
 // signed sends a request that is signed with key under keyID.
-func (h *house) signed(key ed25519.PrivateKey, keyID, method, path, body string, o httpsig.SignOptions) reply {
+func (h *house) signed(key ed25519.PrivateKey, keyID, method, path, body string, o httpsig.SignOptions) bufferedResponse {
 	h.t.Helper()
 	r, err := http.NewRequest(method, h.base+path, strings.NewReader(body))
 	if err != nil {
@@ -58,10 +58,10 @@ func (h *house) signed(key ed25519.PrivateKey, keyID, method, path, body string,
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return reply{response, text}
+	return bufferedResponse{response, text}
 }
 
-func (o owner) send(method, path, body string) reply {
+func (o owner) send(method, path, body string) bufferedResponse {
 	o.h.t.Helper()
 	return o.h.signed(o.key, o.CreatorDID+did.KeyFragment, method, o.path+path, body, httpsig.SignOptions{})
 }
@@ -94,7 +94,7 @@ func proved(t testing.TB, h *house, seed int, extra string) owner {
 	return o
 }
 
-func decodeInto(t testing.TB, r reply, v any) {
+func decodeInto(t testing.TB, r bufferedResponse, v any) {
 	t.Helper()
 	if err := json.Unmarshal(r.body, v); err != nil {
 		t.Fatalf("%s: %v", r.body, err)
@@ -125,25 +125,25 @@ func TestSignedWrites(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, rule string
-		send       func() reply
+		send       func() bufferedResponse
 	}{
-		{"a nonce again", "nonce-used", func() reply { return h.signed(a.key, id, "PUT", a.path, `{"description": "twice"}`, nonce) }},
-		{"another's key", "signature-invalid", func() reply {
+		{"a nonce again", "nonce-used", func() bufferedResponse { return h.signed(a.key, id, "PUT", a.path, `{"description": "twice"}`, nonce) }},
+		{"another's key", "signature-invalid", func() bufferedResponse {
 			return h.signed(seeded(2), id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
 		}},
-		{"a key of another agent", "signature-keyid", func() reply {
+		{"a key of another agent", "signature-keyid", func() bufferedResponse {
 			return h.signed(a.key, "did:wba:other.example#key-1", "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
 		}},
-		{"an old signature", "signature-created", func() reply {
+		{"an old signature", "signature-created", func() bufferedResponse {
 			return h.signed(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Created: time.Now().Add(-time.Hour)})
 		}},
-		{"the body left out", "signature-coverage", func() reply {
+		{"the body left out", "signature-coverage", func() bufferedResponse {
 			return h.signed(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Components: []string{"@method", "@target-uri"}})
 		}},
-		{"no signature, no secret", "", func() reply {
+		{"no signature, no secret", "", func() bufferedResponse {
 			return h.ask("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType)
 		}},
-		{"a secret that was switched off", "secret-off", func() reply {
+		{"a secret that was switched off", "secret-off", func() bufferedResponse {
 			return h.ask("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", strings.Repeat("0", 32))
 		}},
 	} {
@@ -198,7 +198,7 @@ func TestChallenge(t *testing.T) {
 	if r := h.ask("POST", "/api/v1/agents/register", other, "Content-Type", jsonType); r.StatusCode != 401 || r.problem(t).Rule != "statement-signature" {
 		t.Errorf("a proof was carried to another registration: %s %s", r.Status, r.body)
 	}
-	register := func() reply {
+	register := func() bufferedResponse {
 		return h.ask("POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "Content-Type", jsonType)
 	}
 	if r := register(); r.StatusCode != 201 {
@@ -299,7 +299,7 @@ func TestDomains(t *testing.T) {
 	z := zone{}
 	h := newHouse(t, options{registry: registry.Options{DNS: z}, api: func(o *api.Options) { o.Proofs = 3 }})
 	a := proved(t, h, 20, "")
-	prove := func() (int, api.DomainAnswer, reply) {
+	prove := func() (int, api.DomainAnswer, bufferedResponse) {
 		r := a.send("POST", "/domains", `{"domain": "Example.com"}`)
 		var d api.DomainAnswer
 		decodeInto(t, r, &d)
@@ -546,7 +546,7 @@ func TestOperatorOfAgents(t *testing.T) {
 	if r := h.ask("POST", "/admin/agents/"+a.AirID+"/suspend", `{"reason": "x"}`, "Content-Type", jsonType); r.StatusCode != 404 {
 		t.Errorf("in public: %s", r.Status)
 	}
-	admin := func(method, path, body string) reply {
+	admin := func(method, path, body string) bufferedResponse {
 		return h.askAt(h.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
 	}
 	if r := admin("POST", "/admin/agents/"+a.AirID+"/suspend", `{}`); r.StatusCode != 400 {
@@ -568,7 +568,7 @@ func TestOperatorOfAgents(t *testing.T) {
 	if r := admin("POST", "/admin/agents/"+a.AirID+"/restore", ""); r.StatusCode != 409 {
 		t.Errorf("restored twice: %s", r.Status)
 	}
-	var attended api.Attended
+	var attended api.RecheckCount
 	if r := admin("POST", "/api/v1/admin/cron/did-wba-resolve", ""); r.StatusCode != 200 {
 		t.Errorf("%s %s", r.Status, r.body)
 	} else {

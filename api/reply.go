@@ -21,10 +21,10 @@ const minGzip = 2048
 // can get its tag, become a 304, be compressed, or be replaced by a problem.
 // Answers are bounded by the limits of their routes; what is not, flushes, and
 // from then on goes straight through.
-type reply struct {
+type bufferedResponse struct {
 	gin.ResponseWriter
-	press     *press
-	keeper    *keeper
+	gzips     *gzipCache
+	responses *responseCache
 	status    int
 	body      bytes.Buffer
 	streaming bool
@@ -34,20 +34,20 @@ type reply struct {
 	seq uint64
 }
 
-func (r *reply) WriteHeader(status int) { r.status = status }
-func (r *reply) WriteHeaderNow()        {}
-func (r *reply) Status() int            { return r.status }
-func (r *reply) Size() int              { return r.body.Len() }
-func (r *reply) Written() bool          { return r.streaming || r.body.Len() > 0 }
+func (r *bufferedResponse) WriteHeader(status int) { r.status = status }
+func (r *bufferedResponse) WriteHeaderNow()        {}
+func (r *bufferedResponse) Status() int            { return r.status }
+func (r *bufferedResponse) Size() int              { return r.body.Len() }
+func (r *bufferedResponse) Written() bool          { return r.streaming || r.body.Len() > 0 }
 
-func (r *reply) Write(p []byte) (int, error) {
+func (r *bufferedResponse) Write(p []byte) (int, error) {
 	if r.streaming {
 		return r.ResponseWriter.Write(p)
 	}
 	return r.body.Write(p)
 }
 
-func (r *reply) WriteString(s string) (int, error) {
+func (r *bufferedResponse) WriteString(s string) (int, error) {
 	if r.streaming {
 		return r.ResponseWriter.WriteString(s)
 	}
@@ -55,7 +55,7 @@ func (r *reply) WriteString(s string) (int, error) {
 }
 
 // Flush sends what is there. The answer is a stream from now on.
-func (r *reply) Flush() {
+func (r *bufferedResponse) Flush() {
 	if !r.streaming {
 		r.streaming = true
 		r.ResponseWriter.WriteHeader(r.status)
@@ -67,26 +67,26 @@ func (r *reply) Flush() {
 }
 
 // Unwrap lets http.ResponseController find the connection's deadlines.
-func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *bufferedResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-var replies = sync.Pool{New: func() any { return new(reply) }}
+var responsePool = sync.Pool{New: func() any { return new(bufferedResponse) }}
 
 // maxPooled is the largest buffer kept for the next answer.
 const maxPooled = 256 << 10
 
-// buffered is the middleware that answers through a [reply].
-func (a *API) buffered(c *gin.Context) {
-	r := replies.Get().(*reply)
-	r.ResponseWriter, r.press, r.keeper, r.status, r.streaming = c.Writer, a.press, a.keeper, c.Writer.Status(), false
+// bufferResponse is the middleware that answers through a [reply].
+func (a *API) bufferResponse(c *gin.Context) {
+	r := responsePool.Get().(*bufferedResponse)
+	r.ResponseWriter, r.gzips, r.responses, r.status, r.streaming = c.Writer, a.gzips, a.responses, c.Writer.Status(), false
 	r.key, r.seq = "", 0
 	original := c.Writer
 	c.Writer = r
 	defer func() {
 		c.Writer = original
-		r.ResponseWriter, r.press, r.keeper = nil, nil, nil
+		r.ResponseWriter, r.gzips, r.responses = nil, nil, nil
 		if r.body.Cap() <= maxPooled {
 			r.body.Reset()
-			replies.Put(r)
+			responsePool.Put(r)
 		}
 	}()
 	// Handlers know only GET: HEAD is the same answer without its body.
@@ -99,11 +99,11 @@ func (a *API) buffered(c *gin.Context) {
 	if r.streaming {
 		return
 	}
-	r.send(c.Request)
+	r.sendBuffered(c.Request)
 }
 
-// send writes what was held back.
-func (r *reply) send(request *http.Request) {
+// sendBuffered writes what was held back.
+func (r *bufferedResponse) sendBuffered(request *http.Request) {
 	w, h, body := r.ResponseWriter, r.Header(), r.body.Bytes()
 	switch {
 	case r.status >= http.StatusBadRequest:
@@ -113,11 +113,11 @@ func (r *reply) send(request *http.Request) {
 	}
 	read := request.Method == http.MethodGet || request.Method == http.MethodHead
 	if read && (r.status == http.StatusOK || r.status == http.StatusMultipleChoices) {
-		body = r.represent(request, body)
+		body = r.chooseRepresentation(request, body)
 		if r.status == http.StatusOK {
-			r.keeper.take(request, r.key, r.seq, h, body)
+			r.responses.addResponse(request, r.key, r.seq, h, body)
 		}
-		if r.status == http.StatusOK && tagListed(request.Header["If-None-Match"], h.Get("ETag")) {
+		if r.status == http.StatusOK && listsETag(request.Header["If-None-Match"], h.Get("ETag")) {
 			h.Del("Content-Type")
 			h.Del("Content-Length")
 			h.Del("Content-Encoding")
@@ -136,31 +136,31 @@ func (r *reply) send(request *http.Request) {
 	}
 }
 
-// represent chooses between the plain and the compressed form of body and tags
+// chooseRepresentation chooses between the plain and the compressed form of body and tags
 // it. Each form has a tag of its own: a strong tag names bytes (RFC 9110 §8.8.1).
-func (r *reply) represent(request *http.Request, body []byte) []byte {
+func (r *bufferedResponse) chooseRepresentation(request *http.Request, body []byte) []byte {
 	h := r.Header()
 	sum := sha256.Sum256(body)
-	tag := tagOf(sum)
+	tag := digestTag(sum)
 	if len(body) >= minGzip && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(request.Header["Accept-Encoding"]) {
 			h.Set("Content-Encoding", "gzip")
-			h.Set("ETag", `"`+tag+gzipped)
-			return r.press.compress(sum, body)
+			h.Set("ETag", `"`+tag+gzipSuffix)
+			return r.gzips.compressBody(sum, body)
 		}
 	}
 	h.Set("ETag", `"`+tag+`"`)
 	return body
 }
 
-// gzipped ends the tag of a form in gzip.
-const gzipped = `-gzip"`
+// gzipSuffix ends the tag of a form in gzip.
+const gzipSuffix = `-gzip"`
 
-// tagOf is the tag of bytes with that digest, without its quotes.
-func tagOf(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:16]) }
+// digestTag is the tag of bytes with that digest, without its quotes.
+func digestTag(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:16]) }
 
-var gzips = sync.Pool{New: func() any {
+var gzipWriters = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
 	if err != nil {
 		panic("gzip: " + err.Error()) // the level is a constant
@@ -168,12 +168,12 @@ var gzips = sync.Pool{New: func() any {
 	return w
 }}
 
-// compressed returns body in gzip.
-func compressed(body []byte) []byte {
+// gzipBytes returns body in gzip.
+func gzipBytes(body []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(body)/4 + 64)
-	w := gzips.Get().(*gzip.Writer)
-	defer gzips.Put(w)
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
 	w.Reset(&b)
 	w.Write(body) // a buffer takes everything
 	w.Close()
@@ -191,7 +191,7 @@ func acceptsGzip(header []string) bool {
 			if coding != "gzip" && coding != "*" {
 				continue
 			}
-			accepted = !zeroWeight(parameters)
+			accepted = !hasZeroWeight(parameters)
 			if coding == "gzip" {
 				return accepted // the name outweighs "*"
 			}
@@ -200,7 +200,7 @@ func acceptsGzip(header []string) bool {
 	return accepted
 }
 
-func zeroWeight(parameters string) bool {
+func hasZeroWeight(parameters string) bool {
 	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !found || strings.TrimSpace(strings.ToLower(name)) != "q" {
 		return false
@@ -209,9 +209,9 @@ func zeroWeight(parameters string) bool {
 	return err != nil || weight <= 0
 }
 
-// tagListed reports whether If-None-Match names tag. The comparison is weak, as
+// listsETag reports whether If-None-Match names tag. The comparison is weak, as
 // RFC 9110 §13.1.2 asks.
-func tagListed(header []string, tag string) bool {
+func listsETag(header []string, tag string) bool {
 	for _, line := range header {
 		for item := range strings.SplitSeq(line, ",") {
 			item = strings.TrimSpace(item)

@@ -51,12 +51,12 @@ type Candidate struct {
 
 // resolveRoute declares how names become addresses.
 func (a *API) resolveRoute(h huma.API) {
-	resolve := get("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
+	resolve := getOperation("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
 	resolve.Responses = map[string]*huma.Response{"300": {
 		Description: "More than one service bears the name: the caller chooses among the candidates.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Resolution](h)}},
 	}}
-	handle(a, h, resolve, a.resolve)
+	addRoute(a, h, resolve, a.resolveName)
 }
 
 type resolveInput struct {
@@ -66,26 +66,26 @@ type resolveInput struct {
 
 // Resolve reads what huma does not (huma.Resolver).
 func (in *resolveInput) Resolve(ctx huma.Context) []error {
-	in.client = address(humagin.Unwrap(ctx))
+	in.client = clientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
-func (a *API) resolve(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
+func (a *API) resolveName(ctx context.Context, in *resolveInput) (*output[Resolution], error) {
 	if err := checkName(strings.TrimSpace(in.Name)); err != nil {
 		return nil, err
 	}
 	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(in.client), a.now())
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == "id" {
-		return nil, refuse(badParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", clean(in.Name, 80)), e.Help+", or "+verbForm).
-			at(Where{Parameter: "name"})
+		return nil, newProblem(badParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", cleanText(in.Name, 80)), e.Help+", or "+verbForm).
+			withLocation(Location{Parameter: "name"})
 	}
 	if errors.Is(err, ErrNoName) {
-		return nil, a.noSuchName(ctx, in.Name, err)
+		return nil, a.nameProblem(ctx, in.Name, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := answer(r)
+	out := jsonOutput(r)
 	if r.Ambiguous {
 		out.Status = http.StatusMultipleChoices
 	}
@@ -98,7 +98,7 @@ const verbForm = "NAMESPACE.VERB with the last dot between the two, such as acme
 // checkName refuses a name that is empty, or half of NAMESPACE.VERB.
 func checkName(name string) error {
 	bad := func(message string, column int) error {
-		return refuse(badParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").at(Where{Parameter: "name", Column: column})
+		return newProblem(badParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").withLocation(Location{Parameter: "name", Column: column})
 	}
 	switch dot := strings.LastIndexByte(name, '.'); {
 	case name == "":
@@ -115,9 +115,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// noSuchName says what there is instead of a NAMESPACE.VERB that nobody offers.
-func (a *API) noSuchName(ctx context.Context, name string, cause error) error {
-	r := refusalFor(cause)
+// nameProblem says what there is instead of a NAMESPACE.VERB that nobody offers.
+func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
+	r := problemFor(cause)
 	namespace, _, _ := splitVerb(strings.TrimSpace(name))
 	counts, err := a.answers.Index.Explore(ctx, index.Query{Namespaces: []string{namespace}}, []string{"verb"}, defaultLimit)
 	if err != nil {
@@ -128,16 +128,16 @@ func (a *API) noSuchName(ctx context.Context, name string, cause error) error {
 		verbs = append(verbs, c.Value)
 	}
 	if len(verbs) > 0 {
-		return refuse(noName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+list(verbs)).because(r.cause)
+		return newProblem(noName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+joinWords(verbs)).withCause(r.cause)
 	}
-	alike, err := a.answers.lookalikes(ctx, strings.ToLower(namespace))
+	alike, err := a.answers.findLookalikes(ctx, strings.ToLower(namespace))
 	if err != nil {
 		return err
 	}
 	if len(alike) > 0 {
-		return refuse(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+list(alike)).because(r.cause)
+		return newProblem(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+joinWords(alike)).withCause(r.cause)
 	}
-	return refuse(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").because(r.cause)
+	return newProblem(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").withCause(r.cause)
 }
 
 // Resolve answers where to write to, as it stands at a time. An AIR ID, a handle or
@@ -151,7 +151,7 @@ func (a *Answers) Resolve(ctx context.Context, name string, admit func() error, 
 	if namespace, verb, ok := splitVerb(name); ok {
 		return a.resolveVerb(ctx, name, namespace, verb, now)
 	}
-	return a.contact(ctx, name, admit)
+	return a.resolveContact(ctx, name, admit)
 }
 
 func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string, now time.Time) (Resolution, error) {
@@ -171,7 +171,7 @@ func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string,
 	if err != nil {
 		return Resolution{}, err
 	}
-	claims, concerns, err := a.claims(ctx, namespace)
+	claims, concerns, err := a.judgeClaims(ctx, namespace)
 	if err != nil {
 		return Resolution{}, err
 	}
@@ -192,7 +192,7 @@ func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string,
 	}
 	for _, h := range hits {
 		if !listed[h.Host] { // of a host beyond those that were judged
-			r.Candidates = append(r.Candidates, Candidate{h, Claim{Host: h.Host, Kind: h.Kind, Relation: declared, Proof: "not judged: too many hosts use the namespace", FetchedAt: h.FetchedAt, Digest: h.Digest}})
+			r.Candidates = append(r.Candidates, Candidate{h, Claim{Host: h.Host, Kind: h.Kind, Relation: relationDeclared, Proof: "not judged: too many hosts use the namespace", FetchedAt: h.FetchedAt, Digest: h.Digest}})
 		}
 	}
 	return r, nil

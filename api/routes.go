@@ -29,32 +29,32 @@ const maxOffset = 10_000
 
 // publicRoutes declares what everybody may ask.
 func (a *API) publicRoutes(publicURL string) error {
-	h := a.huma(a.public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
+	h := a.newDescription(a.public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
 		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
 		"explained in x-problems.", publicURL)
 	a.searchRoutes(h)
 	a.exportRoute(h)
 	a.exploreRoutes(h)
-	handle(a, h, get("list-services", "/api/v1/services", "List services in order of host"), a.services)
-	handle(a, h, get("service", "/api/v1/services/{host}", "All that is known of a host"), a.service)
-	handle(a, h, get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.crawlLog)
-	handle(a, h, raw(get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.document)
-	handle(a, h, get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.versions)
-	handle(a, h, raw(get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.versionBytes)
+	addRoute(a, h, getOperation("list-services", "/api/v1/services", "List services in order of host"), a.listServices)
+	addRoute(a, h, getOperation("service", "/api/v1/services/{host}", "All that is known of a host"), a.getService)
+	addRoute(a, h, getOperation("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.getCrawlLog)
+	addRoute(a, h, describeRawBytes(getOperation("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.getDocument)
+	addRoute(a, h, getOperation("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.listVersions)
+	addRoute(a, h, describeRawBytes(getOperation("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.getVersion)
 	a.catalogueRoutes(h)
 	a.resolveRoute(h)
 	a.orchestrateRoutes(h)
 	a.validateRoute(h)
-	handle(a, h, get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.rules)
-	handle(a, h, get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.rule)
+	addRoute(a, h, getOperation("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.listRules)
+	addRoute(a, h, getOperation("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.getRule)
 	a.schemaRoute(h)
 	a.submissionRoutes(h)
 	a.ownerRoutes(h)
-	a.standingRoutes(h)
+	a.statusRoutes(h)
 	a.agentRoutes(h)
-	handle(a, h, get("health", "/healthz", "The process is alive"), a.health)
-	handle(a, h, get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.readiness)
-	if err := a.finish(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {
+	addRoute(a, h, getOperation("health", "/healthz", "The process is alive"), a.getHealth)
+	addRoute(a, h, getOperation("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.getReadiness)
+	if err := a.finishRoutes(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {
 		return err
 	}
 	a.fixed = fixedRoutes(a.public.Routes())
@@ -72,17 +72,17 @@ func fixedRoutes(routes gin.RoutesInfo) map[string][]string {
 	return fixed
 }
 
-// huma sets up the description of the routes of one engine, with huma's
+// newDescription sets up the description of the routes of one engine, with huma's
 // defaults changed: no routes and no members of its own, no page that loads
 // scripts from elsewhere.
-func (a *API) huma(e *gin.Engine, title, description, publicURL string) huma.API {
+func (a *API) newDescription(e *gin.Engine, title, description, publicURL string) huma.API {
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
 			Info:       &huma.Info{Title: title, Version: "1", Description: description},
 			Components: &huma.Components{Schemas: schemas},
-			Extensions: map[string]any{"x-problems": sorts()},
+			Extensions: map[string]any{"x-problems": problemKinds()},
 		},
 		Formats:       huma.DefaultFormats,
 		DefaultFormat: "application/json",
@@ -91,7 +91,7 @@ func (a *API) huma(e *gin.Engine, title, description, publicURL string) huma.API
 		config.Servers = []*huma.Server{{URL: publicURL}}
 	}
 	h := humagin.New(e, config)
-	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.strict(schemas, ctx, next) })
+	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.validateParameters(schemas, ctx, next) })
 	return h
 }
 
@@ -100,13 +100,13 @@ func schemaOf[T any](h huma.API) *huma.Schema {
 	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// finish adds the description itself as the last route, and HEAD to every GET
+// finishRoutes adds the description itself as the last route, and HEAD to every GET
 // that ends.
-func (a *API) finish(h huma.API, e *gin.Engine, path, summary string) error {
+func (a *API) finishRoutes(h huma.API, e *gin.Engine, path, summary string) error {
 	var text []byte
-	op := get("openapi", path, summary)
+	op := getOperation("openapi", path, summary)
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
-	handle(a, h, op, func(context.Context, *struct{}) (*rawOutput, error) {
+	addRoute(a, h, op, func(context.Context, *struct{}) (*rawOutput, error) {
 		return &rawOutput{ContentType: "application/openapi+json", Body: text}, nil
 	})
 	text, err := json.Marshal(h.OpenAPI())
@@ -135,13 +135,13 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// get begins the description of a GET.
-func get(id, path, summary string) huma.Operation {
+// getOperation begins the description of a GET.
+func getOperation(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
 }
 
-// raw describes an answer of bytes that are somebody else's.
-func raw(op huma.Operation) huma.Operation {
+// describeRawBytes describes an answer of bytes that are somebody else's.
+func describeRawBytes(op huma.Operation) huma.Operation {
 	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The bytes as the host sent them.",
@@ -152,15 +152,15 @@ func raw(op huma.Operation) huma.Operation {
 	return op
 }
 
-// handle declares one operation. Parameters are judged by [API.strict]; errors
+// addRoute declares one operation. Parameters are judged by [API.strict]; errors
 // become refusals here, so a handler returns whatever error it met.
-func handle[I, O any](a *API, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
+func addRoute[I, O any](a *API, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
 	op.SkipValidateParams = true // done by strict
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
 	mediaType := "application/problem+json"
-	plain := forAgents(&op)
+	plain := isAgentOperation(&op)
 	if plain {
 		mediaType = "application/json"
 	}
@@ -169,13 +169,13 @@ func handle[I, O any](a *API, h huma.API, op huma.Operation, work func(context.C
 		Content:     map[string]*huma.MediaType{mediaType: {Schema: schemaOf[Problem](h)}},
 	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
-		whole := a.whole()
+		whole := a.indexComplete()
 		out, err := work(ctx, in)
 		if err != nil {
-			if ofIndex(err) && !(whole && a.whole()) {
-				err = errIncomplete()
+			if isIndexMiss(err) && !(whole && a.indexComplete()) {
+				err = errIndexIncomplete()
 			}
-			r := a.explained(op.Path, err)
+			r := a.completeProblem(op.Path, err)
 			r.plain = plain
 			return nil, r
 		}
@@ -187,9 +187,9 @@ func handle[I, O any](a *API, h huma.API, op huma.Operation, work func(context.C
 	}
 }
 
-// forAgents reports whether an operation belongs to the AIR registry, whose
+// isAgentOperation reports whether an operation belongs to the AIR registry, whose
 // clients have their own idea of an error.
-func forAgents(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }
+func isAgentOperation(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }
 
 // An output is an answer in JSON.
 type output[T any] struct {
@@ -199,7 +199,7 @@ type output[T any] struct {
 	Body         T
 }
 
-func answer[T any](v T) *output[T] { return &output[T]{Status: http.StatusOK, Body: v} }
+func jsonOutput[T any](v T) *output[T] { return &output[T]{Status: http.StatusOK, Body: v} }
 
 // A rawOutput is an answer of bytes.
 type rawOutput struct {
@@ -211,19 +211,19 @@ type rawOutput struct {
 	Body               []byte
 }
 
-// place reads the cursor of a list; without one the list begins at its front.
-func (a *API) place(ctx context.Context, text, route string) (cursor, error) {
+// readCursor reads the cursor of a list; without one the list begins at its front.
+func (a *API) readCursor(ctx context.Context, text, route string) (cursor, error) {
 	if text == "" {
 		return cursor{}, nil
 	}
-	return a.cursors.read(text, route, queryOf(ctx), a.answers.Store.Head())
+	return a.cursors.decodeCursor(text, route, queryOf(ctx), a.answers.Store.Head())
 }
 
-// next returns the cursor and Link of the page that c begins.
-func (a *API) next(ctx context.Context, path, route string, c cursor) (next, link string) {
+// nextPage returns the cursor and Link of the page that c begins.
+func (a *API) nextPage(ctx context.Context, path, route string, c cursor) (next, link string) {
 	c.Log = a.answers.Store.Head()
 	query := queryOf(ctx)
-	next = a.cursors.write(c, route, query)
+	next = a.cursors.encodeCursor(c, route, query)
 	to := url.Values{}
 	for name, values := range query {
 		to[name] = values
@@ -243,8 +243,8 @@ type ServiceList struct {
 	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) services(ctx context.Context, in *servicesInput) (*output[ServiceList], error) {
-	c, err := a.place(ctx, in.Cursor, "services")
+func (a *API) listServices(ctx context.Context, in *servicesInput) (*output[ServiceList], error) {
+	c, err := a.readCursor(ctx, in.Cursor, "services")
 	if err != nil {
 		return nil, err
 	}
@@ -252,9 +252,9 @@ func (a *API) services(ctx context.Context, in *servicesInput) (*output[ServiceL
 	if err != nil {
 		return nil, err
 	}
-	out := answer(ServiceList{ServicePage: page})
+	out := jsonOutput(ServiceList{ServicePage: page})
 	if page.After != "" {
-		out.Body.Next, out.Link = a.next(ctx, "/api/v1/services", "services", cursor{After: page.After})
+		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/services", "services", cursor{After: page.After})
 	}
 	return out, nil
 }
@@ -263,7 +263,7 @@ type hostInput struct {
 	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 }
 
-func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], error) {
+func (a *API) getService(ctx context.Context, in *hostInput) (*output[Service], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
@@ -280,9 +280,9 @@ func (a *API) service(ctx context.Context, in *hostInput) (*output[Service], err
 		return nil, err
 	}
 	if found {
-		keep(ctx, record.Key, record.Seq)
+		markCacheable(ctx, record.Key, record.Seq)
 	}
-	return answer(v), nil
+	return jsonOutput(v), nil
 }
 
 // documentInput and the inputs like it repeat their fields: huma sets only
@@ -292,12 +292,12 @@ type documentInput struct {
 	Kind string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
 }
 
-func (a *API) document(ctx context.Context, in *documentInput) (*rawOutput, error) {
+func (a *API) getDocument(ctx context.Context, in *documentInput) (*rawOutput, error) {
 	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), "")
 	if err != nil {
 		return nil, err
 	}
-	return rawAnswer(d, "no-cache"), nil
+	return rawBytesOutput(d, "no-cache"), nil
 }
 
 type versionInput struct {
@@ -306,18 +306,18 @@ type versionInput struct {
 	Digest string `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
 }
 
-func (a *API) versionBytes(ctx context.Context, in *versionInput) (*rawOutput, error) {
+func (a *API) getVersion(ctx context.Context, in *versionInput) (*rawOutput, error) {
 	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), in.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return rawAnswer(d, "public, max-age=31536000, immutable"), nil
+	return rawBytesOutput(d, "public, max-age=31536000, immutable"), nil
 }
 
-// rawAnswer serves a stranger's bytes so that no browser runs them: a media
+// rawBytesOutput serves a stranger's bytes so that no browser runs them: a media
 // type of our choice, sandboxed, and what is neither JSON nor YAML only to be
 // saved. They are never transformed: their digest is part of the answer.
-func rawAnswer(d RawDocument, cache string) *rawOutput {
+func rawBytesOutput(d RawDocument, cache string) *rawOutput {
 	sum := sha256.Sum256(d.Bytes)
 	out := &rawOutput{
 		ContentType:    safeMediaType(d),
@@ -360,12 +360,12 @@ type VersionList struct {
 	Versions []Version     `json:"versions" doc:"newest first, at most 100"`
 }
 
-func (a *API) versions(ctx context.Context, in *documentInput) (*output[VersionList], error) {
-	host, versions, err := a.answers.history(ctx, in.Host, document.Kind(in.Kind))
+func (a *API) listVersions(ctx context.Context, in *documentInput) (*output[VersionList], error) {
+	host, versions, err := a.answers.listVersions(ctx, in.Host, document.Kind(in.Kind))
 	if err != nil {
 		return nil, err
 	}
-	return answer(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
+	return jsonOutput(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
 }
 
 // Health says that the process is alive.
@@ -373,19 +373,19 @@ type Health struct {
 	Status string `json:"status" doc:"ok"`
 }
 
-func (a *API) health(context.Context, *struct{}) (*output[Health], error) {
-	out := answer(Health{Status: "ok"})
+func (a *API) getHealth(context.Context, *struct{}) (*output[Health], error) {
+	out := jsonOutput(Health{Status: "ok"})
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-func (a *API) readiness(context.Context, *struct{}) (*output[Readiness], error) {
+func (a *API) getReadiness(context.Context, *struct{}) (*output[Readiness], error) {
 	index, head := a.answers.Index.Cursor(), a.answers.Store.Head()
-	if !a.ready.observe(index, head) {
-		return nil, refuse(notReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
-			"ask again in a moment").after(time.Second)
+	if !a.ready.observeCursors(index, head) {
+		return nil, newProblem(notReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
+			"ask again in a moment").withRetry(time.Second)
 	}
-	out := answer(Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
+	out := jsonOutput(Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
 	out.CacheControl = "no-store"
 	return out, nil
 }

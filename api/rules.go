@@ -57,18 +57,18 @@ func viewRule(r protocol.Rule) RuleView {
 	}
 }
 
-func (a *API) rules(context.Context, *struct{}) (*output[RuleList], error) {
-	return answer(RuleList{a.answers.Rules()}), nil
+func (a *API) listRules(context.Context, *struct{}) (*output[RuleList], error) {
+	return jsonOutput(RuleList{a.answers.Rules()}), nil
 }
 
 type ruleInput struct {
 	Code string `path:"code" maxLength:"20" doc:"the code of a rule, such as AI303 or AGIS302"`
 }
 
-func (a *API) rule(_ context.Context, in *ruleInput) (*output[RuleView], error) {
+func (a *API) getRule(_ context.Context, in *ruleInput) (*output[RuleView], error) {
 	r, err := a.answers.Rule(in.Code)
 	if err != nil {
 		return nil, err
 	}
-	return answer(r), nil
+	return jsonOutput(r), nil
 }

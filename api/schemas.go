@@ -30,19 +30,19 @@ const schemaType = "application/schema+json"
 
 // schemaRoute declares where editors read the schemas.
 func (a *API) schemaRoute(h huma.API) {
-	op := get("schema", "/schemas/{name}", "The JSON Schema (2020-12) of a format, for editors")
+	op := getOperation("schema", "/schemas/{name}", "The JSON Schema (2020-12) of a format, for editors")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The schema. What our readers accept is never refused by it; they know rules that no schema can say.",
 		Content:     map[string]*huma.MediaType{schemaType: {Schema: &huma.Schema{Type: huma.TypeObject}}},
 	}}
-	handle(a, h, op, a.schema)
+	addRoute(a, h, op, a.getSchema)
 }
 
 type schemaInput struct {
 	Name string `path:"name" maxLength:"40" doc:"agis-1.0.json, agis-summary-1.0.json or ai-discovery-1.0.json"`
 }
 
-func (a *API) schema(_ context.Context, in *schemaInput) (*rawOutput, error) {
+func (a *API) getSchema(_ context.Context, in *schemaInput) (*rawOutput, error) {
 	text, ok := schemas[in.Name]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrNoSchema, in.Name)

@@ -22,19 +22,19 @@ const searchPath = "/api/v1/search"
 
 // searchRoutes declares what is asked of the index.
 func (a *API) searchRoutes(h huma.API) {
-	op := get("search", searchPath, "Find operations by words and filters, best first")
+	op := getOperation("search", searchPath, "Find operations by words and filters, best first")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
 		"different filters must all hold. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
 		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
 	op.Responses = searchResponses(h)
-	handle(a, h, op, a.search)
+	addRoute(a, h, op, a.searchOperations)
 	byBody := huma.Operation{
 		OperationID: "search-by-body", Method: http.MethodPost, Path: searchPath, Responses: searchResponses(h),
 		Summary:     "The same search, asked with a JSON object",
 		Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer.",
 	}
-	handle(a, h, byBody, a.searchByBody)
+	addRoute(a, h, byBody, a.searchByBody)
 	paths := h.OpenAPI().Paths
 	describeBody[SearchBody](h, paths[searchPath].Post)
 	a.searchParameters = paths[searchPath].Get.Parameters
@@ -216,37 +216,37 @@ type searchRequest struct {
 	values url.Values // all of it, which a cursor is bound to
 }
 
-func (a *API) search(ctx context.Context, _ *searchInput) (*pageOutput, error) {
+func (a *API) searchOperations(ctx context.Context, _ *searchInput) (*pageOutput, error) {
 	s, err := readSearch(queryOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return a.answerSearch(ctx, s)
+	return a.runSearch(ctx, s)
 }
 
 // readSearch reads parameters that were judged by their schemas.
 func readSearch(values url.Values) (searchRequest, error) {
-	s := searchRequest{cursor: values.Get("cursor"), as: values.Get("as"), within: number(values, "within_tokens"), values: values}
+	s := searchRequest{cursor: values.Get("cursor"), as: values.Get("as"), within: intValue(values, "within_tokens"), values: values}
 	var err error
 	if s.query, err = readQuery(values); err != nil {
 		return s, err
 	}
-	if s.query.Facets, err = readFields(values["facets"], "facets"); err != nil {
+	if s.query.Facets, err = readFacetFields(values["facets"], "facets"); err != nil {
 		return s, err
 	}
-	s.query.Limit = number(values, "limit")
+	s.query.Limit = intValue(values, "limit")
 	if s.query.Limit == 0 && s.within > 0 {
-		s.query.Limit = min(maxLimit, s.within/leastHit+1)
+		s.query.Limit = min(maxLimit, s.within/minHitTokens+1)
 	}
 	return s, nil
 }
 
-// leastHit is how many tokens a compact hit takes at the least.
-const leastHit = 30
+// minHitTokens is how many tokens a compact hit takes at the least.
+const minHitTokens = 30
 
-// number is the value of a parameter that was judged to be a number, 0 when it is
+// intValue is the value of a parameter that was judged to be a number, 0 when it is
 // not given.
-func number(values url.Values, name string) int {
+func intValue(values url.Values, name string) int {
 	n, err := strconv.Atoi(values.Get(name))
 	if err != nil {
 		return 0
@@ -267,11 +267,11 @@ func readQuery(values url.Values) (index.Query, error) {
 		to := f.values(&q)
 		for i, v := range values[f.name] {
 			if v = strings.TrimSpace(v); v == "" {
-				return q, refuse(badParameter, f.name+" is empty", "give it a value, or leave it out").at(Where{Parameter: f.name}).ofValue(i)
+				return q, newProblem(badParameter, f.name+" is empty", "give it a value, or leave it out").withLocation(Location{Parameter: f.name}).withValueIndex(i)
 			}
 			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
-				return q, refuse(badParameter, f.name+" holds a character that makes text look other than it is", "remove it").
-					at(Where{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).ofValue(i)
+				return q, newProblem(badParameter, f.name+" holds a character that makes text look other than it is", "remove it").
+					withLocation(Location{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).withValueIndex(i)
 			}
 			if !slices.Contains(*to, v) {
 				*to = append(*to, v)
@@ -286,8 +286,8 @@ func readQuery(values url.Values) (index.Query, error) {
 // around it.
 func isBidiControl(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
-// nothingAsked refuses a search for nothing.
-func nothingAsked(q index.Query) error {
+// checkQuery refuses a search for nothing.
+func checkQuery(q index.Query) error {
 	if q.Words != "" || len(q.Phrases) > 0 || q.Filtered() {
 		return nil
 	}
@@ -295,11 +295,11 @@ func nothingAsked(q index.Query) error {
 	for _, f := range searchFilters {
 		names = append(names, f.name)
 	}
-	return refuse(badQuery, "there is nothing to search for", "give words in q, or a filter: "+list(names)).at(Where{Parameter: "q", Column: 1})
+	return newProblem(badQuery, "there is nothing to search for", "give words in q, or a filter: "+joinWords(names)).withLocation(Location{Parameter: "q", Column: 1})
 }
 
-// readFields reads names of fields with commas between.
-func readFields(lists []string, parameter string) ([]string, error) {
+// readFacetFields reads names of fields with commas between.
+func readFacetFields(lists []string, parameter string) ([]string, error) {
 	var fields []string
 	for i, names := range lists {
 		for name := range strings.SplitSeq(names, ",") {
@@ -307,8 +307,8 @@ func readFields(lists []string, parameter string) ([]string, error) {
 				continue
 			}
 			if !slices.Contains(index.FacetFields(), name) {
-				return nil, refuse(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+list(index.FacetFields())).
-					at(Where{Parameter: parameter}).ofValue(i)
+				return nil, newProblem(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+joinWords(index.FacetFields())).
+					withLocation(Location{Parameter: parameter}).withValueIndex(i)
 			}
 			fields = append(fields, name)
 		}
@@ -316,13 +316,13 @@ func readFields(lists []string, parameter string) ([]string, error) {
 	return fields, nil
 }
 
-// answerSearch searches and writes the answer in the form that was asked for.
-func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, error) {
-	if err := nothingAsked(s.query); err != nil {
+// runSearch searches and writes the answer in the form that was asked for.
+func (a *API) runSearch(ctx context.Context, s searchRequest) (*pageOutput, error) {
+	if err := checkQuery(s.query); err != nil {
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, queryKey{}, s.values)
-	c, err := a.place(ctx, s.cursor, "search")
+	c, err := a.readCursor(ctx, s.cursor, "search")
 	if err != nil {
 		return nil, err
 	}
@@ -346,33 +346,33 @@ func (a *API) answerSearch(ctx context.Context, s searchRequest) (*pageOutput, e
 		return a.compactPage(ctx, s, page)
 	}
 	if s.as != "" && s.within > 0 {
-		return a.exportWithin(ctx, s.as, offers(hits), s.within, func(n int) (string, string) {
+		return a.exportWithin(ctx, s.as, callOffers(hits), s.within, func(n int) (string, string) {
 			if n == len(hits) && !r.More {
 				return "", ""
 			}
-			return a.nextSearch(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
+			return a.nextSearchPage(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
 		})
 	}
 	link := ""
 	if r.More {
-		page.Next, link = a.nextSearch(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
+		page.Next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
 	}
 	if s.as != "" {
-		return a.exportOperations(ctx, s.as, offers(hits), page.Next, link)
+		return a.exportOperations(ctx, s.as, callOffers(hits), page.Next, link)
 	}
 	return jsonPage(page, link)
 }
 
-// nextSearch returns the cursor and Link of the page behind so many results; both
+// nextSearchPage returns the cursor and Link of the page behind so many results; both
 // are "" where nothing may lie any more.
-func (a *API) nextSearch(ctx context.Context, s searchRequest, shown int, seq uint64) (next, link string) {
+func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, seq uint64) (next, link string) {
 	if s.query.Limit == 0 {
 		shown = max(shown, defaultLimit)
 	}
 	if s.query.Offset+shown > maxOffset {
 		return "", ""
 	}
-	return a.next(ctx, searchPath, "search", cursor{Offset: s.query.Offset + shown, Seq: seq})
+	return a.nextPage(ctx, searchPath, "search", cursor{Offset: s.query.Offset + shown, Seq: seq})
 }
 
 // defaultLimit is how many entries a page has when nobody says.
@@ -416,10 +416,10 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 	link := ""
 	if len(p.Hits) < len(page.Hits) {
 		if len(p.Hits) > 0 {
-			_, link = a.nextSearch(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
+			_, link = a.nextSearchPage(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
 		}
 	} else if page.More {
-		_, link = a.nextSearch(ctx, s, max(s.query.Limit, len(p.Hits)), page.Seq)
+		_, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(p.Hits)), page.Seq)
 	}
 	p.LeftOut = max(0, page.Total-s.query.Offset-len(p.Hits))
 	p.Tokens = 0

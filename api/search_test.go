@@ -27,7 +27,7 @@ func readAs[T any](h *house, path string, status int) T {
 	return decoded[T](h, h.get(path, status))
 }
 
-func decoded[T any](h *house, r reply) T {
+func decoded[T any](h *house, r bufferedResponse) T {
 	h.t.Helper()
 	var v T
 	if err := json.Unmarshal(r.body, &v); err != nil {
@@ -37,7 +37,7 @@ func decoded[T any](h *house, r reply) T {
 }
 
 // post sends a JSON body and wants that status.
-func (h *house) post(path, body string, status int) reply {
+func (h *house) post(path, body string, status int) bufferedResponse {
 	h.t.Helper()
 	r := h.ask("POST", path, body, "Content-Type", jsonType)
 	if r.StatusCode != status {
@@ -581,14 +581,14 @@ func (g *gate) Search(ctx context.Context, q index.Query) (index.Result, error) 
 func TestSearchesAreBounded(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
-	h.answers.Index = api.NewLimited(h.index, api.SearchLimits{Time: time.Nanosecond})
+	h.answers.Index = api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Nanosecond})
 	if r := h.ask("GET", "/api/v1/search?q=book", ""); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || r.problem(t).Code != "search-timeout" && r.problem(t).Code != "too-many-searches" {
 		t.Errorf("a search without time: %s %s", r.Status, r.body)
 	}
 
 	// One runs, 32 wait, and the next is refused.
 	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
-	h.answers.Index = api.NewLimited(g, api.SearchLimits{Time: time.Hour, AtOnce: 1})
+	h.answers.Index = api.NewLimitedSearcher(g, api.SearchLimits{Time: time.Hour, Concurrent: 1})
 	statuses := make(chan int, 34)
 	var all sync.WaitGroup
 	for range 34 {
@@ -635,7 +635,7 @@ func TestNobodyWaitsForLargeSearches(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
 	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
-	h.answers.Index = api.NewLimited(largeGate{g}, api.SearchLimits{Time: time.Hour, AtOnce: 1})
+	h.answers.Index = api.NewLimitedSearcher(largeGate{g}, api.SearchLimits{Time: time.Hour, Concurrent: 1})
 	large := []string{strings.Repeat("table ", 30), `"a table"`, strings.Repeat("a", 300)}
 	statuses := make(chan int, 66)
 	var all sync.WaitGroup
@@ -678,7 +678,7 @@ func TestASearchEndsWithItsClient(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
 	g := &gate{h.index, make(chan struct{}, 1), make(chan struct{})}
-	h.answers.Index = api.NewLimited(g, api.SearchLimits{Time: time.Hour, AtOnce: 1})
+	h.answers.Index = api.NewLimitedSearcher(g, api.SearchLimits{Time: time.Hour, Concurrent: 1})
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", h.base+"/api/v1/search?q=book", nil)
 	if err != nil {

@@ -18,10 +18,10 @@ func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 	}
 	s, err := readSearch(b.values)
 	if err != nil {
-		return nil, b.placed(err)
+		return nil, b.locateError(err)
 	}
-	out, err := a.answerSearch(ctx, s)
-	return out, b.placed(err)
+	out, err := a.runSearch(ctx, s)
+	return out, b.locateError(err)
 }
 
 // A bodyQuery is a search that was asked for with a JSON object.
@@ -32,7 +32,7 @@ type bodyQuery struct {
 
 // readBodyQuery reads a JSON object whose members are the parameters of a search
 // without some of them, and others, which are no values but members.
-func (a *API) readBodyQuery(b body, without, others []string) (bodyQuery, error) {
+func (a *API) readBodyQuery(b requestBody, without, others []string) (bodyQuery, error) {
 	if b.err != nil {
 		return bodyQuery{}, b.err
 	}
@@ -41,7 +41,7 @@ func (a *API) readBodyQuery(b body, without, others []string) (bodyQuery, error)
 		return bodyQuery{}, err
 	}
 	if root.Kind != protocol.Object {
-		return bodyQuery{}, refuse(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).at(whereOf(root))
+		return bodyQuery{}, newProblem(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).withLocation(locationOf(root))
 	}
 	var known []string
 	parameters := map[string]*huma.Param{}
@@ -59,10 +59,10 @@ func (a *API) readBodyQuery(b body, without, others []string) (bodyQuery, error)
 		switch {
 		case slices.Contains(others, m.Key):
 		case p == nil:
-			return bodyQuery{}, refuse(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+list(known)).at(whereOf(m))
+			return bodyQuery{}, newProblem(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+joinWords(known)).withLocation(locationOf(m))
 		default:
 			if q.values[p.Name], err = memberValues(p, m); err != nil {
-				return bodyQuery{}, q.placed(err)
+				return bodyQuery{}, q.locateError(err)
 			}
 		}
 	}
@@ -86,21 +86,21 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 	texts := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		if n.Kind != kind {
-			return nil, refuse(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).at(whereOf(n))
+			return nil, newProblem(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).withLocation(locationOf(n))
 		}
 		texts = append(texts, n.Text)
 	}
 	// The checker needs no schemas of other types for texts, numbers and truths.
-	return texts, checker{}.values(p, texts)
+	return texts, parameterChecker{}.checkValues(p, texts)
 }
 
-// placed says of what is wrong with a parameter where it stands in the body; of
+// locateError says of what is wrong with a parameter where it stands in the body; of
 // all else it says nothing new.
-func (b bodyQuery) placed(err error) error {
+func (b bodyQuery) locateError(err error) error {
 	if err == nil {
 		return nil
 	}
-	r := refusalFor(err)
+	r := problemFor(err)
 	w := r.problem.Where
 	if w == nil || w.Parameter == "" {
 		return err
@@ -110,18 +110,18 @@ func (b bodyQuery) placed(err error) error {
 	}
 	n := b.members[w.Parameter]
 	if n == nil {
-		return r.at(Where{Pointer: "/" + w.Parameter})
+		return r.withLocation(Location{Pointer: "/" + w.Parameter})
 	}
 	if n.Kind == protocol.Array && r.nth > 0 {
 		n = n.Items[r.nth-1]
 	}
 	if w.Column > 0 { // within the text, which escapes may have made longer in the body
-		return r.at(Where{Pointer: n.Pointer, Column: w.Column})
+		return r.withLocation(Location{Pointer: n.Pointer, Column: w.Column})
 	}
-	return r.at(whereOf(n))
+	return r.withLocation(locationOf(n))
 }
 
-// whereOf is the place of a node in a body.
-func whereOf(n *protocol.Node) Where {
-	return Where{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+// locationOf is the place of a node in a body.
+func locationOf(n *protocol.Node) Location {
+	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }

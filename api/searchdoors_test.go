@@ -164,11 +164,11 @@ func TestExportTakesAnOperationOnce(t *testing.T) {
 func TestOrchestrateSaysWhyNothingIsShown(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
-	page := readAs[api.OfferPage](h, "/api/v1/orchestrate?q=table+zzyzx&joined=true", 200)
+	page := readAs[api.OrchestratePage](h, "/api/v1/orchestrate?q=table+zzyzx&joined=true", 200)
 	if len(page.Operations) != 0 || page.Passed == 0 || !strings.Contains(page.Note, "agent") || strings.Contains(page.Note, "zzyzx") {
 		t.Errorf("%d operations, %d passed, note %q", len(page.Operations), page.Passed, page.Note)
 	}
-	if page := readAs[api.OfferPage](h, "/api/v1/orchestrate?q=table+zzyzx", 200); !strings.Contains(page.Note, "zzyzx") {
+	if page := readAs[api.OrchestratePage](h, "/api/v1/orchestrate?q=table+zzyzx", 200); !strings.Contains(page.Note, "zzyzx") {
 		t.Errorf("with those that have no agent: note %q", page.Note)
 	}
 }

@@ -28,7 +28,7 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 	// finish adds the host that was gathered and reports whether there is room
 	// for more.
 	finish := func() bool {
-		if summary := summarise(host, documents); listed(summary) {
+		if summary := summarizeService(host, documents); isListed(summary) {
 			page.Services = append(page.Services, summary)
 			page.After = lastDocumentKey(host)
 		}
@@ -47,7 +47,7 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 			return page, nil
 		}
 		host = next
-		d, err := decode[document.Document](record)
+		d, err := decodeRecord[document.Document](record)
 		if err != nil {
 			return ServicePage{}, err
 		}
@@ -64,8 +64,8 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 // next one: kinds are lower-case letters and dashes.
 func lastDocumentKey(host string) string { return store.DocumentsOf(host) + "~" }
 
-// listed reports whether a host has a document other than an alias.
-func listed(s ServiceSummary) bool {
+// isListed reports whether a host has a document other than an alias.
+func isListed(s ServiceSummary) bool {
 	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return k != document.AIAlias })
 }
 
@@ -78,14 +78,14 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	if err != nil {
 		return Service{}, err
 	}
-	if err := a.shown(ctx, host); err != nil {
+	if err := a.checkShown(ctx, host); err != nil {
 		return Service{}, err
 	}
-	state, known, err := a.state(ctx, host)
+	state, known, err := a.readState(ctx, host)
 	if err != nil {
 		return Service{}, err
 	}
-	views, err := a.documents(ctx, host)
+	views, err := a.readDocuments(ctx, host)
 	if err != nil {
 		return Service{}, err
 	}
@@ -97,15 +97,15 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 		documents[i] = views[i].Document
 	}
 	return Service{
-		ServiceSummary: summarise(host, documents),
+		ServiceSummary: summarizeService(host, documents),
 		Documents:      views,
-		Related:        related(host, documents),
+		Related:        relatedHosts(host, documents),
 		State:          state,
 	}, nil
 }
 
-// state reads the crawl state of host; false when it has none.
-func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
+// readState reads the crawl state of host; false when it has none.
+func (a *Answers) readState(ctx context.Context, host string) (State, bool, error) {
 	state := State{Fetches: []fetch.Fetch{}}
 	record, err := a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
@@ -114,7 +114,7 @@ func (a *Answers) state(ctx context.Context, host string) (State, bool, error) {
 	if err != nil {
 		return State{}, false, fmt.Errorf("read the state of %s: %w", host, err)
 	}
-	h, err := decode[crawler.Host](record)
+	h, err := decodeRecord[crawler.Host](record)
 	if err != nil {
 		return State{}, false, err
 	}
@@ -135,15 +135,15 @@ func robotsView(r *fetch.Robots) *RobotsView {
 	return &RobotsView{FetchedAt: r.FetchedAt, Status: r.Status, Disallowed: r.Disallowed.Paths(), Delay: r.Delay, Open: r.Open, Why: r.Why}
 }
 
-// documents reads the current documents of host with their versions, in order
+// readDocuments reads the current documents of host with their versions, in order
 // of kind.
-func (a *Answers) documents(ctx context.Context, host string) ([]DocumentView, error) {
+func (a *Answers) readDocuments(ctx context.Context, host string) ([]DocumentView, error) {
 	views := []DocumentView{}
 	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
 		if err != nil {
 			return nil, fmt.Errorf("list the documents of %s: %w", host, err)
 		}
-		d, err := decode[document.Document](record)
+		d, err := decodeRecord[document.Document](record)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 		if err != nil {
 			return nil, fmt.Errorf("list the versions of %s of %s: %w", kind, host, err)
 		}
-		v, err := decode[Version](record)
+		v, err := decodeRecord[Version](record)
 		if err != nil {
 			return nil, err
 		}
@@ -180,8 +180,8 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 	return versions, nil
 }
 
-// decode reads the JSON of a stored record.
-func decode[T any](record store.Record) (T, error) {
+// decodeRecord reads the JSON of a stored record.
+func decodeRecord[T any](record store.Record) (T, error) {
 	var v T
 	if err := json.Unmarshal(record.Value, &v); err != nil {
 		return v, fmt.Errorf("decode the record %s: %w", record.Key, err)
@@ -192,10 +192,10 @@ func decode[T any](record store.Record) (T, error) {
 // speakers is the order in which documents are asked who the service is.
 var speakers = []document.Kind{document.AI, document.AGIS, document.AGISSummary, document.AIAlias}
 
-// summarise folds the documents of a host into one row. Each member comes from
+// summarizeService folds the documents of a host into one row. Each member comes from
 // the first speaker that has it. What only an alias offers is counted only when
 // there is nothing else.
-func summarise(host string, documents []document.Document) ServiceSummary {
+func summarizeService(host string, documents []document.Document) ServiceSummary {
 	s := ServiceSummary{Host: host, Kinds: []document.Kind{}}
 	sorted := slices.Clone(documents)
 	slices.SortStableFunc(sorted, func(a, b document.Document) int {
@@ -230,8 +230,8 @@ func summarise(host string, documents []document.Document) ServiceSummary {
 	return s
 }
 
-// related lists the other hosts that the documents name, sorted.
-func related(host string, documents []document.Document) []string {
+// relatedHosts lists the other hosts that the documents name, sorted.
+func relatedHosts(host string, documents []document.Document) []string {
 	var hosts []string
 	for _, d := range documents {
 		for _, l := range d.Links {

@@ -10,7 +10,7 @@ import (
 )
 
 // A Standing is how the server stands, for everybody.
-type Standing struct {
+type ServerStatus struct {
 	At      time.Time `json:"at" doc:"when this was so"`
 	Started time.Time `json:"started" doc:"since when the server runs"`
 	Version string    `json:"version"`
@@ -23,12 +23,12 @@ type Standing struct {
 	Crawler *crawler.Status `json:"crawler,omitempty"`
 }
 
-// Standing says how the server stands now.
-func (a *API) Standing() Standing {
+// ServerStatus says how the server stands now.
+func (a *API) ServerStatus() ServerStatus {
 	store, index := a.answers.Store.Head(), a.answers.Index.Cursor()
-	s := Standing{
+	s := ServerStatus{
 		At: a.now().UTC(), Started: a.started.UTC(), Version: a.version,
-		Ready: a.ready.observe(index, store), Store: store.Seq, Index: index.Seq,
+		Ready: a.ready.observeCursors(index, store), Store: store.Seq, Index: index.Seq,
 	}
 	if a.answers.Crawler != nil {
 		status := a.answers.Crawler.Status()
@@ -37,20 +37,20 @@ func (a *API) Standing() Standing {
 	return s
 }
 
-// standingRoutes declares how the server stands, once and as a stream.
-func (a *API) standingRoutes(h huma.API) {
-	handle(a, h, get("standing", standingPath, "How the crawl, the store and the index stand"), a.standing)
-	op := get("standing-stream", streamPath, "The same every second, as server-sent events")
+// statusRoutes declares how the server stands, once and as a stream.
+func (a *API) statusRoutes(h huma.API) {
+	addRoute(a, h, getOperation("standing", statusPath, "How the crawl, the store and the index stand"), a.getStatus)
+	op := getOperation("standing-stream", streamPath, "The same every second, as server-sent events")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, " +
 			"and when a client does not read for a minute; it goes on with Last-Event-ID.",
 		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
-	handle(a, h, op, a.standingStream)
+	addRoute(a, h, op, a.followStatus)
 }
 
-func (a *API) standing(context.Context, *struct{}) (*output[Standing], error) {
-	out := answer(a.Standing())
+func (a *API) getStatus(context.Context, *struct{}) (*output[ServerStatus], error) {
+	out := jsonOutput(a.ServerStatus())
 	out.CacheControl = "no-store"
 	return out, nil
 }

@@ -18,7 +18,7 @@ func TestStanding(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.get("/api/v1/status", 200)
-	var s api.Standing
+	var s api.ServerStatus
 	if err := json.Unmarshal(r.body, &s); err != nil {
 		t.Fatal(err)
 	}

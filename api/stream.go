@@ -26,8 +26,8 @@ const (
 
 // The stream has no HEAD: there would be nothing to wait for.
 const (
-	standingPath = "/api/v1/status"
-	streamPath   = standingPath + "/stream"
+	statusPath = "/api/v1/status"
+	streamPath = statusPath + "/stream"
 )
 
 // streams are the clients that follow the standing. Each event is made once for
@@ -58,13 +58,13 @@ func (s *streams) enter(client netip.Addr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= maxStreams {
-		return refuse(unavailable, "too many clients follow the status already", "ask "+standingPath+" instead").after(time.Minute)
+		return newProblem(unavailable, "too many clients follow the status already", "ask "+statusPath+" instead").withRetry(time.Minute)
 	}
 	if limited(client) {
-		if s.each[network(client)] >= maxStreamsEach {
-			return refuse(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", maxStreamsEach), "ask "+standingPath+" instead").after(time.Minute)
+		if s.each[clientNetwork(client)] >= maxStreamsEach {
+			return newProblem(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", maxStreamsEach), "ask "+statusPath+" instead").withRetry(time.Minute)
 		}
-		s.each[network(client)]++
+		s.each[clientNetwork(client)]++
 	}
 	s.all++
 	return nil
@@ -77,8 +77,8 @@ func (s *streams) leave(client netip.Addr) {
 	if !limited(client) {
 		return
 	}
-	if s.each[network(client)]--; s.each[network(client)] == 0 {
-		delete(s.each, network(client))
+	if s.each[clientNetwork(client)]--; s.each[clientNetwork(client)] == 0 {
+		delete(s.each, clientNetwork(client))
 	}
 }
 
@@ -90,18 +90,18 @@ type streamInput struct {
 // Resolve sees who asks (huma.Resolver). Two ids are none of ours.
 func (in *streamInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
-	in.client, in.Last = address(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
+	in.client, in.Last = clientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
 	return nil
 }
 
-// standingStream lets a client in that begins, or that goes on after an event of
+// followStatus lets a client in that begins, or that goes on after an event of
 // ours. Each event tells all, so nobody misses anything but what was between.
-func (a *API) standingStream(_ context.Context, in *streamInput) (*streamOutput, error) {
+func (a *API) followStatus(_ context.Context, in *streamInput) (*streamOutput, error) {
 	if in.Last != "" {
-		if _, err := a.cursors.read(in.Last, streamPath, nil, a.answers.Store.Head()); err != nil {
-			r := refusalFor(err).at(Where{Header: "Last-Event-ID"})
-			r.current = standingPath
-			r.problem.Help = "ask " + standingPath + " for how it stands, and follow the stream again without Last-Event-ID"
+		if _, err := a.cursors.decodeCursor(in.Last, streamPath, nil, a.answers.Store.Head()); err != nil {
+			r := problemFor(err).withLocation(Location{Header: "Last-Event-ID"})
+			r.current = statusPath
+			r.problem.Help = "ask " + statusPath + " for how it stands, and follow the stream again without Last-Event-ID"
 			return nil, r
 		}
 	}
@@ -110,13 +110,13 @@ func (a *API) standingStream(_ context.Context, in *streamInput) (*streamOutput,
 	}
 	return &streamOutput{Body: func(ctx huma.Context) {
 		defer a.streams.leave(in.client)
-		a.streamStanding(ctx)
+		a.streamStatus(ctx)
 	}}, nil
 }
 
-// streamStanding sends the standing until the client leaves or does not read for
+// streamStatus sends the standing until the client leaves or does not read for
 // writeTime, its time is over or the server ends.
-func (a *API) streamStanding(ctx huma.Context) {
+func (a *API) streamStatus(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("Cache-Control", "no-store")
@@ -127,7 +127,7 @@ func (a *API) streamStanding(ctx huma.Context) {
 	tick := time.NewTicker(streamEvery)
 	defer tick.Stop()
 	for {
-		event, err := a.standingEvent()
+		event, err := a.statusEvent()
 		if err != nil {
 			a.log.Error("write the status", "error", err)
 			return
@@ -149,18 +149,18 @@ func (a *API) streamStanding(ctx huma.Context) {
 	}
 }
 
-// standingEvent is the event of this half second. Its id is where the store was.
-func (a *API) standingEvent() ([]byte, error) {
+// statusEvent is the event of this half second. Its id is where the store was.
+func (a *API) statusEvent() ([]byte, error) {
 	s := a.streams
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); now.Sub(s.made) >= streamEvery/2 {
 		head := a.answers.Store.Head()
-		data, err := json.Marshal(a.Standing())
+		data, err := json.Marshal(a.ServerStatus())
 		if err != nil {
 			return nil, err
 		}
-		id := a.cursors.write(cursor{Log: head, Seq: head.Seq}, streamPath, nil)
+		id := a.cursors.encodeCursor(cursor{Log: head, Seq: head.Seq}, streamPath, nil)
 		s.event, s.made = fmt.Appendf(nil, "event: status\nid: %s\ndata: %s\n\n", id, data), now
 	}
 	return s.event, nil

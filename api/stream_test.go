@@ -23,7 +23,7 @@ import (
 )
 
 // firstEvent opens the stream and returns the fields of its first event.
-func firstEvent(t *testing.T, h *house, header ...string) (reply, map[string]string) {
+func firstEvent(t *testing.T, h *house, header ...string) (bufferedResponse, map[string]string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", h.base+"/api/v1/status/stream", nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func firstEvent(t *testing.T, h *house, header ...string) (reply, map[string]str
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	r := reply{Response: response}
+	r := bufferedResponse{Response: response}
 	if response.StatusCode != 200 {
 		if r.body, err = io.ReadAll(response.Body); err != nil {
 			t.Fatal(err)

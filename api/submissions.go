@@ -19,8 +19,8 @@ import (
 	"gazetteer/store"
 )
 
-// maxSubmitted is how many hosts one request may name.
-const maxSubmitted = 100
+// maxSubmittedHosts is how many hosts one request may name.
+const maxSubmittedHosts = 100
 
 // ErrNoCrawl: this server crawls nothing. Test with errors.Is.
 var ErrNoCrawl = errors.New("this server does not crawl")
@@ -28,14 +28,14 @@ var ErrNoCrawl = errors.New("this server does not crawl")
 // A Door takes names of hosts from strangers into the frontier. A visit is work
 // for somebody else's server, and a name a place in our store, so what one client
 // may name, and what may be named below one registrable domain, is bounded.
-type Door struct {
+type Submitter struct {
 	add     func(ctx context.Context, hosts ...string) error
-	clients *quota
-	domains *quota
+	clients *rateQuota
+	domains *rateQuota
 }
 
-// DoorOptions shape a [Door].
-type DoorOptions struct {
+// SubmitterOptions shape a [Door].
+type SubmitterOptions struct {
 	// Add makes hosts known to the crawler; nil: nothing is taken.
 	Add func(ctx context.Context, hosts ...string) error
 	// PerClient is how many new hosts one client may name in an hour, PerDomain
@@ -45,24 +45,24 @@ type DoorOptions struct {
 	Now                       func() time.Time // nil: time.Now
 }
 
-// NewDoor returns a door. It starts nothing.
-func NewDoor(o DoorOptions) (*Door, error) {
+// NewSubmitter returns a door. It starts nothing.
+func NewSubmitter(o SubmitterOptions) (*Submitter, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	clients, err := newQuota(orDefault(o.PerClient, 60), orDefault(o.All, 5000), o.Now)
+	clients, err := newQuota(defaultInt(o.PerClient, 60), defaultInt(o.All, 5000), o.Now)
 	if err != nil {
 		return nil, err
 	}
-	domains, err := newQuota(orDefault(o.PerDomain, 20), -1, o.Now)
+	domains, err := newQuota(defaultInt(o.PerDomain, 20), -1, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	return &Door{add: o.Add, clients: clients, domains: domains}, nil
+	return &Submitter{add: o.Add, clients: clients, domains: domains}, nil
 }
 
-// Submitted says what became of one name that was handed in.
-type Submitted struct {
+// Submission says what became of one name that was handed in.
+type Submission struct {
 	Host string `json:"host" doc:"the name as it is known here, or as it was given when it is refused"`
 	// State is "waiting" for a host that was not visited yet, "visited" for one
 	// that was, "refused" for a name that is not taken.
@@ -79,17 +79,17 @@ type Submitted struct {
 // the owner of the machine, is not counted. The error is [ErrNoCrawl], a
 // *[QuotaError] when nothing was taken because too much was asked for, or that
 // of the store.
-func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submitted, error) {
-	if a.Door == nil || a.Door.add == nil {
+func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submission, error) {
+	if a.Submitter == nil || a.Submitter.add == nil {
 		return nil, ErrNoCrawl
 	}
 	fresh := map[int]string{} // by place in the list
 	var over *QuotaError
-	out := make([]Submitted, len(hosts))
+	out := make([]Submission, len(hosts))
 	for i, name := range hosts {
 		host, err := fetch.CheckHost(name)
 		if e, ok := errors.AsType[*fetch.HostError](err); ok {
-			out[i] = Submitted{Host: name, State: "refused", Detail: e.Problem, Help: e.Help}
+			out[i] = Submission{Host: name, State: "refused", Detail: e.Problem, Help: e.Help}
 			continue
 		}
 		if err != nil {
@@ -102,9 +102,9 @@ func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr)
 			}
 			continue
 		}
-		if e := a.Door.admit(client, host); e != nil {
+		if e := a.Submitter.admitHost(client, host); e != nil {
 			over = e
-			out[i] = Submitted{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
+			out[i] = Submission{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
 			continue
 		}
 		fresh[i] = host
@@ -112,15 +112,15 @@ func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr)
 	if over != nil && len(fresh) == 0 {
 		return nil, over
 	}
-	return out, a.take(ctx, fresh, out)
+	return out, a.addHosts(ctx, fresh, out)
 }
 
-// take adds the hosts that are not known yet, and notes when they are due.
-func (a *Answers) take(ctx context.Context, fresh map[int]string, out []Submitted) error {
+// addHosts adds the hosts that are not known yet, and notes when they are due.
+func (a *Answers) addHosts(ctx context.Context, fresh map[int]string, out []Submission) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := a.Door.add(ctx, slices.Collect(maps.Values(fresh))...); err != nil {
+	if err := a.Submitter.add(ctx, slices.Collect(maps.Values(fresh))...); err != nil {
 		return err
 	}
 	for i, host := range fresh {
@@ -132,19 +132,19 @@ func (a *Answers) take(ctx context.Context, fresh map[int]string, out []Submitte
 	return nil
 }
 
-// admit counts a host that is new against who names it and its domain.
-func (d *Door) admit(client netip.Addr, host string) *QuotaError {
+// admitHost counts a host that is new against who names it and its domain.
+func (d *Submitter) admitHost(client netip.Addr, host string) *QuotaError {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := d.clients.take(network(client)); over != nil {
+	if over := d.clients.reserveOne(clientNetwork(client)); over != nil {
 		return &QuotaError{"too many hosts were named in the last hour", "name the rest later", over.wait}
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		domain = host
 	}
-	if over := d.domains.take(domain); over != nil {
+	if over := d.domains.reserveOne(domain); over != nil {
 		return &QuotaError{"too many hosts below " + domain + " were named in the last hour", "name the rest later", over.wait}
 	}
 	return nil
@@ -153,26 +153,26 @@ func (d *Door) admit(client netip.Addr, host string) *QuotaError {
 // Submission says how a host stands that was handed in, by any spelling of its
 // name: the error is a *[fetch.HostError] for what cannot be one, and
 // [ErrNoService] for a host that nobody ever named.
-func (a *Answers) Submission(ctx context.Context, host string) (Submitted, error) {
+func (a *Answers) Submission(ctx context.Context, host string) (Submission, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
-		return Submitted{}, err
+		return Submission{}, err
 	}
-	if e := (*WithdrawnError)(nil); errors.As(a.shown(ctx, host), &e) {
-		return Submitted{Host: host, State: "refused", Detail: e.Why(), Help: e.Help()}, nil
+	if e := (*WithdrawnError)(nil); errors.As(a.checkShown(ctx, host), &e) {
+		return Submission{Host: host, State: "refused", Detail: e.Why(), Help: e.Help()}, nil
 	}
 	record, err := a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
-		return Submitted{}, fmt.Errorf("%w: %s", ErrNoService, host)
+		return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)
 	}
 	if err != nil {
-		return Submitted{}, fmt.Errorf("read the state of %s: %w", host, err)
+		return Submission{}, fmt.Errorf("read the state of %s: %w", host, err)
 	}
-	h, err := decode[crawler.Host](record)
+	h, err := decodeRecord[crawler.Host](record)
 	if err != nil {
-		return Submitted{}, err
+		return Submission{}, err
 	}
-	s := Submitted{Host: host, State: "waiting", Due: h.Due, Visited: h.Visited, Link: "/api/v1/submissions/" + host}
+	s := Submission{Host: host, State: "waiting", Due: h.Due, Visited: h.Visited, Link: "/api/v1/submissions/" + host}
 	if !h.Visited.IsZero() {
 		s.State, s.Link = "visited", "/api/v1/services/"+host
 	}
@@ -181,7 +181,7 @@ func (a *Answers) Submission(ctx context.Context, host string) (Submitted, error
 
 // SubmissionList is what became of what was handed in, in the same order.
 type SubmissionList struct {
-	Submissions []Submitted `json:"submissions"`
+	Submissions []Submission `json:"submissions"`
 }
 
 // submissionRoutes declares how strangers name hosts.
@@ -192,24 +192,24 @@ func (a *API) submissionRoutes(h huma.API) {
 		Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
 			"nothing is visited sooner because it is named again.",
 	}
-	handle(a, h, op, a.submit)
+	addRoute(a, h, op, a.submitHosts)
 	describeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
-	handle(a, h, get("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.submission)
+	addRoute(a, h, getOperation("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.getSubmission)
 }
 
-type submitInput struct{ body body }
+type submitInput struct{ body requestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *submitInput) Resolve(ctx huma.Context) []error {
-	in.body.read(ctx, 64<<10)
+	in.body.readJSON(ctx, 64<<10)
 	return nil
 }
 
-func (a *API) submit(ctx context.Context, in *submitInput) (*output[SubmissionList], error) {
+func (a *API) submitHosts(ctx context.Context, in *submitInput) (*output[SubmissionList], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	hosts, err := readNames(in.body.text, maxSubmitted)
+	hosts, err := readHostNames(in.body.text, maxSubmittedHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (a *API) submit(ctx context.Context, in *submitInput) (*output[SubmissionLi
 	if err != nil {
 		return nil, err
 	}
-	out := answer(SubmissionList{list})
+	out := jsonOutput(SubmissionList{list})
 	out.Status = http.StatusAccepted
 	return out, nil
 }
@@ -242,17 +242,17 @@ func noneIsAHost(names []*protocol.Node) error {
 	if !ok {
 		return err
 	}
-	return refuse(badHost, "the host name cannot be used: "+e.Problem, e.Help).at(placeOf(names[0]))
+	return newProblem(badHost, "the host name cannot be used: "+e.Problem, e.Help).withLocation(nodeLocation(names[0]))
 }
 
 type submissionInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
 }
 
-func (a *API) submission(ctx context.Context, in *submissionInput) (*output[Submitted], error) {
+func (a *API) getSubmission(ctx context.Context, in *submissionInput) (*output[Submission], error) {
 	s, err := a.answers.Submission(ctx, in.Host)
 	if err != nil {
 		return nil, err
 	}
-	return answer(s), nil
+	return jsonOutput(s), nil
 }

@@ -15,9 +15,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// MaxSubmission is how many bytes of a text are taken to be judged. Readers
+// MaxDocument is how many bytes of a text are taken to be judged. Readers
 // refuse less, and then say so in a finding.
-const MaxSubmission = 1 << 20
+const MaxDocument = 1 << 20
 
 // Validation is what was found about a submission.
 type Validation struct {
@@ -37,9 +37,9 @@ type ResultView struct {
 	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of what a language model takes to read it"`
 }
 
-// submissionTypes are the media types a text may be sent as. Forms are not among
+// documentTypes are the media types a text may be sent as. Forms are not among
 // them: a page of somebody else's may send those without asking.
-var submissionTypes = []string{
+var documentTypes = []string{
 	"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml",
 	"application/agis", "application/agis+json", "application/agis+yaml", "application/octet-stream",
 }
@@ -58,8 +58,8 @@ type validateInput struct {
 // returns it.
 func (in *validateInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
-	in.client = address(c)
-	in.text, in.err = readBody(c, MaxSubmission, submissionTypes...)
+	in.client = clientAddress(c)
+	in.text, in.err = readBody(c, MaxDocument, documentTypes...)
 	return nil
 }
 
@@ -71,23 +71,23 @@ func (a *API) validateRoute(h huma.API) {
 		Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
 			"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings.",
 	}
-	handle(a, h, op, a.validate)
+	addRoute(a, h, op, a.validateDocument)
 	// Described afterwards, or huma reads the body and judges it itself.
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
-	for _, t := range submissionTypes {
+	for _, t := range documentTypes {
 		body.Content[t] = &huma.MediaType{Schema: &huma.Schema{}}
 	}
 	h.OpenAPI().Paths[op.Path].Post.RequestBody = body
 }
 
-func (a *API) validate(ctx context.Context, in *validateInput) (*output[Validation], error) {
+func (a *API) validateDocument(ctx context.Context, in *validateInput) (*output[Validation], error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	if err := checkSubmission(in.text); err != nil {
+	if err := checkDocumentText(in.text); err != nil {
 		return nil, err
 	}
-	s := Submission{Name: "body", Text: in.text, As: document.Kind(in.As), URL: in.URL, Level: in.Level, Client: in.client}
+	s := ValidationRequest{Name: "body", Text: in.text, As: document.Kind(in.As), URL: in.URL, Level: in.Level, Client: in.client}
 	if address, ok := addressIn(in.text); ok {
 		s.Text, s.Address = nil, address
 	}
@@ -95,7 +95,7 @@ func (a *API) validate(ctx context.Context, in *validateInput) (*output[Validati
 	if err != nil {
 		return nil, err
 	}
-	out := answer(Validation{Valid: true, Results: []ResultView{}})
+	out := jsonOutput(Validation{Valid: true, Results: []ResultView{}})
 	for _, j := range judgements {
 		out.Body.Valid = out.Body.Valid && j.Valid
 		out.Body.Results = append(out.Body.Results, viewResult(j))
@@ -104,7 +104,7 @@ func (a *API) validate(ctx context.Context, in *validateInput) (*output[Validati
 	return out, nil
 }
 
-func viewResult(j Judgement) ResultView {
+func viewResult(j ValidationResult) ResultView {
 	return ResultView{
 		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: orEmpty(j.Findings),
 		Operations: j.Operations, Tokens: j.Tokens,
@@ -125,11 +125,11 @@ func addressIn(text []byte) (string, bool) {
 	return u.Str(), u != nil && u.Kind == protocol.String
 }
 
-// checkSubmission refuses a text without content: it would be judged as a
+// checkDocumentText refuses a text without content: it would be judged as a
 // document of no kind, which helps nobody.
-func checkSubmission(text []byte) error {
+func checkDocumentText(text []byte) error {
 	if slices.ContainsFunc(text, func(b byte) bool { return b > ' ' }) {
 		return nil
 	}
-	return refuse(badBody, "the body is empty", fmt.Sprintf("send a document, at most %d bytes, or {\"url\": \"https://…\"}", MaxSubmission))
+	return newProblem(badBody, "the body is empty", fmt.Sprintf("send a document, at most %d bytes, or {\"url\": \"https://…\"}", MaxDocument))
 }

@@ -20,7 +20,7 @@ const validAI = `{"aiendpoint": "1.0", "service": {"name": "Tables", "descriptio
 "capabilities": [{"id": "find_table", "description": "Finds a free table", "endpoint": "/tables", "method": "GET", "returns": "tables with id, seats"}],
 "auth": {"type": "none"}}`
 
-func (h *house) validate(path, body, contentType string) (api.Validation, reply) {
+func (h *house) validate(path, body, contentType string) (api.Validation, bufferedResponse) {
 	h.t.Helper()
 	r := h.ask("POST", "/api/v1/validate"+path, body, "Content-Type", contentType)
 	var v api.Validation
@@ -85,7 +85,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"nothing", "", " \n", "application/json", 400, "bad-body"},
 		{"a form", "", "url=x", "application/x-www-form-urlencoded", 415, "unsupported-media-type"},
 		{"plain text, which a form of another site may send", "", validAI, "text/plain", 415, "unsupported-media-type"},
-		{"too much", "", strings.Repeat(" ", api.MaxSubmission) + "{}", "application/json", 413, "body-too-large"},
+		{"too much", "", strings.Repeat(" ", api.MaxDocument) + "{}", "application/json", 413, "body-too-large"},
 		{"no such kind", "?as=openapi", validAI, "application/json", 400, "bad-parameter"},
 		{"no such level", "?level=3", validAI, "application/json", 400, "bad-parameter"},
 		{"an address where nothing is fetched", "", `{"url": "https://api.example.com/.well-known/ai"}`, "application/json", 503, "unavailable"},
@@ -122,8 +122,8 @@ func TestValidateAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, options{judge: api.JudgeOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
-	ask := func(address string) (api.Validation, reply) {
+	h := newHouse(t, options{judge: api.ValidatorOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
+	ask := func(address string) (api.Validation, bufferedResponse) {
 		body, _ := json.Marshal(map[string]string{"url": address})
 		return h.validate("", string(body), "application/json")
 	}
@@ -165,17 +165,17 @@ func TestValidateAddress(t *testing.T) {
 }
 
 func TestJudgeTakesOneThing(t *testing.T) {
-	judge, err := api.NewJudge(api.JudgeOptions{Now: func() time.Time { return seen }})
+	judge, err := api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return seen }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api.Answers{Judge: judge}
-	for _, s := range []api.Submission{{}, {Text: []byte("{}"), Address: "a.example"}} {
-		if _, err := a.Validate(t.Context(), s); err != api.ErrNothingToJudge {
+	a := &api.Answers{Validator: judge}
+	for _, s := range []api.ValidationRequest{{}, {Text: []byte("{}"), Address: "a.example"}} {
+		if _, err := a.Validate(t.Context(), s); err != api.ErrNothingToValidate {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	if _, err := a.Validate(t.Context(), api.Submission{Address: "a.example", Client: netip.MustParseAddr("192.0.2.1")}); err != api.ErrNoFetcher {
+	if _, err := a.Validate(t.Context(), api.ValidationRequest{Address: "a.example", Client: netip.MustParseAddr("192.0.2.1")}); err != api.ErrNoFetcher {
 		t.Errorf("without a network: %v", err)
 	}
 }

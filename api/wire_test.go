@@ -18,9 +18,9 @@ import (
 	"gazetteer/api"
 )
 
-// raw sends bytes over a socket and returns the statuses of what comes back
+// describeRawBytes sends bytes over a socket and returns the statuses of what comes back
 // until the server closes or says nothing more, and whether it closed.
-func raw(t *testing.T, h *house, text string) (statuses []int, closed bool) {
+func describeRawBytes(t *testing.T, h *house, text string) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	if err != nil {
@@ -84,7 +84,7 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 		"a body too large, never sent": {post + "Content-Length: 70000\r\n\r\n" + smuggled, 413},
 	} {
 		t.Run(name, func(t *testing.T) {
-			statuses, closed := raw(t, h.in(t), c.text)
+			statuses, closed := describeRawBytes(t, h.in(t), c.text)
 			if len(statuses) != 1 || statuses[0] != c.want || !closed {
 				t.Errorf("statuses %v, closed %v; want one %d and an end", statuses, closed, c.want)
 			}
@@ -113,7 +113,7 @@ func TestBadLinesBehindGoodRequests(t *testing.T) {
 		"nothing behind a chunked body": {chunked + folded + get, []int{400}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			statuses, closed := raw(t, h.in(t), c.text)
+			statuses, closed := describeRawBytes(t, h.in(t), c.text)
 			if !slices.Equal(statuses, c.want) || !closed {
 				t.Errorf("statuses %v, closed %v; want %v and an end", statuses, closed, c.want)
 			}
@@ -125,7 +125,7 @@ func TestBadLinesBehindGoodRequests(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	h := newHouse(t, options{})
 	one := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-	statuses, _ := raw(t, h, one+one+strings.Replace(one, "Host: x", "Host: x\r\nConnection: close", 1))
+	statuses, _ := describeRawBytes(t, h, one+one+strings.Replace(one, "Host: x", "Host: x\r\nConnection: close", 1))
 	if len(statuses) != 3 {
 		t.Errorf("statuses %v", statuses)
 	}

@@ -26,14 +26,14 @@ func (a *API) witnessRoutes(h huma.API) {
 		op.Responses = map[string]*huma.Response{"200": text("OK")}
 		return op
 	}
-	handle(a, h, plain(get("witness-key", witnessPrefix+"/key", "The public key that this server cosigns the checkpoints of other logs with; trust one that you have from elsewhere more")), a.witnessKey)
-	handle(a, h, plain(get("witness-checkpoint", witnessPrefix+"/checkpoint", "The newest checkpoint of another log that was cosigned here")), a.witnessCheckpoint)
+	addRoute(a, h, plain(getOperation("witness-key", witnessPrefix+"/key", "The public key that this server cosigns the checkpoints of other logs with; trust one that you have from elsewhere more")), a.witnessKey)
+	addRoute(a, h, plain(getOperation("witness-checkpoint", witnessPrefix+"/checkpoint", "The newest checkpoint of another log that was cosigned here")), a.witnessCheckpoint)
 	add := huma.Operation{OperationID: "add-checkpoint", Method: http.MethodPost, Path: witnessPrefix + "/add-checkpoint",
 		Summary: "Have a checkpoint cosigned that contains the one before (C2SP tlog-witness)", Responses: map[string]*huma.Response{
 			"200": text("The cosignature, a line."),
 			"409": {Description: "It does not begin where the last one ended: the size of that.", Content: map[string]*huma.MediaType{"text/x.tlog.size": {Schema: &huma.Schema{Type: huma.TypeString}}}},
 		}}
-	handle(a, h, add, a.addCheckpoint)
+	addRoute(a, h, add, a.addCheckpoint)
 	h.OpenAPI().Paths[add.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: text("").Content,
 		Description: `A line "old" and the size cosigned before, the hashes of the proof from there a line each, an empty line, and the signed checkpoint.`}
 }
@@ -55,8 +55,8 @@ func (a *API) witnessCheckpoint(_ context.Context, in *witnessCheckpointInput) (
 	}
 	signed := a.answers.Witness.Checkpoint(in.Origin)
 	if signed == nil {
-		return nil, refuse(noName, "no checkpoint of that log was cosigned here",
-			"origin is the first line of the log's checkpoints; the operator lists the logs that are cosigned in registry.witness_for").at(Where{Parameter: "origin"})
+		return nil, newProblem(noName, "no checkpoint of that log was cosigned here",
+			"origin is the first line of the log's checkpoints; the operator lists the logs that are cosigned in registry.witness_for").withLocation(Location{Parameter: "origin"})
 	}
 	return &rawOutput{ContentType: "text/plain; charset=utf-8", Body: signed}, nil
 }
@@ -84,7 +84,7 @@ func (a *API) addCheckpoint(ctx context.Context, in *checkpointInput) (*streamOu
 	line, err := a.answers.Witness.Add(ctx, in.text)
 	if e, refused := errors.AsType[*audit.WitnessError](err); refused {
 		if e.Status != http.StatusConflict {
-			return nil, notCosigned(e)
+			return nil, cosignProblem(e)
 		}
 		status, mediaType, line, err = e.Status, "text/x.tlog.size", fmt.Appendf(nil, "%d\n", e.Size), nil
 	}
@@ -99,19 +99,19 @@ func (a *API) addCheckpoint(ctx context.Context, in *checkpointInput) (*streamOu
 	}}, nil
 }
 
-// notCosigned tells a log why its checkpoint was not cosigned.
-func notCosigned(e *audit.WitnessError) *refusal {
+// cosignProblem tells a log why its checkpoint was not cosigned.
+func cosignProblem(e *audit.WitnessError) *problemError {
 	switch e.Status {
 	case http.StatusForbidden:
-		return refuse(notSigned, e.Problem, "sign it with the key that the operator of this witness was given").because(e)
+		return newProblem(notSigned, e.Problem, "sign it with the key that the operator of this witness was given").withCause(e)
 	case http.StatusNotFound:
-		return refuse(noName, e.Problem, "the operator lists the logs that are cosigned in registry.witness_for").because(e)
+		return newProblem(noName, e.Problem, "the operator lists the logs that are cosigned in registry.witness_for").withCause(e)
 	case http.StatusUnprocessableEntity:
-		return refuse(badProof, e.Problem, "send the consistency proof from the size that was cosigned last").because(e)
+		return newProblem(badProof, e.Problem, "send the consistency proof from the size that was cosigned last").withCause(e)
 	}
-	return refuse(badBody, e.Problem, "it is written as C2SP tlog-witness has it").because(e)
+	return newProblem(badBody, e.Problem, "it is written as C2SP tlog-witness has it").withCause(e)
 }
 
-func errNoWitness() *refusal {
-	return refuse(unavailable, "this server is no witness", "ask the operator of this server").after(time.Hour)
+func errNoWitness() *problemError {
+	return newProblem(unavailable, "this server is no witness", "ask the operator of this server").withRetry(time.Hour)
 }

@@ -107,7 +107,7 @@ type Resolution struct {
 // ResolutionData says how the resolution went.
 type ResolutionData struct {
 	ContentType string `json:"contentType,omitempty"`
-	// Error is "invalidDid", "notFound", "methodNotSupported" or "internalError",
+	// Error is "invalidDid", "missingWordsNote", "methodNotSupported" or "internalError",
 	// "" when a document was found.
 	Error   string `json:"error,omitempty"`
 	Message string `json:"message,omitempty"`

@@ -150,7 +150,7 @@ type signatureView struct{ Key, Signature string }
 // under the AIR ID, so that each agent has one address.
 func (p *Pages) agent(c *gin.Context) (view, error) {
 	id := c.Param("id")
-	d, err := p.answers.Dossier(c.Request.Context(), id)
+	d, err := p.answers.AgentDetails(c.Request.Context(), id)
 	if err != nil {
 		return view{}, agentError(id, err)
 	}
@@ -206,7 +206,7 @@ var signalTitles = map[string]string{
 
 // evidence sorts the signals by how much they are worth, and gives each a link
 // to what it rests on.
-func (p *Pages) evidence(d api.Dossier) []evidenceGroup {
+func (p *Pages) evidence(d api.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
 		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.moment(s.Date), Cost: s.Cost}
@@ -258,7 +258,7 @@ func claimOf(what string) (title, value, field string) {
 }
 
 // sources are the entries that the head of the page rests on.
-func sources(d api.Dossier) map[string]string {
+func sources(d api.AgentDetails) map[string]string {
 	status := 1 // as it was registered
 	for _, e := range d.History {
 		if endings[e.Event] {
@@ -281,7 +281,7 @@ var endings = map[string]bool{
 
 // said is the number of the newest entry that set a member, 0 when it is not
 // among those that are known.
-func said(d api.Dossier, field string) int {
+func said(d api.AgentDetails, field string) int {
 	for _, e := range d.History { // newest first
 		if e.N == 1 || slices.Contains(e.Fields, field) {
 			return e.N
@@ -292,7 +292,7 @@ func said(d api.Dossier, field string) int {
 
 // brought is the number of the entry with which a key came into use, 0 when it
 // is not among those that are known.
-func brought(d api.Dossier, key []byte) int {
+func brought(d api.AgentDetails, key []byte) int {
 	n := 0
 	for _, e := range d.History {
 		if e.Agent == nil || !slices.Equal(e.Agent.PublicKey, key) {
@@ -305,7 +305,7 @@ func brought(d api.Dossier, key []byte) int {
 
 // entryLink leads to an entry: on this page, or when it is too old to be shown
 // there, in the API.
-func entryLink(d api.Dossier, n int) string {
+func entryLink(d api.AgentDetails, n int) string {
 	history := "/api/v1/agents/" + d.Agent.AirID + "/history"
 	shown := slices.ContainsFunc(d.History[:min(len(d.History), maxEntries)], func(e registry.Entry) bool { return e.N == n })
 	switch {
@@ -324,7 +324,7 @@ var proofWords = map[string]string{
 	registry.ProofStatement: "shown by a signed statement",
 }
 
-func (p *Pages) keys(d api.Dossier) []keyView {
+func (p *Pages) keys(d api.AgentDetails) []keyView {
 	var keys []keyView
 	for _, k := range d.Agent.Keys() {
 		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.moment(k.From), Until: p.moment(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
@@ -369,7 +369,7 @@ func (p *Pages) domains(a registry.Agent) []domainView {
 }
 
 // attestations lists the newest first.
-func (p *Pages) attestations(d api.Dossier, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
+func (p *Pages) attestations(d api.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
 	all = slices.Clone(all)
 	slices.Reverse(all)
 	all, more = cut(all, maxAttestations)

@@ -250,7 +250,7 @@ func BenchmarkPages(b *testing.B) {
 func TestPagesOfAnIndexThatIsBuilt(t *testing.T) {
 	ready := false
 	h := mount(t, sample{word: plainWord, hits: 3}, web.Options{
-		Now: func() time.Time { return now }, Standing: func() api.Standing { return api.Standing{Ready: ready} },
+		Now: func() time.Time { return now }, Standing: func() api.ServerStatus { return api.ServerStatus{Ready: ready} },
 	})
 	const notice = "The index is being built"
 	shown := []string{"/", "/?q=book+tables", "/verbs", "/verbs/BOOK", "/namespaces", "/data-classes/dining", "/services/ristorante.test"}

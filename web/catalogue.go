@@ -31,7 +31,7 @@ type Catalogue interface {
 
 var (
 	_ Catalogue = (*index.Index)(nil)
-	_ Catalogue = (*api.Limited)(nil)
+	_ Catalogue = (*api.LimitedSearcher)(nil)
 )
 
 // A shelf is one sort of things that operations are listed by, verbs apart.

@@ -34,7 +34,7 @@ type requestView struct {
 	Why    string
 }
 
-// crawlLog shows an owner every request that was made to a host.
+// getCrawlLog shows an owner every request that was made to a host.
 func (p *Pages) crawlLog(c *gin.Context) (view, error) {
 	var before time.Time
 	if text := c.Query("before"); text != "" {

@@ -46,7 +46,7 @@ type graphLabel struct {
 
 // graphOf draws the active attestations about and by an agent; nil when there
 // are none.
-func graphOf(d api.Dossier) *graphView {
+func graphOf(d api.AgentDetails) *graphView {
 	active := func(all []registry.Attestation) []registry.Attestation {
 		return slices.DeleteFunc(slices.Clone(all), func(t registry.Attestation) bool { return !t.Revoked.IsZero() })
 	}
@@ -92,7 +92,7 @@ func (v *graphView) box(x, y int, name string, self bool) {
 }
 
 // nameOf is the name of another agent, its AIR ID where none is known.
-func nameOf(d api.Dossier, airID string) string {
+func nameOf(d api.AgentDetails, airID string) string {
 	if name := d.Names[airID]; name != "" {
 		return name
 	}

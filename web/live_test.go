@@ -271,7 +271,7 @@ func (s silent) Similar(context.Context, string, int) ([]index.SimilarService, e
 }
 
 func TestAServiceIsShownWithoutThoseLikeIt(t *testing.T) {
-	for err, want := range map[error]int{index.ErrUnavailable: 200, api.ErrSearches: 200, api.ErrSearchTime: 200, errors.New("disk"): 500} {
+	for err, want := range map[error]int{index.ErrUnavailable: 200, api.ErrTooManySearches: 200, api.ErrSearchTimeout: 200, errors.New("disk"): 500} {
 		if w := get(t, engine(t, silent{sample{word: plainWord}, err}), "/services/ristorante.test"); w.Code != want {
 			t.Errorf("%v: status %d, want %d", err, w.Code, want)
 		}

@@ -54,7 +54,7 @@ type growthPoint struct {
 // logPage shows how the transparency log stands, how it grows, and how to check
 // it.
 func (p *Pages) logPage(c *gin.Context) (view, error) {
-	s, err := p.answers.LogStanding(c.Request.Context())
+	s, err := p.answers.LogStatus(c.Request.Context())
 	if errors.Is(err, api.ErrNoLog) {
 		return view{name: "log", title: "Transparency log", body: logView{Without: true}}, nil
 	}
@@ -101,7 +101,7 @@ const (
 )
 
 // growth draws how many leaves there were when; nil when that is one moment.
-func (p *Pages) growth(points []api.LogPoint) *growthView {
+func (p *Pages) growth(points []api.GrowthPoint) *growthView {
 	if len(points) < 2 {
 		return nil
 	}

@@ -125,7 +125,7 @@ func problemOf(err error) problemView {
 		return v
 	}
 	switch {
-	case errors.Is(err, api.ErrSearchTime), errors.Is(err, api.ErrSearches):
+	case errors.Is(err, api.ErrSearchTimeout), errors.Is(err, api.ErrTooManySearches):
 		return problemView{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",
 			What:  "It took too long, or too many others search at the same time.",

@@ -304,10 +304,10 @@ func sampleKey(n byte) ed25519.PublicKey {
 // neighbour is the AIR ID of an agent that attests the sample's.
 const neighbour = "AIR-0000-0000-0007"
 
-func (s sample) Dossier(ctx context.Context, id string) (api.Dossier, error) {
+func (s sample) AgentDetails(ctx context.Context, id string) (api.AgentDetails, error) {
 	found, err := s.Agent(ctx, id)
 	if err != nil {
-		return api.Dossier{}, err
+		return api.AgentDetails{}, err
 	}
 	a := found.Agent
 	first := a
@@ -320,7 +320,7 @@ func (s sample) Dossier(ctx context.Context, id string) (api.Dossier, error) {
 	ring.Weight, ring.Why = 0, "it closes a ring"
 	gone := said(6, neighbour, airID)
 	gone.Revoked = now.Add(-time.Minute)
-	return api.Dossier{
+	return api.AgentDetails{
 		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
 		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
 		Evidence: []registry.Signal{
@@ -372,20 +372,20 @@ func (s sample) ReportByID(_ context.Context, id string) (registry.Report, error
 	return p, s.err
 }
 
-func (s sample) LogStanding(context.Context) (api.LogStanding, error) {
+func (s sample) LogStatus(context.Context) (api.LogStatus, error) {
 	if s.hits == 0 {
-		return api.LogStanding{}, cmp.Or(s.err, api.ErrNoLog)
+		return api.LogStatus{}, cmp.Or(s.err, api.ErrNoLog)
 	}
 	leaf := func(n int64, key, event string) api.LogLeaf {
 		return api.LogLeaf{Index: n, Key: key, Event: event, Hash: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", At: now.Add(time.Duration(n-1300) * time.Minute)}
 	}
 	erased := leaf(1230, "agent/"+neighbour+"/00000001", "")
 	erased.Erased, erased.At = true, time.Time{}
-	return api.LogStanding{
+	return api.LogStatus{
 		Origin: "gazetteer.test/log", Key: "gazetteer.test/log+00000000+AAAA", Size: 1234, Root: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Signed: "gazetteer.test/log\n1234\n",
 		Newest: []api.LogLeaf{leaf(1233, "agent/"+airID+"/00000003", registry.EventRotated), leaf(1232, "ver/test.ristorante/agis/20260314T092000.000Z-sha256:"+strings.Repeat("ab", 32), ""),
 			leaf(1231, s.word("other"), s.word("something")), erased},
-		Growth: []api.LogPoint{{At: now.Add(-30 * 24 * time.Hour), Size: 1}, {At: now.Add(-5 * 24 * time.Hour), Size: 800}, {At: now, Size: 1234}},
+		Growth: []api.GrowthPoint{{At: now.Add(-30 * 24 * time.Hour), Size: 1}, {At: now.Add(-5 * 24 * time.Hour), Size: 800}, {At: now, Size: 1234}},
 	}, s.err
 }
 
@@ -464,20 +464,20 @@ func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit
 	return out, s.err
 }
 
-func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.Submitted, error) {
+func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.Submission, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	var out []api.Submitted
+	var out []api.Submission
 	for i, host := range hosts {
 		state := []string{"waiting", "visited", "refused"}[i%3]
-		out = append(out, api.Submitted{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
+		out = append(out, api.Submission{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
 	}
 	return out, nil
 }
 
-// Wish does as the host's first label says, and else finds no proof.
-func (s sample) Wish(_ context.Context, wish owner.Wish, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
+// HandleOwnerRequest does as the host's first label says, and else finds no proof.
+func (s sample) HandleOwnerRequest(_ context.Context, wish owner.Wish, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
 	a := owner.Answer{Host: host, Wish: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
 	switch {
 	case s.err != nil:
@@ -490,14 +490,14 @@ func (s sample) Wish(_ context.Context, wish owner.Wish, host string, subdomains
 	return a, nil
 }
 
-func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr, _ *httpsig.Message) (api.Submitted, error) {
-	return api.Submitted{Host: host, State: "visited", Due: now}, s.err
+func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr, _ *httpsig.Message) (api.Submission, error) {
+	return api.Submission{Host: host, State: "visited", Due: now}, s.err
 }
 
-func (s sample) Validate(ctx context.Context, in api.Submission) ([]api.Judgement, error) {
-	judge, err := api.NewJudge(api.JudgeOptions{Now: func() time.Time { return now }})
+func (s sample) Validate(ctx context.Context, in api.ValidationRequest) ([]api.ValidationResult, error) {
+	judge, err := api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return now }})
 	if err != nil || s.err != nil {
 		return nil, cmp.Or(s.err, err)
 	}
-	return (&api.Answers{Judge: judge}).Validate(ctx, in)
+	return (&api.Answers{Validator: judge}).Validate(ctx, in)
 }

@@ -29,7 +29,7 @@ const (
 // them.
 func (p *Pages) similar(ctx context.Context, host string) ([]similarView, error) {
 	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
-	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, api.ErrSearches) || errors.Is(err, api.ErrSearchTime) {
+	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, api.ErrTooManySearches) || errors.Is(err, api.ErrSearchTimeout) {
 		return nil, nil
 	}
 	var views []similarView

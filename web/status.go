@@ -42,9 +42,9 @@ func (p *Pages) status(*gin.Context) (view, error) {
 }
 
 // standing is how the server stands; without one to tell, nothing is known.
-func (p *Pages) standing() api.Standing {
+func (p *Pages) standing() api.ServerStatus {
 	if p.stand == nil {
-		return api.Standing{At: p.now()}
+		return api.ServerStatus{At: p.now()}
 	}
 	return p.stand()
 }

@@ -88,7 +88,7 @@ func (p *Pages) notTaken(c *gin.Context, v submitView, err error) (view, error) 
 	return view{}, err
 }
 
-func (p *Pages) submitted(s api.Submitted) submittedView {
+func (p *Pages) submitted(s api.Submission) submittedView {
 	v := submittedView{Host: s.Host, Due: p.moment(s.Due)}
 	switch s.State {
 	case "waiting":

@@ -37,7 +37,7 @@ type kindChoice struct {
 }
 
 // maxForm is the size of a form: a text and what a browser puts around it.
-const maxForm = api.MaxSubmission + 64<<10
+const maxForm = api.MaxDocument + 64<<10
 
 // formTime is how long a form may take to arrive.
 const formTime = 15 * time.Second
@@ -90,7 +90,7 @@ func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, erro
 	var over *api.QuotaError
 	var host *fetch.HostError
 	switch {
-	case errors.Is(err, api.ErrNothingToJudge):
+	case errors.Is(err, api.ErrNothingToValidate):
 		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
 	case errors.As(err, &host):
 		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", sentence(host.Help)
@@ -113,10 +113,10 @@ func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, erro
 
 // readForm reads the form, in memory only. A form of another site is refused: it
 // would make us fetch in the name of whoever looks at that site.
-func readForm(c *gin.Context) (validateView, api.Submission, error) {
+func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
 	r := c.Request
-	fail := func(what, help string) (validateView, api.Submission, error) {
-		return validateView{}, api.Submission{}, &badRequest{what, help}
+	fail := func(what, help string) (validateView, api.ValidationRequest, error) {
+		return validateView{}, api.ValidationRequest{}, &badRequest{what, help}
 	}
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		return fail("the form was sent by another site", "Use the form on this page.")
@@ -130,7 +130,7 @@ func readForm(c *gin.Context) (validateView, api.Submission, error) {
 		err = r.ParseForm()
 	}
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return fail(fmt.Sprintf("the text is longer than %d bytes", api.MaxSubmission), "No document may be that long: split the service.")
+		return fail(fmt.Sprintf("the text is longer than %d bytes", api.MaxDocument), "No document may be that long: split the service.")
 	}
 	if err != nil {
 		return fail("the form cannot be read", "Send it again from this page.")
@@ -140,7 +140,7 @@ func readForm(c *gin.Context) (validateView, api.Submission, error) {
 		// A browser sends line ends as CRLF, whatever was pasted.
 		Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"),
 	}
-	s := api.Submission{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
+	s := api.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
 	if v.Level2 {
 		s.Level = 2
 	}
@@ -153,7 +153,7 @@ func readForm(c *gin.Context) (validateView, api.Submission, error) {
 	}
 	if file != nil {
 		if s.Text != nil {
-			return v, api.Submission{}, nil // two at once, which the judge refuses
+			return v, api.ValidationRequest{}, nil // two at once, which the judge refuses
 		}
 		s.Name, s.Text = name, file
 	}
@@ -219,7 +219,7 @@ const (
 	maxCuts    = 10
 )
 
-func resultOf(n int, j api.Judgement) resultView {
+func resultOf(n int, j api.ValidationResult) resultView {
 	v := resultView{
 		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: kindOf(string(j.Kind)),
 		Counts: countsOf(j.Findings), Cuts: j.Cuts[:min(len(j.Cuts), maxCuts)],

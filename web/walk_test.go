@@ -366,18 +366,18 @@ func openHouse(t *testing.T) *house {
 	must(t, directory.Wait(ctx, s.Head().Seq))
 	joiner, err := join.New(join.Options{Store: s, Registry: r, Directory: directory})
 	must(t, err)
-	judge, err := api.NewJudge(api.JudgeOptions{})
+	judge, err := api.NewValidator(api.ValidatorOptions{})
 	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
-	door, err := api.NewDoor(api.DoorOptions{Add: crawl.Add})
+	door, err := api.NewSubmitter(api.SubmitterOptions{Add: crawl.Add})
 	must(t, err)
-	wishes, err := api.NewWishes(api.WishesOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
+	wishes, err := api.NewOwnerRequests(api.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
 	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Judge: judge, Door: door, Crawler: crawl, Wishes: wishes, Blocks: crawl}
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: judge, Submitter: door, Crawler: crawl, OwnerRequests: wishes, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
-	pages := web.New(answers, x, web.Options{Standing: routes.Standing, Bot: web.Bot{
+	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Bot: web.Bot{
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})

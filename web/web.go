@@ -61,28 +61,28 @@ type Answers interface {
 	// FindAgents returns a page of the agents that a query takes, and how many
 	// there are; with a verb, of those at home where it is offered.
 	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error)
-	// Dossier returns all that is known of an agent.
-	Dossier(ctx context.Context, id string) (api.Dossier, error)
+	// AgentDetails returns all that is known of an agent.
+	AgentDetails(ctx context.Context, id string) (api.AgentDetails, error)
 	// Report stores what somebody says against an agent, for the operator.
 	Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error)
 	// ReportByID returns what is public of a report.
 	ReportByID(ctx context.Context, id string) (registry.Report, error)
-	// LogStanding says how the transparency log stands.
-	LogStanding(ctx context.Context) (api.LogStanding, error)
+	// LogStatus says how the transparency log stands.
+	LogStatus(ctx context.Context) (api.LogStatus, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
 	Rules() []api.RuleView
 	// Rule returns the rule of a code.
 	Rule(code string) (api.RuleView, error)
 	// Validate judges a text, or what an address leads to.
-	Validate(ctx context.Context, s api.Submission) ([]api.Judgement, error)
+	Validate(ctx context.Context, s api.ValidationRequest) ([]api.ValidationResult, error)
 	// CrawlLog returns what a host was asked, the latest visit first.
 	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
 	// Submit takes names of hosts into the frontier.
-	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submitted, error)
-	// Wish has a wish of a host's owner judged, and done when it is proved.
-	Wish(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
+	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submission, error)
+	// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved.
+	HandleOwnerRequest(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
-	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (api.Submitted, error)
+	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (api.Submission, error)
 }
 
 var _ Answers = (*api.Answers)(nil)
@@ -97,7 +97,7 @@ type Options struct {
 	// Bot says who crawls.
 	Bot Bot
 	// Standing says how the server stands: [api.API.Standing]. Nil knows nothing.
-	Standing func() api.Standing
+	Standing func() api.ServerStatus
 }
 
 // Pages are the pages. Any number of requests may use them at once.
@@ -110,7 +110,7 @@ type Pages struct {
 	templates map[string]*template.Template
 	figures   figures
 	owner     Bot
-	stand     func() api.Standing
+	stand     func() api.ServerStatus
 }
 
 //go:embed templates

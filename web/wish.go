@@ -60,7 +60,7 @@ func (p *Pages) wish(c *gin.Context) (view, error) {
 		v.Wish, v.Trouble, v.Help = "opt-out", "It is not said what shall be done.", "Choose one of the three."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
-	a, err := p.answers.Wish(r.Context(), owner.Wish(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
+	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.Wish(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
 	if err != nil {
 		return p.notDone(c, v, err)
 	}
@@ -117,7 +117,7 @@ func (p *Pages) notDone(c *gin.Context, v wishView, err error) (view, error) {
 		status, v.Trouble, v.Help = http.StatusForbidden, "It is the operator of this server who does not visit this host.", "Write to whoever runs it; see above."
 	case errors.Is(err, api.ErrNoService):
 		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, name it under Submit."
-	case errors.Is(err, api.ErrNoCrawl), errors.Is(err, api.ErrNoWishes):
+	case errors.Is(err, api.ErrNoCrawl), errors.Is(err, api.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
 		return view{}, err

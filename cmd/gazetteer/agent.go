@@ -104,7 +104,7 @@ func (k *keyring) read(a *app, path string) (ed25519.PrivateKey, did.Web, error)
 	return key, owner, err
 }
 
-// ownerOf reads whose key a file says it is.
+// namespaceOwner reads whose key a file says it is.
 func ownerOf(f keyfile.File, path string) (did.Web, error) {
 	text := f.Notes[agentNote]
 	if text == "" {

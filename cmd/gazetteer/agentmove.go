@@ -53,7 +53,7 @@ func (a *app) agentMerge(ctx context.Context, server *client, k, other *keyring,
 		}
 	}
 	x := registry.NewMerge(from.String(), into.String(), fromKey, intoKey, time.Now())
-	var v api.Ended
+	var v api.AgentStatusAnswer
 	raw, err := server.write(ctx, http.MethodPost, agentPath(keys.AirID, "/merge"), api.MergeBody{
 		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 		FromSignature: x.FromSignature, IntoSignature: x.IntoSignature,

@@ -546,7 +546,7 @@ func (a *app) agentEnd(c *cobra.Command, server *client, k *keyring, erase, yes 
 			return err
 		}
 	}
-	var done api.Ended
+	var done api.AgentStatusAnswer
 	raw, err := server.write(c.Context(), http.MethodPost, agentPath(keys.AirID, below), nil, signerOf(owner, key), &done)
 	if err != nil || a.json {
 		return a.orJSON(raw, err)

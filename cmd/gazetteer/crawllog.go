@@ -48,7 +48,7 @@ Exit code 1 when the host is not known.`,
 	return c
 }
 
-// crawlLog shows page after page until there are as many visits as wanted.
+// getCrawlLog shows page after page until there are as many visits as wanted.
 func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) error {
 	if !a.json {
 		a.printConnection(ctx, c, host)

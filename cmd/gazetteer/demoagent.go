@@ -91,7 +91,7 @@ func (d *demo) registerAgent(ctx context.Context) error {
 // checkFind asks who can do something: in words, and as an orchestrator that wants
 // proof.
 func (d *demo) checkFind(ctx context.Context) (string, error) {
-	var page api.OfferPage
+	var page api.OrchestratePage
 	query := url.Values{"q": {"who can BOOK a table?"}, "limit": {"1"}}
 	if err := d.getJSON(ctx, "/api/v1/orchestrate?"+query.Encode(), &page); err != nil {
 		return "", err
@@ -100,11 +100,11 @@ func (d *demo) checkFind(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("it found %d operations, and not BOOK at %s first", len(page.Operations), demoDomain)
 	}
 	query = url.Values{"verb": {"BOOK"}, "protocol": {"negotiate"}, "join": {string(join.Proved)}, "require": {"domain,key"}, "joined": {"true"}}
-	var strict api.OfferPage
+	var strict api.OrchestratePage
 	if err := d.getJSON(ctx, "/api/v1/orchestrate?"+query.Encode(), &strict); err != nil {
 		return "", err
 	}
-	for _, o := range []api.OfferPage{page, strict} {
+	for _, o := range []api.OrchestratePage{page, strict} {
 		if len(o.Operations) == 0 || len(o.Operations[0].Agents) == 0 {
 			return "", errors.New("no agent is joined to " + demoDomain)
 		}

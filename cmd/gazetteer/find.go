@@ -96,7 +96,7 @@ func (f *find) asks(q url.Values) bool {
 }
 
 func (a *app) find(ctx context.Context, c *client, query url.Values) error {
-	var page api.OfferPage
+	var page api.OrchestratePage
 	raw, err := c.get(ctx, "/api/v1/orchestrate?"+query.Encode(), &page)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *app) find(ctx context.Context, c *client, query url.Values) error {
 	return nil
 }
 
-func (a *app) printOffers(page api.OfferPage) {
+func (a *app) printOffers(page api.OrchestratePage) {
 	now := time.Now()
 	for _, o := range page.Operations {
 		a.printOffer(o, now)
@@ -143,7 +143,7 @@ func (a *app) printOffers(page api.OfferPage) {
 }
 
 // printOffer writes an operation as a search does, and the agents behind it.
-func (a *app) printOffer(o api.Offer, now time.Time) {
+func (a *app) printOffer(o api.ServedOperation, now time.Time) {
 	var remarks []remark
 	if o.Freshness.Stale {
 		remarks = append(remarks, remark{"stale", o.Freshness.Why})

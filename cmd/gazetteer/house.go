@@ -179,12 +179,12 @@ const judgeTime = 12 * time.Second
 
 // newJudge returns what checks documents for visitors of the API and the pages.
 // It fetches as the crawler does, by a connection of its own.
-func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Judge, error) {
+func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Validator, error) {
 	client, err := newFetcher(c, e, judgeTime, made)
 	if err != nil {
 		return nil, err
 	}
-	return api.NewJudge(api.JudgeOptions{
+	return api.NewValidator(api.ValidatorOptions{
 		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour,
 	})
 }
@@ -208,14 +208,14 @@ func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) 
 
 // newDoor returns what takes names of hosts from strangers, nobody's where
 // nothing is crawled.
-func newDoor(h *house) (*api.Door, error) {
-	o := api.DoorOptions{
+func newDoor(h *house) (*api.Submitter, error) {
+	o := api.SubmitterOptions{
 		PerClient: h.config.API.SubmissionsPerHour, PerDomain: h.config.API.SubmissionsPerDomainHour, All: h.config.API.SubmissionsGlobalPerHour,
 	}
 	if h.config.Crawler.Enabled {
 		o.Add = h.crawler.Add
 	}
-	return api.NewDoor(o)
+	return api.NewSubmitter(o)
 }
 
 // userAgent is what requests are sent under: with the page that explains who
@@ -241,12 +241,12 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up submissions: %w", err)
 	}
-	search := api.NewLimited(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), AtOnce: h.config.Search.AtOnce})
+	search := api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), Concurrent: h.config.Search.AtOnce})
 	wishes, err := h.openWishes(e)
 	if err != nil {
 		return fmt.Errorf("set up the wishes of owners: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Judge: judge, Door: door, Wishes: wishes, Blocks: h.crawler}
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Validator: judge, Submitter: door, OwnerRequests: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,
@@ -255,7 +255,7 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	pages := web.New(answers, search, web.Options{Log: h.log, Standing: h.api.Standing, Bot: web.Bot{
+	pages := web.New(answers, search, web.Options{Log: h.log, Standing: h.api.ServerStatus, Bot: web.Bot{
 		UserAgent: userAgent(h.config), Contact: h.config.Crawler.Contact, Addresses: h.config.Crawler.Addresses,
 		HostInterval: time.Duration(h.config.Crawler.HostInterval), DomainInterval: time.Duration(h.config.Crawler.DomainInterval),
 	}})
@@ -362,7 +362,7 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 	return errors.Join(err, followers.Wait())
 }
 
-// notCosigned tells the operator that a witness did not cosign the log.
+// cosignProblem tells the operator that a witness did not cosign the log.
 func (h *house) notCosigned(err error) {
 	if errors.Is(err, audit.ErrFork) {
 		h.log.Error("the log contradicts what a witness has cosigned: others see it, too; where no newer copy is left, begin another log (registry.log_origin)", "error", err)

@@ -70,11 +70,11 @@ func operatorAgent(airID, below string) string {
 }
 
 func (a *app) registryStanding(ctx context.Context, server *client) error {
-	var v api.RegistryStanding
+	var v api.RegistryStatus
 	if done, err := a.operate(ctx, server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
 		return err
 	}
-	a.printDoor(v.Door)
+	a.printDoor(v.Admission)
 	waiting := plural(v.Waiting, "registration")
 	if v.Waiting == registry.MaxList {
 		waiting += " or more"
@@ -132,11 +132,11 @@ after a week.
 					if note != "" {
 						return usagef("--note is told along with a mode: gazetteer registry door approval --note …")
 					}
-					var v api.RegistryStanding
+					var v api.RegistryStatus
 					if done, err := a.operate(c.Context(), server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
 						return err
 					}
-					a.printDoor(v.Door)
+					a.printDoor(v.Admission)
 					return nil
 				}
 				var d registry.DoorState
@@ -269,7 +269,7 @@ func (a *app) registryApproveCommand() *cobra.Command {
 
 // operateAgent sends what is done with an agent and tells how it stands then.
 func (a *app) operateAgent(ctx context.Context, server *client, method, path string, body any) error {
-	var v api.Ended
+	var v api.AgentStatusAnswer
 	if done, err := a.operate(ctx, server, method, path, body, &v); done || err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ AIR ID; what was registered is forgotten at once.
 				return usagef("refuse needs --reason, which is shown to whoever has registered")
 			}
 			return a.askOperator(c.Context(), func(server *client) error {
-				var v api.Refused
+				var v api.RefusedApplication
 				done, err := a.operate(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/refuse", map[string]string{"reason": reason}, &v)
 				if done || err != nil {
 					return err

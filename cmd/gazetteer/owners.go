@@ -14,7 +14,7 @@ import (
 
 // openWishes returns what takes the wishes of owners of hosts. Blocking works in
 // every process; only one that crawls visits a host again.
-func (h *house) openWishes(e edge) (*api.Wishes, error) {
+func (h *house) openWishes(e edge) (*api.OwnerRequests, error) {
 	web, err := newHTTPS(h.config, e)
 	if err != nil {
 		return nil, err
@@ -25,14 +25,14 @@ func (h *house) openWishes(e edge) (*api.Wishes, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := api.WishesOptions{
+	o := api.OwnerRequestOptions{
 		Owners:    owner.New(owner.Options{Crawler: h.crawler, DNS: registry.NewDNS(h.config.Registry.DNS), Web: told, Resolver: resolver}),
 		PerClient: h.config.API.FetchesPerHour, PerDomain: h.config.API.FetchesPerHostHour, All: h.config.API.FetchesGlobalPerHour,
 	}
 	if h.config.Crawler.Enabled {
 		o.Recrawl, o.Add = h.crawler.Recrawl, h.crawler.Add
 	}
-	return api.NewWishes(o)
+	return api.NewOwnerRequests(o)
 }
 
 // recorded is a client whose requests are written into the ledger of the hosts

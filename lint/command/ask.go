@@ -120,7 +120,7 @@ func (a *asker) show(faults []protocol.Finding) {
 	}
 }
 
-// inWords is a finding as one sentence with its rule.
+// agentProblemIn is a finding as one sentence with its rule.
 func inWords(f protocol.Finding) string {
 	text := f.Message
 	if f.Help != "" {

@@ -129,7 +129,7 @@ func labelled(t *testing.T, file string) (f figures) {
 	return f
 }
 
-// noMethod are frequent verbs that are errors, each with the reason.
+// answerNoMethod are frequent verbs that are errors, each with the reason.
 var noMethod = map[string]string{
 	"open": "a state, by the draft's list",
 	"get":  "HTTP", "put": "HTTP", "head": "HTTP", "post": "HTTP", "trace": "HTTP", "connect": "HTTP", "patch": "HTTP",
