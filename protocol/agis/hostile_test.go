@@ -54,9 +54,10 @@ func TestBadInput(t *testing.T) {
 		aliases += name + ": &" + name + " [" + strings.Repeat("*"+last+", ", 8) + "]\n"
 	}
 	cases := []struct{ name, text, code, word string }{
-		{"alias bomb", aliases, "AGIS104", "anchor"},
-		{"alias bomb in braces", "{" + strings.TrimSuffix(strings.ReplaceAll(aliases, "\n", ", "), ", ") + "}", "AGIS104", "anchor"},
-		{"alias of nothing", "a: *b\n", "AGIS104", "alias"},
+		{"alias bomb", aliases, "AGIS104", "aliases add"},
+		{"alias bomb in braces", "{" + strings.TrimSuffix(strings.ReplaceAll(aliases, "\n", ", "), ", ") + "}", "AGIS104", "aliases add"},
+		{"alias of nothing", "a: *b\n", "AGIS104", "does not exist"},
+		{"alias inside its value", "a: &b {c: [*b, *b]}\n", "AGIS104", "inside the value"},
 		{"100,000 brackets", "a: " + strings.Repeat("[", 100_000), "AGIS105", "nest"},
 		{"100,000 brackets in JSON", strings.Repeat("[", 100_000), "AGIS105", "nest"},
 		{"100,000 closed brackets", strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "AGIS105", "nest"},
@@ -164,6 +165,8 @@ func TestStrangeButLegal(t *testing.T) {
 		"nested repetition, JSON":  strings.Replace(json, `"type": "integer"`, `"pattern": "^(a|a)*$"`, 1),
 		"end of document":          base + "...\n# the end\n",
 		"version of YAML":          "%YAML 1.2\n---\n" + base,
+		"anchor and alias":         strings.Replace(strings.Replace(base, "Acme", "&name Acme", 1), "Books tables", "*name", 1),
+		"a %TAG line for nothing":  "%TAG !e! tag:example.com,2000:\n---\n" + base,
 		"a tag that says nothing":  strings.Replace(base, "service: ", "service: !!str ", 1),
 		"one line of a legal size": strings.Replace(json, "Books tables", strings.Repeat("tables ", 20_000), 1),
 	} {
@@ -198,11 +201,12 @@ func TestMistakesInYAML(t *testing.T) {
 		"%YAML 9.9\n---\na: b\n":    {"another version of YAML", "%YAML"},
 		"%FOO bar\n---\na: b\n":     {"YAML knows none of this name", "take the line out"},
 		"a: !!binary eA==\n":        {"the tag", "take the tag out"},
-		"a: &x 1\n":                 {"an anchor", "wherever it is needed"},
+		"a: *x\n":                   {"an anchor that does not exist", "wherever it is needed"},
+		"a: &x [*x]\n":              {"inside the value", "wherever it is needed"},
 		"<<: {a: 1}\n":              {"a merge key", "merged fields"},
 		"1: 2\n":                    {"is not a string", "in quotes"},
 		"? [a]\n: b\n":              {"may not be a mapping or a sequence", "a name and a colon"},
-		"%TAG ! tag:x,2000:\n--- a": {"%TAG", "take the line out"},
+		"%TAG ! tag:x,2000:\n--- a": {"not a mapping", "top level"},
 		"{\"a\": 1":                 {"ends before", "mend the JSON"},
 	} {
 		_, findings, err := agis.Parse([]byte(text), agis.Options{})

@@ -59,8 +59,6 @@ func unsafeHelp(message string) string {
 	switch {
 	case strings.Contains(message, "merge key"):
 		return "write the merged fields out" + reason
-	case strings.Contains(message, "%TAG"):
-		return "take the line out" + reason
 	case strings.Contains(message, "tag"):
 		return "take the tag out, and put the value in quotes if it is text" + reason
 	case strings.Contains(message, "is not a string"):
@@ -68,7 +66,7 @@ func unsafeHelp(message string) string {
 	case strings.Contains(message, "a key may not be"):
 		return "write a name and a colon: all names are text"
 	default:
-		return "write the value out wherever it is needed" + reason
+		return "write the value out wherever it is needed"
 	}
 }
 
@@ -132,9 +130,9 @@ var mistakes = []struct{ parser, plain, help string }{
 	{"control character", "a control character may not stand here", "take the character out, or write it as an escape in double quotes"},
 }
 
-// plainly words a message of the YAML parser as a person would. rest is the text
+// describeYAMLError words a message of the YAML parser as a person would. rest is the text
 // from the line of the fault on, column where in the line it is.
-func plainly(message string, rest []byte, column int) string {
+func describeYAMLError(message string, rest []byte, column int) string {
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	switch {
 	case strings.Contains(message, "cannot start any token") && column <= len(line) && line[column-1] == '\t':

@@ -20,6 +20,10 @@ func WriteYAML(n *protocol.Node) []byte {
 
 type yamlWriter struct{ out []byte }
 
+// maxSimpleKey is how many bytes a key may have without a question mark before
+// it. The parser allows 1,024 characters.
+const maxSimpleKey = 1000
+
 // value writes what follows a dash, a colon or nothing at all (top), and ends
 // the line. level is the nesting of the value's own items.
 func (w *yamlWriter) value(n *protocol.Node, level int, top bool) {
@@ -63,7 +67,7 @@ func (w *yamlWriter) member(m *protocol.Node, level int) {
 	if !plainSafe(key) {
 		key = doubleQuoted(key)
 	}
-	if len(key) > longKey { // YAML asks for a mark before a key this long (YAML 1.2 §7.4)
+	if len(key) > maxSimpleKey { // YAML asks for a mark before a key this long (YAML 1.2 §7.4)
 		w.out = append(w.out, "? "+key+"\n"...)
 		w.indent(level)
 		key = ""
@@ -164,7 +168,7 @@ var olderWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, 
 // plainSafe reports whether a string may stand without quotes. It begins with a
 // letter, a slash or an underscore, so that it is no number, time or indicator.
 func plainSafe(s string) bool {
-	if s == "" || len(s) > longKey || !isText(s) || olderWords[strings.ToLower(s)] || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") {
+	if s == "" || len(s) > maxSimpleKey || !isPlainText(s) || olderWords[strings.ToLower(s)] || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") {
 		return false
 	}
 	first := s[0]
@@ -199,4 +203,10 @@ func doubleQuoted(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// isPlainText reports whether a plain scalar is read as a string.
+func isPlainText(s string) bool {
+	kind, _ := resolvePlain(s)
+	return kind == protocol.String
 }

@@ -68,6 +68,61 @@ func TestReadYAMLScalars(t *testing.T) {
 	}
 }
 
+func TestReadYAMLAliases(t *testing.T) {
+	text := "a: &x {b: [1, &y two]}\nc: *x\nd: [*y, *x]\n*y : &z three\n"
+	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"a":{"b":[1,"two"]},"c":{"b":[1,"two"]},"d":["two",{"b":[1,"two"]}],"two":"three"}`
+	if got := string(protocol.WriteJSON(root, "")); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, n := range []struct {
+		node    *protocol.Node
+		pointer string
+		line    int
+		column  int
+	}{
+		{root.Member("c"), "/c", 2, 4},
+		{root.Member("c").Member("b"), "/c/b", 1, 11}, // where it is written
+		{root.Member("d").Items[1].Member("b").Items[1], "/d/1/b/1", 1, 15},
+	} {
+		if n.node.Pointer != n.pointer || n.node.Line != n.line || n.node.Column != n.column {
+			t.Errorf("%s at %d:%d, want %s at %d:%d", n.node.Pointer, n.node.Line, n.node.Column, n.pointer, n.line, n.column)
+		}
+	}
+}
+
+// Aliases may add 10,000 values to a document and not one more.
+func TestReadYAMLAliasLimit(t *testing.T) {
+	// Each alias adds a list and nine numbers.
+	list := "a: &x [" + strings.Repeat("1, ", 9) + "]\nb: ["
+	if _, err := agis.ReadYAML([]byte(list+strings.Repeat("*x, ", 1000)+"]\n"), protocol.Limits{}); err != nil {
+		t.Error(err)
+	}
+	_, err := agis.ReadYAML([]byte(list+strings.Repeat("*x, ", 1001)+"]\n"), protocol.Limits{})
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); !ok || syntax.Problem != protocol.Unsafe {
+		t.Errorf("one alias too many: %v", err)
+	}
+}
+
+func TestReadYAMLScalarKeys(t *testing.T) {
+	text := "200: ok\n1.0: a\ntrue: b\n~: c\n\"d\": e\n"
+	root, err := agis.ReadYAMLScalarKeys([]byte(text), protocol.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(protocol.WriteJSON(root, "")), `{"200":"ok","1.0":"a","true":"b","~":"c","d":"e"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, text := range []string{"[a]: b\n", "200: a\n\"200\": b\n", "<<: {a: b}\n"} {
+		if _, err := agis.ReadYAMLScalarKeys([]byte(text), protocol.Limits{}); err == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
+
 func TestReadYAMLRefuses(t *testing.T) {
 	small := protocol.Limits{Bytes: 400, Depth: 3, Members: 3, Number: 5}
 	for _, c := range []struct {
@@ -79,10 +134,13 @@ func TestReadYAMLRefuses(t *testing.T) {
 		{"only a comment", "# x\n", protocol.Empty, 1, 1},
 		{"second document", "a: 1\n---\nb: 2\n", protocol.Several, 2, 1},
 		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 4, 1},
-		{"anchor", "a: 1\nb: &x 2\n", protocol.Unsafe, 2, 4},
 		{"alias of nothing", "a: *x\n", protocol.Unsafe, 1, 4},
-		{"alias", "a: [&x 1]\nb: *x\n", protocol.Unsafe, 1, 5},
+		{"alias inside its value", "a: &x [1, *x]\n", protocol.Unsafe, 1, 11},
+		{"alias too deep", "a: &x [[1]]\nb: [*x]\n", protocol.TooDeep, 1, 8},
+		{"duplicate by an alias", "&x a: 1\n*x : 2\n", protocol.Duplicate, 2, 1},
+		{"mapping as an aliased key", "a: &x {b: 1}\n*x : 2\n", protocol.Unsafe, 2, 1},
 		{"merge key", "a:\n  <<: {b: 1}\n", protocol.Unsafe, 2, 3},
+		{"merge key of an alias", "a: &x {b: 1}\nc:\n  <<: *x\n", protocol.Unsafe, 3, 3},
 		{"custom tag", "a: !thing x\n", protocol.Unsafe, 1, 4},
 		{"binary tag", "a: !!binary aGk=\n", protocol.Unsafe, 1, 4},
 		{"set tag", "a: !!set {b: }\n", protocol.Unsafe, 1, 4},
@@ -90,7 +148,7 @@ func TestReadYAMLRefuses(t *testing.T) {
 		{"non-specific tag", "a: ! x\n", protocol.Unsafe, 1, 4},
 		{"tag that lies", "a: !!int x\n", protocol.Unsafe, 1, 4},
 		{"timestamp tag", "a: !!timestamp 2026-01-02\n", protocol.Unsafe, 1, 4},
-		{"%TAG", "%TAG !e! tag:e.com,2000:\n---\na: 1\n", protocol.Unsafe, 1, 1},
+		{"%TAG", "%TAG !e! tag:e.com,2000:\n---\na: !e!b 1\n", protocol.Unsafe, 3, 4},
 		{"number key", "a: 1\n2: b\n", protocol.Unsafe, 2, 1},
 		{"boolean key", "true: 1\n", protocol.Unsafe, 1, 1},
 		{"null key", "~: 1\n", protocol.Unsafe, 1, 1},
@@ -99,7 +157,7 @@ func TestReadYAMLRefuses(t *testing.T) {
 		{"duplicate by quotes", "a: 1\n\"\\u0061\": 2\n", protocol.Duplicate, 2, 1},
 		{"duplicate below", "x:\n  a: 1\n  a: 2\n", protocol.Duplicate, 3, 3},
 		{"flow depth", "a: [[[1]]]\n", protocol.TooDeep, 1, 6},
-		{"block depth", "a:\n  b:\n    c:\n      d: 1\n", protocol.TooDeep, 4, 7},
+		{"block depth", "a:\n  b:\n    c:\n      d: 1\n", protocol.TooDeep, 4, 8},
 		{"many elements", "a: [1, 2, 3, 4]\n", protocol.TooMany, 1, 4},
 		{"many keys", "a: 1\nb: 1\nc: 1\nd: 1\n", protocol.TooMany, 1, 1},
 		{"long number", "a: 1234567\n", protocol.TooLongNumber, 1, 4},
