@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/publicsuffix"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/jcs"
 	"gazetteer/store"
 )
 
@@ -77,11 +77,11 @@ func (q AttestationRequest) Payload(subject string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write an attestation: %w", err)
 	}
-	value := jsontext.Value(text)
-	if err := value.Canonicalize(); err != nil {
+	canonical, err := jcs.Canonicalize(text, jcs.Options{KeepForm: true})
+	if err != nil {
 		return nil, fmt.Errorf("write an attestation: %w", err)
 	}
-	return value, nil
+	return canonical, nil
 }
 
 // ReadAttestation reads the body of an attestation as strictly as

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/jcs"
 )
 
 // bodyLimits bounds the body of a write. The longest valid one, an update with
@@ -76,20 +74,14 @@ func ReadRegistration(body []byte) (Registration, error) {
 // canonicalWithout returns a JSON object in its canonical form (RFC 8785),
 // without one of its members.
 func canonicalWithout(body []byte, member string) ([]byte, error) {
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(body, &members); err != nil {
+	var d jcs.Document
+	if err := d.Parse(body, jcs.Options{Numbers: jcs.Doubles, KeepForm: true}); err != nil {
 		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
 	}
-	delete(members, member)
-	text, err := json.Marshal(members)
-	if err != nil {
-		return nil, fmt.Errorf("write a registration: %w", err)
+	if d.Root().Kind() != jcs.Object {
+		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: "send one JSON object"}
 	}
-	value := jsontext.Value(text)
-	if err := value.Canonicalize(); err != nil {
-		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
-	}
-	return value, nil
+	return d.Root().AppendWithout(nil, member), nil
 }
 
 // ReadRotation reads the body of a rotation: public_key (the new key),

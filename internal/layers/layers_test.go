@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
-	{"protocol", "protocol/english"},
+	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
 	{"protocol/convert", "protocol/agis/agishttp"},
@@ -35,7 +35,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"store", "internal/fakenet", "internal/need", "protocol/english", "index/wordvec"}
+var alone = []string{"store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec"}
 
 // commands below these folders are generators that never ship.
 var generators = []string{"internal/fakenet/gen", "protocol/english/gen", "index/wordvec/gen"}

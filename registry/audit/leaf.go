@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"gazetteer/protocol/jcs"
 	"gazetteer/store"
 )
 
@@ -129,10 +130,11 @@ func (s salter) members(before, after string) []byte {
 // RFC would round large integers. It fails for what two readers could
 // understand differently: a member twice, invalid UTF-8, half a surrogate pair.
 func canonical(text []byte) ([]byte, error) {
-	value := jsontext.Value(text).Clone()
-	err := value.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
-	return value, err
+	return jcs.Canonicalize(text, jcs.Options{Numbers: jcs.Verbatim, KeepForm: true, Depth: maxDepth})
 }
+
+// maxDepth is the nesting above which a record becomes a leaf in base64.
+const maxDepth = 10000
 
 // quote writes a text as canonical JSON. A store's keys are UTF-8.
 func quote(text string) string {

@@ -1,0 +1,164 @@
+package jcs
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxMarks is the longest run of combining marks that is left to x/text. From 30
+// on it inserts U+034F between them (the stream-safe format of UAX 15), which is
+// no part of Normalization Form C.
+const maxMarks = 10
+
+// isNFC reports whether a text in UTF-8 is in Normalization Form C.
+func isNFC(text []byte) bool {
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if !neverChanges(r) {
+			return norm.NFC.QuickSpan(text) == len(text) || isNFCExactly(text)
+		}
+		i += size
+	}
+	return true
+}
+
+// isNFCExactly decides where QuickSpan stops early.
+func isNFCExactly(text []byte) bool {
+	return slices.Equal(appendNFC(make([]byte, 0, len(text)), text), text)
+}
+
+// neverChanges reports whether a text of such runes alone is in Normalization
+// Form C. It knows the blocks that are common in texts of people, not all.
+func neverChanges(r rune) bool {
+	switch {
+	case r < 0x300: // Latin
+		return true
+	case r < 0x0400:
+		return false
+	case r <= 0x0482, r >= 0x0620 && r <= 0x064A: // Cyrillic, Arabic
+		return true
+	case r < 0x3041:
+		return r >= 0x2010 && r <= 0x2027 || r >= 0x3000 && r <= 0x3029 // punctuation
+	case r <= 0x3096, r >= 0x30A1 && r <= 0x30FA: // Hiragana, Katakana
+		return true
+	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3: // Han, Hangul
+		return true
+	}
+	return r >= 0xFF01 && r <= 0xFF5E || r >= 0x1F300 && r <= 0x1FAFF // full width, pictures
+}
+
+// appendNFC appends a text in UTF-8 in Normalization Form C.
+func appendNFC(out, text []byte) []byte {
+	if !hasManyMarks(text) {
+		return norm.NFC.Append(out, text...)
+	}
+	return appendComposed(out, decompose(text))
+}
+
+// hasManyMarks reports whether more than maxMarks runes follow each other that
+// are no starters or whose decomposition holds one.
+func hasManyMarks(text []byte) bool {
+	run := 0
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			run = 0
+			i++
+			continue
+		}
+		p := norm.NFD.Properties(text[i:])
+		if p.CCC() == 0 && p.TrailCCC() == 0 {
+			run = 0
+		} else if run++; run > maxMarks {
+			return true
+		}
+		i += max(p.Size(), 1)
+	}
+	return false
+}
+
+// mark is a rune with its canonical combining class.
+type mark struct {
+	r     rune
+	class uint8
+}
+
+// decompose returns the canonical decomposition of a text in canonical order
+// (Unicode §3.11).
+func decompose(text []byte) []mark {
+	out := make([]mark, 0, len(text))
+	add := func(r rune) {
+		out = append(out, mark{r, norm.NFD.PropertiesString(string(r)).CCC()})
+	}
+	for _, r := range string(text) {
+		if r >= 0xAC00 && r <= 0xD7A3 { // a Hangul syllable, by arithmetic
+			s := r - 0xAC00
+			add(0x1100 + s/588)
+			add(0x1161 + s%588/28)
+			if t := s % 28; t != 0 {
+				add(0x11A7 + t)
+			}
+			continue
+		}
+		parts := norm.NFD.PropertiesString(string(r)).Decomposition()
+		if parts == nil {
+			add(r)
+			continue
+		}
+		for _, part := range string(parts) {
+			add(part)
+		}
+	}
+	for i := 0; i < len(out); {
+		end := i + 1
+		for end < len(out) && out[end].class != 0 {
+			end++
+		}
+		run := out[i:end]
+		if run[0].class == 0 {
+			run = run[1:]
+		}
+		slices.SortStableFunc(run, func(a, b mark) int { return int(a.class) - int(b.class) })
+		i = end
+	}
+	return out
+}
+
+// appendComposed appends decomposed runes with those composed that can be
+// (Unicode §3.11, the canonical composition algorithm).
+func appendComposed(out []byte, runes []mark) []byte {
+	starter := -1     // the last starter's place
+	last := uint8(0)  // the class of the rune that was kept last behind it
+	kept := runes[:0] // in place: no more are kept than were read
+	for _, m := range runes {
+		adjacent := starter == len(kept)-1
+		if starter >= 0 && (adjacent || last != 0 && last < m.class) {
+			if r, ok := compose(kept[starter].r, m.r); ok {
+				kept[starter].r = r
+				continue
+			}
+		}
+		if m.class == 0 {
+			starter = len(kept)
+		}
+		last = m.class
+		kept = append(kept, m)
+	}
+	for _, m := range kept {
+		out = utf8.AppendRune(out, m.r)
+	}
+	return out
+}
+
+// compose returns the primary composite of two runes.
+func compose(a, b rune) (rune, bool) {
+	var buf [16]byte
+	pair := norm.NFC.AppendString(buf[:0], string([]rune{a, b}))
+	r, size := utf8.DecodeRune(pair)
+	return r, size == len(pair)
+}
