@@ -73,7 +73,7 @@ func (a *Answers) checkShown(ctx context.Context, host string) error {
 // servers and hosts, or visit one, so how often is bounded.
 type OwnerRequests struct {
 	owners  *owner.Owners
-	recrawl func(ctx context.Context, host string, by crawler.Wisher) error
+	recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	add     func(ctx context.Context, hosts ...string) error
 	clients *rateQuota
 	domains *rateQuota
@@ -85,7 +85,7 @@ type OwnerRequestOptions struct {
 	Owners *owner.Owners
 	// Recrawl has a host visited again, Add makes one known; nil where nothing is
 	// crawled.
-	Recrawl func(ctx context.Context, host string, by crawler.Wisher) error
+	Recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	Add     func(ctx context.Context, hosts ...string) error
 	// PerClient is how many wishes one client may have in an hour, PerDomain how
 	// many there may be about one registrable domain, All how many together. 0
@@ -136,7 +136,7 @@ var ErrNoOwnerRequests = errors.New("this server takes no wishes of owners")
 // counts for opting out; request is the HTTP request that carries the wish, for
 // its signature, nil without one. The error is that of [owner.Owners.OptOut] and
 // [owner.Owners.OptIn], a *[QuotaError], or [ErrNoOwnerRequests].
-func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
+func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
 	if a.OwnerRequests == nil {
 		return owner.Answer{}, ErrNoOwnerRequests
 	}
@@ -180,7 +180,7 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 	if err != nil {
 		return Submission{}, err
 	}
-	by := crawler.Wisher(signed || !client.IsValid())
+	by := crawler.Requester(signed || !client.IsValid())
 	if err := a.OwnerRequests.recrawl(ctx, host, by); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)
@@ -194,7 +194,7 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 func (a *API) ownerRoutes(h huma.API) {
 	for _, o := range []struct {
 		id, summary, description string
-		wish                     owner.Wish
+		wish                     owner.RequestKind
 	}{
 		{"opt-out", "Have a host visited no more, and what it published removed", "Ask once to learn what to publish, publish it, and ask again. " +
 			"Or sign the request (RFC 9421) with a key of the host's DID document: then it is done at once.", owner.OptOut},
@@ -236,7 +236,7 @@ func (in *ownerRequestInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) handleOwnerRequest(ctx context.Context, wish owner.Wish, in *ownerRequestInput) (*output[owner.Answer], error) {
+func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*output[owner.Answer], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}

@@ -97,7 +97,7 @@ func howOf(o Offer) How {
 	return Of(operation, service)
 }
 
-// nameOf makes a name from what the operation is called.
+// issuerName makes a name from what the operation is called.
 func nameOf(o document.Operation) string {
 	name := slug(o.ID)
 	if name == "" { // written in a script that names of tools do not take

@@ -75,7 +75,7 @@ func TestEveryFormOfAnAddressAtEveryDoor(t *testing.T) {
 				t.Errorf("%s is taken for a host: %v", form, err)
 			}
 		}
-		time.Sleep(day)
+		time.Sleep(oneDay)
 		synctest.Wait()
 		if len(strange) > 0 {
 			t.Errorf("dialled: %q", strange)

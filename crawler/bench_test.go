@@ -63,7 +63,7 @@ func BenchmarkSession(b *testing.B) {
 	for b.Loop() {
 		c.robots.forgetAll() // each session is the first with its host
 		begun := time.Now()
-		v, err := c.session(b.Context(), &entry{name: host})
+		v, err := c.runSession(b.Context(), &entry{name: host})
 		session += time.Since(begun)
 		if err != nil || v.result.Documents != 2 {
 			b.Fatalf("session: %+v, %v", v, err)
@@ -136,7 +136,7 @@ func BenchmarkFrontier(b *testing.B) {
 	f := newFrontier(0, 1, 0)
 	now := time.Unix(1e9, 0)
 	for i := range hosts {
-		f.add(hostNumber(i), now, now.Add(time.Duration(i%1000)*time.Second))
+		f.addHost(hostNumber(i), now, now.Add(time.Duration(i%1000)*time.Second))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -154,11 +154,11 @@ func BenchmarkFrontier(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Millisecond)
-		e, ok := f.next(now)
+		e, ok := f.nextHost(now)
 		if !ok {
 			b.Fatal("nothing is due")
 		}
-		f.done(e, now, now.Add(day))
+		f.finishSession(e, now, now.Add(oneDay))
 	}
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/hosts, "B/host")
 	b.ReportMetric(opened.Seconds(), "s-to-open")

@@ -25,15 +25,15 @@ type Domain struct {
 }
 
 const (
-	budgetPeriod = 30 * day
-	budgetBase   = 100  // hosts below one domain that links add in a period
-	budgetMore   = 10   // and for each further domain that links there
-	budgetMost   = 1000 // but no more
+	budgetPeriod  = 30 * oneDay
+	budgetBase    = 100  // hosts below one domain that links add in a period
+	budgetGrowth  = 10   // and for each further domain that links there
+	budgetCeiling = 1000 // but no more
 )
 
-// budget is how many hosts links may add in a period.
-func (d *Domain) budget() int {
-	return min(budgetBase+budgetMore*max(len(d.Linked)-1, 0), budgetMost)
+// hostBudget is how many hosts links may add in a period.
+func (d *Domain) hostBudget() int {
+	return min(budgetBase+budgetGrowth*max(len(d.Linked)-1, 0), budgetCeiling)
 }
 
 // A domainWrite is a Domain to be written, seq being what it is based on.
@@ -42,10 +42,10 @@ type domainWrite struct {
 	seq    uint64
 }
 
-// admit counts a host that a document of another host names into the budget of
+// admitHost counts a host that a document of another host names into the budget of
 // its domain, and reports whether there is room for it.
-func (b *batch) admit(ctx context.Context, host, from string) (bool, error) {
-	name := fetch.Registrable(host)
+func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) {
+	name := fetch.RegistrableDomain(host)
 	w := b.domains[name]
 	if w == nil {
 		w = &domainWrite{domain: Domain{Name: name, Since: b.now}}
@@ -67,14 +67,14 @@ func (b *batch) admit(ctx context.Context, host, from string) (bool, error) {
 	if b.now.Sub(d.Since) >= budgetPeriod {
 		d.Since, d.Added = b.now, 0
 	}
-	if other := fetch.Registrable(from); other != name {
+	if other := fetch.RegistrableDomain(from); other != name {
 		h := fnv.New32a()
 		h.Write([]byte(other))
-		if print := h.Sum32(); len(d.Linked) <= (budgetMost-budgetBase)/budgetMore && !slices.Contains(d.Linked, print) {
+		if print := h.Sum32(); len(d.Linked) <= (budgetCeiling-budgetBase)/budgetGrowth && !slices.Contains(d.Linked, print) {
 			d.Linked = append(d.Linked, print)
 		}
 	}
-	if d.Added >= d.budget() {
+	if d.Added >= d.hostBudget() {
 		return false, nil
 	}
 	d.Added++

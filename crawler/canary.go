@@ -26,9 +26,9 @@ func canaryPath(host string) string {
 	return fmt.Sprintf("/.well-known/nothing-here-%x", h.Sum64())
 }
 
-// doubtful reports that a document was found and that the host has not shown that
+// needsCanary reports that a document was found and that the host has not shown that
 // it tells one path from another.
-func (s *session) doubtful() bool {
+func (s *session) needsCanary() bool {
 	v := s.visit
 	ai, summary := v.docs[document.AI], v.docs[document.AGISSummary]
 	if ai != nil && summary != nil && !s.readsAs(document.AI, s.bodies[document.AGISSummary]) {
@@ -44,13 +44,13 @@ func isRobots(body []byte) bool {
 	return bytes.Contains(text, []byte("user-agent")) || bytes.Contains(text, []byte("sitemap:"))
 }
 
-// canary adds the ask for a path that nobody has.
-func (s *session) canary() {
-	s.add(fetch.NewAsk(kindCanary, s.visit.host.Name, canaryPath(s.visit.host.Name), s.c.now()))
+// askCanary adds the ask for a path that nobody has.
+func (s *session) askCanary() {
+	s.addAsk(fetch.NewAsk(kindCanary, s.visit.host.Name, canaryPath(s.visit.host.Name), s.c.now()))
 }
 
-// saysNo reports that an answer is a plain no.
-func saysNo(f fetch.Fetch) bool {
+// isAbsence reports that an answer is a plain no.
+func isAbsence(f fetch.Fetch) bool {
 	return f.Status >= 400 && f.Status < 500 && f.Outcome != fetch.Throttled
 }
 
@@ -61,21 +61,21 @@ func (s *session) settleCanary(a *fetch.Ask) {
 	f := &a.Fetch
 	s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
 	if f.Outcome != fetch.OK && f.Outcome != fetch.BadMediaType {
-		s.visit.host.Distinct = saysNo(*f)
+		s.visit.host.Distinct = isAbsence(*f)
 		return
 	}
-	if !s.alike(f.Body) {
+	if !s.matchesCanary(f.Body) {
 		s.visit.host.Distinct = true
 		return
 	}
 	for _, format := range document.Formats {
-		s.disbelieve(format.Kind)
+		s.dropCatchAll(format.Kind)
 	}
 }
 
-// alike reports that the answer to the canary is what a document came as, or
+// matchesCanary reports that the answer to the canary is what a document came as, or
 // would pass for one.
-func (s *session) alike(body []byte) bool {
+func (s *session) matchesCanary(body []byte) bool {
 	for _, d := range s.visit.docs {
 		if document.Digest(body) == d.Digest {
 			return true
@@ -98,17 +98,17 @@ func (s *session) readsAs(kind document.Kind, body []byte) bool {
 	return err == nil
 }
 
-// disbelieve takes a document back.
-func (s *session) disbelieve(kind document.Kind) {
+// dropCatchAll takes a document back.
+func (s *session) dropCatchAll(kind document.Kind) {
 	h := &s.visit.host
 	f, fetched := h.Fetches[string(kind)]
 	if s.visit.docs[kind] == nil || !fetched {
 		return
 	}
-	s.remove(kind)
+	s.removeDocument(kind)
 	f.Outcome, f.Digest, f.ETag, f.LastModified, f.Fresh = fetch.CatchAll, "", "", "", 0
 	f.Detail = "the host answers " + canaryPath(h.Name) + " as it answers this, so neither is a document"
-	f.Repeats = repeats(s.before[string(kind)], f)
+	f.Repeats = countRepeats(s.before[string(kind)], f)
 	h.Fetches[string(kind)] = f
 	h.NotBefore[string(kind)] = s.c.now().Add(waitAfter(h.Name, f, Rate{}))
 	for i := range s.visit.result.Fetches {

@@ -75,7 +75,7 @@ func TestHostsThatAnswerEverythingAlike(t *testing.T) {
 					return
 				}
 				before := canaries()
-				time.Sleep(40 * day)
+				time.Sleep(40 * oneDay)
 				synctest.Wait()
 				if canaries() != before {
 					t.Error("a host that has shown what it is, is asked again")

@@ -36,9 +36,9 @@ const (
 	batchBytes  = 16 << 20 // of documents
 	batchFound  = 5_000    // links, each of which may be two writes, and ledgers
 
-	mostDepth   = 3   // links from a seed that are followed
-	mostDomains = 16  // registrable domains that one document may add
-	mostReached = 256 // hosts that one visit may add or bring nearer
+	maxDepth   = 3   // links from a seed that are followed
+	maxDomains = 16  // registrable domains that one document may add
+	maxReached = 256 // hosts that one visit may add or bring nearer
 )
 
 // commitAll commits visits in batches until the channel is closed, and hands
@@ -50,9 +50,9 @@ func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visit
 	// each start, is to get on all the same.
 	linger := firstLinger
 	for first := range visits {
-		batch := gather(first, visits, linger)
+		batch := gatherVisits(first, visits, linger)
 		linger = min(2*linger, batchLinger)
-		if err := c.commit(ctx, stopping, batch); err != nil {
+		if err := c.commitBatch(ctx, stopping, batch); err != nil {
 			if errors.Is(err, store.ErrFull) {
 				c.log.Warn("visits were not stored for want of disk space; their hosts stay due", "visits", len(batch))
 				continue
@@ -64,10 +64,10 @@ func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visit
 	return nil
 }
 
-// gather collects what is to be committed together.
-func gather(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
+// gatherVisits collects what is to be committed together.
+func gatherVisits(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
 	batch := []*visit{first}
-	bytes, links := first.weight()
+	bytes, links := first.countWeight()
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	for len(batch) < batchVisits && bytes < batchBytes && links < batchFound {
@@ -76,7 +76,7 @@ func gather(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
 			if !open {
 				return batch
 			}
-			b, l := v.weight()
+			b, l := v.countWeight()
 			batch, bytes, links = append(batch, v), bytes+b, links+l
 		case <-timer.C:
 			return batch
@@ -85,19 +85,19 @@ func gather(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
 	return batch
 }
 
-func (v *visit) weight() (bytes, links int) {
+func (v *visit) countWeight() (bytes, links int) {
 	for kind := range v.put {
 		bytes += v.docs[kind].Size
-		links += min(len(v.docs[kind].Links), fetch.MostLinks)
+		links += min(len(v.docs[kind].Links), fetch.MaxLinks)
 	}
 	links += len(v.ledger)
 	return bytes, links
 }
 
-// commit writes the visits in one Apply. When another writer was faster with a
+// commitBatch writes the visits in one Apply. When another writer was faster with a
 // record, or a record cannot be written at all, they are written one by one, so
 // that only the visit concerned is affected.
-func (c *Crawler) commit(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
+func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
 	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() })
 	if len(visits) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 		if v.cut {
 			return c.applyPatiently(ctx, stopping, []*visit{v})
 		}
-		if err = c.rebase(ctx, v); isFatal(err) {
+		if err = c.rebaseVisit(ctx, v); isFatal(err) {
 			return err
 		}
 		if err != nil { // its record is gone or damaged: there is nothing to write to
@@ -134,7 +134,7 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 			// Keep the rest of what was learned, so that the host is not asked
 			// again at once, for ever.
 			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
-			v.withoutDocuments()
+			v.dropDocuments()
 		case errors.Is(err, store.ErrInvalid):
 			v.err = fmt.Errorf("store what came of it: %w", err) // the others go on
 			return nil
@@ -145,11 +145,11 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 	return err
 }
 
-// rebase brings a visit on top of the record as it is now. Besides visits, only
+// rebaseVisit brings a visit on top of the record as it is now. Besides visits, only
 // [Crawler.Add] and a nearer link write records, which lower the depth, and
 // [Crawler.Recrawl], whose wish came too late for this visit.
-func (c *Crawler) rebase(ctx context.Context, v *visit) error {
-	now, seq, err := c.host(ctx, v.host.Name)
+func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
+	now, seq, err := c.readHost(ctx, v.host.Name)
 	if err != nil {
 		return err
 	}
@@ -158,14 +158,14 @@ func (c *Crawler) rebase(ctx context.Context, v *visit) error {
 		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
 	}
 	if now.Wished.After(v.host.Wished) {
-		v.host.grant(now.Wished, Wisher(now.ByOwner))
+		v.host.grantRevisit(now.Wished, Requester(now.ByOwner))
 		v.result.NextDue = v.host.Due
 	}
 	return nil
 }
 
-// withoutDocuments leaves of a visit what can always be stored.
-func (v *visit) withoutDocuments() {
+// dropDocuments leaves of a visit what can always be stored.
+func (v *visit) dropDocuments() {
 	for kind := range v.put {
 		delete(v.docs, kind)
 		f := v.host.Fetches[string(kind)]
@@ -180,7 +180,7 @@ func (v *visit) withoutDocuments() {
 func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		b := c.newBatch()
-		writes, err := b.build(ctx, visits)
+		writes, err := b.buildWrites(ctx, visits)
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ type hostWrite struct {
 	visit *visit // nil for a host that was only named
 }
 
-func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, error) {
+func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write, error) {
 	for _, v := range visits {
 		v.result.New = nil
 		if v.cut {
@@ -242,11 +242,11 @@ func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, erro
 		if v.cut {
 			continue
 		}
-		if err := b.documents(ctx, v); err != nil {
+		if err := b.writeDocuments(ctx, v); err != nil {
 			return nil, err
 		}
-		budget := mostReached
-		if err := b.follow(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
+		budget := maxReached
+		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
 			return nil, err
 		}
 	}
@@ -269,8 +269,8 @@ func (b *batch) build(ctx context.Context, visits []*visit) ([]store.Write, erro
 	return b.writes, nil
 }
 
-// documents adds the writes of a visit's documents, versions and bytes.
-func (b *batch) documents(ctx context.Context, v *visit) error {
+// writeDocuments adds the writes of a visit's documents, versions and bytes.
+func (b *batch) writeDocuments(ctx context.Context, v *visit) error {
 	host := v.host.Name
 	for kind := range v.drop {
 		b.writes = append(b.writes, store.Delete(store.DocumentKey(host, string(kind))))
@@ -286,20 +286,20 @@ func (b *batch) documents(ctx context.Context, v *visit) error {
 		if !changed {
 			continue
 		}
-		version, err := json.Marshal(Version{Kind: kind, Digest: d.Digest, Seen: d.FetchedAt, Size: d.Size, URL: d.URL, Level: d.Level, Findings: bounded(d.Findings)})
+		version, err := json.Marshal(Version{Kind: kind, Digest: d.Digest, Seen: d.FetchedAt, Size: d.Size, URL: d.URL, Level: d.Level, Findings: limitFindings(d.Findings)})
 		if err != nil {
 			return fmt.Errorf("write the version of %s of %s: %w", kind, host, err)
 		}
 		b.writes = append(b.writes, store.Put(store.VersionKey(host, string(kind), d.FetchedAt, d.Digest), version))
-		if err := b.blob(ctx, d.Digest, body); err != nil {
+		if err := b.writeBlob(ctx, d.Digest, body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// blob adds raw bytes unless they are stored already.
-func (b *batch) blob(ctx context.Context, digest string, body []byte) error {
+// writeBlob adds raw bytes unless they are stored already.
+func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error {
 	if b.blobs[digest] {
 		return nil
 	}
@@ -316,12 +316,12 @@ func (b *batch) blob(ctx context.Context, digest string, body []byte) error {
 	return err
 }
 
-// follow adds the hosts that the documents of w name, one link further from a
+// followLinks adds the hosts that the documents of w name, one link further from a
 // seed than w. A known host that is now nearer than it was thought to be is
 // brought nearer, with the hosts that its own documents name: what is reached
 // so does not depend on the order of visits. v is the visit that has found them.
-func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
-	if w.host.Depth >= mostDepth {
+func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
+	if w.host.Depth >= maxDepth {
 		return nil
 	}
 	docs, err := b.documentsOf(ctx, w)
@@ -330,27 +330,27 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 	}
 	for _, d := range docs {
 		added := map[string]bool{}
-		for _, name := range related(d) {
+		for _, name := range relatedHosts(d) {
 			if *budget == 0 {
 				return nil
 			}
 			*budget--
-			known, err := b.lookup(ctx, name)
+			known, err := b.lookupHost(ctx, name)
 			if err != nil {
 				return err
 			}
 			if known == nil {
-				domain := fetch.Registrable(name)
-				if added[domain] = true; len(added) > mostDomains {
+				domain := fetch.RegistrableDomain(name)
+				if added[domain] = true; len(added) > maxDomains {
 					delete(added, domain)
 					continue
 				}
-				if ok, err := b.mayAdd(ctx, name, w.host.Name); err != nil {
+				if ok, err := b.hasRoomFor(ctx, name, w.host.Name); err != nil {
 					return err
 				} else if !ok {
 					continue
 				}
-				known = &hostWrite{host: &Host{Name: name, Due: b.now, Depth: mostDepth + 1, Added: b.now}}
+				known = &hostWrite{host: &Host{Name: name, Due: b.now, Depth: maxDepth + 1, Added: b.now}}
 				v.result.New = append(v.result.New, name)
 			}
 			if known.host.Depth <= w.host.Depth+1 {
@@ -358,7 +358,7 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 			}
 			known.host.Depth, known.host.FoundOn = w.host.Depth+1, w.host.Name
 			b.hosts[name] = known
-			if err := b.follow(ctx, known, v, budget); err != nil {
+			if err := b.followLinks(ctx, known, v, budget); err != nil {
 				return err
 			}
 		}
@@ -366,12 +366,12 @@ func (b *batch) follow(ctx context.Context, w *hostWrite, v *visit, budget *int)
 	return nil
 }
 
-// mayAdd reports whether a host that is not known may be, being named by another.
-func (b *batch) mayAdd(ctx context.Context, name, from string) (bool, error) {
-	if why, err := b.c.barred(ctx, name); why != "" || err != nil {
+// hasRoomFor reports whether a host that is not known may be, being named by another.
+func (b *batch) hasRoomFor(ctx context.Context, name, from string) (bool, error) {
+	if why, err := b.c.blockReason(ctx, name); why != "" || err != nil {
 		return false, err
 	}
-	return b.admit(ctx, name, from)
+	return b.admitHost(ctx, name, from)
 }
 
 // documentsOf returns the current documents of a host whose links are followed.
@@ -388,7 +388,7 @@ func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Docu
 		if w.host.Fetches[string(kind)].Digest == "" {
 			continue
 		}
-		d, err := b.c.document(ctx, w.host.Name, string(kind))
+		d, err := b.c.readDocument(ctx, w.host.Name, string(kind))
 		switch {
 		case err == nil:
 			docs = append(docs, d)
@@ -400,13 +400,13 @@ func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Docu
 	return docs, nil
 }
 
-// lookup returns the record of a host as this batch will leave it, nil for an
+// lookupHost returns the record of a host as this batch will leave it, nil for an
 // unknown host.
-func (b *batch) lookup(ctx context.Context, name string) (*hostWrite, error) {
+func (b *batch) lookupHost(ctx context.Context, name string) (*hostWrite, error) {
 	if w := b.hosts[name]; w != nil {
 		return w, nil
 	}
-	h, seq, err := b.c.host(ctx, name)
+	h, seq, err := b.c.readHost(ctx, name)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, nil
@@ -419,11 +419,11 @@ func (b *batch) lookup(ctx context.Context, name string) (*hostWrite, error) {
 	return &hostWrite{host: &h, seq: seq}, nil
 }
 
-// related returns the hosts, other than its own, that a document names as
+// relatedHosts returns the hosts, other than its own, that a document names as
 // related services.
-func related(d *document.Document) []string {
+func relatedHosts(d *document.Document) []string {
 	var names []string
-	for _, l := range d.Links[:min(len(d.Links), fetch.MostLinks)] {
+	for _, l := range d.Links[:min(len(d.Links), fetch.MaxLinks)] {
 		if l.Rel != document.RelRelated {
 			continue
 		}
@@ -436,8 +436,8 @@ func related(d *document.Document) []string {
 	return names
 }
 
-// host reads the record of a host.
-func (c *Crawler) host(ctx context.Context, name string) (Host, uint64, error) {
+// readHost reads the record of a host.
+func (c *Crawler) readHost(ctx context.Context, name string) (Host, uint64, error) {
 	var h Host
 	r, err := c.store.Get(ctx, store.HostKey(name))
 	if err == nil {
@@ -449,8 +449,8 @@ func (c *Crawler) host(ctx context.Context, name string) (Host, uint64, error) {
 	return h, r.Seq, nil
 }
 
-// document reads a current document.
-func (c *Crawler) document(ctx context.Context, host, kind string) (*document.Document, error) {
+// readDocument reads a current document.
+func (c *Crawler) readDocument(ctx context.Context, host, kind string) (*document.Document, error) {
 	d := new(document.Document)
 	r, err := c.store.Get(ctx, store.DocumentKey(host, kind))
 	if err == nil {

@@ -111,7 +111,7 @@ type Crawler struct {
 	running bool
 	adding  int // calls between writing hosts and putting them into pending
 	pending []request
-	ended   chan struct{} // closed when the present or next Run ends
+	runDone chan struct{} // closed when the present or next Run ends
 	status  Status
 	rate    rateMeter
 	metrics Metrics
@@ -149,7 +149,7 @@ func New(o Options) (*Crawler, error) {
 	if o.Store == nil {
 		return nil, errors.New("crawler: no store")
 	}
-	o.complete()
+	o.setDefaults()
 	transport, err := fetch.NewTransport(fetch.Options{
 		Guard: o.Guard, Dial: o.Dial, Resolver: o.Resolver, Roots: o.Roots, Ports: o.Ports, UserAgent: o.UserAgent,
 		Timeout: o.Timeout, ConnectTimeout: o.ConnectTimeout, TLSTimeout: o.TLSTimeout, IdleTimeout: o.IdleTimeout,
@@ -165,12 +165,12 @@ func New(o Options) (*Crawler, error) {
 		politeness: newPoliteness(o),
 		robots:     &robotsCache{verdicts: map[string]*fetch.Verdict{}},
 		poke:       make(chan struct{}, 1),
-		ended:      make(chan struct{}),
+		runDone:    make(chan struct{}),
 	}, nil
 }
 
-// complete puts the defaults in.
-func (o *Options) complete() {
+// setDefaults puts the defaults in.
+func (o *Options) setDefaults() {
 	orDuration := func(p *time.Duration, v time.Duration) {
 		if *p == 0 {
 			*p = v
@@ -203,12 +203,12 @@ func (o *Options) complete() {
 // visits finish within the grace, stores them, and returns nil. It returns
 // early with an error when the store fails. Only one Run at a time.
 func (c *Crawler) Run(ctx context.Context) error {
-	if err := c.start(); err != nil {
+	if err := c.openJournal(); err != nil {
 		return err
 	}
-	defer c.stop()
-	o := &owner{c: c, replies: map[string][]chan<- Result{}, again: map[string]time.Time{}}
-	if err := o.open(ctx); err != nil {
+	defer c.closeFrontier()
+	o := &frontierLoop{c: c, replies: map[string][]chan<- Result{}, again: map[string]time.Time{}}
+	if err := o.openFrontier(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -226,14 +226,14 @@ func (c *Crawler) Run(ctx context.Context) error {
 	group.Go(func() error {
 		room := make(chan struct{}, c.workers)
 		var sessions sync.WaitGroup
-		o.hand(ctx, working, done, room, func(e *entry) {
+		o.handOutHosts(ctx, working, done, room, func(e *entry) {
 			sessions.Add(1)
 			group.Go(func() error {
 				defer func() {
 					sessions.Done()
 					<-room
 				}()
-				return c.work(working, e, visits)
+				return c.visitHost(working, e, visits)
 			})
 		})
 		timer := time.AfterFunc(c.grace, abort)
@@ -244,14 +244,14 @@ func (c *Crawler) Run(ctx context.Context) error {
 			return nil
 		})
 		for batch := range done {
-			o.committed(batch)
+			o.takeBackVisits(batch)
 		}
-		return o.close()
+		return o.closeSnapshot()
 	})
 	return group.Wait()
 }
 
-func (c *Crawler) start() error {
+func (c *Crawler) openJournal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running {
@@ -261,19 +261,19 @@ func (c *Crawler) start() error {
 	return nil
 }
 
-func (c *Crawler) stop() {
+func (c *Crawler) closeFrontier() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = false
 	c.pending = nil
-	close(c.ended)
-	c.ended = make(chan struct{})
+	close(c.runDone)
+	c.runDone = make(chan struct{})
 }
 
-// work holds a session with a host. What comes of it goes to be committed; of a
+// visitHost holds a session with a host. What comes of it goes to be committed; of a
 // session that was cut short nothing does, and the host stays due.
-func (c *Crawler) work(ctx context.Context, e *entry, visits chan<- *visit) error {
-	v, err := c.session(ctx, e)
+func (c *Crawler) visitHost(ctx context.Context, e *entry, visits chan<- *visit) error {
+	v, err := c.runSession(ctx, e)
 	switch {
 	case isFatal(err):
 		return err
@@ -297,7 +297,7 @@ func (c *Crawler) work(ctx context.Context, e *entry, visits chan<- *visit) erro
 }
 
 // An owner is the goroutine that owns the frontier.
-type owner struct {
+type frontierLoop struct {
 	c        *Crawler
 	frontier *frontier
 	replies  map[string][]chan<- Result // who waits for which host
@@ -305,20 +305,20 @@ type owner struct {
 	snapshot snapshots
 }
 
-// hand begins sessions with hosts as they become due and there is room, until ctx
+// handOutHosts begins sessions with hosts as they become due and there is room, until ctx
 // or working ends.
-func (o *owner) hand(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*entry)) {
+func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*entry)) {
 	c, f := o.c, o.frontier
 	var next *entry
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		o.takePending()
-		o.keep()
+		o.addPending()
+		o.saveSnapshot()
 		if next == nil {
-			next, _ = f.next(c.now())
+			next, _ = f.nextHost(c.now())
 		}
-		o.publish()
+		o.publishStatus()
 		var free chan<- struct{}
 		if next != nil {
 			free = room
@@ -330,7 +330,7 @@ func (o *owner) hand(ctx, working context.Context, done <-chan []*visit, room ch
 			begin(next)
 			next = nil
 		case batch := <-done:
-			o.committed(batch)
+			o.takeBackVisits(batch)
 		case <-c.poke:
 		case <-timer.C:
 		case <-working.Done():
@@ -341,9 +341,9 @@ func (o *owner) hand(ctx, working context.Context, done <-chan []*visit, room ch
 	}
 }
 
-// takePending puts new hosts into the frontier, and notes or answers those who
+// addPending puts new hosts into the frontier, and notes or answers those who
 // wait.
-func (o *owner) takePending() {
+func (o *frontierLoop) addPending() {
 	o.c.mu.Lock()
 	pending := o.c.pending
 	o.c.pending = nil
@@ -351,18 +351,18 @@ func (o *owner) takePending() {
 	now := o.c.now()
 	for _, r := range pending {
 		if r.remove {
-			o.frontier.remove(r.host)
-			o.answer(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
+			o.frontier.removeHost(r.host)
+			o.answerWaiters(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
 			continue
 		}
 		if r.again {
-			o.visitAgain(r, now)
+			o.reschedule(r, now)
 			continue
 		}
-		o.frontier.add(r.host, now, r.due)
+		o.frontier.addHost(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
-		case o.frontier.isDue(r.host, now), !r.due.After(now) && o.frontier.isDue(r.host, now.Add(mostHeld)):
+		case o.frontier.isDue(r.host, now), !r.due.After(now) && o.frontier.isDue(r.host, now.Add(maxQueuedVisits)):
 			o.replies[r.host] = append(o.replies[r.host], r.reply)
 		default:
 			r.reply <- Result{Host: r.host, NotDue: true, NextDue: o.frontier.dueAt(r.host)}
@@ -370,25 +370,25 @@ func (o *owner) takePending() {
 	}
 }
 
-// visitAgain gives a host another time. One that is being visited gets it when it
+// reschedule gives a host another time. One that is being visited gets it when it
 // is done.
-func (o *owner) visitAgain(r request, now time.Time) {
+func (o *frontierLoop) reschedule(r request, now time.Time) {
 	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
 		r.due = held
 	}
-	if o.frontier.isFlying(r.host) {
+	if o.frontier.isInFlight(r.host) {
 		o.again[r.host] = r.due
 		return
 	}
-	o.frontier.set(r.host, now, r.due)
+	o.frontier.setDueTime(r.host, now, r.due)
 }
 
-// mostHeld is how long a reply waits for a host that is due and only held back,
+// maxQueuedVisits is how long a reply waits for a host that is due and only held back,
 // as its last visit was cut off by the end of the process.
-const mostHeld = 2 * time.Minute
+const maxQueuedVisits = 2 * time.Minute
 
-// committed takes visits back that are in the store now.
-func (o *owner) committed(batch []*visit) {
+// takeBackVisits takes visits back that are in the store now.
+func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
 	for _, v := range batch {
@@ -396,7 +396,7 @@ func (o *owner) committed(batch []*visit) {
 			continue // the host stays due
 		}
 		if !v.later.IsZero() {
-			f.later(v.entry, now, v.later)
+			f.postpone(v.entry, now, v.later)
 			delete(o.again, v.entry.name) // this visit is still to come
 			c.mu.Lock()
 			c.metrics.Waits++
@@ -408,22 +408,22 @@ func (o *owner) committed(batch []*visit) {
 			v.result = Result{Host: v.entry.name, State: Unvisited, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
 			v.host.Due = v.result.NextDue
 		}
-		f.done(v.entry, now, v.host.Due)
+		f.finishSession(v.entry, now, v.host.Due)
 		if due, ok := o.again[v.entry.name]; ok {
 			delete(o.again, v.entry.name)
-			f.set(v.entry.name, now, due)
+			f.setDueTime(v.entry.name, now, due)
 		}
 		for _, name := range v.result.New {
-			f.add(name, now, now)
+			f.addHost(name, now, now)
 		}
-		o.report(v)
+		o.reportVisit(v)
 	}
-	c.journal.end(batch)
-	o.publish()
+	c.journal.endVisits(batch)
+	o.publishStatus()
 }
 
-// report tells everybody about a visit.
-func (o *owner) report(v *visit) {
+// reportVisit tells everybody about a visit.
+func (o *frontierLoop) reportVisit(v *visit) {
 	c, r := o.c, v.result
 	c.mu.Lock()
 	c.status.Visits++
@@ -431,35 +431,35 @@ func (o *owner) report(v *visit) {
 	if r.Documents == 0 {
 		c.status.Errors++
 	}
-	c.rate.count(time.Now())
-	c.metrics.count(v)
+	c.rate.countEvent(time.Now())
+	c.metrics.countVisit(v)
 	c.mu.Unlock()
 	if v.err == nil {
 		for _, f := range r.Fetches {
 			c.log.Debug("fetch", "host", r.Host, "kind", f.Kind, "outcome", f.Outcome, "status", f.Status, "took", time.Duration(f.Took)*time.Millisecond)
 		}
-		kind, outcome := r.deciding()
+		kind, outcome := r.decidingFetch()
 		c.log.Info("visit", "host", r.Host, "kind", kind, "outcome", outcome, "documents", r.Documents, "took", r.Took)
 	}
 	c.observe(r)
-	o.answer(r)
+	o.answerWaiters(r)
 }
 
-// answer tells those who wait for a host.
-func (o *owner) answer(r Result) {
+// answerWaiters tells those who wait for a host.
+func (o *frontierLoop) answerWaiters(r Result) {
 	for _, reply := range o.replies[r.Host] {
 		reply <- r
 	}
 	delete(o.replies, r.Host)
 }
 
-func (o *owner) publish() {
+func (o *frontierLoop) publishStatus() {
 	f := o.frontier
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
 	s := &o.c.status
-	s.Known, s.Waiting, s.Due, s.InFlight = f.known, f.waiting(), f.dueHosts, f.inFlight
-	o.c.metrics.QueueAge = f.age(o.c.now())
+	s.Known, s.Waiting, s.Due, s.InFlight = f.known, f.countWaiting(), f.dueHosts, f.inFlight
+	o.c.metrics.QueueAge = f.queueAge(o.c.now())
 }
 
 // Status returns what the crawler is doing at this moment.
@@ -493,7 +493,7 @@ func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 		if err != nil {
 			return err
 		}
-		why, err := c.barred(ctx, name)
+		why, err := c.blockReason(ctx, name)
 		if err != nil {
 			return fmt.Errorf("add hosts: %w", err)
 		}
@@ -512,8 +512,8 @@ func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 
 // addSeeds writes checked names and tells the frontier.
 func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
-	c.writing(1)
-	defer c.writing(-1)
+	c.countWriters(1)
+	defer c.countWriters(-1)
 	for {
 		requests, err := c.writeSeeds(ctx, names)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
@@ -522,13 +522,13 @@ func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		c.tell(requests, false)
+		c.tellFrontier(requests, false)
 		return nil
 	}
 }
 
-// writing counts who writes hosts that the frontier has not been told of yet.
-func (c *Crawler) writing(more int) {
+// countWriters counts who writes hosts that the frontier has not been told of yet.
+func (c *Crawler) countWriters(more int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.adding += more
@@ -539,7 +539,7 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 	requests := make([]request, 0, len(names))
 	now := c.now()
 	for _, name := range names {
-		h, seq, err := c.host(ctx, name)
+		h, seq, err := c.readHost(ctx, name)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			h = Host{Name: name, Due: now, Added: now}
@@ -565,9 +565,9 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 	return requests, err
 }
 
-// tell hands requests to the frontier. When nobody runs it, they are only kept
+// tellFrontier hands requests to the frontier. When nobody runs it, they are only kept
 // if somebody waits for them: the others are in the store.
-func (c *Crawler) tell(requests []request, waiting bool) {
+func (c *Crawler) tellFrontier(requests []request, waiting bool) {
 	c.mu.Lock()
 	if c.running || waiting {
 		c.pending = append(c.pending, requests...)
@@ -594,7 +594,7 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 			}
 			continue
 		}
-		why, err := c.barred(ctx, name)
+		why, err := c.blockReason(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -613,18 +613,18 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 	replies := make(chan Result, len(names))
 	requests := make([]request, len(names))
 	for i, name := range names {
-		h, _, err := c.host(ctx, name)
+		h, _, err := c.readHost(ctx, name)
 		if err != nil {
 			return err
 		}
 		requests[i] = request{host: name, due: h.Due, reply: replies}
 	}
 	c.mu.Lock()
-	ended := c.ended
+	ended := c.runDone
 	c.mu.Unlock()
-	c.tell(requests, true)
+	c.tellFrontier(requests, true)
 	for range names {
-		r, err := c.reply(ctx, replies, ended)
+		r, err := c.nextReply(ctx, replies, ended)
 		if err != nil {
 			return err
 		}
@@ -635,8 +635,8 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 	return nil
 }
 
-// reply waits for the next result.
-func (c *Crawler) reply(ctx context.Context, replies <-chan Result, ended <-chan struct{}) (Result, error) {
+// nextReply waits for the next result.
+func (c *Crawler) nextReply(ctx context.Context, replies <-chan Result, ended <-chan struct{}) (Result, error) {
 	var r Result
 	select {
 	case r = <-replies:
@@ -659,7 +659,7 @@ func (c *Crawler) reply(ctx context.Context, replies <-chan Result, ended <-chan
 // visit.
 func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 	name := r.Host
-	h, _, err := c.host(ctx, name)
+	h, _, err := c.readHost(ctx, name)
 	if err != nil {
 		return Result{}, err
 	}
@@ -675,7 +675,7 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 		if f.Digest == "" {
 			continue
 		}
-		d, err := c.document(ctx, name, kind)
+		d, err := c.readDocument(ctx, name, kind)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -687,17 +687,17 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 		r.Operations += len(d.Operations)
 	}
 	r.State = stateOf(r.Documents, r.Fetches)
-	r.Summary = "not due before " + r.NextDue.UTC().Format(time.RFC3339) + "; last: " + summarize(r.Fetches, docs)
+	r.Summary = "not due before " + r.NextDue.UTC().Format(time.RFC3339) + "; last: " + summarizeVisit(r.Fetches, docs)
 	return r, nil
 }
 
-// LongestShown is how many bytes of what is no host name a result shows: more
+// MaxShownName is how many bytes of what is no host name a result shows: more
 // than any name has.
-const LongestShown = 300
+const MaxShownName = 300
 
 // BadHost is the result for what is no host name; err says why it is none.
 func BadHost(asked string, err error, now time.Time) Result {
-	asked = fetch.Clip(asked, LongestShown)
+	asked = fetch.Clip(asked, MaxShownName)
 	return Result{
 		Host: asked, State: Refused,
 		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},
@@ -717,12 +717,12 @@ func optedOut(host, why string, now time.Time) Result {
 // Outcome is the one outcome that says most about a visit: OK when there is a
 // current document, else that of the last fetch.
 func (r Result) Outcome() fetch.Outcome {
-	_, outcome := r.deciding()
+	_, outcome := r.decidingFetch()
 	return outcome
 }
 
-// deciding returns the kind and the outcome that say most about a visit.
-func (r Result) deciding() (kind string, outcome fetch.Outcome) {
+// decidingFetch returns the kind and the outcome that say most about a visit.
+func (r Result) decidingFetch() (kind string, outcome fetch.Outcome) {
 	for _, f := range slices.Backward(r.Fetches) {
 		if kind == "" || outcome != fetch.OK && f.Outcome == fetch.OK && f.Kind != fetch.KindRobots {
 			kind, outcome = f.Kind, f.Outcome
@@ -740,7 +740,7 @@ type rateMeter struct {
 	events [10]int
 }
 
-func (m *rateMeter) count(now time.Time) {
+func (m *rateMeter) countEvent(now time.Time) {
 	s := now.Unix()
 	i := s % int64(len(m.second))
 	if m.second[i] != s {

@@ -17,7 +17,7 @@ func (s *session) crossCheck(ctx context.Context) error {
 	v := s.visit
 	summary, full := v.docs[document.AGISSummary], v.docs[document.AGIS]
 	read := s.bodies[document.AGISSummary] != nil || s.bodies[document.AGIS] != nil
-	refused := v.fetched(document.AGISSummary).Outcome == fetch.Forbidden && full != nil
+	refused := v.fetchOf(document.AGISSummary).Outcome == fetch.Forbidden && full != nil
 	if !refused && (summary == nil || !read && !v.drop[document.AGIS]) {
 		return nil
 	}
@@ -38,14 +38,14 @@ func (s *session) crossCheck(ctx context.Context) error {
 	if one == nil {
 		return err
 	}
-	s.compare(summary, one, other)
-	s.inherit(full, one, other)
+	s.compareWithFull(summary, one, other)
+	s.inheritProtocols(full, one, other)
 	return nil
 }
 
-// inherit gives a full document, which may be nil, the interaction protocols that
+// inheritProtocols gives a full document, which may be nil, the interaction protocols that
 // only its summary can declare: its operations are found by them.
-func (s *session) inherit(full *document.Document, one, other []byte) {
+func (s *session) inheritProtocols(full *document.Document, one, other []byte) {
 	if other == nil {
 		return
 	}
@@ -55,12 +55,12 @@ func (s *session) inherit(full *document.Document, one, other []byte) {
 	}
 	with := *full
 	with.Service.Protocols = protocols
-	s.current(document.AGIS, &with)
+	s.setCurrent(document.AGIS, &with)
 }
 
-// compare puts into the summary what it says otherwise than the full document,
+// compareWithFull puts into the summary what it says otherwise than the full document,
 // and takes out what an earlier comparison said. The document may be nil.
-func (s *session) compare(summary *document.Document, one, other []byte) {
+func (s *session) compareWithFull(summary *document.Document, one, other []byte) {
 	checked := *summary
 	checked.Findings = slices.DeleteFunc(slices.Clone(summary.Findings), func(f protocol.Finding) bool { return f.Code == document.CodeDiffers })
 	if other != nil {
@@ -72,26 +72,26 @@ func (s *session) compare(summary *document.Document, one, other []byte) {
 		checked.Findings = append(checked.Findings, differs...)
 	}
 	if !slices.Equal(checked.Findings, summary.Findings) {
-		s.current(document.AGISSummary, &checked)
+		s.setCurrent(document.AGISSummary, &checked)
 	}
 }
 
 // checkAccess notes with the refused fetch of the summary that its full document
 // promises otherwise.
 func (s *session) checkAccess(full []byte) {
-	f := s.visit.fetched(document.AGISSummary)
+	f := s.visit.fetchOf(document.AGISSummary)
 	found, err := document.CheckAccess(f.Status, full)
 	if err != nil {
 		s.c.log.Warn("a document cannot be read again", "host", s.visit.host.Name, "error", err)
 		return
 	}
-	f.Findings = bounded(append(slices.Clone(f.Findings), found...))
+	f.Findings = limitFindings(append(slices.Clone(f.Findings), found...))
 	s.visit.host.Fetches[f.Kind] = *f
 }
 
-// fetched returns the fetch of a kind in this visit, an empty one when there was
+// fetchOf returns the fetch of a kind in this visit, an empty one when there was
 // none.
-func (v *visit) fetched(kind document.Kind) *fetch.Fetch {
+func (v *visit) fetchOf(kind document.Kind) *fetch.Fetch {
 	for i := range v.result.Fetches {
 		if f := &v.result.Fetches[i]; f.Kind == string(kind) {
 			return f

@@ -24,8 +24,8 @@ func newCollector(rt http.RoundTripper) *colly.Collector {
 	return c
 }
 
-// get carries out a request of a wire; it is a fetch.Get.
-func (c *Crawler) get(ctx context.Context, address string, header http.Header) (body []byte, err error) {
+// executeRequest carries out a request of a wire; it is a fetch.Get.
+func (c *Crawler) executeRequest(ctx context.Context, address string, header http.Header) (body []byte, err error) {
 	collector := c.collector.Clone()
 	collector.Context = ctx
 	collector.OnResponse(func(r *colly.Response) { body = r.Body })

@@ -60,7 +60,7 @@ type domain struct {
 func newFrontier(interval time.Duration, atOnce, hosts int) *frontier {
 	return &frontier{
 		interval: interval, atOnce: max(atOnce, 1), hosts: newHostTable(hosts),
-		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: leastSweep,
+		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: minSweepInterval,
 	}
 }
 
@@ -77,69 +77,69 @@ func secondOf(t time.Time) uint32 {
 	return uint32(min(max(s, 0), math.MaxUint32))
 }
 
-// add makes a host known. A known host keeps its time: nothing is asked twice
+// addHost makes a host known. A known host keeps its time: nothing is asked twice
 // before it may be.
-func (f *frontier) add(name string, now, when time.Time) {
-	n := f.hosts.number(name)
-	if p := f.hosts.place.at(n); *p != gone {
+func (f *frontier) addHost(name string, now, when time.Time) {
+	n := f.hosts.numberOf(name)
+	if p := f.hosts.place.at(n); *p != placeNone {
 		// Known, and due but for the round number.
-		if (*p == near || *p == far) && !when.After(now) && *f.hosts.due.at(n) == secondOf(when) {
-			f.schedule(n, now, when)
+		if (*p == placeNear || *p == placeFar) && !when.After(now) && *f.hosts.due.at(n) == secondOf(when) {
+			f.scheduleHost(n, now, when)
 		}
 		return
 	}
 	f.known++
-	f.schedule(n, now, when)
+	f.scheduleHost(n, now, when)
 }
 
-// set gives a host another time, unless it is being visited, and makes it known.
-func (f *frontier) set(name string, now, when time.Time) {
-	if n, known := f.hosts.find(name); known && *f.hosts.place.at(n) != gone {
-		if p := f.hosts.place.at(n); *p != flying {
-			f.leave(p)
-			f.schedule(n, now, when)
+// setDueTime gives a host another time, unless it is being visited, and makes it known.
+func (f *frontier) setDueTime(name string, now, when time.Time) {
+	if n, known := f.hosts.findHost(name); known && *f.hosts.place.at(n) != placeNone {
+		if p := f.hosts.place.at(n); *p != placeInFlight {
+			f.uncount(p)
+			f.scheduleHost(n, now, when)
 		}
 		return
 	}
-	f.add(name, now, when)
+	f.addHost(name, now, when)
 }
 
-// remove forgets a host. One that is being visited is gone when it is done.
-func (f *frontier) remove(name string) {
-	n, known := f.hosts.find(name)
-	if !known || *f.hosts.place.at(n) == gone {
+// removeHost forgets a host. One that is being visited is gone when it is done.
+func (f *frontier) removeHost(name string) {
+	n, known := f.hosts.findHost(name)
+	if !known || *f.hosts.place.at(n) == placeNone {
 		return
 	}
 	p := f.hosts.place.at(n)
 	f.known--
-	f.leave(p)
-	*p = gone
+	f.uncount(p)
+	*p = placeNone
 }
 
-// leave counts a host out of where it waits. Its number stays there and is
+// uncount counts a host out of where it waits. Its number stays there and is
 // passed over.
-func (f *frontier) leave(p *place) {
-	if *p == ready || *p == parked || *p == called {
+func (f *frontier) uncount(p *queuePlace) {
+	if *p == placeReady || *p == placeParked || *p == placeCalled {
 		f.dueHosts--
 	}
 }
 
-// schedule puts a host where its time says.
-func (f *frontier) schedule(n uint32, now, when time.Time) {
+// scheduleHost puts a host where its time says.
+func (f *frontier) scheduleHost(n uint32, now, when time.Time) {
 	p := f.hosts.place.at(n)
 	if !when.After(now) {
 		*f.hosts.due.at(n) = uint32(max(when.Unix(), 0))
-		f.enqueue(n)
+		f.enqueueReady(n)
 		return
 	}
 	second := secondOf(when)
 	*f.hosts.due.at(n) = second
 	if when.Sub(now) < horizon {
-		*p = near
+		*p = placeNear
 		heap.Push(&f.near, secondOfHost(second, n))
 		return
 	}
-	*p = far
+	*p = placeFar
 	minute := second / 60
 	if f.calendar[minute] == nil {
 		heap.Push(&f.minutes, minute)
@@ -147,9 +147,9 @@ func (f *frontier) schedule(n uint32, now, when time.Time) {
 	f.calendar[minute] = append(f.calendar[minute], n)
 }
 
-func (f *frontier) enqueue(n uint32) { f.enqueueAs(n, ready) }
+func (f *frontier) enqueueReady(n uint32) { f.enqueueAs(n, placeReady) }
 
-func (f *frontier) enqueueAs(n uint32, as place) {
+func (f *frontier) enqueueAs(n uint32, as queuePlace) {
 	*f.hosts.place.at(n) = as
 	f.dueHosts++
 	f.queue = append(f.queue, n)
@@ -158,74 +158,74 @@ func (f *frontier) enqueueAs(n uint32, as place) {
 // isDue reports that a host is being visited or will be without its next time
 // passing first.
 func (f *frontier) isDue(name string, now time.Time) bool {
-	n, known := f.hosts.find(name)
+	n, known := f.hosts.findHost(name)
 	if !known {
 		return false
 	}
 	switch *f.hosts.place.at(n) {
-	case gone:
+	case placeNone:
 		return false
-	case ready, parked, flying, booked, called:
+	case placeReady, placeParked, placeInFlight, placeBooked, placeCalled:
 		return true
 	}
 	return int64(*f.hosts.due.at(n)) <= now.Unix()
 }
 
-// isFlying reports that a host is being visited.
-func (f *frontier) isFlying(name string) bool {
-	n, known := f.hosts.find(name)
-	return known && *f.hosts.place.at(n) == flying
+// isInFlight reports that a host is being visited.
+func (f *frontier) isInFlight(name string) bool {
+	n, known := f.hosts.findHost(name)
+	return known && *f.hosts.place.at(n) == placeInFlight
 }
 
 // dueAt returns when a known host is visited next, to the second.
 func (f *frontier) dueAt(name string) time.Time {
-	n, known := f.hosts.find(name)
+	n, known := f.hosts.findHost(name)
 	if !known {
 		return time.Time{}
 	}
 	return time.Unix(int64(*f.hosts.due.at(n)), 0)
 }
 
-// next takes the next host that may be visited now, and false when there is
+// nextHost takes the next host that may be visited now, and false when there is
 // none. done or later must follow.
-func (f *frontier) next(now time.Time) (*entry, bool) {
-	f.ripen(now)
+func (f *frontier) nextHost(now time.Time) (*entry, bool) {
+	f.moveDue(now)
 	for f.head < len(f.queue) {
 		n := f.queue[f.head]
 		f.head++
 		p := f.hosts.place.at(n)
-		if *p != ready && *p != called {
+		if *p != placeReady && *p != placeCalled {
 			continue // gone, or queued a second time
 		}
-		e := &entry{name: f.hosts.name(n), number: n, booked: *p == called}
-		d := f.domain(e.name, now)
+		e := &entry{name: f.hosts.nameOf(n), number: n, booked: *p == placeCalled}
+		d := f.domainOf(e.name, now)
 		if d.running >= f.atOnce || d.next.After(now) {
-			*p = parked
+			*p = placeParked
 			d.parked = append(d.parked, n)
-			f.wait(d)
+			f.scheduleTurn(d)
 			continue
 		}
 		f.dueHosts--
-		*p = flying
+		*p = placeInFlight
 		d.running++
 		d.next = now.Add(f.interval)
-		f.wait(d)
+		f.scheduleTurn(d)
 		f.inFlight++
-		f.compact()
+		f.compactQueue()
 		return e, true
 	}
-	f.compact()
+	f.compactQueue()
 	return nil, false
 }
 
-// ripen moves what has become due.
-func (f *frontier) ripen(now time.Time) {
+// moveDue moves what has become due.
+func (f *frontier) moveDue(now time.Time) {
 	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
 	for len(f.minutes) > 0 && f.minutes[0] <= soon {
 		minute := heap.Pop(&f.minutes).(uint32)
 		for _, n := range f.calendar[minute] {
-			if p := f.hosts.place.at(n); *p == far && *f.hosts.due.at(n)/60 == minute {
-				*p = near
+			if p := f.hosts.place.at(n); *p == placeFar && *f.hosts.due.at(n)/60 == minute {
+				*p = placeNear
 				heap.Push(&f.near, secondOfHost(*f.hosts.due.at(n), n))
 			}
 		}
@@ -235,66 +235,66 @@ func (f *frontier) ripen(now time.Time) {
 		s := heap.Pop(&f.near).(hostSecond)
 		n := s.host()
 		switch p := f.hosts.place.at(n); {
-		case *p == near && int64(*f.hosts.due.at(n)) == s.second():
-			f.enqueue(n)
-		case *p == booked && int64(*f.hosts.due.at(n)) == s.second():
-			f.enqueueAs(n, called)
+		case *p == placeNear && int64(*f.hosts.due.at(n)) == s.second():
+			f.enqueueReady(n)
+		case *p == placeBooked && int64(*f.hosts.due.at(n)) == s.second():
+			f.enqueueAs(n, placeCalled)
 		}
 	}
 	for len(f.turns) > 0 && !f.turns[0].at.After(now) {
 		d := heap.Pop(&f.turns).(turn).domain
 		d.waits = false
 		if d.next.After(now) { // it was put off meanwhile
-			f.wait(d)
+			f.scheduleTurn(d)
 			continue
 		}
-		f.release(d)
+		f.releaseParked(d)
 	}
 }
 
-// release puts the next parked host of a domain back into the queue.
-func (f *frontier) release(d *domain) {
+// releaseParked puts the next parked host of a domain back into the queue.
+func (f *frontier) releaseParked(d *domain) {
 	for len(d.parked) > 0 && d.running < f.atOnce {
 		n := d.parked[0]
 		d.parked = d.parked[1:]
-		if p := f.hosts.place.at(n); *p == parked {
-			*p = ready
+		if p := f.hosts.place.at(n); *p == placeParked {
+			*p = placeReady
 			f.queue = append(f.queue, n)
 			return
 		}
 	}
 }
 
-// wait makes sure that a domain with parked hosts and room for a session gets its
+// scheduleTurn makes sure that a domain with parked hosts and room for a session gets its
 // turn.
-func (f *frontier) wait(d *domain) {
+func (f *frontier) scheduleTurn(d *domain) {
 	if d.running < f.atOnce && len(d.parked) > 0 && !d.waits {
 		d.waits = true
 		heap.Push(&f.turns, turn{d.next, d})
 	}
 }
 
-// compact gives back the part of the queue that was taken.
-func (f *frontier) compact() {
+// compactQueue gives back the part of the queue that was taken.
+func (f *frontier) compactQueue() {
 	if f.head > 64 && f.head*2 > len(f.queue) {
 		f.queue = append([]uint32(nil), f.queue[f.head:]...)
 		f.head = 0
 	}
 }
 
-func (f *frontier) domain(host string, now time.Time) *domain {
-	name := fetch.Registrable(host)
+func (f *frontier) domainOf(host string, now time.Time) *domain {
+	name := fetch.RegistrableDomain(host)
 	d, known := f.domains[name]
 	if !known {
-		f.sweep(now)
+		f.sweepDomains(now)
 		d = &domain{}
 		f.domains[name] = d
 	}
 	return d
 }
 
-// sweep drops the domains that are as good as unknown.
-func (f *frontier) sweep(now time.Time) {
+// sweepDomains drops the domains that are as good as unknown.
+func (f *frontier) sweepDomains(now time.Time) {
 	if len(f.domains) < f.sweepAt {
 		return
 	}
@@ -303,45 +303,45 @@ func (f *frontier) sweep(now time.Time) {
 			delete(f.domains, name)
 		}
 	}
-	f.sweepAt = max(leastSweep, 2*len(f.domains))
+	f.sweepAt = max(minSweepInterval, 2*len(f.domains))
 }
 
-// done takes a host back whose session ended at now and that is due again at
+// finishSession takes a host back whose session ended at now and that is due again at
 // when.
-func (f *frontier) done(e *entry, now, when time.Time) {
-	f.landed(e, now, now.Add(f.interval))
-	if p := f.hosts.place.at(e.number); *p == flying {
-		f.schedule(e.number, now, when)
+func (f *frontier) finishSession(e *entry, now, when time.Time) {
+	f.takeBack(e, now, now.Add(f.interval))
+	if p := f.hosts.place.at(e.number); *p == placeInFlight {
+		f.scheduleHost(e.number, now, when)
 	}
 }
 
-// later takes a host back that was not asked for anything: the turn of its
+// postpone takes a host back that was not asked for anything: the turn of its
 // address, which it has booked, comes at that time.
-func (f *frontier) later(e *entry, now, when time.Time) {
-	d := f.domain(e.name, now)
+func (f *frontier) postpone(e *entry, now, when time.Time) {
+	d := f.domainOf(e.name, now)
 	if d.running == 1 { // it has not had the domain's turn
 		d.next = now
 	}
-	f.landed(e, now, now)
-	if p := f.hosts.place.at(e.number); *p == flying {
-		*p, *f.hosts.due.at(e.number) = booked, secondOf(when)
+	f.takeBack(e, now, now)
+	if p := f.hosts.place.at(e.number); *p == placeInFlight {
+		*p, *f.hosts.due.at(e.number) = placeBooked, secondOf(when)
 		heap.Push(&f.near, secondOfHost(secondOf(when), e.number))
 	}
 }
 
-func (f *frontier) landed(e *entry, now, next time.Time) {
+func (f *frontier) takeBack(e *entry, now, next time.Time) {
 	f.inFlight--
-	d := f.domain(e.name, now)
+	d := f.domainOf(e.name, now)
 	d.running--
 	if next.After(d.next) {
 		d.next = next
 	}
-	f.wait(d)
+	f.scheduleTurn(d)
 }
 
-// hold keeps a domain from being visited before that time.
-func (f *frontier) hold(host string, now, until time.Time) {
-	if d := f.domain(host, now); until.After(d.next) {
+// holdDomain keeps a domain from being visited before that time.
+func (f *frontier) holdDomain(host string, now, until time.Time) {
+	if d := f.domainOf(host, now); until.After(d.next) {
 		d.next = until
 	}
 }
@@ -366,13 +366,13 @@ func (f *frontier) wakeAt() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// waiting counts the hosts that are not due.
-func (f *frontier) waiting() int { return f.known - f.dueHosts - f.inFlight }
+// countWaiting counts the hosts that are not due.
+func (f *frontier) countWaiting() int { return f.known - f.dueHosts - f.inFlight }
 
-// age is how long the host that is next has been due, 0 when none is.
-func (f *frontier) age(now time.Time) time.Duration {
+// queueAge is how long the host that is next has been due, 0 when none is.
+func (f *frontier) queueAge(now time.Time) time.Duration {
 	for _, n := range f.queue[f.head:] {
-		if p := *f.hosts.place.at(n); p == ready || p == called {
+		if p := *f.hosts.place.at(n); p == placeReady || p == placeCalled {
 			return max(now.Sub(time.Unix(int64(*f.hosts.due.at(n)), 0)), 0)
 		}
 	}
@@ -405,21 +405,21 @@ func (h secondHeap) Len() int           { return len(h) }
 func (h secondHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h secondHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *secondHeap) Push(x any)        { *h = append(*h, x.(hostSecond)) }
-func (h *secondHeap) Pop() any          { return pop((*[]hostSecond)(h)) }
+func (h *secondHeap) Pop() any          { return popLast((*[]hostSecond)(h)) }
 
 func (h minuteHeap) Len() int           { return len(h) }
 func (h minuteHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h minuteHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *minuteHeap) Push(x any)        { *h = append(*h, x.(uint32)) }
-func (h *minuteHeap) Pop() any          { return pop((*[]uint32)(h)) }
+func (h *minuteHeap) Pop() any          { return popLast((*[]uint32)(h)) }
 
 func (h turnHeap) Len() int           { return len(h) }
 func (h turnHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
 func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *turnHeap) Push(x any)        { *h = append(*h, x.(turn)) }
-func (h *turnHeap) Pop() any          { return pop((*[]turn)(h)) }
+func (h *turnHeap) Pop() any          { return popLast((*[]turn)(h)) }
 
-func pop[T any](s *[]T) T {
+func popLast[T any](s *[]T) T {
 	last := len(*s) - 1
 	v := (*s)[last]
 	*s = (*s)[:last]

@@ -18,8 +18,8 @@ import (
 	"gazetteer/store"
 )
 
-// related is a summary that names these hosts.
-func related(hosts ...string) http.Handler {
+// relatedHosts is a summary that names these hosts.
+func relatedHosts(hosts ...string) http.Handler {
 	links := make([]string, len(hosts))
 	for i, h := range hosts {
 		links[i] = "agtp://" + h
@@ -32,15 +32,15 @@ func related(hosts ...string) http.Handler {
 func TestLinksAreFollowedToDepthThree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.site("s.test", map[string]http.Handler{summaryPath: related("a1.test", "slow.test")})
-		w.site("a1.test", map[string]http.Handler{summaryPath: related("a2.test")})
-		w.site("a2.test", map[string]http.Handler{summaryPath: related("x.test")})
-		w.site("x.test", map[string]http.Handler{summaryPath: related("y.test")}) // at 3 by a1, at 2 by slow
-		w.site("y.test", map[string]http.Handler{summaryPath: related("z.test")}) // at 3
-		w.site("z.test", nil)                                                     // at 4
+		w.site("s.test", map[string]http.Handler{summaryPath: relatedHosts("a1.test", "slow.test")})
+		w.site("a1.test", map[string]http.Handler{summaryPath: relatedHosts("a2.test")})
+		w.site("a2.test", map[string]http.Handler{summaryPath: relatedHosts("x.test")})
+		w.site("x.test", map[string]http.Handler{summaryPath: relatedHosts("y.test")}) // at 3 by a1, at 2 by slow
+		w.site("y.test", map[string]http.Handler{summaryPath: relatedHosts("z.test")}) // at 3
+		w.site("z.test", nil)                                                          // at 4
 		w.site("slow.test", map[string]http.Handler{summaryPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(9 * time.Second)
-			related("x.test").ServeHTTP(rw, r)
+			relatedHosts("x.test").ServeHTTP(rw, r)
 		})})
 		w.run()
 		r := w.visit("s.test")
@@ -73,8 +73,8 @@ func TestLinksAreBounded(t *testing.T) {
 		for i := range 100 {
 			hosts = append(hosts, fmt.Sprintf("h%d.one.test", i))
 		}
-		w.site("domains.test", map[string]http.Handler{summaryPath: related(domains...)})
-		w.site("hosts.test", map[string]http.Handler{summaryPath: related(hosts...)})
+		w.site("domains.test", map[string]http.Handler{summaryPath: relatedHosts(domains...)})
+		w.site("hosts.test", map[string]http.Handler{summaryPath: relatedHosts(hosts...)})
 		w.site("bad.test", map[string]http.Handler{summaryPath: json200(summary("agtp://x.test",
 			"agtp://127.0.0.1", "https://localhost/", "agtp://[::1]", "agtp://2130706433", "http://intranet", "agtp://u@h.test", "agtp://h.test:22"))})
 		w.run()
@@ -309,7 +309,7 @@ func TestFullDiskDoesNotHoldUpTheEnd(t *testing.T) {
 func TestConflictIsResolvedForItsHostAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test", "b.test", "new.test")})
+		w.site("s.test", map[string]http.Handler{summaryPath: relatedHosts("a.test", "b.test", "new.test")})
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
 		w.site("b.test", map[string]http.Handler{aiPath: json200(ai("B"))})
 		w.site("new.test", nil)
@@ -344,12 +344,12 @@ func TestConflictIsResolvedForItsHostAlone(t *testing.T) {
 func TestSubmissionDuringAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test")})
+		w.site("s.test", map[string]http.Handler{summaryPath: relatedHosts("a.test")})
 		w.site("a.test", map[string]http.Handler{summaryPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if err := w.crawler.Add(r.Context(), "a.test"); err != nil {
 				t.Error(err)
 			}
-			related("b.test").ServeHTTP(rw, r)
+			relatedHosts("b.test").ServeHTTP(rw, r)
 		})})
 		w.site("b.test", nil)
 		w.run()
@@ -453,7 +453,7 @@ func TestDamagedRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: page{body: ai("A"), header: map[string]string{"ETag": `"1"`}}})
-		w.site("s.test", map[string]http.Handler{summaryPath: related("a.test", "damaged.test", "b.test"), aiPath: redirect("https://damaged.test/")})
+		w.site("s.test", map[string]http.Handler{summaryPath: relatedHosts("a.test", "damaged.test", "b.test"), aiPath: redirect("https://damaged.test/")})
 		w.site("b.test", nil)
 		w.site("damaged.test", nil)
 		var damaged atomic.Value

@@ -606,7 +606,7 @@ func TestRobotsThatCannotBeHadForEver(t *testing.T) {
 				if err := w.crawler.Add(t.Context(), "a.test"); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(60 * day)
+				time.Sleep(60 * oneDay)
 				synctest.Wait()
 				for _, asked := range w.asked() {
 					if asked != "a.test "+robotsPath {

@@ -100,12 +100,12 @@ func skipLine(in *bufio.Reader) error {
 	}
 }
 
-// nameOf returns what of a line names a host, "" when nothing does.
+// issuerName returns what of a line names a host, "" when nothing does.
 func nameOf(line string) string {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.TrimSpace(line)
 	if columns := strings.Split(line, "\t"); len(columns) > 1 {
-		return ofColumns(columns)
+		return nameFromColumns(columns)
 	}
 	rank, name, ok := strings.Cut(line, ",")
 	if !ok {
@@ -122,8 +122,8 @@ func nameOf(line string) string {
 	return name
 }
 
-// ofColumns returns the name that a line of the Common Crawl's has reversed.
-func ofColumns(columns []string) string {
+// nameFromColumns returns the name that a line of the Common Crawl's has reversed.
+func nameFromColumns(columns []string) string {
 	for i, c := range columns {
 		c = strings.TrimSpace(c)
 		if !isNumber(c) && (i > 0 || strings.Contains(c, ".")) {

@@ -14,23 +14,23 @@ type hostTable struct {
 	slots []uint32 // open addressing: number + 1, 0 is free; a power of two long
 
 	text  [][]byte // names, each behind its length, in pieces of textPiece
-	names list[uint32]
-	due   list[uint32] // seconds since 1970
-	place list[place]
+	names pieceList[uint32]
+	due   pieceList[uint32] // seconds since 1970
+	place pieceList[queuePlace]
 }
 
-// place is where a host waits.
-type place uint8
+// queuePlace is where a host waits.
+type queuePlace uint8
 
 const (
-	gone   place = iota // not known any more
-	far                 // in the calendar
-	near                // in the heap of the coming minutes
-	booked              // the same, with the turn of its address taken in advance
-	ready               // due, in the queue
-	called              // the same, after it was booked
-	parked              // due, in the queue of its domain
-	flying              // being visited
+	placeNone     queuePlace = iota // not known any more
+	placeFar                        // in the calendar
+	placeNear                       // in the heap of the coming minutes
+	placeBooked                     // the same, with the turn of its address taken in advance
+	placeReady                      // due, in the queue
+	placeCalled                     // the same, after it was booked
+	placeParked                     // due, in the queue of its domain
+	placeInFlight                   // being visited
 )
 
 const textPiece = 1 << 20
@@ -45,43 +45,43 @@ func newHostTable(hosts int) *hostTable {
 }
 
 // len returns how many names have a number.
-func (t *hostTable) len() int { return t.names.len() }
+func (t *hostTable) len() int { return t.names.size() }
 
-func (t *hostTable) name(n uint32) string {
+func (t *hostTable) nameOf(n uint32) string {
 	at := *t.names.at(n)
 	piece := t.text[at/textPiece][at%textPiece:]
 	return string(piece[1 : 1+int(piece[0])])
 }
 
-// find returns the number of a name, and false when it has none.
-func (t *hostTable) find(name string) (uint32, bool) {
-	n := t.slots[t.slot(name)]
+// findHost returns the number of a name, and false when it has none.
+func (t *hostTable) findHost(name string) (uint32, bool) {
+	n := t.slots[t.slotOf(name)]
 	return n - 1, n != 0
 }
 
-// slot returns where a name stands or would stand.
-func (t *hostTable) slot(name string) uint64 {
+// slotOf returns where a name stands or would stand.
+func (t *hostTable) slotOf(name string) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := maphash.String(t.seed, name) & mask
-	for t.slots[i] != 0 && !t.is(t.slots[i]-1, name) {
+	for t.slots[i] != 0 && !t.hasName(t.slots[i]-1, name) {
 		i = (i + 1) & mask
 	}
 	return i
 }
 
-func (t *hostTable) is(n uint32, name string) bool {
+func (t *hostTable) hasName(n uint32, name string) bool {
 	at := *t.names.at(n)
 	piece := t.text[at/textPiece][at%textPiece:]
 	return int(piece[0]) == len(name) && string(piece[1:1+len(name)]) == name
 }
 
-// number returns the number of a name, which gets one if it has none: the place
+// numberOf returns the number of a name, which gets one if it has none: the place
 // of a new one is gone. Names are at most 253 bytes long.
-func (t *hostTable) number(name string) uint32 {
+func (t *hostTable) numberOf(name string) uint32 {
 	if 4*t.len() >= 3*len(t.slots) {
-		t.grow()
+		t.growSlots()
 	}
-	slot := t.slot(name)
+	slot := t.slotOf(name)
 	if t.slots[slot] != 0 {
 		return t.slots[slot] - 1
 	}
@@ -93,14 +93,14 @@ func (t *hostTable) number(name string) uint32 {
 	}
 	at := last*textPiece + len(t.text[last])
 	t.text[last] = append(append(t.text[last], byte(len(name))), name...)
-	t.names.add(uint32(at))
-	t.due.add(0)
-	t.place.add(gone)
+	t.names.appendValue(uint32(at))
+	t.due.appendValue(0)
+	t.place.appendValue(placeNone)
 	t.slots[slot] = n + 1
 	return n
 }
 
-func (t *hostTable) grow() {
+func (t *hostTable) growSlots() {
 	t.slots = make([]uint32, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
 	for n := range uint32(t.len()) {
@@ -115,18 +115,18 @@ func (t *hostTable) grow() {
 }
 
 // A list is a slice in pieces, which grows without being copied.
-type list[T any] struct {
+type pieceList[T any] struct {
 	pieces [][]T
 	length int
 }
 
 const listPiece = 1 << 14
 
-func (l *list[T]) len() int { return l.length }
+func (l *pieceList[T]) size() int { return l.length }
 
-func (l *list[T]) at(i uint32) *T { return &l.pieces[i/listPiece][i%listPiece] }
+func (l *pieceList[T]) at(i uint32) *T { return &l.pieces[i/listPiece][i%listPiece] }
 
-func (l *list[T]) add(v T) {
+func (l *pieceList[T]) appendValue(v T) {
 	if l.length%listPiece == 0 {
 		l.pieces = append(l.pieces, make([]T, listPiece))
 	}
@@ -136,7 +136,7 @@ func (l *list[T]) add(v T) {
 
 // appendHost writes a host as a snapshot holds it.
 func (t *hostTable) appendHost(to []byte, n uint32) []byte {
-	name := t.name(n)
+	name := t.nameOf(n)
 	to = binary.LittleEndian.AppendUint32(to, *t.due.at(n))
 	return append(append(to, byte(len(name))), name...)
 }

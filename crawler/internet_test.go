@@ -112,7 +112,7 @@ func TestInternet(t *testing.T) {
 			atOnce int
 		}{
 			"a host":     {func(h string) string { return h }, time.Second, 1},
-			"a domain":   {fetch.Registrable, 2 * time.Second, 1},
+			"a domain":   {fetch.RegistrableDomain, 2 * time.Second, 1},
 			"an address": {func(h string) string { return names[h+"."][0].String() }, 200 * time.Millisecond, 2},
 		} {
 			if gap, atOnce := w.overlap(c.key); gap < c.gap || atOnce > c.atOnce {

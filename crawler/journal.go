@@ -30,16 +30,16 @@ import (
 type journal struct {
 	log *slog.Logger
 
-	mu     sync.Mutex // guards following
-	path   string     // "" when there is none
-	file   *os.File
-	lines  int
-	flying map[string]flight
-	cut    map[string]attempts
+	mu          sync.Mutex // guards following
+	path        string     // "" when there is none
+	file        *os.File
+	lines       int
+	inFlight    map[string]startedVisit
+	interrupted map[string]interruptions
 }
 
 // A flight is a visit that has begun.
-type flight struct {
+type startedVisit struct {
 	at    time.Time
 	asked []contact
 }
@@ -51,8 +51,8 @@ type contact struct {
 	at   time.Time
 }
 
-// attempts are the visits to a host that were cut off in a row.
-type attempts struct {
+// interruptions are the visits to a host that were cut off in a row.
+type interruptions struct {
 	times int
 	until time.Time
 }
@@ -72,13 +72,13 @@ const (
 // waitAfterCut is how long a host waits whose visits were cut off so many times
 // in a row.
 func waitAfterCut(times int, least time.Duration) time.Duration {
-	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, day}
+	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, oneDay}
 	return max(steps[min(times, len(steps)-1)], least)
 }
 
-// seat gives each suspect whose time has come a slot: from soon on when its visit
+// assignRetrySlots gives each suspect whose time has come a slot: from soon on when its visit
 // was cut off just now, else from now on. A slot that is still to come stays.
-func seat(cut map[string]attempts, flown map[string]flight, now, soon time.Time) {
+func assignRetrySlots(cut map[string]interruptions, flown map[string]startedVisit, now, soon time.Time) {
 	taken := map[int64]int{} // slots by second
 	var waiting []string
 	for host, a := range cut {
@@ -101,38 +101,38 @@ func seat(cut map[string]attempts, flown map[string]flight, now, soon time.Time)
 			at = at.Add(time.Second)
 		}
 		taken[at.Unix()]++
-		cut[host] = attempts{cut[host].times, at}
+		cut[host] = interruptions{cut[host].times, at}
 	}
 }
 
-// open reads the journal of the process before, and begins another. It returns
+// openFile reads the journal of the process before, and begins another. It returns
 // the visits that were cut off and the contacts of the last minute.
-func (j *journal) open(dir string, now time.Time, least time.Duration) (cut map[string]attempts, flown map[string]flight, recent []contact, err error) {
+func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut map[string]interruptions, flown map[string]startedVisit, recent []contact, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.flying, j.cut, j.path = map[string]flight{}, map[string]attempts{}, ""
+	j.inFlight, j.interrupted, j.path = map[string]startedVisit{}, map[string]interruptions{}, ""
 	if dir == "" {
 		return nil, nil, nil, nil
 	}
 	j.path = filepath.Join(dir, "visits")
-	if recent, err = j.read(now); err != nil {
+	if recent, err = j.readFile(now); err != nil {
 		return nil, nil, nil, err
 	}
-	flown = j.flying
-	for host, f := range j.flying {
-		times := j.cut[host].times + 1
-		j.cut[host] = attempts{times, f.at.Add(waitAfterCut(times, least))}
-		if until := now.Add(least); j.cut[host].until.Before(until) {
-			j.cut[host] = attempts{times, until}
+	flown = j.inFlight
+	for host, f := range j.inFlight {
+		times := j.interrupted[host].times + 1
+		j.interrupted[host] = interruptions{times, f.at.Add(waitAfterCut(times, least))}
+		if until := now.Add(least); j.interrupted[host].until.Before(until) {
+			j.interrupted[host] = interruptions{times, until}
 		}
 	}
-	seat(j.cut, flown, now, now.Add(least))
-	j.flying = map[string]flight{}
-	return j.cut, flown, recent, j.rewrite()
+	assignRetrySlots(j.interrupted, flown, now, now.Add(least))
+	j.inFlight = map[string]startedVisit{}
+	return j.interrupted, flown, recent, j.rewriteFile()
 }
 
-// read takes in the file. A line that cannot be read is one that was cut off.
-func (j *journal) read(now time.Time) ([]contact, error) {
+// readFile takes in the file. A line that cannot be read is one that was cut off.
+func (j *journal) readFile(now time.Time) ([]contact, error) {
 	file, err := os.Open(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -147,23 +147,23 @@ func (j *journal) read(now time.Time) ([]contact, error) {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 5 && w[0] == "b":
-			c := contact{host: w[3], at: timeOf(w[1])}
+			c := contact{host: w[3], at: parseMillis(w[1])}
 			c.addr, _ = netip.ParseAddr(w[4])
-			f := j.flying[w[2]]
+			f := j.inFlight[w[2]]
 			if f.at.IsZero() {
 				f.at = c.at
 			}
 			f.asked = append(f.asked, c)
-			j.flying[w[2]] = f
+			j.inFlight[w[2]] = f
 			if now.Sub(c.at) < time.Minute {
 				recent = append(recent, c)
 			}
 		case len(w) == 2 && w[0] == "e":
-			delete(j.flying, w[1])
-			delete(j.cut, w[1])
+			delete(j.inFlight, w[1])
+			delete(j.interrupted, w[1])
 		case len(w) == 4 && w[0] == "a":
 			times, _ := strconv.Atoi(w[2])
-			j.cut[w[1]] = attempts{times, timeOf(w[3])}
+			j.interrupted[w[1]] = interruptions{times, parseMillis(w[3])}
 		}
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
@@ -172,24 +172,24 @@ func (j *journal) read(now time.Time) ([]contact, error) {
 	return recent, nil
 }
 
-func timeOf(millis string) time.Time {
+func parseMillis(millis string) time.Time {
 	n, _ := strconv.ParseInt(millis, 10, 64)
 	return time.UnixMilli(n)
 }
 
-// rewrite writes the file anew, with what still matters. j.mu is held.
-func (j *journal) rewrite() error {
+// rewriteFile writes the file anew, with what still matters. j.mu is held.
+func (j *journal) rewriteFile() error {
 	if j.file != nil {
 		j.file.Close()
 		j.file = nil
 	}
 	err := replaceFile(j.path, func(w *bufio.Writer) error {
-		for host, a := range j.cut {
+		for host, a := range j.interrupted {
 			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
 		}
-		for host, f := range j.flying {
+		for host, f := range j.inFlight {
 			for _, c := range f.asked {
-				w.WriteString(c.line(host))
+				w.WriteString(c.formatLine(host))
 			}
 		}
 		return nil
@@ -204,7 +204,7 @@ func (j *journal) rewrite() error {
 	return nil
 }
 
-func (c contact) line(host string) string {
+func (c contact) formatLine(host string) string {
 	addr := "-"
 	if c.addr.IsValid() {
 		addr = c.addr.String()
@@ -212,26 +212,26 @@ func (c contact) line(host string) string {
 	return fmt.Sprintf("b %d %s %s %s\n", c.at.UnixMilli(), host, c.host, addr)
 }
 
-// begin notes that a visit to a host is about to ask a host, at an address if
+// beginVisit notes that a visit to a host is about to ask a host, at an address if
 // that is known.
-func (j *journal) begin(host, asked string, addr netip.Addr, now time.Time) {
+func (j *journal) beginVisit(host, asked string, addr netip.Addr, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {
 		return
 	}
 	c := contact{host: asked, addr: addr, at: now}
-	f := j.flying[host]
+	f := j.inFlight[host]
 	if f.at.IsZero() {
 		f.at = now
 	}
 	f.asked = append(f.asked, c)
-	j.flying[host] = f
-	j.write(c.line(host), 1)
+	j.inFlight[host] = f
+	j.appendLines(c.formatLine(host), 1)
 }
 
-// end notes that visits are committed.
-func (j *journal) end(batch []*visit) {
+// endVisits notes that visits are committed.
+func (j *journal) endVisits(batch []*visit) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {
@@ -240,20 +240,20 @@ func (j *journal) end(batch []*visit) {
 	var b strings.Builder
 	for _, v := range batch {
 		fmt.Fprintf(&b, "e %s\n", v.entry.name)
-		delete(j.flying, v.entry.name)
-		delete(j.cut, v.entry.name)
+		delete(j.inFlight, v.entry.name)
+		delete(j.interrupted, v.entry.name)
 	}
-	j.write(b.String(), len(batch))
+	j.appendLines(b.String(), len(batch))
 	if j.lines > journalLines {
-		if err := j.rewrite(); err != nil {
+		if err := j.rewriteFile(); err != nil {
 			j.log.Warn("visits are no longer written down", "error", err)
 		}
 	}
 }
 
-// write appends lines. Without them a visit is as good, so an error is told of
+// appendLines appends lines. Without them a visit is as good, so an error is told of
 // once. j.mu is held.
-func (j *journal) write(text string, lines int) {
+func (j *journal) appendLines(text string, lines int) {
 	j.lines += lines
 	if _, err := j.file.WriteString(text); err != nil {
 		j.log.Warn("visits are no longer written down", "error", err)
@@ -262,9 +262,9 @@ func (j *journal) write(text string, lines int) {
 	}
 }
 
-// close ends the journal of a process that ends well: what it cut short itself
+// closeFile ends the journal of a process that ends well: what it cut short itself
 // is not held against a host.
-func (j *journal) close() error {
+func (j *journal) closeFile() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.path == "" {
@@ -273,15 +273,15 @@ func (j *journal) close() error {
 	// Lines of the last minute stay, for the intervals.
 	now := time.Now()
 	err := replaceFile(j.path, func(w *bufio.Writer) error {
-		for host, f := range j.flying {
+		for host, f := range j.inFlight {
 			for _, c := range f.asked {
 				if now.Sub(c.at) < time.Minute {
-					w.WriteString(c.line(host))
+					w.WriteString(c.formatLine(host))
 				}
 			}
 			fmt.Fprintf(w, "e %s\n", host)
 		}
-		for host, a := range j.cut {
+		for host, a := range j.interrupted {
 			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
 		}
 		return nil
@@ -300,7 +300,7 @@ func (j *journal) close() error {
 func (j *journal) heldUntil(host string) time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.cut[host].until
+	return j.interrupted[host].until
 }
 
 // replaceFile writes a file beside the one of that name and puts it in its

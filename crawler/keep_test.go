@@ -36,21 +36,21 @@ func TestFrontierAgainstAMap(t *testing.T) {
 				if _, known := due[name]; !known && !inFlight {
 					due[name] = when
 				}
-				f.add(name, now, when)
+				f.addHost(name, now, when)
 			case 2:
 				if !inFlight {
 					due[name] = when
 				}
-				f.set(name, now, when)
+				f.setDueTime(name, now, when)
 			case 3:
 				if !inFlight {
 					delete(due, name)
-					f.remove(name)
+					f.removeHost(name)
 				}
 			case 4, 5:
 				now = now.Add(time.Duration(r.IntN(300)) * time.Second)
 			case 6:
-				for e, ok := f.next(now); ok; e, ok = f.next(now) {
+				for e, ok := f.nextHost(now); ok; e, ok = f.nextHost(now) {
 					if due[e.name].After(now) || due[e.name].IsZero() {
 						t.Fatalf("seed %d: %s is handed out at %v, due %v", seed, e.name, now, due[e.name])
 					}
@@ -59,16 +59,16 @@ func TestFrontierAgainstAMap(t *testing.T) {
 				}
 				busy := map[string]bool{}
 				for name := range flying {
-					busy[fetch.Registrable(name)] = true
+					busy[fetch.RegistrableDomain(name)] = true
 				}
 				for name, at := range due {
-					if !at.After(now) && !busy[fetch.Registrable(name)] {
+					if !at.After(now) && !busy[fetch.RegistrableDomain(name)] {
 						t.Fatalf("seed %d: %s was due at %v and is not handed out at %v", seed, name, at, now)
 					}
 				}
 			case 7:
 				for name, e := range flying {
-					f.done(e, now, when)
+					f.finishSession(e, now, when)
 					due[name] = when
 					delete(flying, name)
 				}
@@ -76,7 +76,7 @@ func TestFrontierAgainstAMap(t *testing.T) {
 			if at, ok := f.wakeAt(); ok && f.dueHosts == 0 && at.After(now.Add(5000*time.Second)) {
 				t.Fatalf("seed %d: nothing happens before %v", seed, at)
 			}
-			if f.known != len(due)+len(flying) || f.inFlight != len(flying) || f.waiting() < 0 || f.waiting() > len(due) {
+			if f.known != len(due)+len(flying) || f.inFlight != len(flying) || f.countWaiting() < 0 || f.countWaiting() > len(due) {
 				t.Fatalf("seed %d: known %d, in flight %d, due %d; want %d and %d", seed, f.known, f.inFlight, f.dueHosts, len(due)+len(flying), len(flying))
 			}
 		}
@@ -86,16 +86,16 @@ func TestFrontierAgainstAMap(t *testing.T) {
 func TestBookedHostsComeBack(t *testing.T) {
 	f := newFrontier(time.Minute, 1, 0)
 	now := time.Unix(1e9, 0)
-	f.add("a.test", now, now)
-	e, _ := f.next(now)
-	f.later(e, now, now.Add(30*time.Second))
+	f.addHost("a.test", now, now)
+	e, _ := f.nextHost(now)
+	f.postpone(e, now, now.Add(30*time.Second))
 	if !f.isDue("a.test", now) {
 		t.Error("a host that waits for the turn of its address is not due")
 	}
-	if _, ok := f.next(now.Add(29 * time.Second)); ok {
+	if _, ok := f.nextHost(now.Add(29 * time.Second)); ok {
 		t.Error("handed out before the turn of its address")
 	}
-	e, ok := f.next(now.Add(30 * time.Second))
+	e, ok := f.nextHost(now.Add(30 * time.Second))
 	if !ok || !e.booked {
 		t.Errorf("not handed out at its turn, or without its booking: %+v", e)
 	}
@@ -106,9 +106,9 @@ func TestSnapshot(t *testing.T) {
 	c := &Crawler{politeness: newPoliteness(Options{})}
 	f := c.emptyFrontier(0)
 	for i := range 1000 {
-		f.add(fmt.Sprintf("h%d.test", i), now, now.Add(time.Duration(i)*time.Hour))
+		f.addHost(fmt.Sprintf("h%d.test", i), now, now.Add(time.Duration(i)*time.Hour))
 	}
-	f.remove("h7.test")
+	f.removeHost("h7.test")
 	path := filepath.Join(t.TempDir(), "frontier")
 	want := store.Cursor{Store: "s", Incarnation: 3, Seq: 77}
 	if err := f.writeSnapshot(path, want); err != nil {
@@ -120,7 +120,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	for i := range 1000 {
 		name := fmt.Sprintf("h%d.test", i)
-		n, known := again.hosts.find(name)
+		n, known := again.hosts.findHost(name)
 		if known != (i != 7) || known && int64(*again.hosts.due.at(n)) != now.Unix()+int64(i)*3600 {
 			t.Errorf("%s: known %v", name, known)
 		}
@@ -151,30 +151,30 @@ func TestJournal(t *testing.T) {
 		dir := t.TempDir()
 		least := 2 * time.Second
 		addr := netip.MustParseAddr("192.0.2.1")
-		start := func() (*journal, map[string]attempts, []contact) {
+		start := func() (*journal, map[string]interruptions, []contact) {
 			t.Helper()
 			j := &journal{log: slog.New(slog.DiscardHandler)}
-			cut, _, recent, err := j.open(dir, time.Now(), least)
+			cut, _, recent, err := j.openFile(dir, time.Now(), least)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return j, cut, recent
 		}
-		done := func(j *journal, host string) { j.end([]*visit{{entry: &entry{name: host}}}) }
+		done := func(j *journal, host string) { j.endVisits([]*visit{{entry: &entry{name: host}}}) }
 		die := func(j *journal) { j.file.Close() } // as a killed process leaves it
 
 		j, cut, recent := start()
 		if len(cut)+len(recent) > 0 {
 			t.Fatalf("an empty journal tells of %v %v", cut, recent)
 		}
-		j.begin("good.test", "good.test", addr, time.Now())
-		j.begin("good.test", "other.test", netip.Addr{}, time.Now())
+		j.beginVisit("good.test", "good.test", addr, time.Now())
+		j.beginVisit("good.test", "other.test", netip.Addr{}, time.Now())
 		done(j, "good.test")
 		last := time.Duration(0)
 		for times := 1; times <= 8; times++ {
-			j.begin("killer.test", "killer.test", netip.Addr{}, time.Now())
+			j.beginVisit("killer.test", "killer.test", netip.Addr{}, time.Now())
 			if times == 1 {
-				j.begin("bystander.test", "bystander.test", netip.Addr{}, time.Now())
+				j.beginVisit("bystander.test", "bystander.test", netip.Addr{}, time.Now())
 			}
 			die(j)
 			j, cut, recent = start()
@@ -186,7 +186,7 @@ func TestJournal(t *testing.T) {
 			}
 			a := cut["killer.test"]
 			wait := time.Until(a.until)
-			if a.times != times || wait < least || wait < last || times >= 6 && wait != day {
+			if a.times != times || wait < least || wait < last || times >= 6 && wait != oneDay {
 				t.Errorf("after %d deaths the host waits %v, %d times", times, wait, a.times)
 			}
 			last = wait
@@ -195,8 +195,8 @@ func TestJournal(t *testing.T) {
 			}
 		}
 		done(j, "killer.test")
-		j.begin("late.test", "late.test", netip.Addr{}, time.Now())
-		if err := j.close(); err != nil {
+		j.beginVisit("late.test", "late.test", netip.Addr{}, time.Now())
+		if err := j.closeFile(); err != nil {
 			t.Fatal(err)
 		}
 		_, cut, recent = start()
@@ -218,16 +218,16 @@ func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
 		const killer = "h0.test"
 		dir := t.TempDir()
 		// life begins another process, in which the visits to these are cut off.
-		life := func(flying ...string) map[string]attempts {
+		life := func(flying ...string) map[string]interruptions {
 			t.Helper()
 			j := &journal{log: slog.New(slog.DiscardHandler)}
-			cut, _, _, err := j.open(dir, time.Now(), least)
+			cut, _, _, err := j.openFile(dir, time.Now(), least)
 			if err != nil {
 				t.Fatal(err)
 			}
 			cut = maps.Clone(cut)
 			for _, host := range flying {
-				j.begin(host, host, netip.Addr{}, time.Now())
+				j.beginVisit(host, host, netip.Addr{}, time.Now())
 			}
 			j.file.Close() // as a killed process leaves it
 			return cut
@@ -239,7 +239,7 @@ func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
 		life(all...)
 		time.Sleep(least)
 		life(all...)
-		waits := func(cut map[string]attempts, most time.Duration) {
+		waits := func(cut map[string]interruptions, most time.Duration) {
 			t.Helper()
 			perSecond := map[int64]int{}
 			for host, a := range cut {
@@ -259,7 +259,7 @@ func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
 		}
 		const seats = least + (hosts/slotsPerSecond+1)*time.Second
 		begun := time.Now()
-		for n, want := range []time.Duration{least, time.Minute, 10 * time.Minute, time.Hour, day} {
+		for n, want := range []time.Duration{least, time.Minute, 10 * time.Minute, time.Hour, oneDay} {
 			cut := life(killer)
 			if len(cut) != hosts {
 				t.Fatalf("%d hosts are remembered", len(cut))
@@ -277,25 +277,25 @@ func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
 func TestJournalStaysShort(t *testing.T) {
 	j := &journal{log: slog.New(slog.DiscardHandler)}
 	dir := t.TempDir()
-	if _, _, _, err := j.open(dir, time.Now(), 0); err != nil {
+	if _, _, _, err := j.openFile(dir, time.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
-	j.begin("open.test", "open.test", netip.Addr{}, time.Now())
+	j.beginVisit("open.test", "open.test", netip.Addr{}, time.Now())
 	batch := make([]*visit, 1000)
 	for i := range batch {
 		batch[i] = &visit{entry: &entry{name: "a.test"}}
 	}
 	for range journalLines/len(batch) + 2 {
-		j.end(batch)
+		j.endVisits(batch)
 	}
 	info, err := os.Stat(filepath.Join(dir, "visits"))
 	if err != nil || info.Size() > 100_000 {
 		t.Errorf("the file has %d bytes, %v", info.Size(), err)
 	}
-	if _, open := j.flying["open.test"]; !open {
+	if _, open := j.inFlight["open.test"]; !open {
 		t.Error("a visit under way is forgotten")
 	}
-	if err := j.close(); err != nil {
+	if err := j.closeFile(); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // is written together with what the visit came to.
 
 // LedgerAge is how long an entry of the ledger is kept.
-const LedgerAge = 90 * day
+const LedgerAge = 90 * oneDay
 
 // An Entry is what a host was asked during one visit.
 type Entry struct {
@@ -41,12 +41,12 @@ type Request struct {
 	Why string `json:"why"`
 }
 
-// mostEntries and mostLedgerRequests bound what one visit may write into ledgers:
+// maxEntries and maxLedgerRequests bound what one visit may write into ledgers:
 // the hosts that it reached, and the requests to each.
 const (
-	mostEntries        = 32
-	mostLedgerRequests = 64
-	mostSwept          = 20 // old entries that a new one takes along
+	maxEntries        = 32
+	maxLedgerRequests = 64
+	maxSwept          = 20 // old entries that a new one takes along
 )
 
 // note writes a request of a session into the ledger of the host it went to.
@@ -54,22 +54,22 @@ func (s *session) noteRequest(a *fetch.Ask, asked string) {
 	v := s.visit
 	e := v.ledger[asked]
 	if e == nil {
-		if len(v.ledger) == mostEntries {
+		if len(v.ledger) == maxEntries {
 			return
 		}
 		e = &Entry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
 		v.ledger[asked] = e
 	}
-	if a.Lost != nil && len(e.Requests) < mostLedgerRequests {
-		e.Requests = append(e.Requests, Request{*a.Lost, s.reason(a)})
+	if a.Lost != nil && len(e.Requests) < maxLedgerRequests {
+		e.Requests = append(e.Requests, Request{*a.Lost, s.requestReason(a)})
 	}
-	if len(e.Requests) < mostLedgerRequests {
-		e.Requests = append(e.Requests, Request{a.Made, s.reason(a)})
+	if len(e.Requests) < maxLedgerRequests {
+		e.Requests = append(e.Requests, Request{a.Made, s.requestReason(a)})
 	}
 }
 
-// reason says why a request is made.
-func (s *session) reason(a *fetch.Ask) string {
+// requestReason says why a request is made.
+func (s *session) requestReason(a *fetch.Ask) string {
 	why := map[string]string{
 		"ai": "the AI Discovery document", "ai-alias": "the AI Discovery document at its second address, as the first answered 404",
 		"agis-summary": "the AGIS summary", "agis": "the AGIS document that " + s.visit.host.Name + " names",
@@ -112,14 +112,14 @@ func whyVisit(h *Host) string {
 // old in the ledgers of those hosts.
 func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
 	for host, e := range v.ledger {
-		if err := b.entry(ctx, host, e, v.host.Name); err != nil {
+		if err := b.addEntry(ctx, host, e, v.host.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *batch) entry(ctx context.Context, host string, e *Entry, visited string) error {
+func (b *batch) addEntry(ctx context.Context, host string, e *Entry, visited string) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write the ledger of %s: %w", host, err)
@@ -131,7 +131,7 @@ func (b *batch) entry(ctx context.Context, host string, e *Entry, visited string
 		if err != nil && !store.Damaged(r, err) {
 			return err
 		}
-		if swept++; r.Key >= old || b.swept[r.Key] || swept > mostSwept {
+		if swept++; r.Key >= old || b.swept[r.Key] || swept > maxSwept {
 			break
 		}
 		b.swept[r.Key] = true
@@ -154,7 +154,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 		return nil, err
 	}
 	if before.IsZero() {
-		before = now.Add(day)
+		before = now.Add(oneDay)
 	}
 	last := store.LedgerKey(name, before, "")
 	var out []Entry
@@ -199,7 +199,7 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 	}
 	b := c.newBatch()
 	for host, e := range entries {
-		if err := b.entry(ctx, host, e, "by-request"); err != nil {
+		if err := b.addEntry(ctx, host, e, "by-request"); err != nil {
 			return err
 		}
 	}
@@ -212,18 +212,18 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 
 // recordCut writes into the ledger that visits of the process before were cut
 // off.
-func (c *Crawler) recordCut(ctx context.Context, flown map[string]flight) error {
+func (c *Crawler) recordCut(ctx context.Context, flown map[string]startedVisit) error {
 	const most = 1000 // writes at once
 	b := c.newBatch()
 	for visited, f := range flown {
 		for _, asked := range f.asked {
 			e := &Entry{Host: asked.host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.at, Requests: []Request{}, Cut: true}
-			if err := b.entry(ctx, asked.host, e, visited); err != nil {
+			if err := b.addEntry(ctx, asked.host, e, visited); err != nil {
 				return err
 			}
 		}
 		if len(b.writes) > most {
-			if _, err := c.store.Apply(ctx, b.unique()...); err != nil {
+			if _, err := c.store.Apply(ctx, b.uniqueWrites()...); err != nil {
 				return err
 			}
 			b = c.newBatch()
@@ -232,15 +232,15 @@ func (c *Crawler) recordCut(ctx context.Context, flown map[string]flight) error 
 	if len(b.writes) == 0 {
 		return nil
 	}
-	_, err := c.store.Apply(ctx, b.unique()...)
+	_, err := c.store.Apply(ctx, b.uniqueWrites()...)
 	if errors.Is(err, store.ErrFull) {
 		return nil // there is no room for more than what is there
 	}
 	return err
 }
 
-// unique returns the writes without all but the last to one key.
-func (b *batch) unique() []store.Write {
+// uniqueWrites returns the writes without all but the last to one key.
+func (b *batch) uniqueWrites() []store.Write {
 	last := map[string]int{}
 	for i, w := range b.writes {
 		last[w.Key] = i

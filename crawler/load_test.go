@@ -42,7 +42,7 @@ func BenchmarkReschedule(b *testing.B) {
 	}
 	f := newFrontier(0, 1, known)
 	for _, name := range names {
-		f.add(name, now, now)
+		f.addHost(name, now, now)
 	}
 	rescheduled := 0
 	begun, worked := time.Now(), cpu()
@@ -50,11 +50,11 @@ func BenchmarkReschedule(b *testing.B) {
 		now = now.Add(time.Minute)
 		visits := make([]*visit, 0, batchVisits)
 		for range batchVisits {
-			e, ok := f.next(now)
+			e, ok := f.nextHost(now)
 			if !ok {
 				b.Fatal("nothing is due")
 			}
-			h, seq, err := c.host(b.Context(), e.name)
+			h, seq, err := c.readHost(b.Context(), e.name)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -63,11 +63,11 @@ func BenchmarkReschedule(b *testing.B) {
 			h.Fetches = map[string]fetch.Fetch{"ai": {Kind: "ai", Outcome: fetch.Absent, Status: 404, At: now}}
 			visits = append(visits, &visit{entry: e, host: h, seq: seq})
 		}
-		if err := c.commit(b.Context(), nil, visits); err != nil {
+		if err := c.commitBatch(b.Context(), nil, visits); err != nil {
 			b.Fatal(err)
 		}
 		for _, v := range visits {
-			f.done(v.entry, now, v.host.Due)
+			f.finishSession(v.entry, now, v.host.Due)
 		}
 		rescheduled += len(visits)
 	}
@@ -83,11 +83,11 @@ func BenchmarkDueScan(b *testing.B) {
 	now := time.Unix(1e9, 0)
 	frontiers := map[string]*frontier{"alone": newFrontier(0, 1, 0), "among-many": newFrontier(0, 1, 0)}
 	for i := range others {
-		frontiers["among-many"].add(hostNumber(due+i), now, now.Add(time.Duration(10+i%80)*day))
+		frontiers["among-many"].addHost(hostNumber(due+i), now, now.Add(time.Duration(10+i%80)*oneDay))
 	}
 	for _, f := range frontiers {
 		for i := range due {
-			f.add(hostNumber(i), now, now)
+			f.addHost(hostNumber(i), now, now)
 		}
 	}
 	runtime.GC()
@@ -97,11 +97,11 @@ func BenchmarkDueScan(b *testing.B) {
 		for what, f := range frontiers {
 			worked := cpu()
 			for range due {
-				e, ok := f.next(now)
+				e, ok := f.nextHost(now)
 				if !ok {
 					b.Fatal("nothing is due")
 				}
-				f.done(e, now, now.Add(time.Millisecond))
+				f.finishSession(e, now, now.Add(time.Millisecond))
 			}
 			took[what] = append(took[what], float64((cpu()-worked).Nanoseconds())/due)
 		}

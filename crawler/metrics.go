@@ -42,8 +42,8 @@ func (c *Crawler) Metrics() Metrics {
 	return m
 }
 
-// count adds a visit. c.mu is held.
-func (m *Metrics) count(v *visit) {
+// countVisit adds a visit. c.mu is held.
+func (m *Metrics) countVisit(v *visit) {
 	m.Requests += v.requests
 	m.WireBytes += v.wireBytes
 	m.Waited += v.waited

@@ -46,8 +46,8 @@ type blockList struct {
 	blocks map[string]Block // by host
 }
 
-// find returns the block that a host falls under.
-func (l *blockList) find(host string) (Block, bool) {
+// findBlock returns the block that a host falls under.
+func (l *blockList) findBlock(host string) (Block, bool) {
 	if b, ok := l.blocks[host]; ok {
 		return b, true
 	}
@@ -94,7 +94,7 @@ func (c *Crawler) Blocked(ctx context.Context, host string) (Block, bool, error)
 	}
 	c.blocking.Lock()
 	defer c.blocking.Unlock()
-	b, ok := c.blocks.find(host)
+	b, ok := c.blocks.findBlock(host)
 	return b, ok, nil
 }
 
@@ -178,7 +178,7 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
 	for i, name := range names {
 		removed[i] = request{host: name, remove: true}
 	}
-	c.tell(removed, false)
+	c.tellFrontier(removed, false)
 	return nil
 }
 
@@ -240,9 +240,9 @@ func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 	return nil
 }
 
-// barred reports that a host must not be asked, and why. The error is of the
+// blockReason reports that a host must not be asked, and why. The error is of the
 // store as a whole.
-func (c *Crawler) barred(ctx context.Context, host string) (why string, err error) {
+func (c *Crawler) blockReason(ctx context.Context, host string) (why string, err error) {
 	b, blocked, err := c.Blocked(ctx, host)
 	switch {
 	case err != nil && (isFatal(err) || errors.Is(err, context.Canceled)):

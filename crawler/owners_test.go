@@ -231,7 +231,7 @@ func TestBlockDuringAVisit(t *testing.T) {
 		if err := w.crawler.Block(t.Context(), crawler.Block{Host: "a.test", By: crawler.ByOwner}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(day)
+		time.Sleep(oneDay)
 		synctest.Wait()
 		for _, prefix := range []string{store.HostPrefix, store.DocumentPrefix, store.VersionPrefix} {
 			for r := range w.store.List(t.Context(), prefix, "") {
@@ -281,7 +281,7 @@ func TestLinksToOneDomainAreBudgeted(t *testing.T) {
 			t.Errorf("%d hosts are believed when eleven others link there, want 200", n)
 		}
 		before := count()
-		time.Sleep(31 * day)
+		time.Sleep(31 * oneDay)
 		synctest.Wait()
 		if n := count(); n <= before || n > before+200 {
 			t.Errorf("a month later %d hosts are believed, %d before", n, before)

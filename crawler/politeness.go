@@ -38,41 +38,41 @@ type politeness struct {
 	networks              []NetworkLimit // the first that holds an address counts
 	all                   *rate.Limiter
 
-	mu      sync.Mutex       // guards following
-	gates   map[string]*gate // by host, "." + registrable domain, and address
-	sweepAt int              // when that many gates are known, idle ones are dropped
+	mu      sync.Mutex             // guards following
+	limits  map[string]*limitState // by host, "." + registrable domain, and address
+	sweepAt int                    // when that many gates are known, idle ones are dropped
 }
 
 // A gate is what politeness remembers of a host, a domain or an address.
-type gate struct {
+type limitState struct {
 	limiter *rate.Limiter
 	turn    chan struct{} // holds an element for each session that runs
 	users   int           // sessions that run or wait; guarded by politeness.mu
 	tail    time.Time     // when the last one comes that has booked; so is this
 }
 
-const leastSweep = 1024
+const minSweepInterval = 1024
 
 // A leave is what a session has of politeness: turns, which it gives back, and
 // the intervals that begin with its connection.
-type leave struct {
+type permit struct {
 	intervals []*rate.Limiter
 	turns     []func()
 }
 
-// end gives the turns back.
-func (l *leave) end() {
+// release gives the turns back.
+func (l *permit) release() {
 	for _, give := range slices.Backward(l.turns) {
 		give()
 	}
-	*l = leave{}
+	*l = permit{}
 }
 
-// enter waits for the turns of the host and its domain, and for the rate of all.
-func (p *politeness) enter(ctx context.Context, l *leave, host string) error {
-	err := p.take(ctx, l, host, p.host)
+// enterHost waits for the turns of the host and its domain, and for the rate of all.
+func (p *politeness) enterHost(ctx context.Context, l *permit, host string) error {
+	err := p.waitForTurn(ctx, l, host, p.host)
 	if err == nil {
-		err = p.take(ctx, l, "."+fetch.Registrable(host), p.domain)
+		err = p.waitForTurn(ctx, l, "."+fetch.RegistrableDomain(host), p.domain)
 	}
 	if err == nil {
 		err = p.all.Wait(ctx)
@@ -83,40 +83,40 @@ func (p *politeness) enter(ctx context.Context, l *leave, host string) error {
 	return nil
 }
 
-// arrive waits for the turn of an address.
-func (p *politeness) arrive(ctx context.Context, l *leave, addr netip.Addr) error {
+// waitForAddress waits for the turn of an address.
+func (p *politeness) waitForAddress(ctx context.Context, l *permit, addr netip.Addr) error {
 	name, limit := p.limitOf(addr)
-	if err := p.take(ctx, l, name, limit); err != nil {
+	if err := p.waitForTurn(ctx, l, name, limit); err != nil {
 		return fmt.Errorf("wait for the turn of the address %s: %w", name, err)
 	}
 	return nil
 }
 
-// take waits for a turn.
-func (p *politeness) take(ctx context.Context, l *leave, name string, limit Limit) error {
-	g := p.gate(name, limit)
+// waitForTurn waits for a turn.
+func (p *politeness) waitForTurn(ctx context.Context, l *permit, name string, limit Limit) error {
+	g := p.limitStateOf(name, limit)
 	select {
 	case g.turn <- struct{}{}:
-		l.add(p, g)
+		l.addTurn(p, g)
 		return nil
 	case <-ctx.Done():
-		p.done(g)
+		p.releaseUser(g)
 		return ctx.Err()
 	}
 }
 
-func (l *leave) add(p *politeness, g *gate) {
+func (l *permit) addTurn(p *politeness, g *limitState) {
 	l.intervals = append(l.intervals, g.limiter)
 	l.turns = append(l.turns, func() {
 		<-g.turn
-		p.done(g)
+		p.releaseUser(g)
 	})
 }
 
-// begin waits until every interval is over, and begins them anew. They are waited
+// beginIntervals waits until every interval is over, and begins them anew. They are waited
 // out together, with all turns taken, so that each is one from connection to
 // connection.
-func (l *leave) begin(ctx context.Context) error {
+func (l *permit) beginIntervals(ctx context.Context) error {
 	for {
 		now := time.Now()
 		var longest time.Duration
@@ -138,60 +138,60 @@ func (l *leave) begin(ctx context.Context) error {
 	}
 }
 
-// book is arrive without waiting: when the address is not free now, ok is false
+// bookAddress is arrive without waiting: when the address is not free now, ok is false
 // and at is when to come again. Who comes then has booked, and goes before those
 // who come for the first time.
-func (p *politeness) book(l *leave, addr netip.Addr, booked bool) (at time.Time, ok bool) {
+func (p *politeness) bookAddress(l *permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
-	g := p.gate(name, limit)
+	g := p.limitStateOf(name, limit)
 	now := time.Now()
-	if !booked && p.queued(g, now) {
-		return p.enqueue(g, limit, now), false
+	if !booked && p.hasWaiters(g, now) {
+		return p.requeue(g, limit, now), false
 	}
 	select {
 	case g.turn <- struct{}{}:
 	default:
-		return p.enqueue(g, limit, now), false
+		return p.requeue(g, limit, now), false
 	}
 	r := g.limiter.ReserveN(now, 1)
 	delay := r.DelayFrom(now)
 	r.CancelAt(now)
-	if !booked && delay > 0 || delay > bookedPatience {
+	if !booked && delay > 0 || delay > maxBookedWait {
 		<-g.turn
-		return p.enqueue(g, limit, now), false
+		return p.requeue(g, limit, now), false
 	}
-	l.add(p, g)
+	l.addTurn(p, g)
 	return time.Time{}, true
 }
 
-// bookedPatience is how long a visit waits that has booked: those of one second
+// maxBookedWait is how long a visit waits that has booked: those of one second
 // are handed out together.
-const bookedPatience = 3 * time.Second
+const maxBookedWait = 3 * time.Second
 
-// queued reports that others have booked.
-func (p *politeness) queued(g *gate, now time.Time) bool {
+// hasWaiters reports that others have booked.
+func (p *politeness) hasWaiters(g *limitState, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return g.tail.After(now)
 }
 
-// enqueue ends the use of a gate and returns when to come again: each at another
+// requeue ends the use of a gate and returns when to come again: each at another
 // time.
-func (p *politeness) enqueue(g *gate, limit Limit, now time.Time) time.Time {
+func (p *politeness) requeue(g *limitState, limit Limit, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.users--
 	if g.tail.Before(now) {
 		g.tail = now
 	}
-	g.tail = g.tail.Add(max(limit.Interval, bookedLeast))
+	g.tail = g.tail.Add(max(limit.Interval, minBookedWait))
 	return g.tail
 }
 
-// bookedLeast is between two who booked where no interval says more.
-const bookedLeast = 10 * time.Millisecond
+// minBookedWait is between two who booked where no interval says more.
+const minBookedWait = 10 * time.Millisecond
 
-func (p *politeness) done(g *gate) {
+func (p *politeness) releaseUser(g *limitState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.users--
@@ -213,36 +213,36 @@ func (p *politeness) limitOf(addr netip.Addr) (string, Limit) {
 	return addr.String(), limit
 }
 
-// gate returns the gate of that name, with one more user.
-func (p *politeness) gate(name string, limit Limit) *gate {
+// limitStateOf returns the gate of that name, with one more user.
+func (p *politeness) limitStateOf(name string, limit Limit) *limitState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g, known := p.gates[name]
+	g, known := p.limits[name]
 	if !known {
-		p.sweep()
-		g = &gate{limiter: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, max(limit.AtOnce, 1))}
+		p.sweepIdle()
+		g = &limitState{limiter: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, max(limit.AtOnce, 1))}
 		if limit.Interval > 0 {
 			g.limiter.SetLimit(rate.Every(limit.Interval))
 		}
-		p.gates[name] = g
+		p.limits[name] = g
 	}
 	g.users++
 	return g
 }
 
-// sweep drops the gates that nobody uses and whose interval has passed, which
+// sweepIdle drops the gates that nobody uses and whose interval has passed, which
 // are as good as new ones. Memory is so bounded by the sessions that begin
 // within one interval.
-func (p *politeness) sweep() {
-	if len(p.gates) < p.sweepAt {
+func (p *politeness) sweepIdle() {
+	if len(p.limits) < p.sweepAt {
 		return
 	}
-	for name, g := range p.gates {
+	for name, g := range p.limits {
 		if g.users == 0 && g.limiter.Tokens() >= 1 && !g.tail.After(time.Now()) {
-			delete(p.gates, name)
+			delete(p.limits, name)
 		}
 	}
-	p.sweepAt = max(leastSweep, 2*len(p.gates))
+	p.sweepAt = max(minSweepInterval, 2*len(p.limits))
 }
 
 // newPoliteness takes limits and a rate of all, which does not limit when it is
@@ -256,7 +256,7 @@ func newPoliteness(o Options) *politeness {
 		host:    Limit{o.HostInterval, cmp.Or(o.HostAtOnce, 1)},
 		domain:  Limit{o.DomainInterval, cmp.Or(o.DomainAtOnce, 1)},
 		address: Limit{o.AddressInterval, cmp.Or(o.AddressAtOnce, defaultAddressAtOnce)}, networks: o.Networks,
-		all: all, gates: map[string]*gate{}, sweepAt: leastSweep,
+		all: all, limits: map[string]*limitState{}, sweepAt: minSweepInterval,
 	}
 }
 
@@ -265,16 +265,16 @@ const (
 	defaultAddressAtOnce   = 8
 )
 
-// visited counts a session of the process before.
-func (p *politeness) visited(host string, addr netip.Addr) {
-	names := map[string]Limit{host: p.host, "." + fetch.Registrable(host): p.domain}
+// countVisit counts a session of the process before.
+func (p *politeness) countVisit(host string, addr netip.Addr) {
+	names := map[string]Limit{host: p.host, "." + fetch.RegistrableDomain(host): p.domain}
 	if addr.IsValid() {
 		name, limit := p.limitOf(addr)
 		names[name] = limit
 	}
 	for name, limit := range names {
-		g := p.gate(name, limit)
+		g := p.limitStateOf(name, limit)
 		g.limiter.Allow()
-		p.done(g)
+		p.releaseUser(g)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // once for each change, whatever it was looked at before; within a factor of two
 // and the bounds.
 func TestRateFindsHowOftenADocumentChanges(t *testing.T) {
-	for _, period := range []time.Duration{time.Hour, 6 * time.Hour, day, 3 * day, 10 * day, 100 * day} {
-		want := min(max(period, leastRevise), mostFresh)
+	for _, period := range []time.Duration{time.Hour, 6 * time.Hour, oneDay, 3 * oneDay, 10 * oneDay, 100 * oneDay} {
+		want := min(max(period, minRevise), maxFreshness)
 		random := rand.New(rand.NewPCG(1, uint64(period)))
 		var sum time.Duration
 		const looks, skipped = 400, 50
@@ -19,13 +19,13 @@ func TestRateFindsHowOftenADocumentChanges(t *testing.T) {
 		changed := time.Duration(random.ExpFloat64() * float64(period))
 		now := time.Duration(0)
 		for i := range looks {
-			interval := r.revisit()
+			interval := r.revisitInterval()
 			now += interval
 			same := changed > now
 			for changed <= now {
 				changed += time.Duration(random.ExpFloat64() * float64(period))
 			}
-			r.add(same, interval)
+			r.countCheck(same, interval)
 			if i >= skipped {
 				sum += interval
 			}

@@ -10,9 +10,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// read turns fetched bytes into the current document, or finds that they are
+// readBody turns fetched bytes into the current document, or finds that they are
 // none. What the fetch found is kept with the document.
-func (s *session) read(a *fetch.Ask, found []protocol.Finding) {
+func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 	f := &a.Fetch
 	h := &s.visit.host
 	kind := document.Kind(a.Kind)
@@ -36,8 +36,8 @@ func (s *session) read(a *fetch.Ask, found []protocol.Finding) {
 		if d != nil {
 			f.Findings = d.Findings
 		}
-		f.Repeats = repeats(a.Prev, *f)
-		s.remove(kind)
+		f.Repeats = countRepeats(a.Prev, *f)
+		s.removeDocument(kind)
 		return
 	}
 	f.Digest = d.Digest
@@ -50,7 +50,7 @@ func (s *session) read(a *fetch.Ask, found []protocol.Finding) {
 	} else {
 		s.visit.fresh[kind] = f.Body
 	}
-	s.current(kind, d)
+	s.setCurrent(kind, d)
 }
 
 // whyUnreadable says which rule the bytes break, where, and how to mend it.
@@ -84,48 +84,48 @@ func addFindings(d *document.Document, found []protocol.Finding) {
 	}
 }
 
-// tells reports that there is something to mend behind an outcome without a
+// isWorthKeeping reports that there is something to mend behind an outcome without a
 // document, which is worth keeping: of a host that publishes nothing, or that is
 // not there, the outcome says all.
-func tells(o fetch.Outcome) bool {
+func isWorthKeeping(o fetch.Outcome) bool {
 	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
 }
 
-// mostFindings is how many findings are kept with a fetch.
-const mostFindings = 50
+// maxFindings is how many findings are kept with a fetch.
+const maxFindings = 50
 
-// bounded cuts a list of findings as the readers cut theirs.
-func bounded(findings []protocol.Finding) []protocol.Finding {
-	if len(findings) <= mostFindings {
+// limitFindings cuts a list of findings as the readers cut theirs.
+func limitFindings(findings []protocol.Finding) []protocol.Finding {
+	if len(findings) <= maxFindings {
 		return findings
 	}
-	rest := findings[mostFindings-1:]
+	rest := findings[maxFindings-1:]
 	worst, _ := protocol.Worst(rest)
-	return append(findings[:mostFindings-1:mostFindings-1], protocol.Finding{
+	return append(findings[:maxFindings-1:maxFindings-1], protocol.Finding{
 		Code: protocol.CodeMore, Severity: worst,
 		Message: fmt.Sprintf("%d more findings are not kept", len(rest)), Help: "mend the ones above first",
 	})
 }
 
-// keep notes that the stored document is current: the host says that it has not
+// keepDocument notes that the stored document is current: the host says that it has not
 // changed.
-func (s *session) keep(a *fetch.Ask) {
-	carry(&a.Fetch, a.Prev)
+func (s *session) keepDocument(a *fetch.Ask) {
+	carryOver(&a.Fetch, a.Prev)
 	if a.Fetch.Fresh == 0 {
 		a.Fetch.Fresh = a.Prev.Fresh // RFC 9111 §4.3.4
 	}
 	d := *s.visit.docs[document.Kind(a.Kind)]
 	d.FetchedAt = a.Fetch.At
-	s.current(d.Kind, &d)
+	s.setCurrent(d.Kind, &d)
 }
 
-func (s *session) current(kind document.Kind, d *document.Document) {
+func (s *session) setCurrent(kind document.Kind, d *document.Document) {
 	s.visit.docs[kind], s.visit.put[kind] = d, true
 	delete(s.visit.drop, kind)
 }
 
-// remove drops a document that is no longer current. Its versions stay.
-func (s *session) remove(kind document.Kind) {
+// removeDocument drops a document that is no longer current. Its versions stay.
+func (s *session) removeDocument(kind document.Kind) {
 	delete(s.visit.put, kind)
 	delete(s.visit.fresh, kind)
 	if s.visit.docs[kind] != nil {
@@ -134,31 +134,31 @@ func (s *session) remove(kind document.Kind) {
 	}
 }
 
-// forget drops a document together with what is known of fetching it.
-func (s *session) forget(kind document.Kind) {
-	s.remove(kind)
+// forgetDocument drops a document together with what is known of fetching it.
+func (s *session) forgetDocument(kind document.Kind) {
+	s.removeDocument(kind)
 	delete(s.visit.host.Fetches, string(kind))
 	delete(s.visit.host.Rates, string(kind))
 	delete(s.visit.host.NotBefore, string(kind))
 }
 
-// afterAI asks for the alias after a 404, and drops what the alias had said as
+// followAI asks for the alias after a 404, and drops what the alias had said as
 // soon as the authoritative place answers otherwise (AI Discovery §4.1).
-func (s *session) afterAI(f *fetch.Fetch) {
+func (s *session) followAI(f *fetch.Fetch) {
 	switch {
 	case f.Outcome == fetch.Absent:
-		s.wellKnown(document.AIAlias)
+		s.addWellKnown(document.AIAlias)
 	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone:
-		s.forget(document.AIAlias)
+		s.forgetDocument(document.AIAlias)
 	}
 }
 
-// afterSummary asks for the full document that the summary names, or drops it
+// followSummary asks for the full document that the summary names, or drops it
 // when nothing names it any more.
-func (s *session) afterSummary() {
+func (s *session) followSummary() {
 	if s.agisAddress() == "" {
-		s.forget(document.AGIS)
+		s.forgetDocument(document.AGIS)
 		return
 	}
-	s.linked()
+	s.addLinked()
 }

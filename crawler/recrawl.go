@@ -30,12 +30,12 @@ func (e *SoonError) Error() string {
 }
 
 // A Wisher says who wishes that a host is visited again.
-type Wisher bool
+type Requester bool
 
 // Who wishes it.
 const (
-	Anybody Wisher = false
-	Owner   Wisher = true // it was shown to be the owner, or the operator of this server says so
+	Anybody Requester = false
+	Owner   Requester = true // it was shown to be the owner, or the operator of this server says so
 )
 
 // Recrawl has a known host visited again: now, though with the intervals that
@@ -48,22 +48,22 @@ const (
 // host wants to be left alone, a *[fetch.HostError] for what is no host name,
 // [ErrBlocked], [store.ErrNotFound] for a host that is not known, or another of
 // the store.
-func (c *Crawler) Recrawl(ctx context.Context, host string, by Wisher) error {
+func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return err
 	}
-	why, err := c.barred(ctx, name)
+	why, err := c.blockReason(ctx, name)
 	if err != nil {
 		return fmt.Errorf("visit %s again: %w", name, err)
 	}
 	if why != "" {
 		return fmt.Errorf("%w: %s", ErrBlocked, why)
 	}
-	c.writing(1)
-	defer c.writing(-1)
+	c.countWriters(1)
+	defer c.countWriters(-1)
 	for {
-		due, err := c.writeWish(ctx, name, by)
+		due, err := c.writeRevisitRequest(ctx, name, by)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
 			continue // a visit was committed meanwhile, or another wish
 		}
@@ -71,16 +71,16 @@ func (c *Crawler) Recrawl(ctx context.Context, host string, by Wisher) error {
 			return err
 		}
 		if by == Owner {
-			c.robots.forget(name)
+			c.robots.dropVerdict(name)
 		}
-		c.tell([]request{{host: name, due: due, again: true}}, false)
+		c.tellFrontier([]request{{host: name, due: due, again: true}}, false)
 		return nil
 	}
 }
 
-// writeWish puts the wish into the record of the host.
-func (c *Crawler) writeWish(ctx context.Context, name string, by Wisher) (due time.Time, err error) {
-	h, seq, err := c.host(ctx, name)
+// writeRevisitRequest puts the wish into the record of the host.
+func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Requester) (due time.Time, err error) {
+	h, seq, err := c.readHost(ctx, name)
 	if err != nil {
 		return due, err
 	}
@@ -88,10 +88,10 @@ func (c *Crawler) writeWish(ctx context.Context, name string, by Wisher) (due ti
 	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by != Owner || h.ByOwner) { // nobody else keeps the owner waiting
 		return due, &SoonError{name, wait, "it was asked for already, and is at most once in " + recrawlPause.String()}
 	}
-	h.grant(now, by)
+	h.grantRevisit(now, by)
 	if wait := h.Due.Sub(now); wait > 0 {
 		why := "its last answer said by Retry-After when to come back"
-		if h.gone(string(document.AI)) || h.gone(string(document.AGISSummary)) {
+		if h.isGone(string(document.AI)) || h.isGone(string(document.AGISSummary)) {
 			why = "nothing was found there, and that is not asked for again within 24 hours unless the owner signs the request"
 		}
 		return due, &SoonError{name, wait, why}
@@ -106,38 +106,38 @@ func (c *Crawler) writeWish(ctx context.Context, name string, by Wisher) (due ti
 	return h.Due, nil
 }
 
-// grant makes a host due because of a wish, as far as it has not named a later
+// grantRevisit makes a host due because of a wish, as far as it has not named a later
 // time itself.
-func (h *Host) grant(wished time.Time, by Wisher) {
+func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	h.Wished, h.ByOwner = wished, by == Owner
 	for kind, at := range h.NotBefore {
 		f := h.Fetches[kind]
 		switch {
 		case f.RetryAfter > 0 && classOf(f.Outcome) == classBusy:
-		case by != Owner && h.gone(kind):
-			h.NotBefore[kind] = earlier(at, f.At.Add(day))
+		case by != Owner && h.isGone(kind):
+			h.NotBefore[kind] = earlierOf(at, f.At.Add(oneDay))
 		default:
 			delete(h.NotBefore, kind)
 		}
 	}
 	h.Due = wished
 	ai, summary := h.NotBefore[string(document.AI)], h.NotBefore[string(document.AGISSummary)]
-	if first := earlier(ai, summary); first.After(wished) {
+	if first := earlierOf(ai, summary); first.After(wished) {
 		h.Due = first
 	}
 	// Nothing else is asked where robots.txt is not to be had.
-	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) && !h.gone(fetch.KindRobots) {
+	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) && !h.isGone(fetch.KindRobots) {
 		h.Due = robots
 	}
 }
 
-// gone reports whether the last answer for a kind was clear, and no document.
-func (h *Host) gone(kind string) bool {
+// isGone reports whether the last answer for a kind was clear, and no document.
+func (h *Host) isGone(kind string) bool {
 	f, asked := h.Fetches[kind]
 	return asked && classOf(f.Outcome) == classGone
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

@@ -10,8 +10,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// finish brings the host's record and the result up to the end of the visit.
-func (s *session) finish(took time.Duration) {
+// finishVisit brings the host's record and the result up to the end of the visit.
+func (s *session) finishVisit(took time.Duration) {
 	v := s.visit
 	h := &v.host
 	h.Visited = s.c.now()
@@ -29,7 +29,7 @@ func (s *session) finish(took time.Duration) {
 	}
 	h.Due = dueAfter(h.NotBefore)
 	if !h.Due.After(h.Visited) { // nothing was asked, so nothing was learned
-		h.Due = h.Visited.Add(leastFresh)
+		h.Due = h.Visited.Add(minFreshness)
 	}
 	r := &v.result
 	r.Host, r.NextDue, r.TLS, r.Took = h.Name, h.Due, h.TLS, took
@@ -38,16 +38,16 @@ func (s *session) finish(took time.Duration) {
 		r.Operations += len(d.Operations)
 	}
 	r.Requests, r.State = v.requests, stateOf(r.Documents, r.Fetches)
-	r.Summary = summarize(r.Fetches, s.visit.docs)
+	r.Summary = summarizeVisit(r.Fetches, s.visit.docs)
 }
 
-// summarize says in one line what is known of a host after a visit.
-func summarize(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
+// summarizeVisit says in one line what is known of a host after a visit.
+func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
 	var parts []string
 	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
 		if d := stored[kind]; d != nil {
-			part := fmt.Sprintf("%s %s", kind, operations(len(d.Operations)))
-			switch n := breaches(d); {
+			part := fmt.Sprintf("%s %s", kind, formatOperations(len(d.Operations)))
+			switch n := countErrors(d); {
 			case n == 1:
 				part += " (breaks its draft once)"
 			case n > 1:
@@ -80,8 +80,8 @@ func summarize(fetches []fetch.Fetch, stored map[document.Kind]*document.Documen
 	return strings.Join(parts, "; ")
 }
 
-// breaches counts the findings that are errors.
-func breaches(d *document.Document) int {
+// countErrors counts the findings that are errors.
+func countErrors(d *document.Document) int {
 	n := 0
 	for _, f := range d.Findings {
 		if f.Severity == protocol.Error {
@@ -91,7 +91,7 @@ func breaches(d *document.Document) int {
 	return n
 }
 
-func operations(n int) string {
+func formatOperations(n int) string {
 	if n == 1 {
 		return "1 operation"
 	}

@@ -7,20 +7,20 @@ import (
 	"gazetteer/fetch"
 )
 
-const day = 24 * time.Hour
+const oneDay = 24 * time.Hour
 
-// class groups the outcomes that share a revisit rule.
-type class uint8
+// outcomeClass groups the outcomes that share a revisit rule.
+type outcomeClass uint8
 
 const (
-	classGood    class = iota // a document, or its absence from our side only (304)
-	classGone                 // a clear answer, and it is no document
-	classBusy                 // 429 and 5xx: asked again soon, a few times
-	classDown                 // no answer
-	classRefused              // robots.txt says no
+	classGood    outcomeClass = iota // a document, or its absence from our side only (304)
+	classGone                        // a clear answer, and it is no document
+	classBusy                        // 429 and 5xx: asked again soon, a few times
+	classDown                        // no answer
+	classRefused                     // robots.txt says no
 )
 
-func classOf(o fetch.Outcome) class {
+func classOf(o fetch.Outcome) outcomeClass {
 	switch o {
 	case fetch.OK, fetch.Unchanged:
 		return classGood
@@ -39,22 +39,22 @@ func classOf(o fetch.Outcome) class {
 // class in a row. The last step stays.
 var (
 	// AI Discovery §4.3: 24 hours after a 404 at the least.
-	goneLadder = []time.Duration{day, 7 * day, 30 * day, 90 * day}
-	downLadder = []time.Duration{day, 7 * day, 30 * day}
+	goneLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 90 * oneDay}
+	downLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay}
 	// Three tries with growing gaps (AI Discovery §4.3 allows one more), then a day.
-	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, day}
+	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, oneDay}
 )
 
 const (
-	defaultFresh = day
-	leastFresh   = time.Hour
-	mostFresh    = 30 * day
-	// together is how far apart two kinds may be due to be asked in one visit.
-	together = 10 * time.Minute
+	defaultFreshness = oneDay
+	minFreshness     = time.Hour
+	maxFreshness     = 30 * oneDay
+	// mergeWindow is how far apart two kinds may be due to be asked in one visit.
+	mergeWindow = 10 * time.Minute
 )
 
-// repeats counts the results of one class in a row before cur.
-func repeats(prev, cur fetch.Fetch) int {
+// countRepeats counts the results of one class in a row before cur.
+func countRepeats(prev, cur fetch.Fetch) int {
 	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) {
 		return 0
 	}
@@ -67,7 +67,7 @@ func repeats(prev, cur fetch.Fetch) int {
 func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	wait := ladderWait(f)
 	if classOf(f.Outcome) == classGood && f.Fresh == 0 {
-		wait = rate.revisit()
+		wait = rate.revisitInterval()
 	}
 	if wait < time.Hour || f.RetryAfter == wait {
 		return wait
@@ -78,7 +78,7 @@ func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	h.Write([]byte(host))
 	wait += wait / 10 * time.Duration(h.Sum32()%1024) / 1024
 	if classOf(f.Outcome) == classGood {
-		return min(wait, mostFresh)
+		return min(wait, maxFreshness)
 	}
 	return wait
 }
@@ -87,7 +87,7 @@ func ladderWait(f fetch.Fetch) time.Duration {
 	step := func(ladder []time.Duration) time.Duration { return ladder[min(f.Repeats, len(ladder)-1)] }
 	switch classOf(f.Outcome) {
 	case classGood:
-		return min(max(f.Fresh, leastFresh), mostFresh)
+		return min(max(f.Fresh, minFreshness), maxFreshness)
 	case classBusy:
 		wait := step(busyLadder)
 		if f.RetryAfter == 0 {
@@ -119,7 +119,7 @@ func dueAfter(notBefore map[string]time.Time) time.Time {
 	}
 	first := due
 	for kind, at := range notBefore {
-		if kind != fetch.KindRobots && at.After(due) && at.Sub(first) <= together {
+		if kind != fetch.KindRobots && at.After(due) && at.Sub(first) <= mergeWindow {
 			due = at
 		}
 	}

@@ -46,7 +46,7 @@ func (w *world) wantTimes(host, path string, gaps ...time.Duration) {
 	}
 }
 
-const day = 24 * time.Hour
+const oneDay = 24 * time.Hour
 
 func TestRevisitTimes(t *testing.T) {
 	limited := func(seconds string) page {
@@ -60,29 +60,29 @@ func TestRevisitTimes(t *testing.T) {
 		answer http.Handler
 		gaps   []time.Duration
 	}{
-		{"404 waits a day, a week, a month, a quarter", page{status: 404}, []time.Duration{day, 7 * day, 30 * day, 90 * day, 90 * day}},
-		{"410 too", page{status: 410}, []time.Duration{day, 7 * day}},
-		{"no JSON too", json200("{"), []time.Duration{day, 7 * day}},
-		{"a wrong media type too", page{header: map[string]string{"Content-Type": "text/html"}}, []time.Duration{day, 7 * day}},
-		{"a document is asked for daily, and less often when it never changes", json200(ai("A")), []time.Duration{day, day, day, 2*day + 4*time.Hour}},
-		{"a document that changes always is asked for more often", changing(0), []time.Duration{day, day, day, 13 * time.Hour}},
+		{"404 waits a day, a week, a month, a quarter", page{status: 404}, []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 90 * oneDay, 90 * oneDay}},
+		{"410 too", page{status: 410}, []time.Duration{oneDay, 7 * oneDay}},
+		{"no JSON too", json200("{"), []time.Duration{oneDay, 7 * oneDay}},
+		{"a wrong media type too", page{header: map[string]string{"Content-Type": "text/html"}}, []time.Duration{oneDay, 7 * oneDay}},
+		{"a document is asked for daily, and less often when it never changes", json200(ai("A")), []time.Duration{oneDay, oneDay, oneDay, 2*oneDay + 4*time.Hour}},
+		{"a document that changes always is asked for more often", changing(0), []time.Duration{oneDay, oneDay, oneDay, 13 * time.Hour}},
 		{"or as often as it says", cached("public, max-age=7200"), []time.Duration{2 * time.Hour, 2 * time.Hour}},
 		{"but not more than hourly", cached("max-age=5"), []time.Duration{time.Hour, time.Hour}},
 		{"no-cache is hourly", cached("no-cache"), []time.Duration{time.Hour, time.Hour}},
-		{"nor less than monthly", cached("max-age=999999999999"), []time.Duration{30 * day, 30 * day}},
-		{"500 is tried three times, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, day, day}},
-		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, day, day}},
-		{"429 for a second is a second, for three tries", limited("1"), []time.Duration{time.Second, time.Second, day}},
-		{"429 for ever is a day", limited("99999999999999999999"), []time.Duration{day, day}},
+		{"nor less than monthly", cached("max-age=999999999999"), []time.Duration{30 * oneDay, 30 * oneDay}},
+		{"500 is tried three times, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},
+		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, oneDay, oneDay}},
+		{"429 for a second is a second, for three tries", limited("1"), []time.Duration{time.Second, time.Second, oneDay}},
+		{"429 for ever is a day", limited("99999999999999999999"), []time.Duration{oneDay, oneDay}},
 		{"429 below zero is a minute", limited("-5"), []time.Duration{time.Minute}},
 		{"429 in words is a minute", limited("soon"), []time.Duration{time.Minute}},
-		{"429 without a word is a minute", page{status: 429}, []time.Duration{time.Minute, 5 * time.Minute, day, day}},
-		{"429 until 2099 is a day", limited("Fri, 01 Jan 2099 00:00:00 GMT"), []time.Duration{day, day}},
-		{"429 until yesterday is a second", limited("Fri, 01 Jan 1999 00:00:00 GMT"), []time.Duration{time.Second, time.Second, day}},
-		{"429 for no time is a second", limited("0"), []time.Duration{time.Second, time.Second, day}},
-		{"503 for 10^20 seconds is a day", page{status: 503, header: map[string]string{"Retry-After": "100000000000000000000"}}, []time.Duration{day, day}},
-		{"404 that would like to be asked soon waits a day all the same", page{status: 404, header: map[string]string{"Retry-After": "1", "Cache-Control": "max-age=1"}}, []time.Duration{day, 7 * day}},
-		{"silence waits a day, a week, a month", http.HandlerFunc(silent), []time.Duration{day, 7 * day, 30 * day, 30 * day}},
+		{"429 without a word is a minute", page{status: 429}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},
+		{"429 until 2099 is a day", limited("Fri, 01 Jan 2099 00:00:00 GMT"), []time.Duration{oneDay, oneDay}},
+		{"429 until yesterday is a second", limited("Fri, 01 Jan 1999 00:00:00 GMT"), []time.Duration{time.Second, time.Second, oneDay}},
+		{"429 for no time is a second", limited("0"), []time.Duration{time.Second, time.Second, oneDay}},
+		{"503 for 10^20 seconds is a day", page{status: 503, header: map[string]string{"Retry-After": "100000000000000000000"}}, []time.Duration{oneDay, oneDay}},
+		{"404 that would like to be asked soon waits a day all the same", page{status: 404, header: map[string]string{"Retry-After": "1", "Cache-Control": "max-age=1"}}, []time.Duration{oneDay, 7 * oneDay}},
+		{"silence waits a day, a week, a month", http.HandlerFunc(silent), []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 30 * oneDay}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestRobots503IsTriedAgainAndThenLeftForADay(t *testing.T) {
 		w.visit("a.test")
 		time.Sleep(40 * time.Hour)
 		synctest.Wait()
-		w.wantTimes("a.test", robotsPath, time.Minute, 5*time.Minute, day)
+		w.wantTimes("a.test", robotsPath, time.Minute, 5*time.Minute, oneDay)
 		if n := len(w.times("a.test", aiPath)); n != 0 {
 			t.Errorf("the document was asked for %d times", n)
 		}

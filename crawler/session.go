@@ -13,9 +13,9 @@ import (
 	"gazetteer/store"
 )
 
-// mostHopWait is how long a session waits for its turn with another host that a
+// maxHopWait is how long a session waits for its turn with another host that a
 // redirect or link leads to: so long that holds up a worker, and no longer.
-const mostHopWait = 15 * time.Second
+const maxHopWait = 15 * time.Second
 
 // A visit is what one session came to, ready to be committed.
 type visit struct {
@@ -55,22 +55,22 @@ type session struct {
 	// twice in a visit, so that it cannot lead elsewhere half way.
 	addresses map[string][]netip.Addr
 
-	wire     *fetch.Wire // to the host that the session is with now, nil before
-	leave    leave
+	wire     *fetch.Connection // to the host that the session is with now, nil before
+	leave    permit
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: that
 	// settles everything at once.
-	down  *fetch.Settlement
-	asked bool // a turn was asked for
-	sang  bool // the canary was asked for
+	down        *fetch.AskResult
+	asked       bool // a turn was asked for
+	canaryAsked bool // the canary was asked for
 	// later is set when the address of the host has no turn to give yet.
 	later time.Time
 }
 
-// session visits the host of an entry. It returns nil without an error when ctx
+// runSession visits the host of an entry. It returns nil without an error when ctx
 // ended meanwhile: the host then stays due. Errors are those of the store.
-func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
+func (c *Crawler) runSession(ctx context.Context, e *entry) (*visit, error) {
 	s := &session{
 		c: c, begun: c.now(),
 		visit: &visit{
@@ -83,14 +83,14 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 	began := time.Now()
 	inTime, cancel := context.WithTimeout(ctx, c.sessionTime)
 	defer cancel()
-	err := s.load(ctx, e.name)
+	err := s.loadHost(ctx, e.name)
 	if err == nil {
-		err = s.run(inTime)
+		err = s.runAsks(inTime)
 	}
 	if err == nil && ctx.Err() == nil {
 		err = s.crossCheck(ctx)
 	}
-	s.depart()
+	s.leaveHost()
 	if ctx.Err() != nil && !isFatal(err) {
 		if len(s.visit.ledger) == 0 {
 			return nil, nil
@@ -103,15 +103,15 @@ func (c *Crawler) session(ctx context.Context, e *entry) (*visit, error) {
 	if !s.later.IsZero() {
 		return &visit{entry: e, later: s.later}, nil
 	}
-	s.finish(time.Since(began))
+	s.finishVisit(time.Since(began))
 	return s.visit, nil
 }
 
-// load reads the host's record and its current documents.
-func (s *session) load(ctx context.Context, name string) error {
+// loadHost reads the host's record and its current documents.
+func (s *session) loadHost(ctx context.Context, name string) error {
 	var err error
 	h := &s.visit.host
-	if *h, s.visit.seq, err = s.c.host(ctx, name); err != nil {
+	if *h, s.visit.seq, err = s.c.readHost(ctx, name); err != nil {
 		return err
 	}
 	s.visit.why = whyVisit(h)
@@ -126,7 +126,7 @@ func (s *session) load(ctx context.Context, name string) error {
 		if f.Digest == "" {
 			continue
 		}
-		d, err := s.c.document(ctx, name, kind)
+		d, err := s.c.readDocument(ctx, name, kind)
 		switch {
 		case err == nil:
 			s.visit.docs[document.Kind(kind)] = d
@@ -141,28 +141,28 @@ func (s *session) load(ctx context.Context, name string) error {
 	return nil
 }
 
-// run asks what is due, and what follows from the answers. The robots.txt that
+// runAsks asks what is due, and what follows from the answers. The robots.txt that
 // an ask needs goes first; then whatever is wanted of the host whose turn the
 // session has, so that each host is entered once or twice, not for each ask.
-func (s *session) run(ctx context.Context) error {
-	s.wellKnown(document.AI)
-	s.wellKnown(document.AGISSummary)
-	s.linked()
+func (s *session) runAsks(ctx context.Context) error {
+	s.addWellKnown(document.AI)
+	s.addWellKnown(document.AGISSummary)
+	s.addLinked()
 	for len(s.todo) > 0 && s.later.IsZero() {
-		a := s.pick()
-		if err := s.step(ctx, a); err != nil {
+		a := s.nextAsk()
+		if err := s.stepAsk(ctx, a); err != nil {
 			return err
 		}
-		if len(s.todo) == 0 && !s.sang && s.doubtful() {
-			s.sang = true
-			s.canary()
+		if len(s.todo) == 0 && !s.canaryAsked && s.needsCanary() {
+			s.canaryAsked = true
+			s.askCanary()
 		}
 	}
 	return nil
 }
 
-// pick returns the ask to go on with.
-func (s *session) pick() *fetch.Ask {
+// nextAsk returns the ask to go on with.
+func (s *session) nextAsk() *fetch.Ask {
 	for _, a := range s.todo {
 		if a.Kind == fetch.KindRobots {
 			return a
@@ -176,22 +176,22 @@ func (s *session) pick() *fetch.Ask {
 	return s.todo[0]
 }
 
-// step takes an ask one request further, or settles it.
-func (s *session) step(ctx context.Context, a *fetch.Ask) error {
+// stepAsk takes an ask one request further, or settles it.
+func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 	if s.down != nil {
-		s.settle(a, *s.down)
+		s.settleAsk(a, *s.down)
 		return nil
 	}
-	why, err := s.c.barred(ctx, a.Host)
+	why, err := s.c.blockReason(ctx, a.Host)
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		s.settle(a, fetch.Settlement{Outcome: fetch.OptedOut, Detail: why})
+		s.settleAsk(a, fetch.AskResult{Outcome: fetch.OptedOut, Detail: why})
 		return nil
 	}
 	if a.Kind != fetch.KindRobots {
-		allowed, known, why, err := s.robots(ctx, a)
+		allowed, known, why, err := s.checkRobots(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -199,24 +199,24 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 			return nil // its robots.txt is asked for first
 		}
 		if !allowed {
-			s.settle(a, fetch.Settlement{Outcome: fetch.RefusedByRobots, Detail: why})
+			s.settleAsk(a, fetch.AskResult{Outcome: fetch.RefusedByRobots, Detail: why})
 			return nil
 		}
 	}
-	if end := s.enter(ctx, a.Host); end.Outcome != "" || !s.later.IsZero() {
+	if end := s.enterHost(ctx, a.Host); end.Outcome != "" || !s.later.IsZero() {
 		if s.later.IsZero() {
-			s.refused(a, end)
+			s.settleRefused(a, end)
 		}
 		return nil
 	}
-	if a.Kind == fetch.KindRobots && s.remembered(a.Of) {
-		s.drop(a) // another session asked while this one waited for its turn
+	if a.Kind == fetch.KindRobots && s.recallVerdict(a.Of) {
+		s.dropAsk(a) // another session asked while this one waited for its turn
 		return nil
 	}
 	asked := a.Host
-	end := s.wire.Ask(ctx, a, s.c.get)
+	end := s.wire.Send(ctx, a, s.c.executeRequest)
 	s.noteRequest(a, asked)
-	if t := a.Connection(); t != nil && asked == s.visit.host.Name {
+	if t := a.ConnectionTLS(); t != nil && asked == s.visit.host.Name {
 		s.visit.host.TLS = t
 	}
 	s.lastDone = time.Now()
@@ -225,22 +225,22 @@ func (s *session) step(ctx context.Context, a *fetch.Ask) error {
 	if end.Outcome == "" {
 		return nil // a redirect leads on
 	}
-	s.refused(a, end)
+	s.settleRefused(a, end)
 	return nil
 }
 
-// refused settles an ask, and with it all others when the host itself cannot be
+// settleRefused settles an ask, and with it all others when the host itself cannot be
 // reached.
-func (s *session) refused(a *fetch.Ask, end fetch.Settlement) {
+func (s *session) settleRefused(a *fetch.Ask, end fetch.AskResult) {
 	if a.Host == s.visit.host.Name && a.Unreachable(end) {
 		s.down = &end
 	}
-	s.settle(a, end)
+	s.settleAsk(a, end)
 }
 
-// robots reports whether robots.txt allows the ask. When that is not known yet
+// checkRobots reports whether robots.txt allows the ask. When that is not known yet
 // it adds the ask that finds out.
-func (s *session) robots(ctx context.Context, a *fetch.Ask) (allowed, known bool, why string, err error) {
+func (s *session) checkRobots(ctx context.Context, a *fetch.Ask) (allowed, known bool, why string, err error) {
 	v := s.verdicts[a.Host]
 	if v == nil {
 		if v, err = s.knownVerdict(ctx, a.Host); err != nil {
@@ -260,12 +260,12 @@ func (s *session) robots(ctx context.Context, a *fetch.Ask) (allowed, known bool
 // knownVerdict returns what is remembered of a host's robots.txt, nil when
 // nothing is or it is too old.
 func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict, error) {
-	if s.remembered(host) {
+	if s.recallVerdict(host) {
 		return s.verdicts[host], nil
 	}
 	h := &s.visit.host
 	if host != h.Name {
-		other, _, err := s.c.host(ctx, host)
+		other, _, err := s.c.readHost(ctx, host)
 		if isFatal(err) {
 			return nil, err
 		}
@@ -280,10 +280,10 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict
 	return &fetch.Verdict{Robots: *h.Robots, Until: h.NotBefore[fetch.KindRobots]}, nil
 }
 
-// remembered takes over the verdict that this or another session left in memory,
+// recallVerdict takes over the verdict that this or another session left in memory,
 // and reports whether there is one.
-func (s *session) remembered(host string) bool {
-	v := s.c.robots.verdict(host, s.begun)
+func (s *session) recallVerdict(host string) bool {
+	v := s.c.robots.lookupVerdict(host, s.begun)
 	if v == nil {
 		return false
 	}
@@ -294,46 +294,46 @@ func (s *session) remembered(host string) bool {
 	return true
 }
 
-// enter takes the session to a host: it waits for its turn there, connects and
+// enterHost takes the session to a host: it waits for its turn there, connects and
 // has a wire. The settlement is set when that cannot be.
-func (s *session) enter(ctx context.Context, host string) fetch.Settlement {
-	late := fetch.Settlement{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
+func (s *session) enterHost(ctx context.Context, host string) fetch.AskResult {
+	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
 		return late
 	}
 	if s.wire != nil && s.wire.Host() == host {
 		return s.crawlDelay(ctx, host, late)
 	}
-	s.depart()
+	s.leaveHost()
 	addrs, end := s.lookUp(ctx, host)
 	if end.Outcome != "" {
 		return end
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if host != s.visit.host.Name {
-		waiting, cancel = context.WithTimeout(ctx, mostHopWait)
+		waiting, cancel = context.WithTimeout(ctx, maxHopWait)
 	}
 	defer cancel()
 	begun := time.Now()
-	end, err := s.approach(ctx, waiting, host, addrs)
+	end, err := s.connectInTurn(ctx, waiting, host, addrs)
 	s.visit.waited += time.Since(begun)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		end = late
 	case err != nil:
-		end = fetch.Settlement{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}
+		end = fetch.AskResult{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}
 	}
 	if end.Outcome != "" || !s.later.IsZero() {
-		s.depart()
+		s.leaveHost()
 	}
 	return end
 }
 
 // lookUp returns the addresses of a host, as they were when the visit first wanted
 // them.
-func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.Settlement) {
+func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.AskResult) {
 	if addrs, known := s.addresses[host]; known {
-		return addrs, fetch.Settlement{}
+		return addrs, fetch.AskResult{}
 	}
 	addrs, end := s.c.transport.Resolve(ctx, host)
 	if end.Outcome == "" {
@@ -342,26 +342,26 @@ func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.
 	return addrs, end
 }
 
-// approach waits for the turns of an address and of the host and connects,
+// connectInTurn waits for the turns of an address and of the host and connects,
 // trying one address after the other. The error says that a wait took too long.
-func (s *session) approach(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.Settlement, error) {
-	var end fetch.Settlement
-	s.wire, s.lastDone = s.c.transport.Open(host), time.Time{}
+func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.AskResult, error) {
+	var end fetch.AskResult
+	s.wire, s.lastDone = s.c.transport.NewConnection(host), time.Time{}
 	for i, addr := range append(slices.Clip(addrs), netip.Addr{})[:max(len(addrs), 1)] {
 		if addr.IsValid() {
-			if free, err := s.arrive(waiting, host, addr); err != nil || !free {
+			if free, err := s.waitForAddress(waiting, host, addr); err != nil || !free {
 				return end, err
 			}
 		}
 		if i == 0 {
-			if err := s.c.politeness.enter(waiting, &s.leave, host); err != nil {
+			if err := s.c.politeness.enterHost(waiting, &s.leave, host); err != nil {
 				return end, err
 			}
 		}
-		if err := s.leave.begin(waiting); err != nil {
+		if err := s.leave.beginIntervals(waiting); err != nil {
 			return end, err
 		}
-		s.c.journal.begin(s.visit.host.Name, host, addr, s.c.now())
+		s.c.journal.beginVisit(s.visit.host.Name, host, addr, s.c.now())
 		if !addr.IsValid() { // the dialler alone knows where it leads
 			return end, nil
 		}
@@ -372,65 +372,65 @@ func (s *session) approach(ctx, waiting context.Context, host string, addrs []ne
 	return end, nil
 }
 
-// arrive takes the turn of an address. Before anything was asked of the host
+// waitForAddress takes the turn of an address. Before anything was asked of the host
 // itself it does not wait: the visit is for later then, when it is not free.
-func (s *session) arrive(waiting context.Context, host string, addr netip.Addr) (free bool, err error) {
+func (s *session) waitForAddress(waiting context.Context, host string, addr netip.Addr) (free bool, err error) {
 	first := !s.asked
 	s.asked = true
 	if host != s.visit.host.Name || !first {
-		err = s.c.politeness.arrive(waiting, &s.leave, addr)
+		err = s.c.politeness.waitForAddress(waiting, &s.leave, addr)
 		return err == nil, err
 	}
-	s.later, free = s.c.politeness.book(&s.leave, addr, s.visit.entry.booked)
+	s.later, free = s.c.politeness.bookAddress(&s.leave, addr, s.visit.entry.booked)
 	return free, nil
 }
 
-// crawlDelay waits out the Crawl-delay between two requests to one host.
-func (s *session) crawlDelay(ctx context.Context, host string, late fetch.Settlement) fetch.Settlement {
+// parseCrawlDelay waits out the Crawl-delay between two requests to one host.
+func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskResult) fetch.AskResult {
 	v := s.verdicts[host]
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
-		return fetch.Settlement{}
+		return fetch.AskResult{}
 	}
 	timer := time.NewTimer(v.Delay - time.Since(s.lastDone))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return fetch.Settlement{}
+		return fetch.AskResult{}
 	case <-ctx.Done():
 		return late
 	}
 }
 
-// depart closes the wire and ends the turn, if there is one.
-func (s *session) depart() {
+// leaveHost closes the wire and ends the turn, if there is one.
+func (s *session) leaveHost() {
 	if s.wire == nil {
 		return
 	}
 	s.wire.Close()
-	s.leave.end()
+	s.leave.release()
 	s.wire = nil
 }
 
-// wellKnown adds the ask for a fixed path if it is due.
-func (s *session) wellKnown(kind document.Kind) {
+// addWellKnown adds the ask for a fixed path if it is due.
+func (s *session) addWellKnown(kind document.Kind) {
 	h := &s.visit.host
 	if h.NotBefore[string(kind)].After(s.begun) {
 		return
 	}
 	format, _ := document.FormatOf(kind)
-	s.add(fetch.NewAsk(string(kind), h.Name, format.WellKnown, s.c.now()))
+	s.addAsk(fetch.NewAsk(string(kind), h.Name, format.WellKnown, s.c.now()))
 }
 
-func (s *session) add(a *fetch.Ask) {
+func (s *session) addAsk(a *fetch.Ask) {
 	a.Prev = s.visit.host.Fetches[a.Kind]
 	_, a.Copied = s.visit.docs[document.Kind(a.Kind)]
 	s.todo = append(s.todo, a)
 }
 
-// linked adds the ask for the full AGIS document if a current document names
+// addLinked adds the ask for the full AGIS document if a current document names
 // an https address for it and it is due. A new address is due at once: what
 // was said of another address does not hold for it.
-func (s *session) linked() {
+func (s *session) addLinked() {
 	kind := string(document.AGIS)
 	if slices.ContainsFunc(s.todo, func(a *fetch.Ask) bool { return a.Kind == kind || a.Kind == string(document.AGISSummary) }) {
 		return // it is under way, or the summary is about to say where it is
@@ -442,12 +442,12 @@ func (s *session) linked() {
 		return
 	}
 	a, end := s.c.transport.NewAskFor(kind, address, s.c.now())
-	s.add(a)
+	s.addAsk(a)
 	if prev.URL != address {
 		a.Copied = false
 	}
 	if end.Outcome != "" {
-		s.settle(a, end)
+		s.settleAsk(a, end)
 	}
 }
 

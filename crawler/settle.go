@@ -7,10 +7,10 @@ import (
 	"gazetteer/fetch"
 )
 
-// settle ends an ask: it judges the bytes if there are any, notes the fetch and
+// settleAsk ends an ask: it judges the bytes if there are any, notes the fetch and
 // adds what follows from it.
-func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
-	s.drop(a)
+func (s *session) settleAsk(a *fetch.Ask, end fetch.AskResult) {
+	s.dropAsk(a)
 	f := &a.Fetch
 	f.Outcome, f.Detail = end.Outcome, end.Detail
 	if a.Kind == fetch.KindRobots {
@@ -21,46 +21,46 @@ func (s *session) settle(a *fetch.Ask, end fetch.Settlement) {
 		s.settleCanary(a)
 		return
 	}
-	if saysNo(*f) {
+	if isAbsence(*f) {
 		s.visit.host.Distinct = true
 	}
 	kind := document.Kind(a.Kind)
-	f.Repeats = repeats(a.Prev, *f)
+	f.Repeats = countRepeats(a.Prev, *f)
 	found := a.Findings(end, s.c.now())
 	switch {
 	case f.Outcome == fetch.OK:
-		s.read(a, found)
+		s.readBody(a, found)
 	case f.Outcome == fetch.Unchanged:
-		s.keep(a)
+		s.keepDocument(a)
 	case end.Definite:
-		s.remove(kind)
+		s.removeDocument(kind)
 	case s.visit.docs[kind] != nil: // it stays what is known of the host
-		carry(f, a.Prev)
+		carryOver(f, a.Prev)
 	}
-	if f.Outcome != fetch.OK && tells(f.Outcome) {
-		f.Findings = bounded(append(found, f.Findings...))
+	if f.Outcome != fetch.OK && isWorthKeeping(f.Outcome) {
+		f.Findings = limitFindings(append(found, f.Findings...))
 	}
 	f.Body = nil
-	s.note(a)
+	s.noteFetch(a)
 	switch kind {
 	case document.AI:
-		s.afterAI(f)
+		s.followAI(f)
 	case document.AGISSummary:
-		s.afterSummary()
+		s.followSummary()
 	}
 }
 
-func (s *session) drop(a *fetch.Ask) {
+func (s *session) dropAsk(a *fetch.Ask) {
 	s.todo = slices.DeleteFunc(s.todo, func(other *fetch.Ask) bool { return other == a })
 }
 
-// note keeps a settled fetch of a document.
-func (s *session) note(a *fetch.Ask) {
+// noteFetch keeps a settled fetch of a document.
+func (s *session) noteFetch(a *fetch.Ask) {
 	h := &s.visit.host
 	h.Fetches[a.Kind] = a.Fetch
 	rate := h.Rates[a.Kind]
 	if prev := a.Prev; prev.Digest != "" && a.Fetch.Digest != "" && classOf(prev.Outcome) == classGood && classOf(a.Fetch.Outcome) == classGood {
-		rate.add(a.Fetch.Digest == prev.Digest, a.Fetch.At.Sub(prev.At))
+		rate.countCheck(a.Fetch.Digest == prev.Digest, a.Fetch.At.Sub(prev.At))
 		if h.Rates == nil {
 			h.Rates = map[string]Rate{}
 		}
@@ -75,9 +75,9 @@ func (s *session) note(a *fetch.Ask) {
 	s.visit.result.Fetches = append(s.visit.result.Fetches, a.Fetch)
 }
 
-// carry takes over from the fetch before what describes the document that is
+// carryOver takes over from the fetch before what describes the document that is
 // still current.
-func carry(f *fetch.Fetch, prev fetch.Fetch) {
+func carryOver(f *fetch.Fetch, prev fetch.Fetch) {
 	f.Digest, f.Bytes, f.ETag, f.LastModified = prev.Digest, prev.Bytes, prev.ETag, prev.LastModified
 	if f.MediaType == "" {
 		f.MediaType = prev.MediaType
@@ -93,10 +93,10 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	f := &a.Fetch
 	h := &s.visit.host
 	if a.Of == h.Name {
-		f.Repeats = repeats(h.Fetches[fetch.KindRobots], *f)
+		f.Repeats = countRepeats(h.Fetches[fetch.KindRobots], *f)
 	}
 	v := fetch.JudgeRobots(*f, now, s.c.maxCrawlDelay)
-	if a.Of == h.Name && (saysNo(*f) || isRobots(f.Body)) {
+	if a.Of == h.Name && (isAbsence(*f) || isRobots(f.Body)) {
 		h.Distinct = true
 	}
 	f.Body = nil
@@ -112,13 +112,13 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	v.Until = now.Add(wait)
 	s.verdicts[a.Of] = v
 	if !down {
-		s.c.robots.keep(a.Of, v)
+		s.c.robots.storeVerdict(a.Of, v)
 	}
 	if a.Of == h.Name {
 		h.Fetches[fetch.KindRobots], h.NotBefore[fetch.KindRobots], h.Robots = *f, v.Until, &v.Robots
 		s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
 	} else if down && f.Status == 0 {
-		s.settleHost(a.Of, fetch.Settlement{Outcome: f.Outcome, Detail: f.Detail})
+		s.settleHost(a.Of, fetch.AskResult{Outcome: f.Outcome, Detail: f.Detail})
 	}
 }
 
@@ -130,10 +130,10 @@ func isBlocked(robots fetch.Fetch) bool {
 }
 
 // settleHost settles all that is wanted of another host that cannot be reached.
-func (s *session) settleHost(host string, end fetch.Settlement) {
+func (s *session) settleHost(host string, end fetch.AskResult) {
 	for _, a := range slices.Clone(s.todo) {
 		if a.Host == host {
-			s.settle(a, end)
+			s.settleAsk(a, end)
 		}
 	}
 }

@@ -43,10 +43,10 @@ const (
 	snapshotShare = 50
 )
 
-func (o *owner) path() string { return filepath.Join(o.c.dir, "frontier") }
+func (o *frontierLoop) snapshotPath() string { return filepath.Join(o.c.dir, "frontier") }
 
-// open makes the frontier as it was left.
-func (o *owner) open(ctx context.Context) error {
+// openFrontier makes the frontier as it was left.
+func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	c := o.c
 	now := c.now()
 	if c.dir != "" {
@@ -55,7 +55,7 @@ func (o *owner) open(ctx context.Context) error {
 		}
 	}
 	least := max(c.politeness.host.Interval, c.politeness.domain.Interval, 0)
-	cut, flown, recent, err := c.journal.open(c.dir, now, least)
+	cut, flown, recent, err := c.journal.openFile(c.dir, now, least)
 	if err != nil {
 		return err
 	}
@@ -65,27 +65,27 @@ func (o *owner) open(ctx context.Context) error {
 	if err := c.loadBlocks(ctx); err != nil {
 		return err
 	}
-	if err := o.restore(ctx, now); err != nil {
+	if err := o.restoreFrontier(ctx, now); err != nil {
 		return err
 	}
 	for host, a := range cut {
 		if o.frontier.isDue(host, now) {
-			o.frontier.set(host, now, a.until)
+			o.frontier.setDueTime(host, now, a.until)
 		}
 	}
 	for _, contact := range recent {
-		o.frontier.hold(contact.host, now, now.Add(c.politeness.domain.Interval))
-		c.politeness.visited(contact.host, contact.addr)
+		o.frontier.holdDomain(contact.host, now, now.Add(c.politeness.domain.Interval))
+		c.politeness.countVisit(contact.host, contact.addr)
 	}
 	o.snapshot.next = time.Now().Add(snapshotPause)
 	return nil
 }
 
-// restore reads the snapshot and what changed since, or all there is.
-func (o *owner) restore(ctx context.Context, now time.Time) error {
+// restoreFrontier reads the snapshot and what changed since, or all there is.
+func (o *frontierLoop) restoreFrontier(ctx context.Context, now time.Time) error {
 	c := o.c
 	if c.dir != "" {
-		f, cursor, err := c.readSnapshot(o.path(), now)
+		f, cursor, err := c.readSnapshot(o.snapshotPath(), now)
 		if err == nil {
 			o.frontier = f
 			err = o.catchUp(ctx, cursor, now)
@@ -101,7 +101,7 @@ func (o *owner) restore(ctx context.Context, now time.Time) error {
 	}
 	o.frontier = c.emptyFrontier(0)
 	for r, err := range c.store.List(ctx, store.HostPrefix, "") {
-		if err := o.take(r, err, now); err != nil {
+		if err := o.takeRecord(r, err, now); err != nil {
 			return err
 		}
 	}
@@ -112,8 +112,8 @@ func (c *Crawler) emptyFrontier(hosts int) *frontier {
 	return newFrontier(c.politeness.domain.Interval, c.politeness.domain.AtOnce, hosts)
 }
 
-// take puts the record of a host into the frontier.
-func (o *owner) take(r store.Record, err error, now time.Time) error {
+// takeRecord puts the record of a host into the frontier.
+func (o *frontierLoop) takeRecord(r store.Record, err error, now time.Time) error {
 	c := o.c
 	if store.Damaged(r, err) {
 		if strings.HasPrefix(r.Key, store.HostPrefix) {
@@ -128,7 +128,7 @@ func (o *owner) take(r store.Record, err error, now time.Time) error {
 		return nil
 	}
 	if r.Deleted {
-		o.frontier.remove(store.SplitKey(r.Key)[1])
+		o.frontier.removeHost(store.SplitKey(r.Key)[1])
 		return nil
 	}
 	var h struct {
@@ -139,18 +139,18 @@ func (o *owner) take(r store.Record, err error, now time.Time) error {
 		c.log.Error("the record of a host cannot be read; it is not visited", "key", r.Key, "error", err)
 		return nil
 	}
-	o.frontier.set(h.Name, now, h.Due)
+	o.frontier.setDueTime(h.Name, now, h.Due)
 	return nil
 }
 
 // catchUp takes in what changed since the cursor.
-func (o *owner) catchUp(ctx context.Context, cursor store.Cursor, now time.Time) error {
+func (o *frontierLoop) catchUp(ctx context.Context, cursor store.Cursor, now time.Time) error {
 	head := o.c.store.Head()
 	if cursor == head {
 		return nil
 	}
 	for r, err := range o.c.store.Changes(ctx, cursor) {
-		if err := o.take(r, err, now); err != nil {
+		if err := o.takeRecord(r, err, now); err != nil {
 			return err
 		}
 		if r.Seq >= head.Seq {
@@ -160,45 +160,45 @@ func (o *owner) catchUp(ctx context.Context, cursor store.Cursor, now time.Time)
 	return ctx.Err()
 }
 
-// keep writes a snapshot when it is time. The cursor is the head of the store as
+// saveSnapshot writes a snapshot when it is time. The cursor is the head of the store as
 // it was a pause ago: what was written until then has arrived here meanwhile.
-func (o *owner) keep() {
+func (o *frontierLoop) saveSnapshot() {
 	s := &o.snapshot
 	if o.c.dir == "" || time.Now().Before(s.next) {
 		return
 	}
 	begun := time.Now()
 	if s.valid {
-		if err := o.frontier.writeSnapshot(o.path(), s.cursor); err != nil {
+		if err := o.frontier.writeSnapshot(o.snapshotPath(), s.cursor); err != nil {
 			o.c.log.Warn("the frontier cannot be kept", "error", err)
 		}
 	}
-	s.cursor, s.valid = o.c.settled()
+	s.cursor, s.valid = o.c.settledHead()
 	s.next = time.Now().Add(max(snapshotPause, snapshotShare*time.Since(begun)))
 }
 
-// settled returns the head of the store, and false while somebody is about to
+// settledHead returns the head of the store, and false while somebody is about to
 // tell the frontier of what he has written.
-func (c *Crawler) settled() (store.Cursor, bool) {
+func (c *Crawler) settledHead() (store.Cursor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.store.Head(), c.adding == 0
 }
 
-// close writes the last snapshot, when all visits are committed.
-func (o *owner) close() error {
-	err := o.c.journal.close()
+// closeSnapshot writes the last snapshot, when all visits are committed.
+func (o *frontierLoop) closeSnapshot() error {
+	err := o.c.journal.closeFile()
 	if o.c.dir == "" {
 		return err
 	}
-	if cursor, ok := o.c.settled(); ok {
+	if cursor, ok := o.c.settledHead(); ok {
 		o.snapshot.cursor, o.snapshot.valid = cursor, true
-		o.takePending()
+		o.addPending()
 	}
 	if !o.snapshot.valid {
 		return err
 	}
-	return errors.Join(err, o.frontier.writeSnapshot(o.path(), o.snapshot.cursor))
+	return errors.Join(err, o.frontier.writeSnapshot(o.snapshotPath(), o.snapshot.cursor))
 }
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
@@ -215,7 +215,7 @@ func (f *frontier) writeSnapshot(path string, cursor store.Cursor) error {
 		text := append([]byte(snapshotMagic), binary.LittleEndian.AppendUint32(nil, uint32(len(at)))...)
 		text = binary.LittleEndian.AppendUint32(append(text, at...), uint32(f.known))
 		for n := range uint32(f.hosts.len()) {
-			if *f.hosts.place.at(n) != gone {
+			if *f.hosts.place.at(n) != placeNone {
 				text = f.hosts.appendHost(text, n)
 			}
 			if len(text) > 1<<15 {
@@ -237,8 +237,8 @@ func (f *frontier) writeSnapshot(path string, cursor store.Cursor) error {
 }
 
 const (
-	mostSnapshotCursor = 1 << 10 // bytes of the text of a cursor
-	leastHost          = 6       // bytes of a host
+	maxSnapshotCursor = 1 << 10 // bytes of the text of a cursor
+	minHostBytes      = 6       // bytes of a host
 )
 
 var errSnapshot = errors.New("the file is damaged")
@@ -256,19 +256,19 @@ func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier, store.Cur
 		return nil, cursor, errSnapshot
 	}
 	r := &snapshotReader{text: rest[:len(rest)-8]}
-	at := r.take(r.number(mostSnapshotCursor))
-	hosts := r.number(1 << 31)
+	at := r.readBytes(r.readNumber(maxSnapshotCursor))
+	hosts := r.readNumber(1 << 31)
 	if err := json.Unmarshal([]byte(at), &cursor); err != nil || r.short {
 		return nil, cursor, errSnapshot
 	}
-	f := c.emptyFrontier(min(hosts, len(r.text)/leastHost))
+	f := c.emptyFrontier(min(hosts, len(r.text)/minHostBytes))
 	for range hosts {
-		due := r.number(1<<32 - 1)
-		name := r.take(int(r.byte()))
+		due := r.readNumber(1<<32 - 1)
+		name := r.readBytes(int(r.readByte()))
 		if r.short || name == "" {
 			return nil, cursor, errSnapshot
 		}
-		f.add(name, now, time.Unix(int64(due), 0))
+		f.addHost(name, now, time.Unix(int64(due), 0))
 	}
 	return f, cursor, nil
 }
@@ -279,7 +279,7 @@ type snapshotReader struct {
 	short bool // there was less than wanted
 }
 
-func (r *snapshotReader) take(n int) string {
+func (r *snapshotReader) readBytes(n int) string {
 	if n > len(r.text) {
 		r.short = true
 		return ""
@@ -289,8 +289,8 @@ func (r *snapshotReader) take(n int) string {
 	return part
 }
 
-func (r *snapshotReader) number(most int) int {
-	b := r.take(4)
+func (r *snapshotReader) readNumber(most int) int {
+	b := r.readBytes(4)
 	if r.short {
 		return 0
 	}
@@ -302,8 +302,8 @@ func (r *snapshotReader) number(most int) int {
 	return n
 }
 
-func (r *snapshotReader) byte() byte {
-	b := r.take(1)
+func (r *snapshotReader) readByte() byte {
+	b := r.readBytes(1)
 	if r.short {
 		return 0
 	}

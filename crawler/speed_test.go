@@ -251,11 +251,11 @@ func (n *speedNet) collyAsIs(roots *x509.CertPool, hosts []string) error {
 // ask makes the three requests of a session with our wire, by colly, and
 // nothing else.
 func (c *Crawler) ask(ctx context.Context, host string) error {
-	w := c.transport.Open(host)
+	w := c.transport.NewConnection(host)
 	defer w.Close()
 	for i, kind := range []string{fetch.KindRobots, string(document.AI), string(document.AGISSummary)} {
 		a := fetch.NewAsk(kind, host, benchPaths[i], time.Now())
-		if end := w.Ask(ctx, a, c.get); end.Outcome != fetch.OK || len(a.Fetch.Body) == 0 {
+		if end := w.Send(ctx, a, c.executeRequest); end.Outcome != fetch.OK || len(a.Fetch.Body) == 0 {
 			return errors.New(string(end.Outcome) + " " + end.Detail)
 		}
 	}
@@ -305,7 +305,7 @@ func BenchmarkFetch(b *testing.B) {
 		c.robots.forgetAll()
 		measure("session", 400, func() error {
 			return each(names, func(host string) error {
-				v, err := c.session(b.Context(), &entry{name: host})
+				v, err := c.runSession(b.Context(), &entry{name: host})
 				if err == nil && v.result.Documents != 2 {
 					err = fmt.Errorf("%s: %s", host, v.result.Summary)
 				}

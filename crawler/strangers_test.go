@@ -74,7 +74,7 @@ func TestNotModifiedUnasked(t *testing.T) {
 			}
 			tagged.ServeHTTP(w, r)
 		}))
-		time.Sleep(9 * day)
+		time.Sleep(9 * oneDay)
 		synctest.Wait()
 		if f := w.host("lost.test").Fetches["ai"]; f.Outcome != fetch.Unchanged || w.stored("lost.test", document.AI) == nil {
 			t.Errorf("asked again, and again: %s (%s)", f.Outcome, f.Detail)
@@ -141,7 +141,7 @@ func TestErrorsForEver(t *testing.T) {
 		if len(why) != 3 || why[1] != "another try: the last answer was server-error" {
 			t.Errorf("the ledger says %q", why)
 		}
-		time.Sleep(10 * day)
+		time.Sleep(10 * oneDay)
 		synctest.Wait()
 		if n := len(w.times("a.test", aiPath)); n < 11 || n > 13 {
 			t.Errorf("%d requests in eleven days, want one a day after the first three", n)
@@ -168,7 +168,7 @@ func TestTreesOfHosts(t *testing.T) {
 					below = append(below, fmt.Sprintf("c%d.%s", i, host))
 					w.net.Handle(below[i], tree(below[i]))
 				}
-				related(below...).ServeHTTP(rw, r)
+				relatedHosts(below...).ServeHTTP(rw, r)
 			})
 		}
 		w.net.Handle("trap.test", tree("trap.test"))
@@ -179,10 +179,10 @@ func TestTreesOfHosts(t *testing.T) {
 				links = append(links, fmt.Sprintf("f%d-%d.farm.test", i, j))
 			}
 			seeds = append(seeds, fmt.Sprintf("farmer%d.test", i))
-			w.site(seeds[i], map[string]http.Handler{summaryPath: related(links...)})
+			w.site(seeds[i], map[string]http.Handler{summaryPath: relatedHosts(links...)})
 		}
 		for i := range 12 {
-			w.site(fmt.Sprintf("chain%d.test", i), map[string]http.Handler{summaryPath: related(fmt.Sprintf("chain%d.test", i+1))})
+			w.site(fmt.Sprintf("chain%d.test", i), map[string]http.Handler{summaryPath: relatedHosts(fmt.Sprintf("chain%d.test", i+1))})
 		}
 		w.run()
 		w.crawl(append(seeds, "trap.test", "chain0.test")...)
@@ -200,7 +200,7 @@ func TestTreesOfHosts(t *testing.T) {
 			if h.Depth > 3 {
 				t.Errorf("%s is %d links from a seed", h.Name, h.Depth)
 			}
-			count[fetch.Registrable(h.Name)]++
+			count[fetch.RegistrableDomain(h.Name)]++
 		}
 		if n := count["trap.test"]; n != 101 { // the seed, and what links add below a domain
 			t.Errorf("%d hosts of the tree are known, want 101", n)
@@ -235,10 +235,10 @@ func TestDocumentsOfManyLinks(t *testing.T) {
 			domains = append(domains, fmt.Sprintf("d%d.test", i))
 			below = append(below, fmt.Sprintf("h%d.one.test", i))
 		}
-		w.site("all.test", map[string]http.Handler{summaryPath: related(all...)})
-		w.site("domains.test", map[string]http.Handler{summaryPath: related(domains...)})
-		w.site("below.test", map[string]http.Handler{summaryPath: related(below...)})
-		w.site("self.test", map[string]http.Handler{summaryPath: related("self.test", "SELF.test.", "self.test/", "self.test/.well-known/agis.json")})
+		w.site("all.test", map[string]http.Handler{summaryPath: relatedHosts(all...)})
+		w.site("domains.test", map[string]http.Handler{summaryPath: relatedHosts(domains...)})
+		w.site("below.test", map[string]http.Handler{summaryPath: relatedHosts(below...)})
+		w.site("self.test", map[string]http.Handler{summaryPath: relatedHosts("self.test", "SELF.test.", "self.test/", "self.test/.well-known/agis.json")})
 		w.run()
 		results := w.crawl("all.test", "domains.test", "below.test", "self.test")
 		for host, want := range map[string]struct {

@@ -16,12 +16,12 @@ type robotsCache struct {
 }
 
 const (
-	mostVerdicts     = 1024
-	mostVerdictBytes = 16 << 10 // of patterns; longer files are read again
+	maxVerdicts     = 1024
+	maxVerdictBytes = 16 << 10 // of patterns; longer files are read again
 )
 
-// verdict returns what is remembered of a host, nil when nothing is.
-func (c *robotsCache) verdict(host string, now time.Time) *fetch.Verdict {
+// lookupVerdict returns what is remembered of a host, nil when nothing is.
+func (c *robotsCache) lookupVerdict(host string, now time.Time) *fetch.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.verdicts[host]
@@ -32,14 +32,14 @@ func (c *robotsCache) verdict(host string, now time.Time) *fetch.Verdict {
 	return v
 }
 
-// keep remembers a verdict, whose Until is set.
-func (c *robotsCache) keep(host string, v *fetch.Verdict) {
-	if v.Bytes() > mostVerdictBytes {
+// storeVerdict remembers a verdict, whose Until is set.
+func (c *robotsCache) storeVerdict(host string, v *fetch.Verdict) {
+	if v.Bytes() > maxVerdictBytes {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.verdicts[host]; !known && len(c.verdicts) >= mostVerdicts {
+	if _, known := c.verdicts[host]; !known && len(c.verdicts) >= maxVerdicts {
 		for other := range c.verdicts { // any one: it can be asked for again
 			delete(c.verdicts, other)
 			break
@@ -48,8 +48,8 @@ func (c *robotsCache) keep(host string, v *fetch.Verdict) {
 	c.verdicts[host] = v
 }
 
-// forget makes the next visit to a host ask for its robots.txt.
-func (c *robotsCache) forget(host string) {
+// dropVerdict makes the next visit to a host ask for its robots.txt.
+func (c *robotsCache) dropVerdict(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.verdicts, host)

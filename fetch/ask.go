@@ -64,9 +64,9 @@ func NewAsk(kind, host, path string, now time.Time) *Ask {
 
 // NewAskFor returns the ask for an address that a stranger names. The settlement
 // is set when the address must not be asked; it is the end of the ask then.
-func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, Settlement) {
+func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskResult) {
 	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
-	u, end := t.target(&url.URL{Scheme: "https"}, address)
+	u, end := t.parseTarget(&url.URL{Scheme: "https"}, address)
 	switch end.Outcome {
 	case "":
 		a.url, a.Host, a.asked = u, u.Hostname(), u.String()
@@ -91,11 +91,11 @@ func (a *Ask) Robots(now time.Time) *Ask {
 // Path is what robots.txt is asked about: path and query of the next request.
 func (a *Ask) Path() string { return a.url.RequestURI() }
 
-// header returns the request header. Validators are sent only to the address
+// requestHeader returns the request header. Validators are sent only to the address
 // they came from.
-func (a *Ask) header(userAgent string) http.Header {
-	h := http.Header{"User-Agent": {userAgent}, "Accept": {accepts(a.Kind)}}
-	if a.conditional() {
+func (a *Ask) requestHeader(userAgent string) http.Header {
+	h := http.Header{"User-Agent": {userAgent}, "Accept": {acceptHeader(a.Kind)}}
+	if a.isConditional() {
 		if a.Prev.ETag != "" {
 			h.Set("If-None-Match", a.Prev.ETag)
 		}
@@ -106,7 +106,7 @@ func (a *Ask) header(userAgent string) http.Header {
 	return h
 }
 
-func (a *Ask) conditional() bool {
+func (a *Ask) isConditional() bool {
 	from := a.Prev.Final
 	if from == "" {
 		from = a.Prev.URL
@@ -114,8 +114,8 @@ func (a *Ask) conditional() bool {
 	return a.Copied && from == a.url.String() && (a.Prev.ETag != "" || a.Prev.LastModified != "")
 }
 
-// accepts is the Accept header for a kind.
-func accepts(kind string) string {
+// acceptHeader is the Accept header for a kind.
+func acceptHeader(kind string) string {
 	switch kind {
 	case KindRobots:
 		return "text/plain, */*;q=0.5"
@@ -129,7 +129,7 @@ func accepts(kind string) string {
 }
 
 // A Settlement is the end of an ask.
-type Settlement struct {
+type AskResult struct {
 	// Outcome is never "" at the end.
 	Outcome Outcome
 	Detail  string // for a person; untrusted text
@@ -142,7 +142,7 @@ type Settlement struct {
 
 // Unreachable reports that the host gave no answer of any kind, so that asking
 // it for more at this time is useless.
-func (a *Ask) Unreachable(end Settlement) bool {
+func (a *Ask) Unreachable(end AskResult) bool {
 	if a.Fetch.Status != 0 {
 		return false
 	}
@@ -154,11 +154,11 @@ func (a *Ask) Unreachable(end Settlement) bool {
 // answer. It follows no redirects and changes nothing.
 type Get func(ctx context.Context, address string, header http.Header) (body []byte, err error)
 
-// Ask makes the next request of a over the wire. Either the ask is settled, with
+// Send makes the next request of a over the wire. Either the ask is settled, with
 // the body of an OK or a [BadMediaType] in a.Fetch.Body, or the settlement is zero: then a redirect
 // leads to a.Host, which may be another host. get carries the request out; nil
 // for the transport alone.
-func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
+func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	x := &exchange{limit: aidiscovery.HardSize}
 	if format, ok := document.FormatOf(document.Kind(a.Kind)); ok {
 		x.limit = format.HardSize
@@ -167,11 +167,11 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 		x.limit, x.cut = robotsBytes, true
 	}
 	if get == nil {
-		get = w.transport.get
+		get = w.transport.executeRequest
 	}
 	w.exchange = x
 	begun := time.Now()
-	body, err := get(withWire(ctx, w), a.url.String(), a.header(w.transport.userAgent))
+	body, err := get(withWire(ctx, w), a.url.String(), a.requestHeader(w.transport.userAgent))
 	took := time.Since(begun) + w.spent
 	w.exchange, w.spent = nil, 0
 
@@ -184,7 +184,7 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	a.Header, a.TLS = x.header, x.tls
 	a.Made = Made{
 		At: w.transport.now().Add(-took), URL: a.url.String(), Status: x.status, Remote: x.remote, Took: Millis(took.Milliseconds()),
-		WireBytes: x.wireBytes, Conditional: a.conditional(),
+		WireBytes: x.wireBytes, Conditional: a.isConditional(),
 	}
 	a.Lost = x.lost
 	if w.transport.made != nil {
@@ -200,10 +200,10 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 		f.Final = final
 	}
 	f.MediaType = Clip(x.header.Get("Content-Type"), 200)
-	f.RetryAfter = retryAfter(x.header.Get("Retry-After"), w.transport.now())
-	f.Fresh = freshness(x.header, w.transport.now())
+	f.RetryAfter = parseRetryAfter(x.header.Get("Retry-After"), w.transport.now())
+	f.Fresh = parseFreshness(x.header, w.transport.now())
 	if isRedirect(x.status) {
-		return w.transport.redirect(a, x.header.Get("Location"))
+		return w.transport.followRedirect(a, x.header.Get("Location"))
 	}
 	end := judgeStatus(a, x.status)
 	if end.Outcome != OK && end.Outcome != BadMediaType {
@@ -214,7 +214,7 @@ func (w *Wire) Ask(ctx context.Context, a *Ask, get Get) Settlement {
 	}
 	f.Bytes, f.Body = int64(len(body)), body
 	if end.Outcome == OK {
-		f.ETag, f.LastModified = validator(x.header.Get("ETag")), validator(x.header.Get("Last-Modified"))
+		f.ETag, f.LastModified = cleanValidator(x.header.Get("ETag")), cleanValidator(x.header.Get("Last-Modified"))
 	}
 	return end
 }
@@ -230,9 +230,9 @@ type Made struct {
 	Conditional bool      `json:"conditional,omitempty"` // only for what changed
 }
 
-// Connection says what the connection of the last answer rested on, nil without
+// ConnectionTLS says what the connection of the last answer rested on, nil without
 // one.
-func (a *Ask) Connection() *TLS { return describeTLS(a.TLS) }
+func (a *Ask) ConnectionTLS() *TLS { return describeTLS(a.TLS) }
 
 // lastLineEnd returns where the last whole line of text ends.
 func lastLineEnd(text []byte) int {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	mostRetries = 3 // AI Discovery §4.3
-	// firstPause is the wait before the first retry; each is three times as long
-	// as the one before. mostPause is the longest Retry-After waited out.
-	firstPause = time.Second
-	mostPause  = 10 * time.Second
+	maxRetries = 3 // AI Discovery §4.3
+	// firstRetryPause is the wait before the first retry; each is three times as long
+	// as the one before. maxRetryPause is the longest Retry-After waited out.
+	firstRetryPause = time.Second
+	maxRetryPause   = 10 * time.Second
 )
 
 // A Client fetches documents for a person who asks for them, under the rules of
@@ -28,7 +28,7 @@ const (
 // be called from any goroutine.
 type Client struct {
 	transport     *Transport
-	turns         turns
+	turns         hostLocks
 	now           func() time.Time
 	session       time.Duration
 	maxCrawlDelay time.Duration
@@ -37,7 +37,7 @@ type Client struct {
 
 // New returns a client. It starts nothing and dials nothing yet.
 func New(o Options) (*Client, error) {
-	if err := o.complete(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return nil, fmt.Errorf("fetch client: %w", err)
 	}
 	t, err := NewTransport(o)
@@ -45,7 +45,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	return &Client{
-		transport: t, turns: turns{hosts: map[string]*turn{}}, now: o.Now,
+		transport: t, turns: hostLocks{hosts: map[string]*hostLock{}}, now: o.Now,
 		session: o.SessionTimeout, maxCrawlDelay: o.MaxCrawlDelay, retries: o.Retries,
 	}, nil
 }
@@ -67,7 +67,7 @@ type Answer struct {
 	Robots *Robots
 
 	ask *Ask
-	end Settlement
+	end AskResult
 	now time.Time
 }
 
@@ -88,11 +88,11 @@ func (a Answer) As(kind document.Kind) Answer {
 	if a.end.Outcome == OK || a.end.Outcome == BadMediaType {
 		a.end = judgeStatus(a.ask, a.Status)
 	}
-	return a.judged()
+	return a.withFindings()
 }
 
-// judged brings what depends on the kind up to date.
-func (a Answer) judged() Answer {
+// withFindings brings what depends on the kind up to date.
+func (a Answer) withFindings() Answer {
 	a.Kind, a.Outcome, a.Detail = a.ask.Kind, a.end.Outcome, a.end.Detail
 	a.Findings = a.ask.Findings(a.end, a.now)
 	return a
@@ -108,11 +108,11 @@ func (c *Client) Document(ctx context.Context, kind document.Kind, address strin
 	}
 	inTime, cancel := context.WithTimeout(ctx, c.session)
 	defer cancel()
-	v := c.begin()
-	defer v.depart()
+	v := c.newVisit()
+	defer v.leaveHost()
 	a, end := c.transport.NewAskFor(string(kind), address, c.now())
-	answer := v.document(inTime, a, end)
-	if err := ended(ctx); err != nil {
+	answer := v.fetchDocument(inTime, a, end)
+	if err := contextError(ctx); err != nil {
 		return Answer{}, err
 	}
 	return answer, nil
@@ -133,9 +133,9 @@ func wellKnownKind(address string) document.Kind {
 	return ""
 }
 
-// ended is the error of a context that has ended or whose time is over: the
+// contextError is the error of a context that has ended or whose time is over: the
 // deadline of a connection, which is the same, may ring a moment earlier.
-func ended(ctx context.Context) error {
+func contextError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -161,34 +161,34 @@ func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 	}
 	inTime, cancel := context.WithTimeout(ctx, c.session)
 	defer cancel()
-	v := c.begin()
-	defer v.depart()
-	ai, summary := v.ai(inTime, name), v.wellKnown(inTime, document.AGISSummary, name)
+	v := c.newVisit()
+	defer v.leaveHost()
+	ai, summary := v.fetchAI(inTime, name), v.fetchWellKnown(inTime, document.AGISSummary, name)
 	answers := []Answer{ai, summary}
 	if address := linkedAGIS(name, summary, ai); address != "" {
 		a, end := c.transport.NewAskFor(string(document.AGIS), address, c.now())
-		answers = append(answers, v.document(inTime, a, end))
+		answers = append(answers, v.fetchDocument(inTime, a, end))
 	}
-	if err := ended(ctx); err != nil {
+	if err := contextError(ctx); err != nil {
 		return nil, err
 	}
 	forgiveAbsence(answers)
 	return answers, nil
 }
 
-// ai asks for the AI Discovery document and its alias.
-func (v *visit) ai(ctx context.Context, host string) Answer {
-	ai := v.wellKnown(ctx, document.AI, host)
+// fetchAI asks for the AI Discovery document and its alias.
+func (v *visit) fetchAI(ctx context.Context, host string) Answer {
+	ai := v.fetchWellKnown(ctx, document.AI, host)
 	if ai.Outcome != Absent && ai.Body == nil {
 		return ai
 	}
-	alias := v.wellKnown(ctx, document.AIAlias, host)
+	alias := v.fetchWellKnown(ctx, document.AIAlias, host)
 	switch {
 	case ai.Outcome == Absent && alias.Outcome != Absent:
 		return alias
 	case ai.Outcome == OK && alias.Outcome == OK:
 		ai.ask.AliasBody = alias.Body
-		return ai.judged()
+		return ai.withFindings()
 	}
 	return ai
 }
@@ -216,7 +216,7 @@ func linkedAGIS(host string, answers ...Answer) string {
 // AGISAddress returns the https address of the full AGIS document that a document
 // names, "" when it names none: an address of another scheme is for others.
 func AGISAddress(d *document.Document) string {
-	for _, l := range d.Links[:min(len(d.Links), MostLinks)] {
+	for _, l := range d.Links[:min(len(d.Links), MaxLinks)] {
 		if l.Rel == document.RelAGISDocument && strings.HasPrefix(strings.ToLower(l.URL), "https://") {
 			return l.URL
 		}
@@ -224,8 +224,8 @@ func AGISAddress(d *document.Document) string {
 	return ""
 }
 
-// MostLinks is how many links of one document are read.
-const MostLinks = 64
+// MaxLinks is how many links of one document are read.
+const MaxLinks = 64
 
 // forgiveAbsence takes the findings from what is absent if something else is not:
 // no host must publish every format.
@@ -243,28 +243,28 @@ func forgiveAbsence(answers []Answer) {
 // A visit is one call of a client under way. It belongs to one goroutine.
 type visit struct {
 	c        *Client
-	verdicts map[string]*Verdict   // by host
-	silent   map[string]Settlement // hosts that gave no answer at all
+	verdicts map[string]*Verdict  // by host
+	silent   map[string]AskResult // hosts that gave no answer at all
 
-	wire     *Wire // to the host that the visit is with now, nil before
+	wire     *Connection // to the host that the visit is with now, nil before
 	leave    func()
 	lastDone time.Time // when the last request over the wire ended
 }
 
-func (c *Client) begin() *visit {
-	return &visit{c: c, verdicts: map[string]*Verdict{}, silent: map[string]Settlement{}}
+func (c *Client) newVisit() *visit {
+	return &visit{c: c, verdicts: map[string]*Verdict{}, silent: map[string]AskResult{}}
 }
 
-// wellKnown asks a host for the document at the path of its kind.
-func (v *visit) wellKnown(ctx context.Context, kind document.Kind, host string) Answer {
+// fetchWellKnown asks a host for the document at the path of its kind.
+func (v *visit) fetchWellKnown(ctx context.Context, kind document.Kind, host string) Answer {
 	format, _ := document.FormatOf(kind)
-	return v.document(ctx, NewAsk(string(kind), host, format.WellKnown, v.c.now()), Settlement{})
+	return v.fetchDocument(ctx, NewAsk(string(kind), host, format.WellKnown, v.c.now()), AskResult{})
 }
 
-// document follows an ask to its end, unless it has ended already.
-func (v *visit) document(ctx context.Context, a *Ask, end Settlement) Answer {
+// fetchDocument follows an ask to its end, unless it has ended already.
+func (v *visit) fetchDocument(ctx context.Context, a *Ask, end AskResult) Answer {
 	if end.Outcome == "" {
-		end = v.settle(ctx, a)
+		end = v.settleAsk(ctx, a)
 	}
 	answer := Answer{
 		Fetch: a.Fetch, Header: a.Header, Hops: a.Hops, TLS: describeTLS(a.TLS), ask: a, end: end, now: v.c.now(),
@@ -275,49 +275,49 @@ func (v *visit) document(ctx context.Context, a *Ask, end Settlement) Answer {
 	if verdict := v.verdicts[a.Host]; verdict != nil {
 		answer.Robots = &verdict.Robots
 	}
-	return answer.judged()
+	return answer.withFindings()
 }
 
-// settle makes the requests of an ask, redirects and retries included.
-func (v *visit) settle(ctx context.Context, a *Ask) Settlement {
+// settleAsk makes the requests of an ask, redirects and retries included.
+func (v *visit) settleAsk(ctx context.Context, a *Ask) AskResult {
 	for tries := 0; ; {
-		if end := v.permit(ctx, a); end.Outcome != "" {
+		if end := v.checkRobots(ctx, a); end.Outcome != "" {
 			return end
 		}
-		if end := v.enter(ctx, a.Host); end.Outcome != "" {
+		if end := v.enterHost(ctx, a.Host); end.Outcome != "" {
 			return end
 		}
-		end := v.wire.Ask(ctx, a, nil)
+		end := v.wire.Send(ctx, a, nil)
 		v.lastDone = time.Now()
 		if end.Outcome == "" {
 			continue // a redirect leads on
 		}
-		pause, again := v.again(a, end, tries)
-		if !again || !wait(ctx, pause) {
+		pause, again := v.shouldRetry(a, end, tries)
+		if !again || !waitFor(ctx, pause) {
 			return end
 		}
 		tries++
 	}
 }
 
-// again reports whether a request is made once more, and after which pause.
-func (v *visit) again(a *Ask, end Settlement, tries int) (time.Duration, bool) {
+// shouldRetry reports whether a request is made once more, and after which pause.
+func (v *visit) shouldRetry(a *Ask, end AskResult, tries int) (time.Duration, bool) {
 	if end.Outcome != ServerError || tries >= v.c.retries {
 		return 0, false
 	}
-	pause := firstPause
+	pause := firstRetryPause
 	for range tries {
 		pause *= 3
 	}
 	pause = max(pause, a.Fetch.RetryAfter)
-	return pause, pause <= mostPause
+	return pause, pause <= maxRetryPause
 }
 
-// permit asks the robots.txt of the host that the ask is about to ask. The
+// checkRobots asks the robots.txt of the host that the ask is about to ask. The
 // settlement is set when the ask ends there.
-func (v *visit) permit(ctx context.Context, a *Ask) Settlement {
+func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 	if a.Kind == KindRobots {
-		return Settlement{} // RFC 9309 §2.2.2: it may always be asked for
+		return AskResult{} // RFC 9309 §2.2.2: it may always be asked for
 	}
 	if end, silent := v.silent[a.Host]; silent {
 		return end
@@ -325,7 +325,7 @@ func (v *visit) permit(ctx context.Context, a *Ask) Settlement {
 	verdict := v.verdicts[a.Host]
 	if verdict == nil {
 		r := a.Robots(v.c.now())
-		end := v.settle(ctx, r)
+		end := v.settleAsk(ctx, r)
 		r.Fetch.Outcome, r.Fetch.Detail = end.Outcome, end.Detail
 		if r.Host == a.Host && r.Unreachable(end) {
 			v.silent[a.Host] = end
@@ -335,37 +335,37 @@ func (v *visit) permit(ctx context.Context, a *Ask) Settlement {
 		v.verdicts[a.Host] = verdict
 	}
 	if allowed, _, why := verdict.Allows(a.Path()); !allowed {
-		return Settlement{Outcome: RefusedByRobots, Detail: why}
+		return AskResult{Outcome: RefusedByRobots, Detail: why}
 	}
-	return Settlement{}
+	return AskResult{}
 }
 
-// enter takes the visit to a host: it waits for its turn there and opens a wire,
+// enterHost takes the visit to a host: it waits for its turn there and opens a wire,
 // or waits out the Crawl-delay. The settlement is set when time is over.
-func (v *visit) enter(ctx context.Context, host string) Settlement {
-	late := Settlement{Outcome: Timeout, Detail: "the visit took longer than " + v.c.session.String()}
+func (v *visit) enterHost(ctx context.Context, host string) AskResult {
+	late := AskResult{Outcome: Timeout, Detail: "the visit took longer than " + v.c.session.String()}
 	if ctx.Err() != nil {
 		return late
 	}
 	if v.wire == nil || v.wire.Host() != host {
-		v.depart()
-		leave, err := v.c.turns.enter(ctx, host)
+		v.leaveHost()
+		leave, err := v.c.turns.lockHost(ctx, host)
 		if err != nil {
 			return late
 		}
-		v.leave, v.wire, v.lastDone = leave, v.c.transport.Open(host), time.Time{}
-		return Settlement{}
+		v.leave, v.wire, v.lastDone = leave, v.c.transport.NewConnection(host), time.Time{}
+		return AskResult{}
 	}
 	if verdict := v.verdicts[host]; verdict != nil && verdict.Delay > 0 && !v.lastDone.IsZero() {
-		if !wait(ctx, verdict.Delay-time.Since(v.lastDone)) {
+		if !waitFor(ctx, verdict.Delay-time.Since(v.lastDone)) {
 			return late
 		}
 	}
-	return Settlement{}
+	return AskResult{}
 }
 
-// depart closes the wire and ends the turn, if there is one.
-func (v *visit) depart() {
+// leaveHost closes the wire and ends the turn, if there is one.
+func (v *visit) leaveHost() {
 	if v.wire == nil {
 		return
 	}
@@ -374,8 +374,8 @@ func (v *visit) depart() {
 	v.wire, v.leave = nil, nil
 }
 
-// wait reports whether the time passed before ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
+// waitFor reports whether the time passed before ctx ended.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

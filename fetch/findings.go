@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	slowAnswer = aidiscovery.SlowAnswer
-	lateAnswer = aidiscovery.LateAnswer
+	slowTime = aidiscovery.SlowAnswer
+	lateTime = aidiscovery.LateAnswer
 	// soonExpired is how long before the end of a certificate it should have
 	// been renewed.
 	soonExpired = 7 * 24 * time.Hour
@@ -26,20 +26,20 @@ const (
 // document, at the time now: by the draft of its format where that has a rule,
 // by [Rules] for the rest. There are none for robots.txt. Only what is about the
 // fetch is judged; the bytes are for the readers of the formats.
-func (a *Ask) Findings(end Settlement, now time.Time) []protocol.Finding {
-	j := judge{ask: a, end: end, now: now}
+func (a *Ask) Findings(end AskResult, now time.Time) []protocol.Finding {
+	j := transportJudge{ask: a, end: end, now: now}
 	switch document.Kind(a.Kind) {
 	case KindRobots:
 		return nil
 	case document.AI, document.AIAlias:
-		return append(aidiscovery.Transport(a.exchange(end)), j.beyondAI()...)
+		return append(aidiscovery.Transport(a.aiExchange(end)), j.judgeBeyondAI()...)
 	default:
-		return j.all()
+		return j.judgeAll()
 	}
 }
 
-// exchange is the ask in the words of AI Discovery.
-func (a *Ask) exchange(end Settlement) aidiscovery.Exchange {
+// aiExchange is the ask in the words of AI Discovery.
+func (a *Ask) aiExchange(end AskResult) aidiscovery.Exchange {
 	x := aidiscovery.Exchange{
 		Asked: a.asked, Hops: a.Hops, Status: a.Fetch.Status, Header: a.Header, Took: a.Slowest,
 		Size: int(a.Fetch.Bytes), Detail: end.Detail, Alias: a.Kind == string(document.AIAlias),
@@ -71,116 +71,116 @@ func (a *Ask) exchange(end Settlement) aidiscovery.Exchange {
 }
 
 // A judge makes findings of one ask.
-type judge struct {
+type transportJudge struct {
 	ask *Ask
-	end Settlement
+	end AskResult
 	now time.Time
 }
 
-func (j judge) found(code, message, help string) []protocol.Finding {
-	i := slices.IndexFunc(table, func(r protocol.Rule) bool { return r.Code == code })
-	r := table[i]
+func (j transportJudge) newFinding(code, message, help string) []protocol.Finding {
+	i := slices.IndexFunc(transportRules, func(r protocol.Rule) bool { return r.Code == code })
+	r := transportRules[i]
 	return []protocol.Finding{{Code: r.Code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}}
 }
 
-// beyondAI is what AI Discovery has no rule for.
-func (j judge) beyondAI() []protocol.Finding {
-	insecure := j.ask.exchange(j.end).Failure == aidiscovery.Cleartext
+// judgeBeyondAI is what AI Discovery has no rule for.
+func (j transportJudge) judgeBeyondAI() []protocol.Finding {
+	insecure := j.ask.aiExchange(j.end).Failure == aidiscovery.Cleartext
 	certificate := j.end.Outcome == TLSFailed && j.end.certificate
 	header := j.end.Outcome == TooLarge && j.ask.Fetch.Status == 0
 	switch j.end.Outcome {
 	case BadAddress, BadHost, BlockedAddress, RefusedByRobots, DNSFailed, Unreachable, Unreadable, TLSFailed, TooLarge:
 		if !insecure && !certificate && (j.end.Outcome != TooLarge || header) {
-			return j.failure()
+			return j.judgeFailure()
 		}
 		return nil
 	}
-	return j.certificateEnds()
+	return j.judgeCertificateExpiry()
 }
 
-// all is everything, for formats whose draft says nothing of transport.
-func (j judge) all() []protocol.Finding {
-	if failed := j.failure(); failed != nil {
+// judgeAll is everything, for formats whose draft says nothing of transport.
+func (j transportJudge) judgeAll() []protocol.Finding {
+	if failed := j.judgeFailure(); failed != nil {
 		return failed
 	}
-	found := j.hosts()
-	found = append(found, j.slow()...)
-	found = append(found, j.certificateEnds()...)
+	found := j.judgeRedirectHosts()
+	found = append(found, j.judgeDuration()...)
+	found = append(found, j.judgeCertificateExpiry()...)
 	switch j.end.Outcome {
 	case OK, BadMediaType:
-		found = append(found, j.media()...)
-		found = append(found, j.caching()...)
+		found = append(found, j.judgeMediaType()...)
+		found = append(found, j.judgeCaching()...)
 	case Unchanged:
 	default:
-		found = append(found, j.status()...)
+		found = append(found, j.judgeStatus()...)
 	}
 	return found
 }
 
-// failure judges what kept a whole answer away; nil when one came.
-func (j judge) failure() []protocol.Finding {
+// judgeFailure judges what kept a whole answer away; nil when one came.
+func (j transportJudge) judgeFailure() []protocol.Finding {
 	detail := j.end.Detail
 	switch j.end.Outcome {
 	case BadAddress, BadHost:
-		return j.found("FETCH101", detail, "publish the document at an https address of a public host, on port 443")
+		return j.newFinding("FETCH101", detail, "publish the document at an https address of a public host, on port 443")
 	case BlockedAddress:
-		return j.found("FETCH101", "this leads to no public address and is not asked: "+detail, "give the host public addresses only, in every record of its name")
+		return j.newFinding("FETCH101", "this leads to no public address and is not asked: "+detail, "give the host public addresses only, in every record of its name")
 	case DNSFailed:
-		return j.found("FETCH102", "the name of the host does not resolve: "+detail, "check the spelling, and the A and AAAA records of the name")
+		return j.newFinding("FETCH102", "the name of the host does not resolve: "+detail, "check the spelling, and the A and AAAA records of the name")
 	case Unreachable:
-		return j.found("FETCH102", "the host gave no whole answer: "+detail, "check that a server listens on port 443, is open to everybody, and answers in HTTP/1.1")
+		return j.newFinding("FETCH102", "the host gave no whole answer: "+detail, "check that a server listens on port 443, is open to everybody, and answers in HTTP/1.1")
 	case TLSFailed:
 		help := "let the server speak TLS 1.2 or 1.3 on port 443"
 		if j.end.certificate {
 			help = "install a certificate for this host name from a public authority, with the certificates between, and let it renew itself"
 		}
-		return j.found("FETCH103", detail, help)
+		return j.newFinding("FETCH103", detail, help)
 	case InsecureRedirect, TooManyRedirects, BadRedirect:
-		return j.found("FETCH104", "the redirect is not followed: "+detail, "redirect to the last https address at once, or serve the document where it is asked for")
+		return j.newFinding("FETCH104", "the redirect is not followed: "+detail, "redirect to the last https address at once, or serve the document where it is asked for")
 	case RefusedByRobots:
-		return j.found("FETCH107", "robots.txt does not let us ask for this: "+detail, "allow the address for everybody, or for "+RobotsToken+"; answer 404 if there is no robots.txt")
+		return j.newFinding("FETCH107", "robots.txt does not let us ask for this: "+detail, "allow the address for everybody, or for "+RobotsToken+"; answer 404 if there is no robots.txt")
 	case Unreadable:
-		return j.found("FETCH109", "the body cannot be unpacked: "+detail, "send it as it is, or packed with gzip once")
+		return j.newFinding("FETCH109", "the body cannot be unpacked: "+detail, "send it as it is, or packed with gzip once")
 	case Timeout:
-		f := j.found("FETCH110", "no whole answer came in time: "+detail, "answer within 3 seconds; a static file is enough")
+		f := j.newFinding("FETCH110", "no whole answer came in time: "+detail, "answer within 3 seconds; a static file is enough")
 		f[0].Severity = protocol.Error
 		return f
 	case TooLarge:
-		return j.found("FETCH111", "the answer is refused for its size: "+detail, "leave out what an agent does not need, or split the service into several")
+		return j.newFinding("FETCH111", "the answer is refused for its size: "+detail, "leave out what an agent does not need, or split the service into several")
 	}
 	return nil
 }
 
-// hosts judges where redirects ended.
-func (j judge) hosts() []protocol.Finding {
+// judgeRedirectHosts judges where redirects ended.
+func (j transportJudge) judgeRedirectHosts() []protocol.Finding {
 	first, err := url.Parse(j.ask.asked)
 	if err != nil || j.ask.Host == first.Hostname() {
 		return nil
 	}
-	return j.found("FETCH112", fmt.Sprintf("redirects lead from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
+	return j.newFinding("FETCH112", fmt.Sprintf("redirects lead from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
 		"serve the document on the host that is asked for it, or let what names it name the last address")
 }
 
-// slow judges how long the answer took.
-func (j judge) slow() []protocol.Finding {
-	if j.ask.Slowest <= slowAnswer {
+// judgeDuration judges how long the answer took.
+func (j transportJudge) judgeDuration() []protocol.Finding {
+	if j.ask.Slowest <= slowTime {
 		return nil
 	}
-	f := j.found("FETCH110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", j.ask.Slowest.Seconds()), "answer within 3 seconds; a static file is enough")
-	if j.ask.Slowest > lateAnswer {
+	f := j.newFinding("FETCH110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", j.ask.Slowest.Seconds()), "answer within 3 seconds; a static file is enough")
+	if j.ask.Slowest > lateTime {
 		f[0].Severity = protocol.Error
 	}
 	return f
 }
 
-// status judges an answer that is neither a document nor a redirect.
-func (j judge) status() []protocol.Finding {
+// judgeStatus judges an answer that is neither a document nor a redirect.
+func (j transportJudge) judgeStatus() []protocol.Finding {
 	status := j.ask.Fetch.Status
 	said := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", status, http.StatusText(status)))
 	help := "answer 200 with the document"
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return j.found("FETCH106", said+", but the document must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")
+		return j.newFinding("FETCH106", said+", but the document must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")
 	case status == http.StatusNotFound || status == http.StatusGone:
 		said += ": no document is published here"
 	case status == http.StatusTooManyRequests:
@@ -188,37 +188,37 @@ func (j judge) status() []protocol.Finding {
 	case status >= 500:
 		help = "look into the server's log, then answer 200 with the document"
 	}
-	return j.found("FETCH105", said, help)
+	return j.newFinding("FETCH105", said, help)
 }
 
-// media judges Content-Type.
-func (j judge) media() []protocol.Finding {
+// judgeMediaType judges Content-Type.
+func (j transportJudge) judgeMediaType() []protocol.Finding {
 	if j.end.Outcome == BadMediaType {
 		want := "that of the format"
 		if format, ok := document.FormatOf(document.Kind(j.ask.Kind)); ok {
 			want = format.MediaTypes[0]
 		}
-		return j.found("FETCH108", j.end.Detail, "send Content-Type: "+want)
+		return j.newFinding("FETCH108", j.end.Detail, "send Content-Type: "+want)
 	}
 	_, params, _ := mime.ParseMediaType(j.ask.Fetch.MediaType)
 	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") {
-		return j.found("FETCH115", "Content-Type says charset "+protocol.Quote(charset)+", but the format is always utf-8", "say charset=utf-8, or nothing")
+		return j.newFinding("FETCH115", "Content-Type says charset "+protocol.Quote(charset)+", but the format is always utf-8", "say charset=utf-8, or nothing")
 	}
 	return nil
 }
 
-// caching judges whether a reader can keep the document or ask for changes only.
-func (j judge) caching() []protocol.Finding {
+// judgeCaching judges whether a reader can keep the document or ask for changes only.
+func (j transportJudge) judgeCaching() []protocol.Finding {
 	for _, name := range []string{"Cache-Control", "Expires", "ETag", "Last-Modified"} {
 		if j.ask.Header.Get(name) != "" {
 			return nil
 		}
 	}
-	return j.found("FETCH113", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")
+	return j.newFinding("FETCH113", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")
 }
 
-// certificateEnds warns of a certificate that nobody seems to renew.
-func (j judge) certificateEnds() []protocol.Finding {
+// judgeCertificateExpiry warns of a certificate that nobody seems to renew.
+func (j transportJudge) judgeCertificateExpiry() []protocol.Finding {
 	if j.ask.TLS == nil || len(j.ask.TLS.PeerCertificates) == 0 {
 		return nil
 	}
@@ -228,5 +228,5 @@ func (j judge) certificateEnds() []protocol.Finding {
 	if left > soonExpired || left > life/3 {
 		return nil
 	}
-	return j.found("FETCH114", "the certificate of the host expires on "+leaf.NotAfter.UTC().Format("2 January 2006 15:04")+" UTC", "renew it now, and see why it was not renewed by itself")
+	return j.newFinding("FETCH114", "the certificate of the host expires on "+leaf.NotAfter.UTC().Format("2 January 2006 15:04")+" UTC", "renew it now, and see why it was not renewed by itself")
 }

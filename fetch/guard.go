@@ -72,8 +72,8 @@ var (
 	localNAT64     = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
-// mostDialled bounds how many addresses of one name are tried.
-const mostDialled = 4
+// maxDialled bounds how many addresses of one name are tried.
+const maxDialled = 4
 
 // NewGuard returns a guard with these options, or an error that names the
 // network that cannot be read.
@@ -82,7 +82,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 		o.Ports = []uint16{443}
 	}
 	if o.Resolver == nil {
-		o.Resolver = NewResolver(patience)
+		o.Resolver = NewResolver(resolverTimeout)
 	}
 	deny, err := parseNetworks(o.Deny)
 	if err != nil {
@@ -150,9 +150,9 @@ func parseNAT64(texts []string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// inside returns the IPv4 address in an address below a NAT64 prefix, and false
+// embeddedIPv4 returns the IPv4 address in an address below a NAT64 prefix, and false
 // when there is none (RFC 6052 §2.2).
-func inside(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
+func embeddedIPv4(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
 	const reserved = 8 // the octet that must be zero, and is passed over
 	octets := addr.As16()
 	if prefix.Bits() < 96 && octets[reserved] != 0 {
@@ -170,14 +170,14 @@ func inside(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
 	return netip.AddrFrom4(v4), true
 }
 
-// checkInside answers a *[BlockedError] when an address stands for an IPv4
+// checkEmbedded answers a *[BlockedError] when an address stands for an IPv4
 // address that must not be dialled.
-func (g *Guard) checkInside(addr netip.Addr) error {
+func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	for _, p := range g.nat64 {
 		if !p.Contains(addr.WithZone("")) {
 			continue
 		}
-		v4, ok := inside(addr, p)
+		v4, ok := embeddedIPv4(addr, p)
 		if !ok {
 			return &BlockedError{Host: addr.String(), Why: "it is no address of the NAT64 prefix " + p.String() + ", below which it lies"}
 		}
@@ -203,7 +203,7 @@ func (g *Guard) CheckAddr(addr netip.Addr) error {
 	if err := g.list.SafeAddr(addr); err != nil {
 		return &BlockedError{Host: addr.String(), Why: err.Error()}
 	}
-	return g.checkInside(addr)
+	return g.checkEmbedded(addr)
 }
 
 // Control is for net.Dialer.Control: it checks the very address that is about
@@ -234,13 +234,13 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	return g.dialFirst(ctx, network, addrs[:min(len(addrs), mostDialled)], uint16(port))
+	return g.dialFirst(ctx, network, addrs[:min(len(addrs), maxDialled)], uint16(port))
 }
 
 // Resolve returns the addresses of a host, at least one. When one of them must
 // not be dialled the answer is a *[BlockedError]; else it may be a *net.DNSError.
 func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	addrs, err := resolve(ctx, g.resolver, host)
+	addrs, err := resolveHost(ctx, g.resolver, host)
 	if err != nil {
 		return nil, err
 	}
@@ -256,8 +256,8 @@ func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, nil
 }
 
-// resolve returns at least one address of the host.
-func resolve(ctx context.Context, r Resolver, host string) ([]netip.Addr, error) {
+// resolveHost returns at least one address of the host.
+func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}

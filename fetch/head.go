@@ -6,11 +6,11 @@ import (
 	"errors"
 )
 
-// errBareLF and errTwoEnds refuse headers that readers take differently, which is
+// errBareLF and errTwoLengths refuse headers that readers take differently, which is
 // how one answer is passed off as two.
 var (
-	errBareLF  = errors.New("a line of the header ends in LF alone, not in CR LF (RFC 9112 §2.2)")
-	errTwoEnds = errors.New("the header has both Content-Length and Transfer-Encoding (RFC 9112 §6.3)")
+	errBareLF     = errors.New("a line of the header ends in LF alone, not in CR LF (RFC 9112 §2.2)")
+	errTwoLengths = errors.New("the header has both Content-Length and Transfer-Encoding (RFC 9112 §6.3)")
 )
 
 // headBytes of a header are handed on at a time; a longer line comes in pieces.
@@ -34,8 +34,8 @@ type headReader struct {
 	failed error
 }
 
-// begin expects the header of another answer.
-func (r *headReader) begin() {
+// expectHeader expects the header of another answer.
+func (r *headReader) expectHeader() {
 	*r = headReader{in: r.in}
 }
 
@@ -50,7 +50,7 @@ func (r *headReader) Read(p []byte) (int, error) {
 		return r.in.Read(p)
 	}
 	if len(r.rest) == 0 {
-		if r.rest, r.failed = r.piece(); len(r.rest) == 0 {
+		if r.rest, r.failed = r.readPiece(); len(r.rest) == 0 {
 			return 0, r.failed
 		}
 	}
@@ -59,9 +59,9 @@ func (r *headReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// piece reads a line of the header, or as much of it as there is room for. It
+// readPiece reads a line of the header, or as much of it as there is room for. It
 // stays as it is until the next one is read.
-func (r *headReader) piece() ([]byte, error) {
+func (r *headReader) readPiece() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		err = nil
@@ -83,7 +83,7 @@ func (r *headReader) piece() ([]byte, error) {
 		r.inBody = len(text) == 2 && !r.inLine
 	}
 	if r.inBody && r.length && r.transfer {
-		return nil, errTwoEnds
+		return nil, errTwoLengths
 	}
 	return text, nil
 }

@@ -26,7 +26,7 @@ func answers(text string) (plain, headed string, err error) {
 	}
 	plain, _ = whole(bufio.NewReader(strings.NewReader(text)))
 	in := &headReader{in: bufio.NewReaderSize(iotest.HalfReader(strings.NewReader(text)), 32)}
-	in.begin()
+	in.expectHeader()
 	headed, err = whole(bufio.NewReaderSize(in, 16))
 	return plain, headed, err
 }
@@ -45,8 +45,8 @@ func TestHeadIsHandedOn(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nX: y\n\r\n":                                              errBareLF,
 		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 40) + "\n\r\n":                errBareLF,
 		"HTTP/1.1 200 OK\r\nX: y\r\n\n":                                              errBareLF,
-		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n": errTwoEnds,
-		"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n": errTwoEnds,
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n": errTwoLengths,
+		"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n": errTwoLengths,
 	} {
 		if _, _, err := answers(text); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", text, err, want)
@@ -61,7 +61,7 @@ func TestHeadIsHandedOn(t *testing.T) {
 	r := bufio.NewReader(in)
 	var got []int
 	for range 2 {
-		in.begin()
+		in.expectHeader()
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
 			t.Fatal(err)

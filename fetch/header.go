@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// validator keeps a validator of sane length. A part of one would be another, so
+// cleanValidator keeps a validator of sane length. A part of one would be another, so
 // a longer one is not kept at all.
-func validator(value string) string {
+func cleanValidator(value string) string {
 	if len(value) > 500 {
 		return ""
 	}
@@ -18,13 +18,13 @@ func validator(value string) string {
 }
 
 const (
-	leastRetryAfter = time.Second
-	mostRetryAfter  = 24 * time.Hour
+	minRetryAfter = time.Second
+	maxRetryAfter = 24 * time.Hour
 )
 
-// retryAfter reads a Retry-After header in either form (RFC 9110 §10.2.3) as a
+// parseRetryAfter reads a Retry-After header in either form (RFC 9110 §10.2.3) as a
 // delay between 1 second and 24 hours; 0 when there is none to be read.
-func retryAfter(value string, now time.Time) time.Duration {
+func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return 0
@@ -32,22 +32,22 @@ func retryAfter(value string, now time.Time) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseUint(value, 10, 32)
 		if err != nil { // more digits than any delay needs
-			return mostRetryAfter
+			return maxRetryAfter
 		}
-		return min(max(time.Duration(seconds)*time.Second, leastRetryAfter), mostRetryAfter)
+		return min(max(time.Duration(seconds)*time.Second, minRetryAfter), maxRetryAfter)
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(now), leastRetryAfter), mostRetryAfter)
+	return min(max(at.Sub(now), minRetryAfter), maxRetryAfter)
 }
 
-// freshness reads how long an answer stays fresh for many readers from
+// parseFreshness reads how long an answer stays fresh for many readers from
 // Cache-Control, Expires and Age (RFC 9111 §4.2): 0 when it does not say, a
 // nanosecond when it says "not at all", so that both can be told apart.
-func freshness(h http.Header, now time.Time) time.Duration {
-	fresh, said := lifetime(h, now)
+func parseFreshness(h http.Header, now time.Time) time.Duration {
+	fresh, said := parseLifetime(h, now)
 	if !said {
 		return 0
 	}
@@ -57,9 +57,9 @@ func freshness(h http.Header, now time.Time) time.Duration {
 	return max(fresh, time.Nanosecond)
 }
 
-// lifetime is how long an answer is fresh from when it was made, and false when
+// parseLifetime is how long an answer is fresh from when it was made, and false when
 // it does not say: s-maxage counts before max-age, and that before Expires.
-func lifetime(h http.Header, now time.Time) (fresh time.Duration, said bool) {
+func parseLifetime(h http.Header, now time.Time) (fresh time.Duration, said bool) {
 	ages := map[string]time.Duration{}
 	for _, d := range strings.Split(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(d), "=")

@@ -33,7 +33,7 @@ func TestFreshness(t *testing.T) {
 		{"Expires of 0", http.Header{"Expires": {"0"}}, 1},
 		{"max-age counts before Expires", http.Header{"Cache-Control": {"max-age=60"}, "Expires": {at(time.Hour)}}, time.Minute},
 	} {
-		if got := freshness(c.header, now); got != c.want {
+		if got := parseFreshness(c.header, now); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

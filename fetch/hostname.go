@@ -78,7 +78,7 @@ func CheckHost(name string) (string, error) {
 	case strings.Contains(host, ":"):
 		return refuse("it carries a port; only 443 is asked")
 	}
-	ascii, err := lookupProfile.ToASCII(dropDot(host))
+	ascii, err := lookupProfile.ToASCII(trimFinalDot(host))
 	if err != nil {
 		return refuse(nameProblem(err))
 	}
@@ -110,8 +110,8 @@ func nameProblem(err error) string {
 	return "it is not a valid domain name"
 }
 
-// dropDot takes off one final dot, in any of the forms IDNA maps to a dot.
-func dropDot(host string) string {
+// trimFinalDot takes off one final dot, in any of the forms IDNA maps to a dot.
+func trimFinalDot(host string) string {
 	for _, dot := range []string{".", "。", "．", "｡"} {
 		if rest, ok := strings.CutSuffix(host, dot); ok {
 			return rest
@@ -133,9 +133,9 @@ func endsInNumber(label string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// Registrable returns the part of a checked host name that somebody registered
+// RegistrableDomain returns the part of a checked host name that somebody registered
 // ("example.co.uk"), which is what politeness and budgets count.
-func Registrable(host string) string {
+func RegistrableDomain(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host

@@ -21,28 +21,28 @@ import (
 )
 
 // judgeStatus settles an answer that is no redirect.
-func judgeStatus(a *Ask, status int) Settlement {
+func judgeStatus(a *Ask, status int) AskResult {
 	answered := fmt.Sprintf("answered %d %s", status, http.StatusText(status))
 	switch {
 	case a.Kind == KindRobots && status >= 200 && status < 300:
-		return Settlement{Outcome: OK}
+		return AskResult{Outcome: OK}
 	case status == 200 || status == 203:
 		if why := wrongMediaType(a.Kind, a.url, a.Fetch.MediaType); why != "" {
-			return Settlement{Outcome: BadMediaType, Detail: why, Definite: true}
+			return AskResult{Outcome: BadMediaType, Detail: why, Definite: true}
 		}
-		return Settlement{Outcome: OK}
-	case status == 304 && a.conditional():
-		return Settlement{Outcome: Unchanged}
+		return AskResult{Outcome: OK}
+	case status == 304 && a.isConditional():
+		return AskResult{Outcome: Unchanged}
 	case status == 404 || status == 410:
-		return Settlement{Outcome: Absent, Detail: answered, Definite: true}
+		return AskResult{Outcome: Absent, Detail: answered, Definite: true}
 	case status == 401 || status == 403:
-		return Settlement{Outcome: Forbidden, Detail: answered + "; discovery must not need authentication"}
+		return AskResult{Outcome: Forbidden, Detail: answered + "; discovery must not need authentication"}
 	case status == 429:
-		return Settlement{Outcome: Throttled, Detail: answered}
+		return AskResult{Outcome: Throttled, Detail: answered}
 	case status >= 500:
-		return Settlement{Outcome: ServerError, Detail: answered}
+		return AskResult{Outcome: ServerError, Detail: answered}
 	default:
-		return Settlement{Outcome: BadStatus, Detail: answered}
+		return AskResult{Outcome: BadStatus, Detail: answered}
 	}
 }
 
@@ -79,7 +79,7 @@ func isAGISText(media, name string) bool {
 }
 
 // judgeError settles an exchange that ended without a whole answer.
-func judgeError(err error) Settlement {
+func judgeError(err error) AskResult {
 	var (
 		blocked  *BlockedError
 		large    *tooLargeError
@@ -90,30 +90,30 @@ func judgeError(err error) Settlement {
 	)
 	switch {
 	case errors.As(err, &blocked):
-		return Settlement{Outcome: BlockedAddress, Detail: blocked.Error()}
+		return AskResult{Outcome: BlockedAddress, Detail: blocked.Error()}
 	case errors.As(err, &large):
-		return Settlement{Outcome: TooLarge, Detail: large.Error(), Definite: true}
+		return AskResult{Outcome: TooLarge, Detail: large.Error(), Definite: true}
 	case errors.As(err, &encoding):
-		return Settlement{Outcome: Unreadable, Detail: encoding.Error()}
+		return AskResult{Outcome: Unreadable, Detail: encoding.Error()}
 	case errors.As(err, &dns):
-		return Settlement{Outcome: DNSFailed, Detail: dnsProblem(dns)}
+		return AskResult{Outcome: DNSFailed, Detail: dnsProblem(dns)}
 	case isTimeout(err):
 		detail := "no whole answer in time"
 		if errors.As(err, &phase) {
 			detail = "no connection in time (" + phase.phase + ")"
 		}
-		return Settlement{Outcome: Timeout, Detail: detail}
+		return AskResult{Outcome: Timeout, Detail: detail}
 	case errors.As(err, &phase) && phase.phase == "tls":
 		detail, certificate := tlsProblem(phase.err)
-		return Settlement{Outcome: TLSFailed, Detail: detail, certificate: certificate}
+		return AskResult{Outcome: TLSFailed, Detail: detail, certificate: certificate}
 	case errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error"): // as crypto/tls calls an alert
-		return Settlement{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutPlaces(op), 150)}
+		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutPlaces(op), 150)}
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {
 		err = asked.Err
 	}
-	return Settlement{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
+	return AskResult{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
 }
 
 // Reason says in plain words why a request of net/http had no whole answer, for a

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// pending reports that bytes, or the end, of a connection wait to be read. It is
+// hasPendingBytes reports that bytes, or the end, of a connection wait to be read. It is
 // false where that cannot be told.
-func pending(c net.Conn) bool {
+func hasPendingBytes(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok {
 		return false

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostRedirects is how many redirects of one fetch are followed (AI
+	// maxRedirects is how many redirects of one fetch are followed (AI
 	// Discovery §2.2; RFC 9309 §2.3.1.2 has the same number).
-	mostRedirects = 5
+	maxRedirects  = 5
 	locationBytes = 2048 // of a Location that is followed
 )
 
@@ -20,30 +20,30 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{301, 302, 303, 307, 308}, status)
 }
 
-// redirect judges a Location and turns the ask to the address it names.
-func (t *Transport) redirect(a *Ask, location string) Settlement {
+// followRedirect judges a Location and turns the ask to the address it names.
+func (t *Transport) followRedirect(a *Ask, location string) AskResult {
 	hop := location
 	if u, err := a.url.Parse(location); err == nil {
 		hop = u.String()
 	}
 	a.Hops = append(a.Hops, Clip(hop, locationBytes))
-	if len(a.Fetch.Redirects) == mostRedirects {
-		return Settlement{Outcome: TooManyRedirects, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
+	if len(a.Fetch.Redirects) == maxRedirects {
+		return AskResult{Outcome: TooManyRedirects, Detail: fmt.Sprintf("more than %d redirects", maxRedirects)}
 	}
 	a.Fetch.Redirects = append(a.Fetch.Redirects, Clip(location, 500))
-	next, end := t.target(a.url, location)
+	next, end := t.parseTarget(a.url, location)
 	if end.Outcome == "" {
 		a.url, a.Host = next, next.Hostname()
 	}
 	return end
 }
 
-// target judges an address that a stranger wants us to ask, before anything is
+// parseTarget judges an address that a stranger wants us to ask, before anything is
 // resolved or dialled, and returns it with its host in normal form. The
 // settlement is set when it must not be asked.
-func (t *Transport) target(base *url.URL, location string) (*url.URL, Settlement) {
-	bad := func(format string, args ...any) (*url.URL, Settlement) {
-		return nil, Settlement{Outcome: BadRedirect, Detail: fmt.Sprintf(format, args...)}
+func (t *Transport) parseTarget(base *url.URL, location string) (*url.URL, AskResult) {
+	bad := func(format string, args ...any) (*url.URL, AskResult) {
+		return nil, AskResult{Outcome: BadRedirect, Detail: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case location == "":
@@ -59,7 +59,7 @@ func (t *Transport) target(base *url.URL, location string) (*url.URL, Settlement
 	}
 	switch {
 	case u.Scheme == "http":
-		return nil, Settlement{Outcome: InsecureRedirect, Detail: fmt.Sprintf("to %.200q; only https is followed", u.String())}
+		return nil, AskResult{Outcome: InsecureRedirect, Detail: fmt.Sprintf("to %.200q; only https is followed", u.String())}
 	case u.Scheme != "https" || u.Opaque != "":
 		return bad("the address %.100q is not https", location)
 	case u.User != nil:
@@ -69,7 +69,7 @@ func (t *Transport) target(base *url.URL, location string) (*url.URL, Settlement
 	if ipv6 := strings.HasPrefix(u.Host, "["); ipv6 || err != nil {
 		var wrong *HostError
 		if ipv6 || errors.As(err, &wrong) && wrong.Address {
-			return nil, Settlement{Outcome: BlockedAddress, Detail: fmt.Sprintf("the address %.100q leads to no public host", location)}
+			return nil, AskResult{Outcome: BlockedAddress, Detail: fmt.Sprintf("the address %.100q leads to no public host", location)}
 		}
 		return bad("the address %.100q: %v", location, err)
 	}
@@ -84,5 +84,5 @@ func (t *Transport) target(base *url.URL, location string) (*url.URL, Settlement
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	return u, Settlement{}
+	return u, AskResult{}
 }

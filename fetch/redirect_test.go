@@ -24,7 +24,7 @@ func FuzzLocation(f *testing.F) {
 	}
 	base := &url.URL{Scheme: "https", Host: "a.test", Path: "/.well-known/ai"}
 	f.Fuzz(func(tt *testing.T, location string) {
-		u, end := t.target(base, location)
+		u, end := t.parseTarget(base, location)
 		if (u == nil) == (end.Outcome == "") {
 			tt.Fatalf("%q: neither an address nor an end, or both: %v, %+v", location, u, end)
 		}
@@ -59,7 +59,7 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		if d := retryAfter(value, now); d != 0 && (d < leastRetryAfter || d > mostRetryAfter) {
+		if d := parseRetryAfter(value, now); d != 0 && (d < minRetryAfter || d > maxRetryAfter) {
 			t.Errorf("%q is %v", value, d)
 		}
 	})

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// patience is how long a name server may take before the question is asked again,
+// resolverTimeout is how long a name server may take before the question is asked again,
 // of it or of the next one. It is the half of the least time for resolving and
 // connecting: the standard resolver waits five seconds unless resolv.conf says
 // less, so that a question lost on the way, or the first of two name servers that
 // is dead, would be the end of every lookup.
-const patience = 2 * time.Second
+const resolverTimeout = 2 * time.Second
 
 // NewResolver returns a resolver that asks the name servers of this machine
 // (resolv.conf, with its attempts and, where it is shorter, its timeout) and loses
@@ -31,34 +31,36 @@ func newResolver(patience time.Duration, dial func(ctx context.Context, network,
 		}
 		// The standard resolver knows by the type whether it speaks datagrams.
 		if udp, ok := conn.(*net.UDPConn); ok {
-			return hurriedUDP{udp, patience}, nil
+			return deadlineUDPConn{udp, patience}, nil
 		}
-		return hurried{conn, patience}, nil
+		return deadlineConn{conn, patience}, nil
 	}}
 }
 
-// hurried is a connection whose deadlines are near.
-type hurried struct {
+// deadlineConn is a connection whose deadlines are near.
+type deadlineConn struct {
 	net.Conn
 	patience time.Duration
 }
 
 // SetDeadline implements net.Conn.
-func (c hurried) SetDeadline(t time.Time) error { return c.Conn.SetDeadline(nearer(t, c.patience)) }
+func (c deadlineConn) SetDeadline(t time.Time) error {
+	return c.Conn.SetDeadline(nearerDeadline(t, c.patience))
+}
 
-// hurriedUDP is the same for datagrams.
-type hurriedUDP struct {
+// deadlineUDPConn is the same for datagrams.
+type deadlineUDPConn struct {
 	*net.UDPConn
 	patience time.Duration
 }
 
 // SetDeadline implements net.Conn.
-func (c hurriedUDP) SetDeadline(t time.Time) error {
-	return c.UDPConn.SetDeadline(nearer(t, c.patience))
+func (c deadlineUDPConn) SetDeadline(t time.Time) error {
+	return c.UDPConn.SetDeadline(nearerDeadline(t, c.patience))
 }
 
-// nearer returns a deadline, or the end of patience when that comes first.
-func nearer(t time.Time, patience time.Duration) time.Time {
+// nearerDeadline returns a deadline, or the end of patience when that comes first.
+func nearerDeadline(t time.Time, patience time.Duration) time.Time {
 	if end := time.Now().Add(patience); t.IsZero() || end.Before(t) {
 		return end
 	}

@@ -57,7 +57,7 @@ func parseRobots(text []byte, token string) *robotsRules {
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
 		line, text = cutLine(text)
-		p.line(string(line[:min(len(line), robotsLine)]), number)
+		p.parseLine(string(line[:min(len(line), robotsLine)]), number)
 	}
 	if p.named {
 		return &p.own
@@ -90,20 +90,20 @@ type robotsParser struct {
 	inOwn, inAll, rules bool
 }
 
-func (p *robotsParser) line(line string, number int) {
+func (p *robotsParser) parseLine(line string, number int) {
 	key, value, ok := robotsField(line)
 	if !ok {
 		return
 	}
 	switch strings.ToLower(key) {
 	case "user-agent", "useragent", "user agent":
-		p.agent(value)
+		p.parseAgent(value)
 	case "allow":
-		p.rule(true, value, number)
+		p.parseRule(true, value, number)
 	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
-		p.rule(false, value, number)
+		p.parseRule(false, value, number)
 	case "crawl-delay", "crawldelay", "crawl delay":
-		p.crawlDelay(value)
+		p.parseCrawlDelay(value)
 	}
 	// Anything else, Sitemap too, neither belongs to a group nor ends one.
 }
@@ -123,7 +123,7 @@ func robotsField(line string) (key, value string, ok bool) {
 	return words[0], words[1], true
 }
 
-func (p *robotsParser) agent(value string) {
+func (p *robotsParser) parseAgent(value string) {
 	if p.rules {
 		p.inOwn, p.inAll, p.rules = false, false, false
 	}
@@ -145,20 +145,20 @@ func isTokenByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_' || b == '-'
 }
 
-func (p *robotsParser) rule(allow bool, value string, number int) {
+func (p *robotsParser) parseRule(allow bool, value string, number int) {
 	p.rules = true
 	if value == "" {
 		return // "Disallow:" forbids nothing
 	}
 	pattern := upperEscapes(escapeForeign(value))
-	p.add(robotsRule{allow, pattern, number})
+	p.addRule(robotsRule{allow, pattern, number})
 	// A directory's index file stands for the directory, as Google reads it.
 	if i := strings.LastIndexByte(pattern, '/'); allow && i >= 0 && strings.HasPrefix(pattern[i:], "/index.htm") {
-		p.add(robotsRule{allow, pattern[:i+1] + "$", number})
+		p.addRule(robotsRule{allow, pattern[:i+1] + "$", number})
 	}
 }
 
-func (p *robotsParser) add(r robotsRule) {
+func (p *robotsParser) addRule(r robotsRule) {
 	if p.inOwn {
 		p.own.rules = append(p.own.rules, r)
 		p.own.bytes += len(r.pattern)
@@ -169,9 +169,9 @@ func (p *robotsParser) add(r robotsRule) {
 	}
 }
 
-// crawlDelay keeps the longest delay asked of us. It is no part of RFC 9309,
+// parseCrawlDelay keeps the longest delay asked of us. It is no part of RFC 9309,
 // but hosts mean it.
-func (p *robotsParser) crawlDelay(value string) {
+func (p *robotsParser) parseCrawlDelay(value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(seconds > 0) {
 		return
@@ -220,11 +220,11 @@ func isHex(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
 }
 
-// allows reports whether the path (with its query, escaped as it goes over the
+// allowsPath reports whether the path (with its query, escaped as it goes over the
 // wire) may be asked for, and the
 // rule that decided, "" when none did. The longest matching pattern wins, and
 // Allow wins a tie (RFC 9309 §2.2.2).
-func (r *robotsRules) allows(path string) (bool, string) {
+func (r *robotsRules) allowsPath(path string) (bool, string) {
 	if path == "/robots.txt" {
 		return true, "" // RFC 9309 §2.2.2: implicitly allowed
 	}
@@ -273,8 +273,8 @@ func matchRobots(pattern, path string) bool {
 	return strings.Contains(rest, pieces[last])
 }
 
-// open reports that no rule forbids anything.
-func (r *robotsRules) open() bool {
+// allowsAll reports that no rule forbids anything.
+func (r *robotsRules) allowsAll() bool {
 	for _, rule := range r.rules {
 		if !rule.allow {
 			return false
@@ -361,7 +361,7 @@ func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 	case v.Open:
 		return true, true, ""
 	case v.rules != nil:
-		allowed, why = v.rules.allows(path)
+		allowed, why = v.rules.allowsPath(path)
 		return allowed, true, why
 	case slices.Contains(ourPaths(), path):
 		return !v.Disallowed.Has(path), true, v.Why
@@ -395,10 +395,10 @@ func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 		return forbid(fmt.Sprintf("robots.txt could not be had, which forbids everything (RFC 9309 §2.3.1.4): %s %s", f.Outcome, f.Detail))
 	}
 	v.rules = parseRobots(f.Body, RobotsToken)
-	v.Open = v.rules.open()
+	v.Open = v.rules.allowsAll()
 	v.Delay = min(v.rules.delay, maxDelay)
 	for i, path := range ourPaths() {
-		if ok, rule := v.rules.allows(path); !ok {
+		if ok, rule := v.rules.allowsPath(path); !ok {
 			v.Disallowed |= 1 << i
 			if v.Why == "" {
 				v.Why = rule
@@ -406,7 +406,7 @@ func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 		}
 	}
 	if v.Disallowed == 1<<len(ourPaths())-1 {
-		if ok, _ := v.rules.allows("/"); !ok {
+		if ok, _ := v.rules.allowsPath("/"); !ok {
 			v.Disallowed = EveryPath
 		}
 	}

@@ -86,7 +86,7 @@ func TestRobotsCases(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
-		got, rule := parseRobots(c.text(t), c.UserAgent).allows(pathOf(c.URL))
+		got, rule := parseRobots(c.text(t), c.UserAgent).allowsPath(pathOf(c.URL))
 		if reason, skip := notFollowed[number]; skip {
 			if c.Kind != "google" || got == c.Allowed {
 				t.Errorf("line %d is listed as not followed (%s) but is of kind %s and passes: %v", number, reason, c.Kind, got == c.Allowed)
@@ -124,7 +124,7 @@ func TestRobotsForUs(t *testing.T) {
 		{"robots.txt itself is always allowed", "User-agent: *\nDisallow: /\n", "/robots.txt", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, rule := parseRobots([]byte(c.text), RobotsToken).allows(c.path); got != c.allowed {
+			if got, rule := parseRobots([]byte(c.text), RobotsToken).allowsPath(c.path); got != c.allowed {
 				t.Errorf("allowed %v by %q, want %v", got, rule, c.allowed)
 			}
 		})
@@ -171,7 +171,7 @@ func FuzzRobots(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfuser-agent gazetteer\rallow: /index.html\n"), "/")
 	f.Fuzz(func(t *testing.T, text []byte, path string) {
 		rules := parseRobots(text, RobotsToken)
-		if ok, _ := rules.allows(path); !ok && rules.open() {
+		if ok, _ := rules.allowsPath(path); !ok && rules.allowsAll() {
 			t.Error("open rules forbid a path")
 		}
 	})

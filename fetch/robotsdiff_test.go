@@ -30,7 +30,7 @@ func FuzzRobotsAgainstGoogles(f *testing.F) {
 			return // the two need not agree on these
 		}
 		text = strings.ReplaceAll(text, "%", "")
-		ours, rule := parseRobots([]byte(text), RobotsToken).allows(path)
+		ours, rule := parseRobots([]byte(text), RobotsToken).allowsPath(path)
 		theirs := grobotstxt.AgentAllowed(text, RobotsToken, "https://a.test"+path)
 		if ours != theirs && path != "/robots.txt" {
 			t.Errorf("%q may be asked for: we say %v (%s), the other says %v, by\n%q", path, ours, rule, theirs, text)

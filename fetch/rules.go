@@ -7,7 +7,7 @@ import (
 )
 
 // Severities and sections of what no draft names, but a person must hear.
-var table = []protocol.Rule{
+var transportRules = []protocol.Rule{
 	{
 		Code: "FETCH101", Slug: "address", Severity: protocol.Error, Section: "RFC 9110 §4.2.2",
 		Text: "The address of a document is an https address of a public host on port 443, without user information.",
@@ -89,7 +89,7 @@ var table = []protocol.Rule{
 // names, but whoever publishes must hear. Where the draft of a format has a rule
 // for the same thing, that one is reported instead.
 func Rules() []protocol.Rule {
-	rules := slices.Clone(table)
+	rules := slices.Clone(transportRules)
 	for i := range rules {
 		rules[i].Basis = "own"
 	}

@@ -33,7 +33,7 @@ func (t *TLS) String() string {
 	return fmt.Sprintf("%s, certificate of %s (%s)", t.Version, cmp.Or(t.Issuer, "nobody that it names"), t.Keys)
 }
 
-const mostNames = 10
+const maxNames = 10
 
 // describeTLS returns nil for no connection.
 func describeTLS(s *tls.ConnectionState) *TLS {
@@ -41,11 +41,11 @@ func describeTLS(s *tls.ConnectionState) *TLS {
 		return nil
 	}
 	leaf := s.PeerCertificates[0]
-	t := &TLS{Version: tls.VersionName(s.Version), Expires: leaf.NotAfter, Issuer: nameOf(leaf), Chain: len(s.PeerCertificates)}
+	t := &TLS{Version: tls.VersionName(s.Version), Expires: leaf.NotAfter, Issuer: issuerName(leaf), Chain: len(s.PeerCertificates)}
 	for _, c := range s.PeerCertificates[:min(2, len(s.PeerCertificates))] {
 		t.Keys = strings.TrimPrefix(t.Keys+", "+keyKind(c.PublicKey), ", ")
 	}
-	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), mostNames)] {
+	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), maxNames)] {
 		t.Names = append(t.Names, Clip(name, 253))
 	}
 	return t
@@ -65,8 +65,8 @@ func keyKind(key any) string {
 	return "unknown"
 }
 
-// nameOf returns how the issuer of a certificate is called.
-func nameOf(c *x509.Certificate) string {
+// issuerName returns how the issuer of a certificate is called.
+func issuerName(c *x509.Certificate) string {
 	name := c.Issuer.CommonName
 	if len(c.Issuer.Organization) > 0 && !strings.Contains(name, c.Issuer.Organization[0]) {
 		name = strings.TrimSpace(c.Issuer.Organization[0] + " " + name)
@@ -86,7 +86,7 @@ func tlsProblem(err error) (detail string, certificate bool) {
 	const date = "2 January 2006"
 	switch {
 	case errors.As(err, &name):
-		return fmt.Sprintf("the certificate is for %s, not for %s", namesOf(name.Certificate), protocol.Quote(name.Host)), true
+		return fmt.Sprintf("the certificate is for %s, not for %s", certificateNames(name.Certificate), protocol.Quote(name.Host)), true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		if time.Now().Before(invalid.Cert.NotBefore) {
 			return "the certificate is valid only from " + invalid.Cert.NotBefore.UTC().Format(date), true
@@ -103,8 +103,8 @@ func tlsProblem(err error) (detail string, certificate bool) {
 	return "the TLS handshake failed: " + Clip(withoutPlaces(err), 150), false
 }
 
-// namesOf lists the first names that a certificate is good for.
-func namesOf(c *x509.Certificate) string {
+// certificateNames lists the first names that a certificate is good for.
+func certificateNames(c *x509.Certificate) string {
 	if c == nil || len(c.DNSNames) == 0 {
 		return "no host name"
 	}

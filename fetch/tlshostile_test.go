@@ -225,7 +225,7 @@ func TestHostileTLS(t *testing.T) {
 				if allocated > 16<<20 { // both sides of the connection
 					t.Errorf("%d bytes were allocated", allocated)
 				}
-				if a.TLS != nil && len(a.TLS.Names) > mostNames {
+				if a.TLS != nil && len(a.TLS.Names) > maxNames {
 					t.Errorf("%d names are kept", len(a.TLS.Names))
 				}
 			})

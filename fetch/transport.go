@@ -70,8 +70,8 @@ type Options struct {
 	Retries int
 }
 
-// complete puts the defaults in.
-func (o *Options) complete() error {
+// setDefaults puts the defaults in.
+func (o *Options) setDefaults() error {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	// Who gives slow hosts more time means all of it.
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, max(4*time.Second, o.Timeout*2/5))
@@ -79,7 +79,7 @@ func (o *Options) complete() error {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, max(5*time.Second, o.Timeout/2))
 	o.SessionTimeout = cmp.Or(o.SessionTimeout, time.Minute)
 	o.MaxCrawlDelay = cmp.Or(o.MaxCrawlDelay, 10*time.Second)
-	o.Retries = min(max(o.Retries, 0), mostRetries)
+	o.Retries = min(max(o.Retries, 0), maxRetries)
 	o.UserAgent = cmp.Or(o.UserAgent, RobotsToken+"/0.1")
 	if len(o.Ports) == 0 {
 		o.Ports = []uint16{443}
@@ -122,7 +122,7 @@ type Transport struct {
 
 // NewTransport returns a transport. It dials nothing yet.
 func NewTransport(o Options) (*Transport, error) {
-	if err := o.complete(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
 	config := &tls.Config{
@@ -135,7 +135,7 @@ func NewTransport(o Options) (*Transport, error) {
 		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
 	}
 	if !o.VerifyWholeChains {
-		remember(config)
+		useChainCache(config)
 	}
 	return &Transport{
 		guard: o.Guard, dial: o.Dial, resolver: o.Resolver, ports: o.Ports, userAgent: o.UserAgent, now: o.Now, made: o.Made, tls: config,
@@ -146,7 +146,7 @@ func NewTransport(o Options) (*Transport, error) {
 // Resolve returns the addresses of a host in the order to try them, at most 4,
 // each checked; none, when they are for Options.Dial to know. The settlement is
 // set when the host cannot be asked.
-func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, Settlement) {
+func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, AskResult) {
 	ctx, cancel := context.WithTimeout(ctx, t.connectTimeout)
 	defer cancel()
 	var addrs []netip.Addr
@@ -155,16 +155,16 @@ func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, Set
 	case t.guard != nil:
 		addrs, err = t.guard.Resolve(ctx, host)
 	case t.resolver != nil:
-		addrs, err = resolve(ctx, t.resolver, host)
+		addrs, err = resolveHost(ctx, t.resolver, host)
 	}
 	if err != nil {
 		return nil, judgeError(&phaseError{"connect", err})
 	}
-	return addrs[:min(len(addrs), mostDialled)], Settlement{}
+	return addrs[:min(len(addrs), maxDialled)], AskResult{}
 }
 
-// get carries out a request of a wire by itself.
-func (t *Transport) get(ctx context.Context, address string, header http.Header) ([]byte, error) {
+// executeRequest carries out a request of a wire by itself.
+func (t *Transport) executeRequest(ctx context.Context, address string, header http.Header) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ type exchange struct {
 type wireKey struct{}
 
 // withWire names the wire for requests with this context.
-func withWire(ctx context.Context, w *Wire) context.Context {
+func withWire(ctx context.Context, w *Connection) context.Context {
 	return context.WithValue(ctx, wireKey{}, w)
 }
 
@@ -221,13 +221,13 @@ func (e *phaseError) Unwrap() error    { return e.err }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
-	w, ok := asked.Context().Value(wireKey{}).(*Wire)
+	w, ok := asked.Context().Value(wireKey{}).(*Connection)
 	if !ok || w.exchange == nil {
 		return nil, errors.New("request without a wire")
 	}
 	// The URL was parsed again on its way here: it must still be the one that
 	// was judged.
-	if err := t.allowed(asked, w.host); err != nil {
+	if err := t.checkAllowed(asked, w.host); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(asked.Context(), t.timeout)
@@ -250,8 +250,8 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// allowed holds a request to the host of its wire, HTTPS and the ports.
-func (t *Transport) allowed(req *http.Request, host string) error {
+// checkAllowed holds a request to the host of its wire, HTTPS and the ports.
+func (t *Transport) checkAllowed(req *http.Request, host string) error {
 	switch {
 	case req.Method != http.MethodGet:
 		return errors.New("only GET is asked, not " + req.Method)
@@ -275,9 +275,9 @@ func portAllowed(port string, ports []uint16) bool {
 	return err == nil && slices.Contains(ports, uint16(n))
 }
 
-// read returns the decoded body of a 2xx answer, and nothing for any other,
+// readBody returns the decoded body of a 2xx answer, and nothing for any other,
 // whose body is only drained as far as that saves the connection.
-func (x *exchange) read(resp *http.Response) ([]byte, error) {
+func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	body := &countingReader{from: resp.Body, count: &x.wireBytes, ended: &x.ended}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		if resp.ContentLength <= drainBytes {
@@ -291,12 +291,12 @@ func (x *exchange) read(resp *http.Response) ([]byte, error) {
 		return nil, &tooLargeError{fmt.Sprintf("Content-Length is %d bytes; at most %d are taken", resp.ContentLength, x.limit)}
 	}
 	body.limit = wireLimit
-	decoded, err := decoder(resp.Header.Values("Content-Encoding"), body)
+	decoded, err := newDecoder(resp.Header.Values("Content-Encoding"), body)
 	if err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(decoded, int64(x.limit)+1))
-	over := len(text) > x.limit || body.over()
+	over := len(text) > x.limit || body.isOverLimit()
 	switch {
 	case over && x.cut:
 		x.wasCut = true
@@ -309,8 +309,8 @@ func (x *exchange) read(resp *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// decoder undoes the content encoding. Only gzip was asked for, once.
-func decoder(encodings []string, body io.Reader) (io.Reader, error) {
+// newDecoder undoes the content encoding. Only gzip was asked for, once.
+func newDecoder(encodings []string, body io.Reader) (io.Reader, error) {
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))); encoding {
 	case "", "identity":
 		return body, nil
@@ -356,10 +356,10 @@ type countingReader struct {
 	limit int64
 }
 
-func (r *countingReader) over() bool { return r.limit > 0 && *r.count > r.limit }
+func (r *countingReader) isOverLimit() bool { return r.limit > 0 && *r.count > r.limit }
 
 func (r *countingReader) Read(p []byte) (int, error) {
-	if r.over() {
+	if r.isOverLimit() {
 		return 0, errOverWire
 	}
 	if room := r.limit - *r.count + 1; r.limit > 0 && int64(len(p)) > room {

@@ -14,21 +14,21 @@ import (
 // the one on the intermediate certificate, which thousands of hosts share: an
 // intermediate that was verified once is taken as verified for a while.
 const (
-	rememberedFor   = 24 * time.Hour
-	mostRemembered  = 512
-	nameConstraints = "2.5.29.30" // RFC 5280 §4.2.1.10
+	intermediateAge  = 24 * time.Hour
+	maxIntermediates = 512
+	nameConstraints  = "2.5.29.30" // RFC 5280 §4.2.1.10
 )
 
-// remember makes a configuration check certificates with a [chains] in place of
+// useChainCache makes a configuration check certificates with a [chains] in place of
 // the check of crypto/tls.
-func remember(config *tls.Config) {
-	c := &chains{roots: config.RootCAs, known: map[[sha256.Size]byte]intermediate{}}
+func useChainCache(config *tls.Config) {
+	c := &chainCache{roots: config.RootCAs, known: map[[sha256.Size]byte]intermediate{}}
 	config.InsecureSkipVerify = true // its own check; VerifyConnection does it
-	config.VerifyConnection = c.verify
+	config.VerifyConnection = c.verifyChain
 }
 
-// chains verifies certificates and remembers intermediates.
-type chains struct {
+// chainCache verifies certificates and remembers intermediates.
+type chainCache struct {
 	roots *x509.CertPool // nil: those of the system
 
 	mu    sync.Mutex // guards following
@@ -41,16 +41,16 @@ type intermediate struct {
 	until time.Time
 }
 
-// verify is what crypto/tls does by itself, with less work for a leaf whose
+// verifyChain is what crypto/tls does by itself, with less work for a leaf whose
 // intermediate is remembered. When that way does not lead to a valid chain, the
 // whole check decides.
-func (c *chains) verify(state tls.ConnectionState) error {
+func (c *chainCache) verifyChain(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the server sent no certificate")
 	}
 	leaf, others := state.PeerCertificates[0], state.PeerCertificates[1:]
 	now := time.Now()
-	if pool := c.recall(leaf, others, now); pool != nil {
+	if pool := c.recallIntermediate(leaf, others, now); pool != nil {
 		_, err := leaf.Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: pool, CurrentTime: now})
 		if err == nil {
 			return nil
@@ -64,13 +64,13 @@ func (c *chains) verify(state tls.ConnectionState) error {
 	if err != nil {
 		return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
 	}
-	c.keep(found, now)
+	c.storeIntermediate(found, now)
 	return nil
 }
 
-// recall returns a pool with the remembered certificate that names itself as
+// recallIntermediate returns a pool with the remembered certificate that names itself as
 // issuer of the leaf, nil when there is none among those sent.
-func (c *chains) recall(leaf *x509.Certificate, sent []*x509.Certificate, now time.Time) *x509.CertPool {
+func (c *chainCache) recallIntermediate(leaf *x509.Certificate, sent []*x509.Certificate, now time.Time) *x509.CertPool {
 	for _, other := range sent {
 		if string(other.RawSubject) != string(leaf.RawIssuer) {
 			continue
@@ -90,15 +90,15 @@ func (c *chains) recall(leaf *x509.Certificate, sent []*x509.Certificate, now ti
 	return nil
 }
 
-// keep remembers the intermediate of the first chain for which that is safe: it
+// storeIntermediate remembers the intermediate of the first chain for which that is safe: it
 // holds as long as every certificate above it, and what constrains names must be
 // in the intermediate itself, where it is checked each time.
-func (c *chains) keep(found [][]*x509.Certificate, now time.Time) {
+func (c *chainCache) storeIntermediate(found [][]*x509.Certificate, now time.Time) {
 	for _, chain := range found {
-		if len(chain) < 3 || slices.ContainsFunc(chain[2:], constrained) {
+		if len(chain) < 3 || slices.ContainsFunc(chain[2:], hasNameConstraints) {
 			continue
 		}
-		until := now.Add(rememberedFor)
+		until := now.Add(intermediateAge)
 		for _, above := range chain[1:] {
 			if above.NotAfter.Before(until) {
 				until = above.NotAfter
@@ -108,7 +108,7 @@ func (c *chains) keep(found [][]*x509.Certificate, now time.Time) {
 		pool.AddCert(chain[1])
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if len(c.known) >= mostRemembered {
+		if len(c.known) >= maxIntermediates {
 			for other := range c.known { // any one: it can be verified again
 				delete(c.known, other)
 				break
@@ -119,8 +119,8 @@ func (c *chains) keep(found [][]*x509.Certificate, now time.Time) {
 	}
 }
 
-// constrained reports that a certificate limits the names below it.
-func constrained(c *x509.Certificate) bool {
+// hasNameConstraints reports that a certificate limits the names below it.
+func hasNameConstraints(c *x509.Certificate) bool {
 	for _, e := range c.Extensions {
 		if e.Id.String() == nameConstraints {
 			return true

@@ -93,7 +93,7 @@ func TestRememberedIntermediatesLetNothingThrough(t *testing.T) {
 
 		pool := x509.NewCertPool()
 		pool.AddCert(root.cert)
-		warm := &chains{roots: pool, known: map[[32]byte]intermediate{}}
+		warm := &chainCache{roots: pool, known: map[[32]byte]intermediate{}}
 		state := func(chain ...*signer) tls.ConnectionState {
 			return tls.ConnectionState{ServerName: "a.good.test", PeerCertificates: certs(chain...)}
 		}
@@ -101,15 +101,15 @@ func TestRememberedIntermediatesLetNothingThrough(t *testing.T) {
 			{leaf("a.good.test", mid, nil), mid}, {leaf("a.good.test", narrow, nil), narrow},
 			{leaf("a.good.test", below, nil), below, fenced}, {leaf("a.good.test", brief, nil), brief},
 		} {
-			if err := warm.verify(state(chain...)); err != nil {
+			if err := warm.verifyChain(state(chain...)); err != nil {
 				t.Fatalf("a good chain is refused: %v", err)
 			}
 		}
-		if warm.verify(state(leaf("a.good.test", mail, nil), mail)) == nil {
+		if warm.verifyChain(state(leaf("a.good.test", mail, nil), mail)) == nil {
 			t.Fatal("a chain over an authority for mail is accepted")
 		}
 		remembered := func(by *signer) bool {
-			return warm.recall(leaf("a.good.test", by, nil).cert, certs(by), time.Now()) != nil
+			return warm.recallIntermediate(leaf("a.good.test", by, nil).cert, certs(by), time.Now()) != nil
 		}
 		if !remembered(mid) || !remembered(narrow) || !remembered(brief) {
 			t.Error("an intermediate that was verified is not remembered")
@@ -144,25 +144,25 @@ func TestRememberedIntermediatesLetNothingThrough(t *testing.T) {
 			{"itself", state(leaf("a.good.test", nil, nil)), false},
 			{"nothing", tls.ConnectionState{ServerName: "a.good.test"}, false},
 		} {
-			cold := &chains{roots: pool, known: map[[32]byte]intermediate{}}
-			if err := cold.verify(c.state); (err == nil) != c.good {
+			cold := &chainCache{roots: pool, known: map[[32]byte]intermediate{}}
+			if err := cold.verifyChain(c.state); (err == nil) != c.good {
 				t.Errorf("%s: the whole check says %v", c.name, err)
 			}
-			if err := warm.verify(c.state); (err == nil) != c.good {
+			if err := warm.verifyChain(c.state); (err == nil) != c.good {
 				t.Errorf("%s: with memory %v", c.name, err)
 			}
 		}
 
 		of := leaf("a.good.test", brief, nil)
 		time.Sleep(3 * time.Hour)
-		if remembered(brief) || warm.verify(state(of, brief)) == nil {
+		if remembered(brief) || warm.verifyChain(state(of, brief)) == nil {
 			t.Error("an expired intermediate is still taken as verified")
 		}
 		time.Sleep(22 * time.Hour)
 		if remembered(mid) {
 			t.Error("an intermediate is taken as verified for more than a day")
 		}
-		if err := warm.verify(state(leaf("a.good.test", mid, nil), mid)); err != nil || !remembered(mid) {
+		if err := warm.verifyChain(state(leaf("a.good.test", mid, nil), mid)); err != nil || !remembered(mid) {
 			t.Errorf("verified again: %v", err)
 		}
 	})
@@ -170,15 +170,15 @@ func TestRememberedIntermediatesLetNothingThrough(t *testing.T) {
 
 func TestMemoryOfIntermediatesIsBounded(t *testing.T) {
 	root := issue(t, "root", nil, authority(nil))
-	c := &chains{roots: x509.NewCertPool(), known: map[[32]byte]intermediate{}}
+	c := &chainCache{roots: x509.NewCertPool(), known: map[[32]byte]intermediate{}}
 	mid := issue(t, "mid", root, authority(nil))
-	for i := range mostRemembered + 10 {
+	for i := range maxIntermediates + 10 {
 		other := *mid.cert
 		other.Raw = append([]byte{byte(i), byte(i >> 8)}, mid.cert.Raw...)
-		c.keep([][]*x509.Certificate{{mid.cert, &other, root.cert}}, time.Now())
+		c.storeIntermediate([][]*x509.Certificate{{mid.cert, &other, root.cert}}, time.Now())
 	}
-	if len(c.known) != mostRemembered {
-		t.Errorf("%d are remembered, want %d", len(c.known), mostRemembered)
+	if len(c.known) != maxIntermediates {
+		t.Errorf("%d are remembered, want %d", len(c.known), maxIntermediates)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestHandshake(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- tls.Server(server, config).Handshake() }()
-			conn, err := transport.secure(t.Context(), client, "a.test")
+			conn, err := transport.handshakeTLS(t.Context(), client, "a.test")
 			if (err == nil) != (leaf == good) {
 				t.Fatalf("whole chains %v, good %v: %v", whole, leaf == good, err)
 			}

@@ -91,7 +91,7 @@ func (v *graphView) box(x, y int, name string, self bool) {
 	})
 }
 
-// nameOf is the name of another agent, its AIR ID where none is known.
+// issuerName is the name of another agent, its AIR ID where none is known.
 func nameOf(d api.AgentDetails, airID string) string {
 	if name := d.Names[airID]; name != "" {
 		return name

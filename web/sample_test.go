@@ -477,7 +477,7 @@ func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.S
 }
 
 // HandleOwnerRequest does as the host's first label says, and else finds no proof.
-func (s sample) HandleOwnerRequest(_ context.Context, wish owner.Wish, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
+func (s sample) HandleOwnerRequest(_ context.Context, wish owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
 	a := owner.Answer{Host: host, Wish: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
 	switch {
 	case s.err != nil:

@@ -80,7 +80,7 @@ type Answers interface {
 	// Submit takes names of hosts into the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submission, error)
 	// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved.
-	HandleOwnerRequest(ctx context.Context, wish owner.Wish, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
+	HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
 	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (api.Submission, error)
 }

@@ -60,7 +60,7 @@ func (p *Pages) wish(c *gin.Context) (view, error) {
 		v.Wish, v.Trouble, v.Help = "opt-out", "It is not said what shall be done.", "Choose one of the three."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
-	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.Wish(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
+	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
 	if err != nil {
 		return p.notDone(c, v, err)
 	}

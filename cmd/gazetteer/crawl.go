@@ -184,7 +184,7 @@ func (a *app) crawlAll(ctx context.Context, c *client, asked crawlOf, results *c
 		switch {
 		case errors.As(err, &line):
 			err = nil
-			if name := fetch.Clip(line.Err.Host, crawler.LongestShown); !refused[name] {
+			if name := fetch.Clip(line.Err.Host, crawler.MaxShownName); !refused[name] {
 				refused[name] = true
 				err = results.refuse(line)
 			}

@@ -250,7 +250,7 @@ func printHitLines(a *app, h index.Hit, now time.Time, more ...remark) {
 	}
 }
 
-// nameOf is the operation's path, or its id where it has none.
+// issuerName is the operation's path, or its id where it has none.
 func nameOf(o document.Operation) string {
 	if o.Path != "" {
 		return o.Path

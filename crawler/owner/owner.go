@@ -13,12 +13,12 @@ import (
 )
 
 // A Wish is what an owner wants of the crawler.
-type Wish string
+type RequestKind string
 
 // What can be wished.
 const (
-	OptOut Wish = "opt-out" // not to be visited, nor shown
-	OptIn  Wish = "opt-in"  // to be visited after all
+	OptOut RequestKind = "opt-out" // not to be visited, nor shown
+	OptIn  RequestKind = "opt-in"  // to be visited after all
 )
 
 // Errors of [Owners.OptIn]. Test with errors.Is.
@@ -65,7 +65,7 @@ type Owners struct {
 	resolver registry.Resolver
 	now      func() time.Time
 	started  time.Time
-	nonces   nonces
+	nonces   nonceCache
 }
 
 // New returns Owners. It starts nothing and asks nothing yet.
@@ -73,13 +73,13 @@ func New(o Options) *Owners {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Owners{crawler: o.Crawler, dns: o.DNS, web: o.Web, resolver: o.Resolver, now: o.Now, started: o.Now(), nonces: nonces{used: map[string]time.Time{}}}
+	return &Owners{crawler: o.Crawler, dns: o.DNS, web: o.Web, resolver: o.Resolver, now: o.Now, started: o.Now(), nonces: nonceCache{used: map[string]time.Time{}}}
 }
 
 // An Answer tells what came of a wish.
 type Answer struct {
-	Host string `json:"host" doc:"the name as it is known here"`
-	Wish Wish   `json:"wish" enum:"opt-out,opt-in"`
+	Host string      `json:"host" doc:"the name as it is known here"`
+	Wish RequestKind `json:"wish" enum:"opt-out,opt-in"`
 	// Subdomains: the wish is for all hosts below Host, too.
 	Subdomains bool `json:"subdomains" doc:"for all hosts below this one, too"`
 	// Done: it is as wished now. Without it nothing has changed.
@@ -120,7 +120,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 		a.Done, a.Since, a.Proof = true, before.Since, before.Proof
 		return a, nil
 	}
-	if err := o.prove(ctx, &a, request); err != nil || a.Proof == "" {
+	if err := o.proveRequest(ctx, &a, request); err != nil || a.Proof == "" {
 		return a, err
 	}
 	b := crawler.Block{Host: a.Host, Subdomains: subdomains, By: crawler.ByOwner, Proof: a.Proof, Since: o.now()}
@@ -158,7 +158,7 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 		return Answer{}, &CoveredError{Host: a.Host, By: before.Host}
 	}
 	a.Subdomains, a.Since = before.Subdomains, before.Since
-	if err := o.prove(ctx, &a, request); err != nil || a.Proof == "" {
+	if err := o.proveRequest(ctx, &a, request); err != nil || a.Proof == "" {
 		return a, err
 	}
 	if before.Operator {
@@ -176,10 +176,10 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 }
 
 // newAnswer begins the answer to a wish.
-func newAnswer(wish Wish, host string, subdomains bool) (Answer, error) {
+func newAnswer(wish RequestKind, host string, subdomains bool) (Answer, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Host: name, Wish: wish, Subdomains: subdomains, Looks: []registry.Look{}, Publish: publication(wish, name, subdomains)}, nil
+	return Answer{Host: name, Wish: wish, Subdomains: subdomains, Looks: []registry.Look{}, Publish: newPublication(wish, name, subdomains)}, nil
 }

@@ -33,7 +33,7 @@ func TestPublishedValues(t *testing.T) {
 		{"no text", []string{"\xff\xfe" + strings.Repeat("x", 10_000)}, false, "no value is the one"},
 	} {
 		l := registry.Look{Expected: want}
-		judge(&l, c.values, "nothing there")
+		judgeValues(&l, c.values, "nothing there")
 		if l.Found != c.found || !strings.Contains(l.Problem, c.says) || l.Found != (l.Problem == "") {
 			t.Errorf("%s: %+v", c.name, l)
 		}
@@ -48,7 +48,7 @@ func TestPublishedValues(t *testing.T) {
 		many = append(many, "x")
 	}
 	l := registry.Look{Expected: want}
-	if judge(&l, many, ""); len(l.Got) != maxShown || l.More != 100-maxShown {
+	if judgeValues(&l, many, ""); len(l.Got) != maxShown || l.More != 100-maxShown {
 		t.Errorf("%d values are shown, %d more", len(l.Got), l.More)
 	}
 }
@@ -58,12 +58,12 @@ func FuzzPublishedValue(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		wish, host := parse(text)
+		wish, host := parseValue(text)
 		if wish == "" {
 			return
 		}
 		bare, below := strings.CutPrefix(host, "*.")
-		if again, same := parse(value(wish, bare, below)); again != wish || wish == OptOut && same != host {
+		if again, same := parseValue(publishedValue(wish, bare, below)); again != wish || wish == OptOut && same != host {
 			t.Errorf("%q is %s of %q, which is %s of %q", text, wish, host, again, same)
 		}
 	})

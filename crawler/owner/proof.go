@@ -25,27 +25,27 @@ const (
 	maxValue = 300      // bytes of one that it shows
 )
 
-// value is what an owner publishes for a wish.
-func value(wish Wish, host string, subdomains bool) string {
+// publishedValue is what an owner publishes for a wish.
+func publishedValue(wish RequestKind, host string, subdomains bool) string {
 	if subdomains && wish == OptOut {
 		host = "*." + host
 	}
 	return "gazetteer-" + string(wish) + "=" + host
 }
 
-// names are where TXT records are looked for: at the host and at the registrable
+// recordNames are where TXT records are looked for: at the host and at the registrable
 // domain it lies in, at a label of ours first, since a host that is an alias
 // (CNAME) can have no record of its own.
-func names(host string) []string {
+func recordNames(host string) []string {
 	all := []string{registry.DomainLabel + "." + host, host}
-	if domain := registrable(host); domain != host {
+	if domain := registrableDomain(host); domain != host {
 		all = append(all, registry.DomainLabel+"."+domain, domain)
 	}
 	return all
 }
 
-// registrable is the registrable domain of a host that CheckHost has taken.
-func registrable(host string) string {
+// registrableDomain is the registrable domain of a host that CheckHost has taken.
+func registrableDomain(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host
@@ -53,21 +53,21 @@ func registrable(host string) string {
 	return domain
 }
 
-func publication(wish Wish, host string, subdomains bool) Publication {
-	p := Publication{Value: value(wish, host, subdomains), Key: "did:web:" + host}
-	for _, name := range names(host) {
+func newPublication(wish RequestKind, host string, subdomains bool) Publication {
+	p := Publication{Value: publishedValue(wish, host, subdomains), Key: "did:web:" + host}
+	for _, name := range recordNames(host) {
 		p.At = append(p.At, "TXT "+name)
 	}
 	p.At = append(p.At, "https://"+host+File)
-	if domain := registrable(host); domain != host {
+	if domain := registrableDomain(host); domain != host {
 		p.Key += " or did:web:" + domain
 	}
 	return p
 }
 
-// prove looks for what shows that the owner wishes what a says, and notes it in
+// proveRequest looks for what shows that the owner wishes what a says, and notes it in
 // a: Proof is "" when there is nothing.
-func (o *Owners) prove(ctx context.Context, a *Answer, request *httpsig.Message) error {
+func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.Message) error {
 	if request != nil && isSigned(*request) {
 		var err error
 		a.Proof, err = o.proveBySignature(ctx, a.Host, *request)
@@ -75,13 +75,13 @@ func (o *Owners) prove(ctx context.Context, a *Answer, request *httpsig.Message)
 	}
 	want := a.Publish.Value
 	if o.dns != nil {
-		for _, name := range names(a.Host) {
-			if a.look(ctx, o.lookAtTXT(ctx, name, want)) {
+		for _, name := range recordNames(a.Host) {
+			if a.noteProbe(ctx, o.probeTXT(ctx, name, want)) {
 				return ctx.Err()
 			}
 		}
 	}
-	if o.web != nil && a.look(ctx, o.lookAtFile(ctx, a.Host, want)) {
+	if o.web != nil && a.noteProbe(ctx, o.probeFile(ctx, a.Host, want)) {
 		return ctx.Err()
 	}
 	if len(a.Looks) == 0 {
@@ -90,8 +90,8 @@ func (o *Owners) prove(ctx context.Context, a *Answer, request *httpsig.Message)
 	return ctx.Err()
 }
 
-// look notes a look and reports that no other is needed.
-func (a *Answer) look(ctx context.Context, l registry.Look) (enough bool) {
+// noteProbe notes a look and reports that no other is needed.
+func (a *Answer) noteProbe(ctx context.Context, l registry.Look) (enough bool) {
 	a.Looks = append(a.Looks, l)
 	if l.Found {
 		a.Proof = l.Asked
@@ -99,19 +99,19 @@ func (a *Answer) look(ctx context.Context, l registry.Look) (enough bool) {
 	return l.Found || ctx.Err() != nil
 }
 
-func (o *Owners) lookAtTXT(ctx context.Context, name, want string) registry.Look {
+func (o *Owners) probeTXT(ctx context.Context, name, want string) registry.Look {
 	l := registry.Look{Asked: "TXT " + name, Expected: want}
 	values, server, err := o.dns.TXT(ctx, name)
 	l.Where = server
 	if err != nil {
-		l.Problem = "the name server did not answer as it should: " + clip(err.Error())
+		l.Problem = "the name server did not answer as it should: " + clipValue(err.Error())
 		return l
 	}
-	judge(&l, values, "the name has no TXT record")
+	judgeValues(&l, values, "the name has no TXT record")
 	return l
 }
 
-func (o *Owners) lookAtFile(ctx context.Context, host, want string) registry.Look {
+func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Look {
 	address := "https://" + host + File
 	l := registry.Look{Asked: "GET " + address, Expected: want}
 	page, err := o.web.Get(ctx, address, "text/plain", maxFile)
@@ -121,32 +121,32 @@ func (o *Owners) lookAtFile(ctx context.Context, host, want string) registry.Loo
 	case tooLarge:
 		l.Problem = large.Error()
 	case err != nil:
-		l.Problem = "there was no whole answer: " + clip(fetch.Reason(err))
+		l.Problem = "there was no whole answer: " + clipValue(fetch.Reason(err))
 	case page.Location != "":
-		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clip(page.Location))
+		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipValue(page.Location))
 	case page.Status != http.StatusOK:
 		l.Problem = fmt.Sprintf("it answered %d", page.Status)
 	default:
 		lines := strings.FieldsFunc(string(page.Body), func(c rune) bool { return c == '\n' || c == '\r' })
-		judge(&l, lines, "the file is empty")
+		judgeValues(&l, lines, "the file is empty")
 	}
 	return l
 }
 
-// judge compares what is published with what is expected. A value that says the
+// judgeValues compares what is published with what is expected. A value that says the
 // opposite counts against it: whoever changes a wish takes the old one away.
-func judge(l *registry.Look, values []string, none string) {
-	wish, host := parse(l.Expected)
+func judgeValues(l *registry.Look, values []string, none string) {
+	wish, host := parseValue(l.Expected)
 	var about, others []string // values that say something of wishes are shown first
 	for _, v := range values {
-		gotWish, gotHost := parse(v)
+		gotWish, gotHost := parseValue(v)
 		if gotWish == "" {
 			others = append(others, v)
 			continue
 		}
 		about = append(about, v)
 		switch bare := strings.TrimPrefix(gotHost, "*."); {
-		case gotWish == wish && covers(gotHost, host):
+		case gotWish == wish && coversHost(gotHost, host):
 			l.Found = true
 		case gotWish != wish && bare == strings.TrimPrefix(host, "*."):
 			l.Problem = "a value beside it says the opposite; take that away"
@@ -160,7 +160,7 @@ func judge(l *registry.Look, values []string, none string) {
 	case !l.Found:
 		l.Problem = "no value is the one that is expected"
 	default: // the one that counts is enough to show
-		about = slices.DeleteFunc(about, func(v string) bool { w, h := parse(v); return w != wish || !covers(h, host) })[:1]
+		about = slices.DeleteFunc(about, func(v string) bool { w, h := parseValue(v); return w != wish || !coversHost(h, host) })[:1]
 		others = nil
 		l.More = len(values) - 1
 	}
@@ -170,24 +170,24 @@ func judge(l *registry.Look, values []string, none string) {
 		shown = shown[:len(shown)-l.More]
 	}
 	for _, v := range shown {
-		l.Got = append(l.Got, clip(v))
+		l.Got = append(l.Got, clipValue(v))
 	}
 }
 
-// covers reports whether what is said of got holds for want: "*.example.com" holds
+// coversHost reports whether what is said of got holds for want: "*.example.com" holds
 // for it and all below.
-func covers(got, want string) bool {
+func coversHost(got, want string) bool {
 	below, all := strings.CutPrefix(got, "*.")
 	return got == want || all && (want == below || strings.HasSuffix(want, "."+below))
 }
 
-// parse reads a published value, "" for one that is no wish.
-func parse(text string) (wish Wish, host string) {
+// parseValue reads a published value, "" for one that is no wish.
+func parseValue(text string) (wish RequestKind, host string) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(text), "=")
 	if !ok || len(rest) > 300 {
 		return "", ""
 	}
-	for _, w := range []Wish{OptOut, OptIn} {
+	for _, w := range []RequestKind{OptOut, OptIn} {
 		if strings.EqualFold(strings.TrimSpace(name), "gazetteer-"+string(w)) {
 			wish = w
 		}
@@ -203,8 +203,8 @@ func parse(text string) (wish Wish, host string) {
 	return wish, star + host
 }
 
-// clip keeps a stranger's text short and whole.
-func clip(v string) string {
+// clipValue keeps a stranger's text short and whole.
+func clipValue(v string) string {
 	v = strings.ToValidUTF8(v, "\uFFFD")
 	if len(v) > maxValue {
 		v = strings.ToValidUTF8(v[:maxValue], "") + "…"

@@ -46,29 +46,29 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	if err != nil {
 		return "", refusalOf(err)
 	}
-	wanted := []string{host, registrable(host)}
+	wanted := []string{host, registrableDomain(host)}
 	i := slices.IndexFunc(signatures, func(s httpsig.Signature) bool { return slices.Contains(wanted, hostOf(s.KeyID)) })
 	if i < 0 {
-		return "", refuse("signature-key", "the request is signed, but not by a key of the host", "did:web:"+strings.Join(slices.Compact(wanted), " or did:web:")+", with the id of a key",
-			clip(signatures[0].KeyID), "set keyid to a verification method of the host's DID document, such as did:web:"+host+"#key-1")
+		return "", newRefusal("signature-key", "the request is signed, but not by a key of the host", "did:web:"+strings.Join(slices.Compact(wanted), " or did:web:")+", with the id of a key",
+			clipValue(signatures[0].KeyID), "set keyid to a verification method of the host's DID document, such as did:web:"+host+"#key-1")
 	}
 	s := signatures[i]
 	// A signature from before the start may have been used then.
 	if !s.Created.IsZero() && s.Created.Before(o.started.Add(-time.Second)) {
-		return "", refuse("signature-created", "the signature is older than the last start of this server", "", "", "sign the request again")
+		return "", newRefusal("signature-created", "the signature is older than the last start of this server", "", "", "sign the request again")
 	}
 	id, _, _ := strings.Cut(s.KeyID, "#")
-	key, err := o.key(ctx, id, s.KeyID)
+	key, err := o.keyOf(ctx, id, s.KeyID)
 	if err != nil {
 		return "", err
 	}
 	if err := s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: o.now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
 		return "", refusalOf(err)
 	}
-	if err := o.nonces.spend(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {
+	if err := o.nonces.spendNonce(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {
 		return "", err
 	}
-	return "a signature by " + clip(s.KeyID), nil
+	return "a signature by " + clipValue(s.KeyID), nil
 }
 
 // hostOf is the host whose own DID a key belongs to, "" for that of another sort.
@@ -81,17 +81,17 @@ func hostOf(keyID string) string {
 	return w.Host
 }
 
-// key is the key of an id in a DID document that its owner uses.
-func (o *Owners) key(ctx context.Context, id, keyID string) ([]byte, error) {
+// keyOf is the key of an id in a DID document that its owner uses.
+func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 	if o.resolver == nil {
-		return nil, refuse("signature-key", "this server asks no other hosts for keys", "", "", "publish a TXT record and ask again without a signature")
+		return nil, newRefusal("signature-key", "this server asks no other hosts for keys", "", "", "publish a TXT record and ask again without a signature")
 	}
 	found, err := o.resolver.Resolve(ctx, id)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, refuse("signature-key", "the DID document of the key was not found", "the DID document of "+id, clip(err.Error()), "publish it at the address that was asked, or prove the wish by a TXT record")
+		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, clipValue(err.Error()), "publish it at the address that was asked, or prove the wish by a TXT record")
 	}
 	var ids []string
 	for _, m := range found.Document.VerificationMethod {
@@ -103,12 +103,12 @@ func (o *Owners) key(ctx context.Context, id, keyID string) ([]byte, error) {
 		if err == nil && found.Document.Vouches(key) {
 			return key, nil
 		}
-		return nil, refuse("signature-key", "the key is not one that the DID document at "+found.URL+" lets authenticate", "a verification method under authentication or assertionMethod, not revoked", clip(m.ID), "")
+		return nil, newRefusal("signature-key", "the key is not one that the DID document at "+found.URL+" lets authenticate", "a verification method under authentication or assertionMethod, not revoked", clipValue(m.ID), "")
 	}
-	return nil, refuse("signature-key", "the DID document at "+found.URL+" has no such key", clip(keyID), clip(strings.Join(ids, ", ")), "set keyid to the id of one of its Ed25519 keys")
+	return nil, newRefusal("signature-key", "the DID document at "+found.URL+" has no such key", clipValue(keyID), clipValue(strings.Join(ids, ", ")), "set keyid to the id of one of its Ed25519 keys")
 }
 
-func refuse(code, message, expected, got, help string) *registry.Refusal {
+func newRefusal(code, message, expected, got, help string) *registry.Refusal {
 	return &registry.Refusal{Kind: registry.ErrUnauthorized, Code: code, Message: message, Expected: expected, Got: got, Help: help}
 }
 
@@ -118,24 +118,24 @@ func refusalOf(err error) error {
 	if !ok {
 		return err
 	}
-	r := refuse(e.Code, e.Message, e.Expected, e.Got, e.Help)
+	r := newRefusal(e.Code, e.Message, e.Expected, e.Got, e.Help)
 	r.Base = e.Base
 	return r
 }
 
-// nonces takes each nonce of a key once while its signature would be taken.
-type nonces struct {
+// nonceCache takes each nonce of a key once while its signature would be taken.
+type nonceCache struct {
 	mu   sync.Mutex           // guards used
 	used map[string]time.Time // by hash, until when
 }
 
-func (n *nonces) spend(text string, created, now time.Time) error {
+func (n *nonceCache) spendNonce(text string, created, now time.Time) error {
 	sum := sha256.Sum256([]byte(text))
 	key := string(sum[:16])
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, again := n.used[key]; again {
-		return refuse("nonce-used", "the nonce was used before", "", "", "sign every request with a nonce of its own")
+		return newRefusal("nonce-used", "the nonce was used before", "", "", "sign every request with a nonce of its own")
 	}
 	if len(n.used) >= maxNonces {
 		for old, until := range n.used {

@@ -305,7 +305,7 @@ func (t textWriter) mendable(reports []Report) {
 	}
 }
 
-// mostNames is how many names of files one line lists.
+// maxNames is how many names of files one line lists.
 const mostNames = 5
 
 // kindNames says the kinds of documents in words.

@@ -16,7 +16,7 @@ import (
 
 const (
 	headerBytes = 64 << 10 // of one answer, interim ones included; Go's own limit is 10 MB
-	mostInterim = 8        // interim (1xx) answers before the one that counts
+	maxInterim  = 8        // interim (1xx) answers before the one that counts
 	bufferBytes = 4 << 10
 )
 
@@ -24,65 +24,67 @@ const (
 // again when the host closes it between two. It belongs to one goroutine: an
 // HTTP/1.1 client with goroutines of its own costs twice the memory for a host
 // that is silent, and none of what it does besides is wanted here.
-type Wire struct {
+type Connection struct {
 	host      string
 	transport *Transport
 	addr      netip.Addr    // the one to dial; invalid: the name is dialled
 	raw       net.Conn      // connected by Connect and not used yet
 	spent     time.Duration // by Connect: a part of the next request
-	line      *line         // nil before the first request
+	line      *openConn     // nil before the first request
 	exchange  *exchange     // the request under way
 }
 
-// Open returns a wire to the host. Nothing is dialled yet. Close it.
-func (t *Transport) Open(host string) *Wire { return &Wire{host: host, transport: t} }
+// NewConnection returns a wire to the host. Nothing is dialled yet. Close it.
+func (t *Transport) NewConnection(host string) *Connection {
+	return &Connection{host: host, transport: t}
+}
 
 // Connect connects to one of the addresses that [Transport.Resolve] gave, which
 // the wire then stays with, within a share of the time for connecting. The
 // settlement is set when that cannot be had.
-func (w *Wire) Connect(ctx context.Context, addr netip.Addr, share int) Settlement {
+func (w *Connection) Connect(ctx context.Context, addr netip.Addr, share int) AskResult {
 	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout/time.Duration(max(share, 1)))
 	defer cancel()
 	w.addr = addr
 	begun := time.Now()
-	raw, err := w.dial(ctx, "443")
+	raw, err := w.dialPort(ctx, "443")
 	w.spent += time.Since(begun)
 	if err != nil {
 		return judgeError(err)
 	}
 	w.raw = raw
-	return Settlement{}
+	return AskResult{}
 }
 
 // Host returns the host that the wire leads to.
-func (w *Wire) Host() string { return w.host }
+func (w *Connection) Host() string { return w.host }
 
 // Close ends the connection, if there is one.
-func (w *Wire) Close() {
+func (w *Connection) Close() {
 	if w.raw != nil {
 		w.raw.Close()
 		w.raw = nil
 	}
 	if w.line != nil {
-		w.line.end()
+		w.line.closeGracefully()
 		w.line = nil
 	}
 }
 
 // roundTrip makes one request and reads its answer whole. A connection that the
 // host closed since the last request is replaced by another, once.
-func (w *Wire) roundTrip(ctx context.Context, asked *http.Request) (*http.Response, []byte, error) {
+func (w *Connection) roundTrip(ctx context.Context, asked *http.Request) (*http.Response, []byte, error) {
 	x, begun := w.exchange, time.Now()
 	for {
-		l, err := w.connected(ctx, asked)
+		l, err := w.connect(ctx, asked)
 		if err != nil {
 			return nil, nil, err
 		}
 		fresh := l.answers == 0
 		x.remote = addressOf(l.raw)
-		resp, body, err := w.answer(ctx, l, asked)
+		resp, body, err := w.readAnswer(ctx, l, asked)
 		if err != nil {
-			l.cut()
+			l.closeNow()
 			w.line = nil
 			if !fresh && x.status == 0 && l.in.got == 0 && ctx.Err() == nil && !isTimeout(err) {
 				if !l.sent {
@@ -95,27 +97,27 @@ func (w *Wire) roundTrip(ctx context.Context, asked *http.Request) (*http.Respon
 			return nil, nil, err
 		}
 		if resp.Close || !x.ended || l.reader.Buffered()+l.head.Buffered() > 0 {
-			l.cut() // what is left of this answer must not be taken for the next
+			l.closeNow() // what is left of this answer must not be taken for the next
 			w.line = nil
 		}
 		return resp, body, nil
 	}
 }
 
-// answer makes a request over a line and reads the answer.
-func (w *Wire) answer(ctx context.Context, l *line, asked *http.Request) (*http.Response, []byte, error) {
-	if err := l.begin(ctx); err != nil {
+// readAnswer makes a request over a line and reads the answer.
+func (w *Connection) readAnswer(ctx context.Context, l *openConn, asked *http.Request) (*http.Response, []byte, error) {
+	if err := l.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	defer interrupted(ctx, l.raw)()
-	resp, err := l.ask(asked)
+	defer interruptOn(ctx, l.raw)()
+	resp, err := l.sendRequest(asked)
 	if err != nil {
 		return nil, nil, err
 	}
 	x, state := w.exchange, l.conn.ConnectionState()
 	x.status, x.header, x.tls = resp.StatusCode, resp.Header, &state
-	l.in.limit(2*int64(x.limit)+headerBytes, "the body with the sizes of its chunks")
-	body, err := x.read(resp)
+	l.in.limitPart(2*int64(x.limit)+headerBytes, "the body with the sizes of its chunks")
+	body, err := x.readBody(resp)
 	if err == nil {
 		// Closing the connection for lack of time may make the other side end its
 		// body in good form: that is not the whole of it.
@@ -124,14 +126,14 @@ func (w *Wire) answer(ctx context.Context, l *line, asked *http.Request) (*http.
 	return resp, body, err
 }
 
-// connected returns the line to the host and port of the request.
-func (w *Wire) connected(ctx context.Context, asked *http.Request) (*line, error) {
+// connect returns the line to the host and port of the request.
+func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openConn, error) {
 	port := asked.URL.Port()
 	if port == "" {
 		port = "443"
 	}
-	if w.line != nil && (w.line.port != port || w.line.stirs()) {
-		w.line.cut()
+	if w.line != nil && (w.line.port != port || w.line.hasUnexpectedBytes()) {
+		w.line.closeNow()
 		w.line = nil
 	}
 	if w.line != nil {
@@ -145,25 +147,25 @@ func (w *Wire) connected(ctx context.Context, asked *http.Request) (*line, error
 	}
 	if raw == nil {
 		var err error
-		if raw, err = w.dial(ctx, port); err != nil {
+		if raw, err = w.dialPort(ctx, port); err != nil {
 			return nil, err
 		}
 	}
-	conn, err := w.transport.secure(ctx, raw, w.host)
+	conn, err := w.transport.handshakeTLS(ctx, raw, w.host)
 	if err != nil {
 		raw.Close()
 		return nil, &phaseError{"tls", err}
 	}
-	l := &line{conn: conn, raw: raw, port: port}
-	l.in = &steadyReader{from: conn, raw: raw, idle: w.transport.idleTimeout}
+	l := &openConn{conn: conn, raw: raw, port: port}
+	l.in = &idleReader{from: conn, raw: raw, idle: w.transport.idleTimeout}
 	l.head = &headReader{in: bufio.NewReaderSize(l.in, headBytes)}
 	l.reader = bufio.NewReaderSize(l.head, bufferBytes)
 	w.line = l
 	return l, nil
 }
 
-// dial connects within its time.
-func (w *Wire) dial(ctx context.Context, port string) (net.Conn, error) {
+// dialPort connects within its time.
+func (w *Connection) dialPort(ctx context.Context, port string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout)
 	defer cancel()
 	dial, name := w.transport.dial, w.host
@@ -177,8 +179,8 @@ func (w *Wire) dial(ctx context.Context, port string) (net.Conn, error) {
 	return raw, nil
 }
 
-// secure shakes hands within its time.
-func (t *Transport) secure(ctx context.Context, raw net.Conn, host string) (*tls.Conn, error) {
+// handshakeTLS shakes hands within its time.
+func (t *Transport) handshakeTLS(ctx context.Context, raw net.Conn, host string) (*tls.Conn, error) {
 	config := t.tls.Clone()
 	config.ServerName = host
 	deadline := time.Now().Add(t.tlsTimeout)
@@ -188,7 +190,7 @@ func (t *Transport) secure(ctx context.Context, raw net.Conn, host string) (*tls
 	if err := raw.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
-	defer interrupted(ctx, raw)()
+	defer interruptOn(ctx, raw)()
 	conn := tls.Client(raw, config)
 	if err := conn.Handshake(); err != nil {
 		return nil, err
@@ -196,9 +198,9 @@ func (t *Transport) secure(ctx context.Context, raw net.Conn, host string) (*tls
 	return conn, nil
 }
 
-// interrupted makes calls on a connection fail when ctx ends, until the function
+// interruptOn makes calls on a connection fail when ctx ends, until the function
 // that it returns is called.
-func interrupted(ctx context.Context, raw net.Conn) (stop func()) {
+func interruptOn(ctx context.Context, raw net.Conn) (stop func()) {
 	s := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
 	return func() { s() }
 }
@@ -213,29 +215,29 @@ func addressOf(c net.Conn) string {
 }
 
 // A line is an open connection.
-type line struct {
+type openConn struct {
 	conn    *tls.Conn
 	raw     net.Conn
 	port    string
-	in      *steadyReader
+	in      *idleReader
 	head    *headReader
 	reader  *bufio.Reader
 	answers int
 	sent    bool // the request under way
 }
 
-// end closes the connection with the word that it is meant.
-func (l *line) end() { l.conn.Close() }
+// closeGracefully closes the connection with the word that it is meant.
+func (l *openConn) closeGracefully() { l.conn.Close() }
 
-// cut closes the connection at once: a host that does not read would hold up
+// closeNow closes the connection at once: a host that does not read would hold up
 // the word.
-func (l *line) cut() { l.raw.Close() }
+func (l *openConn) closeNow() { l.raw.Close() }
 
-// stirs reports that something came although nothing was asked: the end of the
+// hasUnexpectedBytes reports that something came although nothing was asked: the end of the
 // connection, or bytes that must not be taken for the next answer.
-func (l *line) stirs() bool {
+func (l *openConn) hasUnexpectedBytes() bool {
 	// That of the last answer may be over, and then nothing could be seen.
-	if l.raw.SetReadDeadline(time.Time{}) != nil || pending(l.raw) || l.raw.SetReadDeadline(time.Unix(1, 0)) != nil {
+	if l.raw.SetReadDeadline(time.Time{}) != nil || hasPendingBytes(l.raw) || l.raw.SetReadDeadline(time.Unix(1, 0)) != nil {
 		return true
 	}
 	var one [1]byte
@@ -243,25 +245,25 @@ func (l *line) stirs() bool {
 	return n > 0 || !isTimeout(err)
 }
 
-// begin prepares for a request that ends with ctx. The deadline for reading is
+// prepare prepares for a request that ends with ctx. The deadline for reading is
 // set again with each read.
-func (l *line) begin(ctx context.Context) error {
+func (l *openConn) prepare(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	l.sent = false
 	l.in.ended, l.in.deadline, l.in.got, l.in.failed = ctx.Err, deadline, 0, nil
-	l.in.limit(headerBytes, "the response header")
+	l.in.limitPart(headerBytes, "the response header")
 	return l.raw.SetDeadline(deadline)
 }
 
-// ask makes a request and returns the answer, its body still to be read from the
+// sendRequest makes a request and returns the answer, its body still to be read from the
 // line. The body is not to be closed: that would read it to its end.
-func (l *line) ask(asked *http.Request) (*http.Response, error) {
-	if _, err := l.conn.Write(requestText(asked)); err != nil {
+func (l *openConn) sendRequest(asked *http.Request) (*http.Response, error) {
+	if _, err := l.conn.Write(formatRequest(asked)); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)
 	}
 	l.sent = true
-	for range mostInterim + 1 {
-		l.head.begin()
+	for range maxInterim + 1 {
+		l.head.expectHeader()
 		resp, err := http.ReadResponse(l.reader, asked)
 		switch {
 		case err != nil && l.in.failed != nil: // what was read so far looks malformed
@@ -277,11 +279,11 @@ func (l *line) ask(asked *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 	}
-	return nil, fmt.Errorf("more than %d interim answers and no final one", mostInterim)
+	return nil, fmt.Errorf("more than %d interim answers and no final one", maxInterim)
 }
 
-// requestText is a request as it goes over the wire.
-func requestText(asked *http.Request) []byte {
+// formatRequest is a request as it goes over the wire.
+func formatRequest(asked *http.Request) []byte {
 	var b bytes.Buffer
 	b.Grow(512)
 	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: %s\r\n", asked.URL.RequestURI(), asked.URL.Host)
@@ -291,10 +293,10 @@ func requestText(asked *http.Request) []byte {
 	return b.Bytes()
 }
 
-// steadyReader reads one answer from a connection: once it has begun, each piece
+// idleReader reads one answer from a connection: once it has begun, each piece
 // must come within the idle time, all of it before the deadline, and its header
 // and its body must each end within their room.
-type steadyReader struct {
+type idleReader struct {
 	from io.Reader
 	raw  net.Conn
 	idle time.Duration
@@ -309,14 +311,14 @@ type steadyReader struct {
 	failed   error  // why reading ended before the connection did
 }
 
-// limit bounds what is read from here on.
-func (r *steadyReader) limit(most int64, part string) { r.most, r.room, r.part = most, most, part }
+// limitPart bounds what is read from here on.
+func (r *idleReader) limitPart(most int64, part string) { r.most, r.room, r.part = most, most, part }
 
-func (r *steadyReader) Read(p []byte) (int, error) {
+func (r *idleReader) Read(p []byte) (int, error) {
 	if r.failed != nil {
 		return 0, r.failed
 	}
-	n, err := r.read(p)
+	n, err := r.readPiece(p)
 	r.got += int64(n)
 	r.room -= int64(n)
 	if err != io.EOF {
@@ -325,7 +327,7 @@ func (r *steadyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *steadyReader) read(p []byte) (int, error) {
+func (r *idleReader) readPiece(p []byte) (int, error) {
 	if r.room <= 0 {
 		return 0, &tooLargeError{fmt.Sprintf("%s is over %d bytes", r.part, r.most)}
 	}

@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// turns lets one at a time be with a host.
-type turns struct {
+// hostLocks lets one at a time be with a host.
+type hostLocks struct {
 	mu    sync.Mutex // guards following
-	hosts map[string]*turn
+	hosts map[string]*hostLock
 }
 
 // A turn is that of one host.
-type turn struct {
+type hostLock struct {
 	taken chan struct{} // holds one element while somebody is with the host
 	users int           // who are or wait to be; guarded by turns.mu
 }
 
-// enter waits for the turn with a host, until ctx ends. leave ends it.
-func (t *turns) enter(ctx context.Context, host string) (leave func(), err error) {
+// lockHost waits for the turn with a host, until ctx ends. leave ends it.
+func (t *hostLocks) lockHost(ctx context.Context, host string) (leave func(), err error) {
 	t.mu.Lock()
 	own := t.hosts[host]
 	if own == nil {
-		own = &turn{taken: make(chan struct{}, 1)}
+		own = &hostLock{taken: make(chan struct{}, 1)}
 		t.hosts[host] = own
 	}
 	own.users++
