@@ -350,7 +350,7 @@ func (a *API) currentDirectory(ctx context.Context) (*registry.Directory, error)
 	defer cancel()
 	filled := min(1, a.answers.Store.Head().Seq)
 	// A directory that is behind answers nearly everything.
-	if err := d.Wait(ctx, max(a.written.Load(), filled)); err != nil && d.Wait(ctx, filled) != nil {
+	if err := d.WaitFor(ctx, max(a.written.Load(), filled)); err != nil && d.WaitFor(ctx, filled) != nil {
 		return nil, newProblem(notReady, "the agents are still being read after the start", "ask again in a moment").withRetry(time.Second)
 	}
 	return d, nil
@@ -465,7 +465,7 @@ func (a *API) requireEvidence(ctx context.Context, agent registry.Agent, text st
 	if err != nil {
 		return err
 	}
-	missing, err := a.answers.Registry.Lacks(ctx, agent, signals)
+	missing, err := a.answers.Registry.MissingSignals(ctx, agent, signals)
 	if err != nil || len(missing) == 0 {
 		return err
 	}

@@ -216,7 +216,7 @@ func (a *API) recheckAgents(ctx context.Context, in *emptyInput) (*output[Rechec
 			return nil
 		}
 		v.Checked++
-		return a.answers.Registry.Attend(ctx, agent.AirID)
+		return a.answers.Registry.Recheck(ctx, agent.AirID)
 	})
 	if err != nil {
 		return nil, err

@@ -134,7 +134,7 @@ func (a *API) removeDomain(ctx context.Context, in *removeDomainInput) (*output[
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	agent, err := a.answers.Registry.GiveUpDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.readCredentials(&in.body, in.Secret))
+	agent, err := a.answers.Registry.RemoveDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.readCredentials(&in.body, in.Secret))
 	if err != nil {
 		return nil, withAirID(err, in.AirID)
 	}

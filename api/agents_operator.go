@@ -60,7 +60,7 @@ func (a *API) operatorRoutes(h huma.API) {
 // markAttended has the registry told that its operator looks after it.
 func markAttended[I, O any](a *API, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
-		if err := a.answers.Registry.Attended(ctx); err != nil {
+		if err := a.answers.Registry.RecordAttention(ctx); err != nil {
 			return nil, err
 		}
 		return work(ctx, in)
@@ -101,9 +101,9 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 
 // RegistryStatus says what waits for the operator.
 type RegistryStatus struct {
-	Admission registry.DoorState `json:"door"`
-	Waiting   int                `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
-	Reports   ReportCount        `json:"reports"`
+	Admission registry.PolicyState `json:"door"`
+	Waiting   int                  `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
+	Reports   ReportCount          `json:"reports"`
 }
 
 // ReportCount says how the operator keeps up with reports.
@@ -116,7 +116,7 @@ type ReportCount struct {
 func (a *API) getRegistryStatus(ctx context.Context, _ *struct{}) (*output[RegistryStatus], error) {
 	var v RegistryStatus
 	var err error
-	if v.Admission, err = a.answers.Registry.Door(ctx); err != nil {
+	if v.Admission, err = a.answers.Registry.RegistrationPolicy(ctx); err != nil {
 		return nil, err
 	}
 	waiting, _, err := a.answers.Registry.Applications(ctx, "", registry.MaxList)
@@ -152,7 +152,7 @@ func (in *bodyInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[registry.DoorState], error) {
+func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[registry.PolicyState], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -160,7 +160,7 @@ func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[registry
 	if err != nil {
 		return nil, err
 	}
-	state, err := a.answers.Registry.SetDoor(ctx, values["mode"], values["note"])
+	state, err := a.answers.Registry.SetRegistrationPolicy(ctx, values["mode"], values["note"])
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (a *API) addBan(ctx context.Context, in *bodyInput) (*output[registry.Ban],
 	if err != nil {
 		return nil, err
 	}
-	b := registry.Ban{Sort: values["sort"], Value: values["value"], Reason: values["reason"]}
+	b := registry.Ban{Kind: values["sort"], Value: values["value"], Reason: values["reason"]}
 	if until := values["until"]; until != "" {
 		if b.Until, err = time.Parse(time.RFC3339, until); err != nil {
 			return nil, newProblem(badField, "until is no time", "write it as 2026-01-31T12:00:00Z").withLocation(Location{Pointer: "/until"})
@@ -271,7 +271,7 @@ func (a *API) liftBan(ctx context.Context, in *liftInput) (*output[registry.Ban]
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	b, err := a.answers.Registry.Lift(ctx, in.Sort, in.Value)
+	b, err := a.answers.Registry.LiftBan(ctx, in.Sort, in.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (a *API) getApplication(ctx context.Context, in *agentInput) (*output[Appli
 	case !a.now().Before(p.Expires):
 		v.Status = "expired"
 	default:
-		door, err := a.answers.Registry.Door(ctx)
+		door, err := a.answers.Registry.RegistrationPolicy(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -23,14 +23,14 @@ const findTimeout = 500 * time.Millisecond
 // "" does not. The error is [ErrNoDirectory] in a process that keeps none,
 // [ErrReading] while the agents are still being read after the start, and that of
 // the index for a verb.
-func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) (agents []registry.Found, total int, err error) {
+func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) (agents []registry.DirectoryResult, total int, err error) {
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}
 	waiting, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
 	// A directory that is behind by a moment answers nearly everything.
-	if a.Directory.Wait(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.Wait(waiting, 1) != nil {
+	if a.Directory.WaitFor(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.WaitFor(waiting, 1) != nil {
 		return nil, 0, ErrReading
 	}
 	if q.Hosts, err = a.hostsOffering(ctx, verb); err != nil {

@@ -76,7 +76,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if booker, err = r.Rotate(ctx, booker.AirID, registry.NewRotation(r.DID(booker.AirID), old, next, "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	find := func() ([]registry.Found, int, error) {
+	find := func() ([]registry.DirectoryResult, int, error) {
 		return a.FindAgents(ctx, registry.DirectoryQuery{Words: "booker", Require: []string{registry.SignalKey}}, "")
 	}
 	found, total, err := find()

@@ -226,7 +226,7 @@ func storeAgents(b *testing.B, h *house, shown int, suffix string) []string {
 	}
 	// What follows the store shall not be measured, nor what was left behind.
 	head := h.store.Head().Seq
-	if err := errors.Join(h.index.WaitFor(b.Context(), head), h.answers.Directory.Wait(b.Context(), head)); err != nil {
+	if err := errors.Join(h.index.WaitFor(b.Context(), head), h.answers.Directory.WaitFor(b.Context(), head)); err != nil {
 		b.Fatal(err)
 	}
 	runtime.GC()

@@ -207,7 +207,7 @@ func (h *house) filed() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := h.answers.Directory.Wait(ctx, h.store.Head().Seq); err != nil {
+	if err := h.answers.Directory.WaitFor(ctx, h.store.Head().Seq); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -42,7 +42,7 @@ func (h *house) applyFor(name string, status int) api.RegistrationAnswer {
 }
 
 func TestRegistrationsWaitForTheOperator(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{Door: registry.DoorApproval}})
+	h := newHouse(t, options{registry: registry.Options{RegistrationMode: registry.ModeApproval}})
 	h.operate("PUT", "/admin/registry/door", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
 	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
 	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
@@ -106,7 +106,7 @@ func TestTheDoorClosesItself(t *testing.T) {
 	waits := h.applyFor("Third", 202)
 	var v api.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
-	if v.Admission.Mode != registry.DoorApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
+	if v.Admission.Mode != registry.ModeApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
 		t.Errorf("it stands as %+v", v)
 	}
 	h.applyFor("Fourth", 202) // a look is not enough
@@ -333,7 +333,7 @@ func TestOnlyTheOperatorIsAnswered(t *testing.T) {
 // TestAdminAnswersAreAsDescribed holds what the operator gets against the
 // description, and lets no cache have it.
 func TestAdminAnswersAreAsDescribed(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{Door: registry.DoorApproval}})
+	h := newHouse(t, options{registry: registry.Options{RegistrationMode: registry.ModeApproval}})
 	waiting := h.applyFor("First", 202)
 	h.operate("POST", "/admin/registry/bans", `{"sort": "domain", "value": "evil.example"}`, 200)
 	h.applyFor("Second", 202)

@@ -71,7 +71,7 @@ func (h *house) storeTied(b *testing.B, hosts []string) {
 		endpoint := fmt.Sprintf("https://e%d.example/inbox", i)
 		switch {
 		case i < len(hosts):
-			like.Domains = []registry.Domain{{Name: hosts[i], Method: "dns", Asked: seen, Since: seen, Checked: seen}}
+			like.Domains = []registry.Domain{{Name: hosts[i], Method: "dns", Requested: seen, Since: seen, Checked: seen}}
 		case i < len(hosts)+crowd:
 			endpoint = "https://" + hosts[0] + "/inbox"
 		}
@@ -89,7 +89,7 @@ func (h *house) storeTied(b *testing.B, hosts []string) {
 		}
 	}
 	head := h.store.Head().Seq
-	if err := errors.Join(h.answers.Directory.Wait(b.Context(), head), h.index.WaitFor(b.Context(), head)); err != nil {
+	if err := errors.Join(h.answers.Directory.WaitFor(b.Context(), head), h.index.WaitFor(b.Context(), head)); err != nil {
 		b.Fatal(err)
 	}
 }

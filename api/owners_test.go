@@ -120,11 +120,11 @@ func TestOptOutByTXTRecord(t *testing.T) {
 		{"GET https://www.example.com/.well-known/gazetteer-crawler", "it answered 404"},
 	} {
 		l := a.Looks[i]
-		if l.Asked != want.asked || !strings.Contains(l.Problem, want.problem) || l.Where == "" || l.Expected != a.Publish.Value || l.Found {
+		if l.Query != want.asked || !strings.Contains(l.Problem, want.problem) || l.Server == "" || l.Expected != a.Publish.Value || l.Found {
 			t.Errorf("look %d: %+v", i, l)
 		}
 	}
-	if got := a.Looks[3].Got; len(got) != 1 || got[0] != "v=spf1 -all" {
+	if got := a.Looks[3].Values; len(got) != 1 || got[0] != "v=spf1 -all" {
 		t.Errorf("what came back is not shown: %q", got)
 	}
 	e.get("/api/v1/services/www.example.com", 200)

@@ -186,7 +186,7 @@ func (p *player) play(step exchange) {
 	p.t.Helper()
 	p.ticks.Add(1)
 	if strings.Contains(step.Name, "duplicate name") { // the warning does not wait for the directory
-		if err := p.answers.Directory.Wait(p.t.Context(), p.store.Head().Seq); err != nil {
+		if err := p.answers.Directory.WaitFor(p.t.Context(), p.store.Head().Seq); err != nil {
 			p.t.Fatal(err)
 		}
 	}

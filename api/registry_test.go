@@ -222,7 +222,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	h := newHouse(t, options{log: true})
 	a := proved(t, h, 10, "")
 	next, recoveryKey := seeded(11), seeded(12)
-	rotation := registry.NewRotation(a.CreatorDID, a.key, next, registry.Commit(recoveryKey.Public().(ed25519.PublicKey)), time.Now())
+	rotation := registry.NewRotation(a.CreatorDID, a.key, next, registry.RecoveryCommitment(recoveryKey.Public().(ed25519.PublicKey)), time.Now())
 	r := h.ask("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType)
 	var keys registry.KeysView
 	decodeInto(t, r, &keys)
@@ -307,15 +307,15 @@ func TestDomains(t *testing.T) {
 	}
 	z["example.com"] = []string{"v=spf1 -all"}
 	status, d, r := prove()
-	if status != 202 || d.Proved || len(d.Domain.Looks) != 2 || len(d.Publish.At) != 3 {
+	if status != 202 || d.Proved || len(d.Domain.Probes) != 2 || len(d.Publish.At) != 3 {
 		t.Fatalf("%d %s", status, r.body)
 	}
-	for i, want := range []registry.Look{
-		{Asked: "TXT _gazetteer.example.com", Problem: "the name has no TXT record"},
-		{Asked: "TXT example.com", Problem: "no value names the agent", Got: []string{"v=spf1 -all"}},
+	for i, want := range []registry.Probe{
+		{Query: "TXT _gazetteer.example.com", Problem: "the name has no TXT record"},
+		{Query: "TXT example.com", Problem: "no value names the agent", Values: []string{"v=spf1 -all"}},
 	} {
-		l := d.Domain.Looks[i]
-		if l.Asked != want.Asked || l.Problem != want.Problem || strings.Join(l.Got, "|") != strings.Join(want.Got, "|") || l.Where == "" || l.Expected != d.Publish.Value {
+		l := d.Domain.Probes[i]
+		if l.Query != want.Query || l.Problem != want.Problem || strings.Join(l.Values, "|") != strings.Join(want.Values, "|") || l.Server == "" || l.Expected != d.Publish.Value {
 			t.Errorf("look %d is %+v", i, l)
 		}
 	}

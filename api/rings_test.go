@@ -43,7 +43,7 @@ func TestWhoAttestEachOtherShowNoAttestations(t *testing.T) {
 	}
 	shown := func(want ...owner) {
 		t.Helper()
-		if err := h.answers.Directory.Wait(t.Context(), h.store.Head().Seq); err != nil {
+		if err := h.answers.Directory.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
 			t.Fatal(err)
 		}
 		var list struct {

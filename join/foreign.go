@@ -130,7 +130,7 @@ func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent
 	for _, s := range found.Document.Service {
 		u, err := url.Parse(s.ServiceEndpoint)
 		if err == nil && u.Scheme == "https" && fold(u.Hostname()) == host {
-			a.Links = append(a.Links, Link{By: registry.TieEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
+			a.Links = append(a.Links, Link{By: registry.AssociationEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
 		}
 	}
 	a.judge()

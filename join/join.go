@@ -179,7 +179,7 @@ func (r *round) member(ctx context.Context, airID string) (*member, error) {
 	}
 	m := &member{agent: agent, err: err}
 	if err == nil {
-		if m.lacks, err = r.j.registry.Lacks(ctx, agent, registry.Signals()); err != nil {
+		if m.lacks, err = r.j.registry.MissingSignals(ctx, agent, registry.Signals()); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +190,7 @@ func (r *round) member(ctx context.Context, airID string) (*member, error) {
 // host joins one host.
 func (r *round) host(ctx context.Context, host string) (*Joined, error) {
 	out := &Joined{Agents: []Agent{}}
-	proved, claimed, more := r.j.directory.At(host, maxLooked)
+	proved, claimed, more := r.j.directory.AtHost(host, maxLooked)
 	var ids []string // of this registry's agents, each once
 	links := map[string][]Link{}
 	for _, n := range r.named[host] {
@@ -252,7 +252,7 @@ func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
 		return
 	}
 	links = slices.Clone(links)
-	for _, t := range r.j.registry.Ties(m.agent, host) {
+	for _, t := range r.j.registry.Associations(m.agent, host) {
 		l := Link{By: t.By, Side: SideAgent, What: t.What, Source: t.Source, Detail: t.Detail, Date: t.Date}
 		if t.Holds {
 			l.Side = SideBoth
@@ -350,12 +350,12 @@ func (a *Agent) judge() {
 		}
 		return &a.Links[i]
 	}
-	service, agent := has(LinkDocument), has(registry.TieEndpoint, registry.TieClaim)
+	service, agent := has(LinkDocument), has(registry.AssociationEndpoint, registry.AssociationClaim)
 	a.Strength = Claimed
-	switch l := has(registry.TieDomain, registry.TieParent, LinkDIDHost, registry.TieCreator); {
-	case l != nil && l.By == registry.TieDomain:
+	switch l := has(registry.AssociationDomain, registry.AssociationParent, LinkDIDHost, registry.AssociationCreator); {
+	case l != nil && l.By == registry.AssociationDomain:
 		a.Strength, a.Says = Proved, "it has proved that the owner of "+l.What+" names it"
-	case l != nil && l.By == registry.TieParent:
+	case l != nil && l.By == registry.AssociationParent:
 		a.Strength, a.Says = Proved, "it has proved by DNS that the owner of "+l.What+", above the host, names it"
 	case l != nil && l.By == LinkDIDHost:
 		a.Strength, a.Says = Proved, "the service names its DID, which lies on the service's own host"
@@ -365,14 +365,14 @@ func (a *Agent) judge() {
 		a.Strength, a.Says = Mutual, "a document of the service names it, and it names the host"
 	case service != nil:
 		a.Says = "only the service says so: its document names the agent"
-	case agent != nil && agent.By == registry.TieEndpoint:
+	case agent != nil && agent.By == registry.AssociationEndpoint:
 		a.Says = "only the agent says so: it has an endpoint at the host"
 	default:
 		a.Says = "only the agent says so: " + cmp.Or(agent.Detail, "it claims "+agent.What)
 	}
 }
 
-var linkOrder = []string{registry.TieDomain, registry.TieParent, LinkDIDHost, registry.TieCreator, LinkDocument, registry.TieEndpoint, registry.TieClaim}
+var linkOrder = []string{registry.AssociationDomain, registry.AssociationParent, LinkDIDHost, registry.AssociationCreator, LinkDocument, registry.AssociationEndpoint, registry.AssociationClaim}
 
 func linkRank(by string) int { return slices.Index(linkOrder, by) }
 

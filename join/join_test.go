@@ -221,7 +221,7 @@ func (w *town) join(host string, want join.Want) *join.Joined {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
-	if err := w.directory.Wait(ctx, w.store.Head().Seq); err != nil {
+	if err := w.directory.WaitFor(ctx, w.store.Head().Seq); err != nil {
 		w.t.Fatal(err)
 	}
 	all, err := w.joiner.Join(ctx, []string{host}, want)
@@ -412,7 +412,7 @@ func TestAProofThatEnded(t *testing.T) {
 	if !strings.Contains(got.Agents[0].Says, "withdrawn") {
 		t.Errorf("it says %q", got.Agents[0].Says)
 	}
-	if _, err := w.registry.GiveUpDomain(t.Context(), a.AirID, host, w.by(a)); err != nil {
+	if _, err := w.registry.RemoveDomain(t.Context(), a.AirID, host, w.by(a)); err != nil {
 		t.Fatal(err)
 	}
 	w.want("given up", host, anything)

@@ -66,16 +66,16 @@ type Agent struct {
 	Issued   []int `json:"issued,omitempty"`
 	// Standing sums up the active attestations about the agent as the reference
 	// does.
-	Standing Standing `json:"standing,omitzero"`
+	Standing AttestationSummary `json:"standing,omitzero"`
 
 	// SecretHash is the SHA-256 of the once-shown secret; empty when the agent
 	// has switched it off.
 	SecretHash []byte `json:"secret_hash,omitempty"`
 	// Nonces are those of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
-	// Busy is until when the agent's writes of late are paid for, in Unix
+	// WriteBudgetUntil is until when the agent's writes of late are paid for, in Unix
 	// milliseconds, see [Limits].
-	Busy int64 `json:"busy,omitempty"`
+	WriteBudgetUntil int64 `json:"busy,omitempty"`
 
 	// MergedInto is the agent that took the place of one that was merged.
 	MergedInto string `json:"merged_into,omitempty"`
@@ -109,15 +109,15 @@ type RetiredKey struct {
 }
 
 // A Standing is the reference's sum of attestations.
-type Standing struct {
+type AttestationSummary struct {
 	Weight float64 `json:"weight,omitempty"` // of the active ones
 	Count  int     `json:"count,omitempty"`  // of active ones
 	Roots  int     `json:"roots,omitempty"`  // distinct registrable domains of their attesters
 }
 
-// public returns the agent without what is nobody else's business.
-func (a Agent) public() Agent {
-	a.SecretHash, a.Nonces, a.Busy = nil, nil, 0
+// publicCopy returns the agent without what is nobody else's business.
+func (a Agent) publicCopy() Agent {
+	a.SecretHash, a.Nonces, a.WriteBudgetUntil = nil, nil, 0
 	return a
 }
 
@@ -135,8 +135,8 @@ func (a Agent) clone() Agent {
 	return a
 }
 
-// here is since when this registry knows the agent.
-func (a Agent) here() time.Time {
+// knownSince is since when this registry knows the agent.
+func (a Agent) knownSince() time.Time {
 	if a.Imported.After(a.Created) {
 		return a.Imported
 	}

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// approvalTime is how long the operator has to approve a registration, and how
+	// approvalPeriod is how long the operator has to approve a registration, and how
 	// long it can be read that it was refused.
-	approvalTime = 14 * 24 * time.Hour
-	// maxApplications is how many registrations wait at a time, maxFromNetwork how
+	approvalPeriod = 14 * 24 * time.Hour
+	// maxApplications is how many registrations wait at a time, maxApplicationsOfNetwork how
 	// many of one wider network: a flood must neither fill the disk nor bury others.
-	maxApplications = 1000
-	maxFromNetwork  = 20
+	maxApplications          = 1000
+	maxApplicationsOfNetwork = 20
 )
 
 // An Application is a registration that waits for the operator. It is no agent
@@ -40,39 +40,41 @@ type Application struct {
 	Network string `json:"network,omitempty"`
 }
 
-// over reports whether an application keeps nothing from others any more.
-func (p Application) over(now time.Time) bool { return !p.Refused.IsZero() || !now.Before(p.Expires) }
+// isClosed reports whether an application keeps nothing from others any more.
+func (p Application) isClosed(now time.Time) bool {
+	return !p.Refused.IsZero() || !now.Before(p.Expires)
+}
 
 // A tally counts records that must not become too many. It is exact among all who
 // write through one registry.
-type tally struct {
-	mu    sync.Mutex // guards following
-	known bool       // whether of and total were read from the store
-	total int
-	of    map[string]int
-	swept time.Time // when what has run out was last looked for to make room
+type recordCounter struct {
+	mu      sync.Mutex // guards following
+	loaded  bool       // whether of and total were read from the store
+	total   int
+	byName  map[string]int
+	cleaned time.Time // when what has run out was last looked for to make room
 }
 
-// mayClear reports whether it is time to make room, and notes that it is done.
-func (t *tally) mayClear(now time.Time) bool {
+// startCleanup reports whether it is time to make room, and notes that it is done.
+func (t *recordCounter) startCleanup(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now.Sub(t.swept) < sweepPause {
+	if now.Sub(t.cleaned) < minCleanupInterval {
 		return false
 	}
-	t.swept = now
+	t.cleaned = now
 	return true
 }
 
-// read counts what is in the store, once. of says under which names a record is
+// loadCounts counts what is in the store, once. of says under which names a record is
 // counted; none for one that does not count.
-func (t *tally) read(ctx context.Context, s store.Store, prefix string, of func(store.Record) ([]string, error)) error {
+func (t *recordCounter) loadCounts(ctx context.Context, s store.Store, prefix string, of func(store.Record) ([]string, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known {
+	if t.loaded {
 		return nil
 	}
-	t.total, t.of = 0, map[string]int{}
+	t.total, t.byName = 0, map[string]int{}
 	for record, err := range s.List(ctx, prefix, "") {
 		if store.Damaged(record, err) {
 			t.total++
@@ -85,61 +87,61 @@ func (t *tally) read(ctx context.Context, s store.Store, prefix string, of func(
 		if err != nil {
 			return err
 		}
-		t.add(1, names)
+		t.addCounts(1, names)
 	}
-	t.known = true
+	t.loaded = true
 	return nil
 }
 
-func (t *tally) add(n int, names []string) {
+func (t *recordCounter) addCounts(n int, names []string) {
 	if len(names) == 0 {
 		return
 	}
 	t.total += n
 	for _, name := range names {
-		if t.of[name] += n; t.of[name] <= 0 {
-			delete(t.of, name)
+		if t.byName[name] += n; t.byName[name] <= 0 {
+			delete(t.byName, name)
 		}
 	}
 }
 
-// take counts one more, unless there are most in all, or as many as limits says
+// reserveSlot counts one more, unless there are most in all, or as many as limits says
 // under one of the names: full is then "all" or the name.
-func (t *tally) take(most int, names []string, limits []int) (full string) {
+func (t *recordCounter) reserveSlot(most int, names []string, limits []int) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, name := range names {
-		if t.of[name] >= limits[i] {
+		if t.byName[name] >= limits[i] {
 			return name
 		}
 	}
 	if t.total >= most {
 		return "all"
 	}
-	t.add(1, names)
+	t.addCounts(1, names)
 	return ""
 }
 
-func (t *tally) release(names []string) {
+func (t *recordCounter) releaseSlot(names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known {
-		t.add(-1, names)
+	if t.loaded {
+		t.addCounts(-1, names)
 	}
 }
 
-// counted is what an application is counted under.
-func (p Application) counted() []string { return []string{"network " + p.Network} }
+// counterKeys is what an application is counted under.
+func (p Application) counterKeys() []string { return []string{"network " + p.Network} }
 
-// countApplications counts those in the store, once.
-func (r *Registry) countApplications(ctx context.Context) error {
-	return r.waiting.read(ctx, r.store, store.PendingPrefix, func(record store.Record) ([]string, error) {
-		p, err := readApplication(record)
-		return p.counted(), err
+// loadApplicationCounts counts those in the store, once.
+func (r *Registry) loadApplicationCounts(ctx context.Context) error {
+	return r.applications.loadCounts(ctx, r.store, store.PendingPrefix, func(record store.Record) ([]string, error) {
+		p, err := decodeApplication(record)
+		return p.counterKeys(), err
 	})
 }
 
-func readApplication(record store.Record) (Application, error) {
+func decodeApplication(record store.Record) (Application, error) {
 	var p Application
 	if err := json.Unmarshal(record.Value, &p); err != nil {
 		return p, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
@@ -147,14 +149,14 @@ func readApplication(record store.Record) (Application, error) {
 	return p, nil
 }
 
-// applied makes an application of an agent whose proof was judged.
-func (r *Registry) applied(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+// applicationWrites makes an application of an agent whose proof was judged.
+func (r *Registry) applicationWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
 	agent.Status = Pending
-	writes, err := r.claimKey(ctx, agent, reg, authority)
+	writes, err := r.reserveProvedKey(ctx, agent, reg, authority)
 	if err != nil {
 		return nil, err
 	}
-	p := Application{Agent: *agent, Authority: authority, Asked: agent.Created, Expires: agent.Created.Add(approvalTime), Network: wideNetwork(reg.Client)}
+	p := Application{Agent: *agent, Authority: authority, Asked: agent.Created, Expires: agent.Created.Add(approvalPeriod), Network: wideNetwork(reg.Client)}
 	value, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("write a registration: %w", err)
@@ -162,33 +164,33 @@ func (r *Registry) applied(ctx context.Context, agent *Agent, reg Registration, 
 	return append(writes, store.PutIf(store.PendingKey(agent.AirID), value, 0)), nil
 }
 
-// queue takes a place among those who wait. The function that it returns gives it
+// reserveApplicationSlot takes a place among those who wait. The function that it returns gives it
 // back.
-func (r *Registry) queue(ctx context.Context, reg Registration) (giveBack func(), err error) {
-	if err := r.countApplications(ctx); err != nil {
+func (r *Registry) reserveApplicationSlot(ctx context.Context, reg Registration) (giveBack func(), err error) {
+	if err := r.loadApplicationCounts(ctx); err != nil {
 		return nil, err
 	}
-	names := Application{Network: wideNetwork(reg.Client)}.counted()
-	limits := []int{maxFromNetwork}
+	names := Application{Network: wideNetwork(reg.Client)}.counterKeys()
+	limits := []int{maxApplicationsOfNetwork}
 	if !reg.Client.IsValid() {
 		limits = []int{maxApplications}
 	}
-	full := r.waiting.take(maxApplications, names, limits)
-	if full != "" && r.waiting.mayClear(r.now()) {
+	full := r.applications.reserveSlot(maxApplications, names, limits)
+	if full != "" && r.applications.startCleanup(r.now()) {
 		// What has expired may stand in the way.
-		if err := r.Sweep(ctx); err != nil {
+		if err := r.DeleteExpired(ctx); err != nil {
 			return nil, err
 		}
-		full = r.waiting.take(maxApplications, names, limits)
+		full = r.applications.reserveSlot(maxApplications, names, limits)
 	}
 	switch full {
 	case "":
-		return func() { r.waiting.release(names) }, nil
+		return func() { r.applications.releaseSlot(names) }, nil
 	case "all":
 		return nil, &Refusal{Kind: ErrTooMany, Code: "applications-all", Message: fmt.Sprintf("%d registrations wait for the operator's approval already", maxApplications),
 			Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
 	}
-	return nil, &Refusal{Kind: ErrTooMany, Code: "applications-network", Message: fmt.Sprintf("%d registrations from your network wait for the operator's approval already", maxFromNetwork),
+	return nil, &Refusal{Kind: ErrTooMany, Code: "applications-network", Message: fmt.Sprintf("%d registrations from your network wait for the operator's approval already", maxApplicationsOfNetwork),
 		Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
 }
 
@@ -197,53 +199,53 @@ func (r *Registry) queue(ctx context.Context, reg Registration) (giveBack func()
 // network. The error is an [*Error] for a text that is no AIR ID, and a
 // [*Refusal] with [ErrNotFound].
 func (r *Registry) Application(ctx context.Context, airID string) (Application, error) {
-	p, _, err := r.application(ctx, airID)
+	p, _, err := r.loadApplication(ctx, airID)
 	if err != nil {
 		return Application{}, err
 	}
-	p.Agent, p.Network = p.Agent.public(), ""
+	p.Agent, p.Network = p.Agent.publicCopy(), ""
 	return p, nil
 }
 
-func (r *Registry) application(ctx context.Context, airID string) (Application, uint64, error) {
+func (r *Registry) loadApplication(ctx context.Context, airID string) (Application, uint64, error) {
 	if err := did.CheckAirID(airID); err != nil {
 		return Application{}, 0, fieldError("air_id", "", err)
 	}
 	record, err := r.store.Get(ctx, store.PendingKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
 		return Application{}, 0, &Refusal{Kind: ErrNotFound, Code: "application-unknown", Message: "no registration waits under " + airID,
-			Help: "it was approved, was never made, or has run out: it waits for " + days(approvalTime)}
+			Help: "it was approved, was never made, or has run out: it waits for " + formatDays(approvalPeriod)}
 	}
 	if err != nil {
 		return Application{}, 0, fmt.Errorf("read a registration: %w", err)
 	}
-	p, err := readApplication(record)
+	p, err := decodeApplication(record)
 	return p, record.Seq, err
 }
 
-func days(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
+func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
 
-// notYet says of an AIR ID under which there is no agent whether there may be one
+// explainMissingAgent says of an AIR ID under which there is no agent whether there may be one
 // later; nil when nothing is known of it.
-func (r *Registry) notYet(ctx context.Context, airID string) error {
+func (r *Registry) explainMissingAgent(ctx context.Context, airID string) error {
 	p, err := r.Application(ctx, airID)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	switch now := r.moment(); {
+	switch now := r.timestamp(); {
 	case err != nil:
 		return err
 	case !p.Refused.IsZero():
-		return &Refusal{Kind: ErrNoAgent, Code: "application-refused", Message: "the operator has refused the registration", Help: told(p.Reason, "ask the operator of the registry")}
-	case p.over(now):
-		return &Refusal{Kind: ErrNoAgent, Code: "application-expired", Message: "nobody has approved the registration until " + second(p.Expires), Help: "register again, or ask the operator of the registry"}
+		return &Refusal{Kind: ErrNoAgent, Code: "application-refused", Message: "the operator has refused the registration", Help: helpWithNote(p.Reason, "ask the operator of the registry")}
+	case p.isClosed(now):
+		return &Refusal{Kind: ErrNoAgent, Code: "application-expired", Message: "nobody has approved the registration until " + formatSecond(p.Expires), Help: "register again, or ask the operator of the registry"}
 	}
 	note := ""
-	if s, err := r.Door(ctx); err == nil {
+	if s, err := r.RegistrationPolicy(ctx); err == nil {
 		note = s.Note
 	}
 	return &Refusal{Kind: ErrNoAgent, Code: "application-pending", Message: "the registration waits for the operator's approval",
-		Help: told(note, "ask again later; it runs out on "+second(p.Expires)+". Until it is approved the agent does not exist for others")}
+		Help: helpWithNote(note, "ask again later; it runs out on "+formatSecond(p.Expires)+". Until it is approved the agent does not exist for others")}
 }
 
 // Applications returns at most limit registrations that wait, in order of AIR ID
@@ -256,7 +258,7 @@ func (r *Registry) Applications(ctx context.Context, after string, limit int) (w
 	if after != "" {
 		after = store.PendingKey(after)
 	}
-	now := r.moment()
+	now := r.timestamp()
 	for record, err := range r.store.List(ctx, store.PendingPrefix, after) {
 		if store.Damaged(record, err) {
 			continue
@@ -267,12 +269,12 @@ func (r *Registry) Applications(ctx context.Context, after string, limit int) (w
 		if len(waiting) == limit {
 			return waiting, next, nil
 		}
-		p, err := readApplication(record)
+		p, err := decodeApplication(record)
 		if err != nil {
 			return nil, "", err
 		}
-		if next = strings.TrimPrefix(record.Key, store.PendingPrefix); !p.over(now) {
-			p.Agent = p.Agent.public()
+		if next = strings.TrimPrefix(record.Key, store.PendingPrefix); !p.isClosed(now) {
+			p.Agent = p.Agent.publicCopy()
 			waiting = append(waiting, p)
 		}
 	}
@@ -283,35 +285,35 @@ func (r *Registry) Applications(ctx context.Context, after string, limit int) (w
 // begins with that. The error is as that of [Registry.Application], and a
 // [*Refusal] with [ErrState] for one that is refused or has run out.
 func (r *Registry) Approve(ctx context.Context, airID string) (Agent, error) {
-	if err := r.countApplications(ctx); err != nil {
+	if err := r.loadApplicationCounts(ctx); err != nil {
 		return Agent{}, err
 	}
 	for ctx.Err() == nil {
-		p, seq, err := r.undecided(ctx, airID)
+		p, seq, err := r.loadUndecided(ctx, airID)
 		if err != nil {
 			return Agent{}, err
 		}
 		agent := p.Agent
-		agent.Status, agent.Created = Active, r.moment()
+		agent.Status, agent.Created = Active, r.timestamp()
 		agent.Updated = agent.Created
-		registered, err := agent.record(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: p.Authority})
+		registered, err := agent.appendEntry(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: p.Authority})
 		if err != nil {
 			return Agent{}, err
 		}
-		approved, err := agent.record(Entry{Event: EventApproved, Actor: ActorAdmin, At: agent.Created})
+		approved, err := agent.appendEntry(Entry{Event: EventApproved, Actor: ActorAdmin, At: agent.Created})
 		if err != nil {
 			return Agent{}, err
 		}
-		agent.schedule(r)
+		agent.setNextCheck(r)
 		value, err := encodeAgent(&agent)
 		if err != nil {
 			return Agent{}, fmt.Errorf("write agent %s: %w", airID, err)
 		}
-		err = r.pass(ctx, func() error {
-			if err := r.gate.agent(Agent{}, agent, r.now()); err != nil {
+		err = r.holdPolicy(ctx, func() error {
+			if err := r.blockLists.checkAgent(Agent{}, agent, r.now()); err != nil {
 				return err
 			}
-			_, err := r.store.Apply(ctx, registered, approved, store.PutIf(store.AgentKey(airID), value, 0), deleteIf(store.PendingKey(airID), seq))
+			_, err := r.store.Apply(ctx, registered, approved, store.PutIf(store.AgentKey(airID), value, 0), deleteIfUnchanged(store.PendingKey(airID), seq))
 			return err
 		})
 		if errors.Is(err, store.ErrConflict) {
@@ -320,29 +322,29 @@ func (r *Registry) Approve(ctx context.Context, airID string) (Agent, error) {
 		if err != nil {
 			return Agent{}, fmt.Errorf("approve %s: %w", airID, err)
 		}
-		r.waiting.release(p.counted())
+		r.applications.releaseSlot(p.counterKeys())
 		r.log.Info("registration approved", "air_id", airID)
 		return agent, nil
 	}
 	return Agent{}, ctx.Err()
 }
 
-// undecided reads an application that can still be decided.
-func (r *Registry) undecided(ctx context.Context, airID string) (Application, uint64, error) {
-	p, seq, err := r.application(ctx, airID)
+// loadUndecided reads an application that can still be decided.
+func (r *Registry) loadUndecided(ctx context.Context, airID string) (Application, uint64, error) {
+	p, seq, err := r.loadApplication(ctx, airID)
 	if err != nil {
 		return p, 0, err
 	}
 	switch {
 	case !p.Refused.IsZero():
-		return p, 0, &Refusal{Kind: ErrState, Code: "application-refused", Message: "the registration was refused on " + second(p.Refused), Help: "its owner can register again"}
-	case p.over(r.moment()):
-		return p, 0, &Refusal{Kind: ErrState, Code: "application-expired", Message: "the registration has run out on " + second(p.Expires), Help: "its owner can register again"}
+		return p, 0, &Refusal{Kind: ErrState, Code: "application-refused", Message: "the registration was refused on " + formatSecond(p.Refused), Help: "its owner can register again"}
+	case p.isClosed(r.timestamp()):
+		return p, 0, &Refusal{Kind: ErrState, Code: "application-expired", Message: "the registration has run out on " + formatSecond(p.Expires), Help: "its owner can register again"}
 	}
 	switch _, err := r.store.Get(ctx, store.AgentKey(airID)); {
 	case err == nil:
 		// The agent may be this very application's, approved since it was read.
-		if _, _, err := r.application(ctx, airID); err != nil {
+		if _, _, err := r.loadApplication(ctx, airID); err != nil {
 			return p, 0, err
 		}
 		return p, 0, &Refusal{Kind: ErrState, Code: "air-id-taken", Message: "another agent has got the AIR ID meanwhile", Help: "refuse the registration; its owner can register again"}
@@ -352,8 +354,8 @@ func (r *Registry) undecided(ctx context.Context, airID string) (Application, ui
 	return p, seq, nil
 }
 
-// deleteIf returns a deletion that holds only while key has sequence seq.
-func deleteIf(key string, seq uint64) store.Write {
+// deleteIfUnchanged returns a deletion that holds only while key has sequence seq.
+func deleteIfUnchanged(key string, seq uint64) store.Write {
 	return store.Write{Key: key, Delete: true, Expect: &seq}
 }
 
@@ -361,25 +363,25 @@ func deleteIf(key string, seq uint64) store.Write {
 // shown to whoever asks for its AIR ID; what was registered is forgotten at once.
 // The error is as that of [Registry.Approve].
 func (r *Registry) RefuseApplication(ctx context.Context, airID, reason string) error {
-	reason, err := checkText("reason", reason, maxReason, manyLines)
+	reason, err := validateText("reason", reason, maxReason, manyLines)
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		p, seq, err := r.application(ctx, airID)
+		p, seq, err := r.loadApplication(ctx, airID)
 		if err != nil {
 			return err
 		}
-		now := r.moment()
-		if p.over(now) {
-			_, _, err := r.undecided(ctx, airID)
+		now := r.timestamp()
+		if p.isClosed(now) {
+			_, _, err := r.loadUndecided(ctx, airID)
 			return err
 		}
-		writes, err := r.freeKey(ctx, p.Agent)
+		writes, err := r.releaseKeyWrites(ctx, p.Agent)
 		if err != nil {
 			return err
 		}
-		refused := Application{Agent: Agent{AirID: airID, Status: Pending}, Asked: p.Asked, Expires: now.Add(approvalTime), Refused: now, Reason: reason, Network: p.Network}
+		refused := Application{Agent: Agent{AirID: airID, Status: Pending}, Asked: p.Asked, Expires: now.Add(approvalPeriod), Refused: now, Reason: reason, Network: p.Network}
 		value, err := json.Marshal(refused)
 		if err != nil {
 			return fmt.Errorf("refuse %s: %w", airID, err)
@@ -397,8 +399,8 @@ func (r *Registry) RefuseApplication(ctx context.Context, airID, reason string) 
 	return ctx.Err()
 }
 
-// freeKey returns the write that gives back a key that an application claims.
-func (r *Registry) freeKey(ctx context.Context, a Agent) ([]store.Write, error) {
+// releaseKeyWrites returns the write that gives back a key that an application claims.
+func (r *Registry) releaseKeyWrites(ctx context.Context, a Agent) ([]store.Write, error) {
 	if a.KeyProof == "" {
 		return nil, nil
 	}
@@ -409,33 +411,33 @@ func (r *Registry) freeKey(ctx context.Context, a Agent) ([]store.Write, error) 
 	if err != nil {
 		return nil, fmt.Errorf("look up key %s: %w", a.multikey(), err)
 	}
-	return []store.Write{deleteIf(record.Key, record.Seq)}, nil
+	return []store.Write{deleteIfUnchanged(record.Key, record.Seq)}, nil
 }
 
-// keyIsFree reports whether whoever holds a key holds it by an application that
+// isKeyReleased reports whether whoever holds a key holds it by an application that
 // is over.
-func (r *Registry) keyIsFree(ctx context.Context, holder string) (bool, error) {
-	p, _, err := r.application(ctx, holder)
+func (r *Registry) isKeyReleased(ctx context.Context, holder string) (bool, error) {
+	p, _, err := r.loadApplication(ctx, holder)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && p.over(r.moment()), err
+	return err == nil && p.isClosed(r.timestamp()), err
 }
 
-// Sweep forgets the applications whose time is over and the reports that were
+// DeleteExpired forgets the applications whose time is over and the reports that were
 // settled long ago. [Registry.Run] calls it every hour.
-func (r *Registry) Sweep(ctx context.Context) error {
-	if err := r.sweepApplications(ctx); err != nil {
+func (r *Registry) DeleteExpired(ctx context.Context) error {
+	if err := r.deleteExpiredApplications(ctx); err != nil {
 		return err
 	}
-	return r.sweepReports(ctx)
+	return r.deleteExpiredReports(ctx)
 }
 
-func (r *Registry) sweepApplications(ctx context.Context) error {
-	if err := r.countApplications(ctx); err != nil {
+func (r *Registry) deleteExpiredApplications(ctx context.Context) error {
+	if err := r.loadApplicationCounts(ctx); err != nil {
 		return err
 	}
-	now := r.moment()
+	now := r.timestamp()
 	for record, err := range r.store.List(ctx, store.PendingPrefix, "") {
 		if store.Damaged(record, err) {
 			continue
@@ -443,25 +445,25 @@ func (r *Registry) sweepApplications(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("list the registrations that wait: %w", err)
 		}
-		p, err := readApplication(record)
+		p, err := decodeApplication(record)
 		if err != nil {
 			return err
 		}
 		if now.Before(p.Expires) {
 			continue
 		}
-		writes, err := r.freeKey(ctx, p.Agent)
+		writes, err := r.releaseKeyWrites(ctx, p.Agent)
 		if err != nil {
 			return err
 		}
-		_, err = r.store.Apply(ctx, append(writes, deleteIf(record.Key, record.Seq))...)
+		_, err = r.store.Apply(ctx, append(writes, deleteIfUnchanged(record.Key, record.Seq))...)
 		if errors.Is(err, store.ErrConflict) {
 			continue // somebody else has
 		}
 		if err != nil {
 			return fmt.Errorf("forget a registration that has run out: %w", err)
 		}
-		r.waiting.release(p.counted())
+		r.applications.releaseSlot(p.counterKeys())
 		r.log.Info("registration ran out", "air_id", p.Agent.AirID)
 	}
 	return nil

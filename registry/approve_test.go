@@ -17,8 +17,8 @@ const hostile = "<script>alert(1)</script> ${x} ' OR 1=1 --"
 
 func TestARegistrationWaitsForApproval(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registry.Options{Store: s, Now: c.now, Door: registry.DoorApproval})
-	setDoor(t, r, registry.DoorApproval, "we look every Monday")
+	r := open(t, registry.Options{Store: s, Now: c.now, RegistrationMode: registry.ModeApproval})
+	setDoor(t, r, registry.ModeApproval, "we look every Monday")
 	body := answered(t, registration(t, hostile, 1, map[string]any{"description": hostile}), challengeOf(t, r), 1)
 	reg, err := registry.ReadRegistration(body)
 	if err != nil {
@@ -79,7 +79,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 
 func TestARegistrationIsRefused(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registry.Options{Store: s, Now: c.now, Door: registry.DoorApproval})
+	r := open(t, registry.Options{Store: s, Now: c.now, RegistrationMode: registry.ModeApproval})
 	a := proved(t, r, 1, map[string]any{"description": "secret plans"})
 	refused(t, r.RefuseApplication(t.Context(), a.AirID, strings.Repeat("x", 10000)))
 	if err := r.RefuseApplication(t.Context(), a.AirID, "no robots"); err != nil {
@@ -98,7 +98,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 	}
 	proved(t, r, 1, nil) // with the same key
 	c.move(14 * 24 * time.Hour)
-	if err := r.Sweep(t.Context()); err != nil {
+	if err := r.DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := r.Agent(t.Context(), a.AirID); !errors.Is(err, registry.ErrNoAgent) {
@@ -111,7 +111,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 
 func TestARegistrationThatNobodyApprovesRunsOut(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registry.Options{Store: s, Now: c.now, Door: registry.DoorApproval})
+	r := open(t, registry.Options{Store: s, Now: c.now, RegistrationMode: registry.ModeApproval})
 	a := proved(t, r, 1, nil)
 	c.move(14 * 24 * time.Hour)
 	_, _, err := r.Agent(t.Context(), a.AirID)
@@ -119,7 +119,7 @@ func TestARegistrationThatNobodyApprovesRunsOut(t *testing.T) {
 	_, err = r.Approve(t.Context(), a.AirID)
 	refusal(t, err, "application-expired")
 	b := proved(t, r, 1, nil) // the key is free before anybody has swept
-	if err := r.Sweep(t.Context()); err != nil {
+	if err := r.DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Approve(t.Context(), b.AirID); err != nil {
@@ -131,7 +131,7 @@ func TestARegistrationThatNobodyApprovesRunsOut(t *testing.T) {
 
 func TestASignedRegistrationThatWaitsIsNotReplayed(t *testing.T) {
 	c := newClock()
-	r := open(t, registry.Options{Now: c.now, Door: registry.DoorApproval})
+	r := open(t, registry.Options{Now: c.now, RegistrationMode: registry.ModeApproval})
 	body := registration(t, "A", 1, nil)
 	reg, err := registry.ReadRegistration(body)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestASignedRegistrationThatWaitsIsNotReplayed(t *testing.T) {
 
 func TestOnlySoManyRegistrationsWait(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registry.Options{Store: s, Now: c.now, Door: registry.DoorApproval, Limits: registry.Limits{Registrations: -1, AllRegistrations: -1}})
+	r := open(t, registry.Options{Store: s, Now: c.now, RegistrationMode: registry.ModeApproval, Limits: registry.Limits{Registrations: -1, AllRegistrations: -1}})
 	from := func(i int) error {
 		reg := someone(byte(i + 1))
 		reg.Client = client(fmt.Sprintf("192.0.2.%d", i))
@@ -155,7 +155,7 @@ func TestOnlySoManyRegistrationsWait(t *testing.T) {
 	if won := race(t, 64, from, "applications-network"); won != 20 {
 		t.Errorf("%d of a network wait", won)
 	}
-	r = open(t, registry.Options{Store: s, Now: c.now, Door: registry.DoorApproval})
+	r = open(t, registry.Options{Store: s, Now: c.now, RegistrationMode: registry.ModeApproval})
 	e := refusal(t, from(70), "applications-network")
 	if e.Wait == 0 {
 		t.Error(e)
@@ -178,7 +178,7 @@ func TestOnlySoManyRegistrationsWait(t *testing.T) {
 }
 
 func TestOfManyDecisionsOneCounts(t *testing.T) {
-	r := open(t, registry.Options{Door: registry.DoorApproval})
+	r := open(t, registry.Options{RegistrationMode: registry.ModeApproval})
 	for round := range byte(4) {
 		a := proved(t, r, round+1, nil)
 		won := race(t, 64, func(i int) error {
@@ -195,7 +195,7 @@ func TestOfManyDecisionsOneCounts(t *testing.T) {
 }
 
 func TestAnApplicationIsJudgedAgainWhenItIsApproved(t *testing.T) {
-	r := open(t, registry.Options{Door: registry.DoorApproval})
+	r := open(t, registry.Options{RegistrationMode: registry.ModeApproval})
 	a, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), CodeRepository: "https://bad.test/"})
 	ban(t, r, registry.BanDomain, "bad.test")
 	_, err := r.Approve(t.Context(), a.AirID)
@@ -210,7 +210,7 @@ func TestAnApplicationIsJudgedAgainWhenItIsApproved(t *testing.T) {
 }
 
 func TestAnApplicationHoldsNoMoreThanARegistration(t *testing.T) {
-	r := open(t, registry.Options{Door: registry.DoorApproval})
+	r := open(t, registry.Options{RegistrationMode: registry.ModeApproval})
 	for _, name := range []string{strings.Repeat("n", 10<<10), "a\u202eb", "\x00"} {
 		_, _, err := r.Register(t.Context(), registry.Registration{Name: name, PublicKey: keyText(1)})
 		refused(t, err)

@@ -24,17 +24,17 @@ var attestationTypes = []string{"identity_verification", "operator_confirmation"
 
 // The locks of the reference, which an attester must have opened.
 const (
-	attestTenure    = 30 * 24 * time.Hour
-	attestWindow    = 7 * 24 * time.Hour
-	attestMost      = 10 // in the window; the revoked ones count here
-	attestAge       = time.Hour
-	attestAhead     = 5 * time.Minute
-	verifiedWeight  = 300
-	verifiedRoots   = 3
-	maxAttestations = 1000 // about one agent
-	maxStatement    = 1000 // characters
-	// maxRing is how many agents are looked at in search of a ring.
-	maxRing = 2000
+	minAttesterAge      = 30 * 24 * time.Hour
+	attestationWindow   = 7 * 24 * time.Hour
+	maxInWindow         = 10 // in the window; the revoked ones count here
+	maxAttestationAge   = time.Hour
+	maxAttestationAhead = 5 * time.Minute
+	verifiedWeight      = 300
+	verifiedRoots       = 3
+	maxAttestations     = 1000 // about one agent
+	maxStatement        = 1000 // characters
+	// maxRingSearch is how many agents are looked at in search of a ring.
+	maxRingSearch = 2000
 )
 
 // An Attestation is what one agent says of another, signed with its key. Its
@@ -107,15 +107,15 @@ func ReadAttestation(body []byte) (AttestationRequest, error) {
 
 // Words of the reference.
 const (
-	tooOld     = "'signed_at' is too old; re-sign with a current timestamp"
-	clockHint  = "check the signer's clock (max +5m skew)"
-	badLock    = "Lock 1: Ed25519 signature verification failed"
-	lockHint   = "Sign the JCS-canonical bytes of {attester_air_id, attestation_type, signed_at, statement, subject_air_id} with your Ed25519 private key, then multibase-encode (z + base58btc)."
-	notSubject = "attestation does not belong to this subject"
+	messageTooOld       = "'signed_at' is too old; re-sign with a current timestamp"
+	hintClock           = "check the signer's clock (max +5m skew)"
+	messageBadSignature = "Lock 1: Ed25519 signature verification failed"
+	hintSignature       = "Sign the JCS-canonical bytes of {attester_air_id, attestation_type, signed_at, statement, subject_air_id} with your Ed25519 private key, then multibase-encode (z + base58btc)."
+	messageWrongSubject = "attestation does not belong to this subject"
 )
 
-// signed judges what can be judged without the store.
-func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, error) {
+// validateRequest judges what can be judged without the store.
+func (q AttestationRequest) validateRequest(subject string, now time.Time) (time.Time, error) {
 	refuse := func(field, message, help string) (time.Time, error) {
 		return time.Time{}, &Error{Field: field, Code: "value", Message: message, Help: help}
 	}
@@ -124,7 +124,7 @@ func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, er
 		return time.Time{}, &Error{Field: "attestation_type", Code: "value", Message: "invalid attestation_type", Help: help,
 			view: &ErrorView{Error: "invalid attestation_type", Message: help}}
 	}
-	if text, err := checkText("statement", q.Statement, maxStatement, manyLines); err != nil || text != q.Statement {
+	if text, err := validateText("statement", q.Statement, maxStatement, manyLines); err != nil || text != q.Statement {
 		if err == nil {
 			return refuse("statement", "'statement' has space around it", "sign and send it without: it is kept as it was signed")
 		}
@@ -135,13 +135,13 @@ func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, er
 		return refuse("signed_at", "'signed_at' must be an ISO-8601 timestamp", "for example 2026-01-31T12:00:00.000Z")
 	}
 	switch age := now.Sub(at); {
-	case age > attestAge:
-		seconds := int(attestAge.Seconds())
-		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: tooOld, Help: fmt.Sprintf("at most %d seconds", seconds),
-			view: &ErrorView{Error: tooOld, MaxAgeSeconds: seconds}}
-	case age < -attestAhead:
-		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: "'signed_at' is in the future", Help: clockHint,
-			view: &ErrorView{Error: "'signed_at' is in the future", Hint: clockHint}}
+	case age > maxAttestationAge:
+		seconds := int(maxAttestationAge.Seconds())
+		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: messageTooOld, Help: fmt.Sprintf("at most %d seconds", seconds),
+			view: &ErrorView{Error: messageTooOld, MaxAgeSeconds: seconds}}
+	case age < -maxAttestationAhead:
+		return time.Time{}, &Error{Field: "signed_at", Code: "value", Message: "'signed_at' is in the future", Help: hintClock,
+			view: &ErrorView{Error: "'signed_at' is in the future", Hint: hintClock}}
 	case q.Attester == subject:
 		return refuse("attester_air_id", "self-attestation is not allowed", "another agent must attest")
 	}
@@ -158,12 +158,12 @@ func (q AttestationRequest) signed(subject string, now time.Time) (time.Time, er
 // the subject is not active, or is attested already from the same registrable
 // domain. An attestation that closes a ring is stored and counts as nothing.
 func (r *Registry) Attest(ctx context.Context, subject string, q AttestationRequest, who Credentials) (Attestation, Agent, error) {
-	if _, err := q.signed(subject, r.moment()); err != nil {
+	if _, err := q.validateRequest(subject, r.timestamp()); err != nil {
 		return Attestation{}, Agent{}, err
 	}
 	var made Attestation
-	agent, err := r.alter(ctx, subject, func(c *change) (err error) {
-		made, err = c.attest(ctx, q, who)
+	agent, err := r.changeAgent(ctx, subject, func(c *change) (err error) {
+		made, err = c.addAttestation(ctx, q, who)
 		return err
 	})
 	if err == nil {
@@ -172,15 +172,15 @@ func (r *Registry) Attest(ctx context.Context, subject string, q AttestationRequ
 	return made, agent, err
 }
 
-func (c *change) attest(ctx context.Context, q AttestationRequest, who Credentials) (Attestation, error) {
-	by, err := c.other(ctx, q.Attester)
+func (c *change) addAttestation(ctx context.Context, q AttestationRequest, who Credentials) (Attestation, error) {
+	by, err := c.otherAgent(ctx, q.Attester)
 	if errors.Is(err, ErrNoAgent) {
 		return Attestation{}, &Refusal{Kind: ErrUnauthorized, Code: "attester-unknown", Message: "invalid attester secret", Help: "attester_air_id is no agent of this registry"}
 	}
 	if err != nil {
 		return Attestation{}, err
 	}
-	authority, err := by.owner(ctx, who)
+	authority, err := by.authorizeOwner(ctx, who)
 	if err != nil {
 		return Attestation{}, err
 	}
@@ -189,7 +189,7 @@ func (c *change) attest(ctx context.Context, q AttestationRequest, who Credentia
 	}
 	a := Attestation{Subject: c.agent.AirID, Attester: q.Attester, Type: q.Type, Statement: q.Statement, SignedAt: q.SignedAt,
 		Signature: q.Signature, Key: by.agent.multikey(), Created: c.now}
-	if a.Root, a.Tenure, err = c.r.mayAttest(ctx, by.agent, c.now); err != nil {
+	if a.Root, a.Tenure, err = c.r.checkAttester(ctx, by.agent, c.now); err != nil {
 		return Attestation{}, err
 	}
 	payload, err := q.Payload(c.agent.AirID)
@@ -198,41 +198,41 @@ func (c *change) attest(ctx context.Context, q AttestationRequest, who Credentia
 	}
 	a.Payload = string(payload)
 	if err := checkSigned("signature_multibase", a.Key, payload, q.Signature); err != nil {
-		return Attestation{}, &Error{Field: "signature_multibase", Code: "signature", Message: badLock, Help: lockHint,
-			view: &ErrorView{Error: badLock, Hint: lockHint}}
+		return Attestation{}, &Error{Field: "signature_multibase", Code: "signature", Message: messageBadSignature, Help: hintSignature,
+			view: &ErrorView{Error: messageBadSignature, Hint: hintSignature}}
 	}
-	about, err := c.r.attestations(ctx, c.agent.Attested)
+	about, err := c.r.loadAttestations(ctx, c.agent.Attested)
 	if err != nil {
 		return Attestation{}, err
 	}
-	if err := c.independent(a, about); err != nil {
+	if err := c.checkIndependence(a, about); err != nil {
 		return Attestation{}, err
 	}
-	ring, err := c.r.reaches(ctx, c.agent, a.Attester)
+	ring, err := c.r.attestsTransitively(ctx, c.agent, a.Attester)
 	if err != nil {
 		return Attestation{}, err
 	}
-	a.Trust = by.agent.trust()
+	a.Trust = by.agent.trustScore()
 	if a.Weight = float64(a.Trust) * a.Tenure; ring {
 		a.Weight, a.Why = 0, "the subject attests the attester, itself or through others: a ring counts as nothing"
 	}
-	if a.N, err = c.r.numbers.next(ctx, c.r.store); err != nil {
+	if a.N, err = c.r.numbers.nextFree(ctx, c.r.store); err != nil {
 		return Attestation{}, err
 	}
 	value, err := json.Marshal(a)
 	if err != nil {
 		return Attestation{}, fmt.Errorf("write an attestation: %w", err)
 	}
-	c.write(store.PutIf(store.AttestationKey(a.N), value, 0))
+	c.addWrite(store.PutIf(store.AttestationKey(a.N), value, 0))
 	c.agent.Attested = append(c.agent.Attested, a.N)
 	by.agent.Issued = append(by.agent.Issued, a.N)
-	c.agent.Standing = standing(append(about, a))
-	return a, c.record(Entry{Event: EventAttested, Actor: ActorOwner, Fields: []string{"attestations"}, Authority: authority, Attestation: &a})
+	c.agent.Standing = summarizeAttestations(append(about, a))
+	return a, c.addEntry(Entry{Event: EventAttested, Actor: ActorOwner, Fields: []string{"attestations"}, Authority: authority, Attestation: &a})
 }
 
-// mayAttest judges the attester: the reference's locks, but that the domain must
+// checkAttester judges the attester: the reference's locks, but that the domain must
 // be proved.
-func (r *Registry) mayAttest(ctx context.Context, by Agent, now time.Time) (root string, tenure float64, err error) {
+func (r *Registry) checkAttester(ctx context.Context, by Agent, now time.Time) (root string, tenure float64, err error) {
 	refuse := func(reason, help string) (string, float64, error) {
 		return "", 0, &Refusal{Kind: ErrForbidden, Code: "attester-not-eligible", Message: "attester not eligible", Help: help,
 			View: &ErrorView{Error: "attester not eligible", Reason: reason}}
@@ -240,24 +240,24 @@ func (r *Registry) mayAttest(ctx context.Context, by Agent, now time.Time) (root
 	if len(by.PublicKey) == 0 {
 		return "", 0, ErrNoKey
 	}
-	age := now.Sub(by.here())
-	if age < attestTenure {
+	age := now.Sub(by.knownSince())
+	if age < minAttesterAge {
 		return refuse(fmt.Sprintf("Lock 3: attester tenure %.1fd < required 30d", math.Floor(age.Hours()/2.4)/10), "wait until the agent is 30 days old")
 	}
-	issued, err := r.attestations(ctx, by.Issued)
+	issued, err := r.loadAttestations(ctx, by.Issued)
 	if err != nil {
 		return "", 0, err
 	}
 	recent := 0
 	for _, a := range issued {
-		if now.Sub(a.Created) < attestWindow {
+		if now.Sub(a.Created) < attestationWindow {
 			recent++
 		}
 	}
-	if recent >= attestMost {
-		return refuse(fmt.Sprintf("%d attestations in 7 days, at most %d", recent, attestMost), "wait; revoking does not help")
+	if recent >= maxInWindow {
+		return refuse(fmt.Sprintf("%d attestations in 7 days, at most %d", recent, maxInWindow), "wait; revoking does not help")
 	}
-	if root = r.root(ctx, by); root == "" {
+	if root = r.provedRoot(ctx, by); root == "" {
 		return refuse("Lock 1: no domain of the attester is shown to be its own", "prove a domain, or register with a did:wba or did:web whose document lists the agent's key")
 	}
 	switch {
@@ -269,25 +269,25 @@ func (r *Registry) mayAttest(ctx context.Context, by Agent, now time.Time) (root
 	return root, 1.5, nil
 }
 
-// root returns the registrable domain that an agent is shown to control, now:
+// provedRoot returns the registrable domain that an agent is shown to control, now:
 // that of its creator's DID, if the document there lists the agent's key, or of
 // a domain that it proved. "" stands for none.
-func (r *Registry) root(ctx context.Context, a Agent) string {
+func (r *Registry) provedRoot(ctx context.Context, a Agent) string {
 	if o := r.observeCreator(ctx, a)[SignalDID]; o.Holds {
 		if web, err := did.ParseWeb(a.CreatorDID); err == nil {
-			return registrable(web.Host)
+			return registrableDomain(web.Host)
 		}
 	}
 	for _, d := range a.Domains {
 		if d.proved() {
-			return registrable(d.Name)
+			return registrableDomain(d.Name)
 		}
 	}
 	return ""
 }
 
-// registrable returns the domain that somebody had to register to own the name.
-func registrable(host string) string {
+// registrableDomain returns the domain that somebody had to register to own the name.
+func registrableDomain(host string) string {
 	root, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host // a public suffix itself: it has one owner too
@@ -295,23 +295,23 @@ func registrable(host string) string {
 	return root
 }
 
-// roots are the registrable domains that an agent has to do with, whether
+// relatedRoots are the registrable domains that an agent has to do with, whether
 // proved or only claimed.
-func (r *Registry) roots(a Agent) []string {
+func (r *Registry) relatedRoots(a Agent) []string {
 	var out []string
 	if web, err := did.ParseWeb(a.CreatorDID); err == nil && !web.SameHost(r.host) {
-		out = append(out, registrable(web.Host))
+		out = append(out, registrableDomain(web.Host))
 	}
 	for _, d := range a.Domains {
-		out = append(out, registrable(d.Name))
+		out = append(out, registrableDomain(d.Name))
 	}
 	return out
 }
 
-// independent refuses an attester that is no other than the subject, or than one
+// checkIndependence refuses an attester that is no other than the subject, or than one
 // who attested before, as far as domains tell.
-func (c *change) independent(a Attestation, about []Attestation) error {
-	if slices.Contains(c.r.roots(c.agent), a.Root) {
+func (c *change) checkIndependence(a Attestation, about []Attestation) error {
+	if slices.Contains(c.r.relatedRoots(c.agent), a.Root) {
 		return &Refusal{Kind: ErrState, Code: "attester-shared-root", Message: "Lock 2: attester shares a registrable domain with the subject", Got: a.Root,
 			Help: "whoever owns the domain would attest themselves"}
 	}
@@ -337,11 +337,11 @@ func (c *change) independent(a Attestation, about []Attestation) error {
 	return nil
 }
 
-// reaches reports whether an agent attests another, itself or through others.
-func (r *Registry) reaches(ctx context.Context, from Agent, to string) (bool, error) {
+// attestsTransitively reports whether an agent attests another, itself or through others.
+func (r *Registry) attestsTransitively(ctx context.Context, from Agent, to string) (bool, error) {
 	seen := map[string]bool{from.AirID: true}
 	for queue := []Agent{from}; len(queue) > 0; queue = queue[1:] {
-		issued, err := r.attestations(ctx, queue[0].Issued)
+		issued, err := r.loadAttestations(ctx, queue[0].Issued)
 		if err != nil {
 			return false, err
 		}
@@ -352,10 +352,10 @@ func (r *Registry) reaches(ctx context.Context, from Agent, to string) (bool, er
 			if a.Subject == to {
 				return true, nil
 			}
-			if seen[a.Subject] = true; len(seen) > maxRing {
+			if seen[a.Subject] = true; len(seen) > maxRingSearch {
 				return false, nil
 			}
-			next, _, err := r.stored(ctx, a.Subject)
+			next, _, err := r.loadAgent(ctx, a.Subject)
 			if err != nil {
 				return false, err
 			}
@@ -365,10 +365,10 @@ func (r *Registry) reaches(ctx context.Context, from Agent, to string) (bool, er
 	return false, nil
 }
 
-// standing sums up the attestations about an agent as the reference does. One
+// summarizeAttestations sums up the attestations about an agent as the reference does. One
 // that counts as nothing adds no domain either.
-func standing(about []Attestation) Standing {
-	var s Standing
+func summarizeAttestations(about []Attestation) AttestationSummary {
+	var s AttestationSummary
 	roots := map[string]bool{}
 	for _, a := range about {
 		if !a.Revoked.IsZero() {
@@ -384,11 +384,11 @@ func standing(about []Attestation) Standing {
 	return s
 }
 
-// attestations reads attestations by their numbers; erased ones are left out.
-func (r *Registry) attestations(ctx context.Context, numbers []int) ([]Attestation, error) {
+// loadAttestations reads attestations by their numbers; erased ones are left out.
+func (r *Registry) loadAttestations(ctx context.Context, numbers []int) ([]Attestation, error) {
 	out := make([]Attestation, 0, len(numbers))
 	for _, n := range numbers {
-		a, _, err := r.attestation(ctx, n)
+		a, _, err := r.loadAttestation(ctx, n)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -400,7 +400,7 @@ func (r *Registry) attestations(ctx context.Context, numbers []int) ([]Attestati
 	return out, nil
 }
 
-func (r *Registry) attestation(ctx context.Context, n int) (Attestation, uint64, error) {
+func (r *Registry) loadAttestation(ctx context.Context, n int) (Attestation, uint64, error) {
 	record, err := r.store.Get(ctx, store.AttestationKey(n))
 	if err != nil {
 		return Attestation{}, 0, fmt.Errorf("read attestation %d: %w", n, err)
@@ -415,13 +415,13 @@ func (r *Registry) attestation(ctx context.Context, n int) (Attestation, uint64,
 // Attestations returns the attestations about an agent, oldest first, revoked
 // ones included.
 func (r *Registry) Attestations(ctx context.Context, a Agent) ([]Attestation, error) {
-	return r.attestations(ctx, a.Attested)
+	return r.loadAttestations(ctx, a.Attested)
 }
 
 // Issued returns the attestations that an agent made, oldest first, revoked ones
 // included.
 func (r *Registry) Issued(ctx context.Context, a Agent) ([]Attestation, error) {
-	return r.attestations(ctx, a.Issued)
+	return r.loadAttestations(ctx, a.Issued)
 }
 
 // Recent returns at most limit attestations, newest first; a limit outside 1 to
@@ -430,13 +430,13 @@ func (r *Registry) Recent(ctx context.Context, limit int) ([]Attestation, error)
 	if limit < 1 || limit > 200 {
 		limit = 50
 	}
-	next, err := r.numbers.next(ctx, r.store)
+	next, err := r.numbers.nextFree(ctx, r.store)
 	if err != nil {
 		return nil, err
 	}
 	var out []Attestation
 	for n := next - 1; n > 0 && len(out) < limit; n-- {
-		a, _, err := r.attestation(ctx, n)
+		a, _, err := r.loadAttestation(ctx, n)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -458,15 +458,15 @@ func (r *Registry) RevokeAttestation(ctx context.Context, subject string, n int,
 		return Attestation{}, Agent{}, &Error{Field: "attestation_id", Code: "value", Message: "invalid attestation_id", Help: "it is a number from 1"}
 	}
 	var revoked Attestation
-	agent, err := r.alter(ctx, subject, func(c *change) (err error) {
-		revoked, err = c.revoke(ctx, n, who)
+	agent, err := r.changeAgent(ctx, subject, func(c *change) (err error) {
+		revoked, err = c.revokeAttestation(ctx, n, who)
 		return err
 	})
 	return revoked, agent, err
 }
 
-func (c *change) revoke(ctx context.Context, n int, who Credentials) (Attestation, error) {
-	a, seq, err := c.r.attestation(ctx, n)
+func (c *change) revokeAttestation(ctx context.Context, n int, who Credentials) (Attestation, error) {
+	a, seq, err := c.r.loadAttestation(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {
 		return a, &Refusal{Kind: ErrNotFound, Code: "attestation-unknown", Message: "attestation not found", View: &ErrorView{Error: "attestation not found", AttestationID: n}}
 	}
@@ -474,33 +474,33 @@ func (c *change) revoke(ctx context.Context, n int, who Credentials) (Attestatio
 		return a, err
 	}
 	if a.Subject != c.agent.AirID {
-		return a, &Error{Field: "attestation_id", Code: "value", Message: notSubject, Help: "it is about " + a.Subject,
-			view: &ErrorView{Error: notSubject, AttestationID: n, ClaimedSubject: c.agent.AirID, ActualSubject: a.Subject}}
+		return a, &Error{Field: "attestation_id", Code: "value", Message: messageWrongSubject, Help: "it is about " + a.Subject,
+			view: &ErrorView{Error: messageWrongSubject, AttestationID: n, ClaimedSubject: c.agent.AirID, ActualSubject: a.Subject}}
 	}
-	by, err := c.other(ctx, a.Attester)
+	by, err := c.otherAgent(ctx, a.Attester)
 	if err != nil {
 		return a, err
 	}
-	authority, err := by.owner(ctx, who)
+	authority, err := by.authorizeOwner(ctx, who)
 	if err != nil {
 		return a, err
 	}
 	if !a.Revoked.IsZero() {
-		return a, &Refusal{Kind: ErrState, Code: "attestation-revoked", Message: "attestation already revoked", Got: second(a.Revoked),
-			View: &ErrorView{Error: "attestation already revoked", RevokedAt: stamp(a.Revoked)}}
+		return a, &Refusal{Kind: ErrState, Code: "attestation-revoked", Message: "attestation already revoked", Got: formatSecond(a.Revoked),
+			View: &ErrorView{Error: "attestation already revoked", RevokedAt: formatTimestamp(a.Revoked)}}
 	}
-	return a, c.revokeNow(ctx, &a, seq, ActorOwner, authority)
+	return a, c.writeRevocation(ctx, &a, seq, ActorOwner, authority)
 }
 
-// revokeNow writes the revocation and what it does to the subject's standing.
-func (c *change) revokeNow(ctx context.Context, a *Attestation, seq uint64, actor string, authority *Authority) error {
+// writeRevocation writes the revocation and what it does to the subject's standing.
+func (c *change) writeRevocation(ctx context.Context, a *Attestation, seq uint64, actor string, authority *Authority) error {
 	a.Revoked = c.now
 	value, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("write an attestation: %w", err)
 	}
-	c.write(store.PutIf(store.AttestationKey(a.N), value, seq))
-	about, err := c.r.attestations(ctx, c.agent.Attested)
+	c.addWrite(store.PutIf(store.AttestationKey(a.N), value, seq))
+	about, err := c.r.loadAttestations(ctx, c.agent.Attested)
 	if err != nil {
 		return err
 	}
@@ -509,20 +509,20 @@ func (c *change) revokeNow(ctx context.Context, a *Attestation, seq uint64, acto
 			about[i] = *a
 		}
 	}
-	c.agent.Standing = standing(about)
-	return c.record(Entry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
+	c.agent.Standing = summarizeAttestations(about)
+	return c.addEntry(Entry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
 }
 
-// numbers gives out the numbers of attestations. They leave no gaps, so the
+// attestationNumbers gives out the numbers of attestations. They leave no gaps, so the
 // first free one is found by looking.
-type numbers struct {
+type attestationNumbers struct {
 	mu   sync.Mutex // guards following
 	used int        // at least as many are in use
 }
 
-// next returns the first number that is not in use. Two callers may get the
+// nextFree returns the first number that is not in use. Two callers may get the
 // same; the store lets one of them write.
-func (n *numbers) next(ctx context.Context, s store.Store) (int, error) {
+func (n *attestationNumbers) nextFree(ctx context.Context, s store.Store) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	taken := func(i int) (bool, error) {
@@ -530,7 +530,7 @@ func (n *numbers) next(ctx context.Context, s store.Store) (int, error) {
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}
-		return err == nil || errors.Is(err, store.ErrCorrupt), ignore(err, store.ErrCorrupt)
+		return err == nil || errors.Is(err, store.ErrCorrupt), ignoreError(err, store.ErrCorrupt)
 	}
 	low, step := n.used, 1 // low is in use, or 0
 	for {
@@ -559,7 +559,7 @@ func (n *numbers) next(ctx context.Context, s store.Store) (int, error) {
 	return low + 1, nil
 }
 
-func ignore(err, target error) error {
+func ignoreError(err, target error) error {
 	if errors.Is(err, target) {
 		return nil
 	}

@@ -24,7 +24,7 @@ type VerifiedStatus struct {
 // NewVerifiedStatus returns that of an agent.
 func NewVerifiedStatus(a Agent) VerifiedStatus {
 	s := a.Standing
-	return VerifiedStatus{Verified: s.verified(), VerificationScore: s.rounded(), DistinctWhoisRoots: s.Roots, AttestationCount: s.Count}
+	return VerifiedStatus{Verified: s.isVerified(), VerificationScore: s.roundedWeight(), DistinctWhoisRoots: s.Roots, AttestationCount: s.Count}
 }
 
 // AttestedView answers an attestation (status 201).
@@ -62,7 +62,7 @@ type RevokedView struct {
 // NewRevokedView returns the answer to the revocation of an attestation of
 // subject.
 func NewRevokedView(t Attestation, subject Agent) RevokedView {
-	return RevokedView{Revoked: true, AttestationID: t.N, SubjectAirID: t.Subject, RevokedAt: stamp(t.Revoked), VerifiedStatus: NewVerifiedStatus(subject)}
+	return RevokedView{Revoked: true, AttestationID: t.N, SubjectAirID: t.Subject, RevokedAt: formatTimestamp(t.Revoked), VerifiedStatus: NewVerifiedStatus(subject)}
 }
 
 // AttestationView is one attestation in the list of a subject.
@@ -102,11 +102,11 @@ func (r *Registry) AttestationsView(ctx context.Context, a Agent) (AttestationsV
 	for _, t := range about {
 		row := AttestationView{ID: t.N, AttesterAirID: t.Attester, WhoisRoot: t.Root, AttestationType: t.Type, Statement: t.Statement, SignedPayload: t.Payload,
 			Signature: t.Signature, SignedAt: t.SignedAt, TrustAtIssue: t.Trust, TenureAtIssue: t.Tenure, Weight: t.Weight,
-			IsActive: t.Revoked.IsZero(), CreatedAt: stamp(t.Created)}
+			IsActive: t.Revoked.IsZero(), CreatedAt: formatTimestamp(t.Created)}
 		if row.IsActive {
 			v.Active++
 		} else {
-			revoked := stamp(t.Revoked)
+			revoked := formatTimestamp(t.Revoked)
 			row.RevokedAt = &revoked
 		}
 		v.Attestations = append(v.Attestations, row)
@@ -144,7 +144,7 @@ func (r *Registry) RecentView(ctx context.Context, limit int) (RecentView, error
 	v := RecentView{Attestations: []RecentAttestation{}, Total: len(recent), Limit: limit}
 	for _, t := range recent {
 		v.Attestations = append(v.Attestations, RecentAttestation{ID: t.N, SubjectAirID: t.Subject, AttesterAirID: t.Attester, WhoisRoot: t.Root,
-			AttestationType: t.Type, Statement: t.Statement, SignedAt: t.SignedAt, Weight: t.Weight, CreatedAt: stamp(t.Created)})
+			AttestationType: t.Type, Statement: t.Statement, SignedAt: t.SignedAt, Weight: t.Weight, CreatedAt: formatTimestamp(t.Created)})
 	}
 	return v, err
 }
@@ -278,19 +278,19 @@ type AgentNumber struct {
 	Count int    `json:"count"`
 }
 
-// topAgents is how many agents the top lists hold.
-const topAgents = 10
+// maxTopAgents is how many agents the top lists hold.
+const maxTopAgents = 10
 
 // GraphStatsView reads all attestations: keep the answer for a while.
 func (r *Registry) GraphStatsView(ctx context.Context) (GraphStatsView, error) {
 	subjects, attesters := map[string]int{}, map[string]int{}
 	v := GraphStatsView{Edges: GraphEdges{ByType: map[string]int{}}}
-	next, err := r.numbers.next(ctx, r.store)
+	next, err := r.numbers.nextFree(ctx, r.store)
 	if err != nil {
 		return v, err
 	}
 	for n := 1; n < next; n++ {
-		t, _, err := r.attestation(ctx, n)
+		t, _, err := r.loadAttestation(ctx, n)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 			continue
 		}
@@ -311,11 +311,11 @@ func (r *Registry) GraphStatsView(ctx context.Context) (GraphStatsView, error) {
 			v.Nodes.TotalDistinct++
 		}
 	}
-	v.TopAttested, v.TopAttesters = top(subjects), top(attesters)
+	v.TopAttested, v.TopAttesters = rankAgents(subjects), rankAgents(attesters)
 	return v, nil
 }
 
-func top(counts map[string]int) []AgentNumber {
+func rankAgents(counts map[string]int) []AgentNumber {
 	out := make([]AgentNumber, 0, len(counts))
 	for airID, n := range counts {
 		out = append(out, AgentNumber{airID, n})
@@ -323,7 +323,7 @@ func top(counts map[string]int) []AgentNumber {
 	slices.SortFunc(out, func(a, b AgentNumber) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.AirID, b.AirID))
 	})
-	return out[:min(len(out), topAgents)]
+	return out[:min(len(out), maxTopAgents)]
 }
 
 // HistoryView is the history of an agent.
@@ -358,7 +358,7 @@ func (r *Registry) HistoryView(ctx context.Context, airID string, limit, offset 
 	v := HistoryView{AirID: airID, History: []EntryRow{}, Total: total, Limit: limit, Offset: max(offset, 0),
 		Note: "Each agent has a chain of its own; the transparency log proves the content."}
 	for _, e := range entries {
-		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: stamp(e.At),
+		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: formatTimestamp(e.At),
 			PrevHash: e.PrevHash, EntryHash: e.Hash, Authority: e.Authority})
 	}
 	return v, err
@@ -366,11 +366,11 @@ func (r *Registry) HistoryView(ctx context.Context, airID string, limit, offset 
 
 // KeysView is which keys an agent has and had.
 type KeysView struct {
-	AirID      string         `json:"air_id"`
-	DID        string         `json:"did"`
-	Keys       []KeyView      `json:"keys"`
-	Commitment string         `json:"recovery_commitment,omitempty"`
-	Recovery   *RecoveryUnder `json:"recovery,omitempty"`
+	AirID      string               `json:"air_id"`
+	DID        string               `json:"did"`
+	Keys       []KeyView            `json:"keys"`
+	Commitment string               `json:"recovery_commitment,omitempty"`
+	Recovery   *PendingRecoveryView `json:"recovery,omitempty"`
 }
 
 // A KeyView is one of them.
@@ -383,8 +383,8 @@ type KeyView struct {
 	RetiredBy          string  `json:"retired_by,omitempty"`
 }
 
-// RecoveryUnder is a recovery under way.
-type RecoveryUnder struct {
+// PendingRecoveryView is a recovery under way.
+type PendingRecoveryView struct {
 	To    string `json:"to"`
 	Asked string `json:"asked"`
 	Due   string `json:"due"`
@@ -394,15 +394,15 @@ type RecoveryUnder struct {
 func (r *Registry) KeysView(a Agent) KeysView {
 	v := KeysView{AirID: a.AirID, DID: r.DID(a.AirID), Keys: []KeyView{}, Commitment: a.Commitment}
 	for _, k := range a.Keys() {
-		row := KeyView{ID: v.DID + k.ID, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), From: stamp(k.From), Proof: k.Proof, RetiredBy: k.By}
+		row := KeyView{ID: v.DID + k.ID, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), From: formatTimestamp(k.From), Proof: k.Proof, RetiredBy: k.By}
 		if !k.Until.IsZero() {
-			until := stamp(k.Until)
+			until := formatTimestamp(k.Until)
 			row.Until = &until
 		}
 		v.Keys = append(v.Keys, row)
 	}
 	if p := a.Recovery; p != nil {
-		v.Recovery = &RecoveryUnder{To: did.FormatMultikey(p.To), Asked: stamp(p.Asked), Due: stamp(p.Due)}
+		v.Recovery = &PendingRecoveryView{To: did.FormatMultikey(p.To), Asked: formatTimestamp(p.Asked), Due: formatTimestamp(p.Due)}
 	}
 	return v
 }
@@ -410,16 +410,16 @@ func (r *Registry) KeysView(a Agent) KeysView {
 // AttestErrorView returns the reference's words for an error of
 // [Registry.Attest], where they are others than those of [NewErrorView].
 func AttestErrorView(err error, subject string) (ErrorView, bool) {
-	return attestWords(err, "X-Agent-Secret header required for attestation", "invalid attester secret", subject)
+	return attestationErrorView(err, "X-Agent-Secret header required for attestation", "invalid attester secret", subject)
 }
 
 // RevokeErrorView is [AttestErrorView] for [Registry.RevokeAttestation].
 func RevokeErrorView(err error, subject string) (ErrorView, bool) {
-	return attestWords(err, "X-Agent-Secret header required (must be original attester's secret)",
+	return attestationErrorView(err, "X-Agent-Secret header required (must be original attester's secret)",
 		"invalid attester secret (only the original attester can revoke)", subject)
 }
 
-func attestWords(err error, missing, wrong, subject string) (ErrorView, bool) {
+func attestationErrorView(err error, missing, wrong, subject string) (ErrorView, bool) {
 	switch {
 	case errors.Is(err, ErrNoSecret):
 		return ErrorView{Error: missing}, true

@@ -23,7 +23,7 @@ const (
 	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
 )
 
-var banSorts = []string{BanKey, BanHandle, BanDomain, BanNetwork}
+var banKinds = []string{BanKey, BanHandle, BanDomain, BanNetwork}
 
 const (
 	maxBans   = 100000
@@ -34,7 +34,7 @@ const (
 // it: agents that have the key, the handle or the domain already are suspended by
 // [Registry.Suspend].
 type Ban struct {
-	Sort  string `json:"sort"` // one of the Ban constants
+	Kind  string `json:"sort"` // one of the Ban constants
 	Value string `json:"value"`
 	// Reason is the operator's note; those who are refused do not see it.
 	Reason  string    `json:"reason,omitempty"`
@@ -43,7 +43,7 @@ type Ban struct {
 }
 
 // A gate is what all that is new must pass.
-type gate struct {
+type blockLists struct {
 	// mu is held for reading while something passes, and for writing while the
 	// door or a block list changes: when such a change has returned, nothing passes
 	// any more that was judged before it.
@@ -52,26 +52,26 @@ type gate struct {
 	lengths map[int]int       // of network prefixes: how many have a length
 }
 
-// pass calls write while nothing changes at the gate.
-func (r *Registry) pass(ctx context.Context, write func() error) error {
-	if err := r.readBans(ctx); err != nil {
+// holdPolicy calls write while nothing changes at the gate.
+func (r *Registry) holdPolicy(ctx context.Context, write func() error) error {
+	if err := r.loadBans(ctx); err != nil {
 		return err
 	}
-	r.gate.mu.RLock()
-	defer r.gate.mu.RUnlock()
+	r.blockLists.mu.RLock()
+	defer r.blockLists.mu.RUnlock()
 	return write()
 }
 
-// readBans reads the block lists once.
-func (r *Registry) readBans(ctx context.Context) error {
-	r.gate.mu.RLock()
-	known := r.gate.bans != nil
-	r.gate.mu.RUnlock()
+// loadBans reads the block lists once.
+func (r *Registry) loadBans(ctx context.Context) error {
+	r.blockLists.mu.RLock()
+	known := r.blockLists.bans != nil
+	r.blockLists.mu.RUnlock()
 	if known {
 		return nil
 	}
-	r.gate.mu.Lock()
-	defer r.gate.mu.Unlock()
+	r.blockLists.mu.Lock()
+	defer r.blockLists.mu.Unlock()
 	bans, lengths := map[[2]string]Ban{}, map[int]int{}
 	for record, err := range r.store.List(ctx, store.BanPrefix, "") {
 		if err != nil {
@@ -81,55 +81,55 @@ func (r *Registry) readBans(ctx context.Context) error {
 		if err := json.Unmarshal(record.Value, &b); err != nil {
 			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 		}
-		bans[[2]string{b.Sort, b.Value}] = b
-		lengths[b.length()]++
+		bans[[2]string{b.Kind, b.Value}] = b
+		lengths[b.prefixLength()]++
 	}
-	r.gate.bans, r.gate.lengths = bans, lengths
+	r.blockLists.bans, r.blockLists.lengths = bans, lengths
 	return nil
 }
 
-// length is that of a network's prefix, counted so that IPv4 and IPv6 are told
+// prefixLength is that of a network's prefix, counted so that IPv4 and IPv6 are told
 // apart; 0 for other sorts.
-func (b Ban) length() int {
+func (b Ban) prefixLength() int {
 	p, err := netip.ParsePrefix(b.Value)
-	if b.Sort != BanNetwork || err != nil {
+	if b.Kind != BanNetwork || err != nil {
 		return 0
 	}
-	return lengthOf(p.Addr(), p.Bits())
+	return prefixLengthKey(p.Addr(), p.Bits())
 }
 
-func lengthOf(a netip.Addr, bits int) int {
+func prefixLengthKey(a netip.Addr, bits int) int {
 	if a.Is4() {
 		return 1000 + bits
 	}
 	return bits
 }
 
-// has returns the line that holds now; mu is held.
-func (g *gate) has(sort, value string, now time.Time) (Ban, bool) {
+// activeBan returns the line that holds now; mu is held.
+func (g *blockLists) activeBan(sort, value string, now time.Time) (Ban, bool) {
 	b, ok := g.bans[[2]string{sort, value}]
 	return b, ok && (b.Until.IsZero() || now.Before(b.Until))
 }
 
-// network refuses a client from a network on the list; mu is held.
-func (g *gate) network(client netip.Addr, now time.Time) error {
+// checkNetwork refuses a client from a network on the list; mu is held.
+func (g *blockLists) checkNetwork(client netip.Addr, now time.Time) error {
 	if !client.IsValid() {
 		return nil
 	}
 	client = client.Unmap().WithZone("")
 	for bits := range client.BitLen() + 1 {
-		if g.lengths[lengthOf(client, bits)] == 0 {
+		if g.lengths[prefixLengthKey(client, bits)] == 0 {
 			continue
 		}
-		if b, ok := g.has(BanNetwork, netip.PrefixFrom(client, bits).Masked().String(), now); ok {
-			return banned(b, "the network "+b.Value+" is on the block list of this registry")
+		if b, ok := g.activeBan(BanNetwork, netip.PrefixFrom(client, bits).Masked().String(), now); ok {
+			return banRefusal(b, "the network "+b.Value+" is on the block list of this registry")
 		}
 	}
 	return nil
 }
 
-// agent refuses what is new of an agent and on a list; mu is held.
-func (g *gate) agent(old, a Agent, now time.Time) error {
+// checkAgent refuses what is new of an agent and on a list; mu is held.
+func (g *blockLists) checkAgent(old, a Agent, now time.Time) error {
 	if len(g.bans) == 0 {
 		return nil
 	}
@@ -144,52 +144,52 @@ func (g *gate) agent(old, a Agent, now time.Time) error {
 		if len(key) == 0 || string(key) == string(old.PublicKey) {
 			continue
 		}
-		if b, ok := g.has(BanKey, did.FormatMultikey(key), now); ok {
-			return banned(b, "the key is on the block list of this registry")
+		if b, ok := g.activeBan(BanKey, did.FormatMultikey(key), now); ok {
+			return banRefusal(b, "the key is on the block list of this registry")
 		}
 	}
 	if a.Handle != "" && a.Handle != old.Handle {
-		if b, ok := g.has(BanHandle, a.Handle, now); ok {
-			return banned(b, "the handle "+a.Handle+" is on the block list of this registry")
+		if b, ok := g.activeBan(BanHandle, a.Handle, now); ok {
+			return banRefusal(b, "the handle "+a.Handle+" is on the block list of this registry")
 		}
 	}
-	before := old.names()
-	for _, domain := range a.names() {
-		if b, ok := g.has(BanDomain, domain, now); ok && !slices.Contains(before, domain) {
-			return banned(b, "the domain "+domain+" is on the block list of this registry")
+	before := old.namedDomains()
+	for _, domain := range a.namedDomains() {
+		if b, ok := g.activeBan(BanDomain, domain, now); ok && !slices.Contains(before, domain) {
+			return banRefusal(b, "the domain "+domain+" is on the block list of this registry")
 		}
 	}
 	return nil
 }
 
-func banned(b Ban, message string) error {
-	return &Refusal{Kind: ErrForbidden, Code: "banned-" + b.Sort, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
+func banRefusal(b Ban, message string) error {
+	return &Refusal{Kind: ErrForbidden, Code: "banned-" + b.Kind, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
 }
 
-// names are the registrable domains in an agent's record.
-func (a Agent) names() []string {
+// namedDomains are the registrable domains in an agent's record.
+func (a Agent) namedDomains() []string {
 	addresses := []string{a.CreatorDID, a.CodeRepository, a.DocumentationURL}
 	for _, s := range a.ServiceEndpoints {
 		addresses = append(addresses, s.ServiceEndpoint)
 	}
 	var out []string
 	for _, address := range addresses {
-		if domain := hostOf(address); domain != "" {
+		if domain := domainOfAddress(address); domain != "" {
 			out = append(out, strings.ToLower(domain))
 		}
 	}
 	for _, d := range a.Domains {
-		out = append(out, registrable(d.Name))
+		out = append(out, registrableDomain(d.Name))
 	}
 	return out
 }
 
-// AdmitNetwork refuses a client whose network is on the block list, for what is
+// CheckNetwork refuses a client whose network is on the block list, for what is
 // asked of others than [Registry.Register], [Registry.Report] and writes with
 // [Credentials], which look by themselves. The error is a [*Refusal] with
 // [ErrForbidden].
-func (r *Registry) AdmitNetwork(ctx context.Context, client netip.Addr) error {
-	return r.pass(ctx, func() error { return r.gate.network(client, r.now()) })
+func (r *Registry) CheckNetwork(ctx context.Context, client netip.Addr) error {
+	return r.holdPolicy(ctx, func() error { return r.blockLists.checkNetwork(client, r.now()) })
 }
 
 // Ban adds a line to a block list, or replaces it, as the operator, and returns it
@@ -198,13 +198,13 @@ func (r *Registry) AdmitNetwork(ctx context.Context, client netip.Addr) error {
 // passes that it refuses. The error is an [*Error] for a value, and a [*Refusal]
 // with [ErrState] when the lists are full.
 func (r *Registry) Ban(ctx context.Context, b Ban) (Ban, error) {
-	value, err := banValue(b.Sort, b.Value)
+	value, err := normalizeBanValue(b.Kind, b.Value)
 	if err != nil {
 		return Ban{}, err
 	}
-	now := r.moment()
+	now := r.timestamp()
 	b.Value, b.Created, b.Until = value, now, b.Until.UTC()
-	if b.Reason, err = checkText("reason", b.Reason, maxReason, manyLines); err != nil {
+	if b.Reason, err = validateText("reason", b.Reason, maxReason, manyLines); err != nil {
 		return Ban{}, err
 	}
 	if !b.Until.IsZero() && !b.Until.After(now) {
@@ -214,48 +214,48 @@ func (r *Registry) Ban(ctx context.Context, b Ban) (Ban, error) {
 	if err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
 	}
-	if err := r.readBans(ctx); err != nil {
+	if err := r.loadBans(ctx); err != nil {
 		return Ban{}, err
 	}
-	r.gate.mu.Lock()
-	defer r.gate.mu.Unlock()
-	at := [2]string{b.Sort, b.Value}
-	_, known := r.gate.bans[at]
-	if !known && len(r.gate.bans) >= maxBans {
+	r.blockLists.mu.Lock()
+	defer r.blockLists.mu.Unlock()
+	at := [2]string{b.Kind, b.Value}
+	_, known := r.blockLists.bans[at]
+	if !known && len(r.blockLists.bans) >= maxBans {
 		return Ban{}, &Refusal{Kind: ErrState, Code: "bans-many", Message: fmt.Sprintf("the block lists have %d lines", maxBans), Help: "lift old ones; a prefix takes the place of many addresses"}
 	}
-	if _, err := r.store.Apply(ctx, store.Put(store.BanKey(b.Sort, b.Value), text)); err != nil {
+	if _, err := r.store.Apply(ctx, store.Put(store.BanKey(b.Kind, b.Value), text)); err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
 	}
-	if r.gate.bans[at] = b; !known {
-		r.gate.lengths[b.length()]++
+	if r.blockLists.bans[at] = b; !known {
+		r.blockLists.lengths[b.prefixLength()]++
 	}
-	r.log.Info("block list extended", "sort", b.Sort, "value", b.Value)
+	r.log.Info("block list extended", "sort", b.Kind, "value", b.Value)
 	return b, nil
 }
 
-// Lift takes a line off a block list, as the operator. The error is an [*Error]
+// LiftBan takes a line off a block list, as the operator. The error is an [*Error]
 // for a value, and a [*Refusal] with [ErrNotFound] when there is no such line.
-func (r *Registry) Lift(ctx context.Context, sort, value string) (Ban, error) {
-	value, err := banValue(sort, value)
+func (r *Registry) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
+	value, err := normalizeBanValue(sort, value)
 	if err != nil {
 		return Ban{}, err
 	}
-	if err := r.readBans(ctx); err != nil {
+	if err := r.loadBans(ctx); err != nil {
 		return Ban{}, err
 	}
-	r.gate.mu.Lock()
-	defer r.gate.mu.Unlock()
+	r.blockLists.mu.Lock()
+	defer r.blockLists.mu.Unlock()
 	at := [2]string{sort, value}
-	b, known := r.gate.bans[at]
+	b, known := r.blockLists.bans[at]
 	if !known {
 		return Ban{}, &Refusal{Kind: ErrNotFound, Code: "ban-unknown", Message: "the block list has no such line", Got: value, Help: "it is written as the list shows it"}
 	}
 	if _, err := r.store.Apply(ctx, store.Delete(store.BanKey(sort, value))); err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
 	}
-	delete(r.gate.bans, at)
-	r.gate.lengths[b.length()]--
+	delete(r.blockLists.bans, at)
+	r.blockLists.lengths[b.prefixLength()]--
 	r.log.Info("block list shortened", "sort", sort, "value", value)
 	return b, nil
 }
@@ -270,8 +270,8 @@ func (r *Registry) Bans(ctx context.Context, sort, after string, limit int) (ban
 	}
 	prefix := store.BanPrefix
 	if sort != "" {
-		if !slices.Contains(banSorts, sort) {
-			return nil, "", noBanSort(sort)
+		if !slices.Contains(banKinds, sort) {
+			return nil, "", unknownBanKind(sort)
 		}
 		prefix = store.BansOf(sort)
 	}
@@ -297,19 +297,19 @@ func (r *Registry) Bans(ctx context.Context, sort, after string, limit int) (ban
 	return bans, "", nil
 }
 
-func noBanSort(sort string) error {
-	return &Error{Field: "sort", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", clipped(sort)), Help: "it is one of " + strings.Join(banSorts, ", ")}
+func unknownBanKind(sort string) error {
+	return &Error{Field: "sort", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", clipText(sort)), Help: "it is one of " + strings.Join(banKinds, ", ")}
 }
 
-// banValue returns a value in its normal form.
-func banValue(sort, text string) (string, error) {
+// normalizeBanValue returns a value in its normal form.
+func normalizeBanValue(sort, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	refuse := func(message, help string) (string, error) {
 		return "", &Error{Field: "value", Code: "value", Message: "Field 'value' is no " + sort + ": " + message, Help: help}
 	}
 	switch sort {
 	case BanKey:
-		multikey := asMultikey(text)
+		multikey := normalizeMultikey(text)
 		if _, err := did.ParseMultikey(multikey); err != nil {
 			return "", fieldError("value", "Invalid key: ", err)
 		}
@@ -325,14 +325,14 @@ func banValue(sort, text string) (string, error) {
 		if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
 			return refuse(e.Message, e.Help)
 		}
-		return registrable(name), nil
+		return registrableDomain(name), nil
 	case BanNetwork:
-		return banPrefix(text)
+		return normalizeNetwork(text)
 	}
-	return "", noBanSort(sort)
+	return "", unknownBanKind(sort)
 }
 
-func banPrefix(text string) (string, error) {
+func normalizeNetwork(text string) (string, error) {
 	refuse := func(message, help string) (string, error) {
 		return "", &Error{Field: "value", Code: "value", Message: "Field 'value' is no network: " + message, Help: help}
 	}

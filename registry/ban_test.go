@@ -11,7 +11,7 @@ import (
 
 func ban(t testing.TB, r *registry.Registry, sort, value string) registry.Ban {
 	t.Helper()
-	b, err := r.Ban(t.Context(), registry.Ban{Sort: sort, Value: value, Reason: "because"})
+	b, err := r.Ban(t.Context(), registry.Ban{Kind: sort, Value: value, Reason: "because"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestTheBlockLists(t *testing.T) {
 		{registry.BanNetwork, "2001:db8::1", "2001:db8::/64"}, {registry.BanNetwork, "2001:db8:ffff::1/48", "2001:db8:ffff::/48"},
 	} {
 		if b[2] == "" {
-			_, err := r.Ban(t.Context(), registry.Ban{Sort: b[0], Value: b[1]})
+			_, err := r.Ban(t.Context(), registry.Ban{Kind: b[0], Value: b[1]})
 			refused(t, err)
 			continue
 		}
@@ -74,7 +74,7 @@ func TestTheBlockLists(t *testing.T) {
 		t.Error(err)
 	}
 	for _, free := range []string{"192.0.2.78", "198.51.101.1", "2001:db8:0:1::1", "2001:db9::1"} {
-		if err := r.AdmitNetwork(t.Context(), client(free)); err != nil {
+		if err := r.CheckNetwork(t.Context(), client(free)); err != nil {
 			t.Errorf("%s: %v", free, err)
 		}
 	}
@@ -91,10 +91,10 @@ func TestTheBlockLists(t *testing.T) {
 		t.Errorf("%v, %q, %v", rest, next, err)
 	}
 	for _, b := range all {
-		if _, err := r.Lift(t.Context(), b.Sort, b.Value); err != nil {
+		if _, err := r.LiftBan(t.Context(), b.Kind, b.Value); err != nil {
 			t.Error(err)
 		}
-		_, err := r.Lift(t.Context(), b.Sort, b.Value)
+		_, err := r.LiftBan(t.Context(), b.Kind, b.Value)
 		refusal(t, err, "ban-unknown")
 	}
 	register(t, r, registry.Registration{Name: "New", PublicKey: keyText(1), CreatorDID: "did:web:bad.co.uk", Client: client("192.0.2.77")})
@@ -103,12 +103,12 @@ func TestTheBlockLists(t *testing.T) {
 func TestABanRunsOut(t *testing.T) {
 	c := newClock()
 	r := open(t, registry.Options{Now: c.now})
-	if _, err := r.Ban(t.Context(), registry.Ban{Sort: registry.BanNetwork, Value: "192.0.2.1", Until: c.now().Add(time.Hour)}); err != nil {
+	if _, err := r.Ban(t.Context(), registry.Ban{Kind: registry.BanNetwork, Value: "192.0.2.1", Until: c.now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	refusal(t, r.AdmitNetwork(t.Context(), client("192.0.2.1")), "banned-network")
+	refusal(t, r.CheckNetwork(t.Context(), client("192.0.2.1")), "banned-network")
 	c.move(time.Hour)
-	if err := r.AdmitNetwork(t.Context(), client("192.0.2.1")); err != nil {
+	if err := r.CheckNetwork(t.Context(), client("192.0.2.1")); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,16 +143,16 @@ func TestBansThatAreRefused(t *testing.T) {
 		{registry.BanNetwork, "::ffff:1.2.3.0/120"}, {registry.BanNetwork, "1.2.3.4/33"}, {registry.BanKey, strings.Repeat("z", 10000)}, {registry.BanHandle, strings.Repeat("h", 10000)},
 		{registry.BanDomain, strings.Repeat("d", 10000)}, {registry.BanNetwork, strings.Repeat("1", 10000)}, {strings.Repeat("s", 10000), "x"}, {registry.BanHandle, "a\x00b"}, {registry.BanDomain, "\xff.test"},
 	} {
-		_, err := r.Ban(t.Context(), registry.Ban{Sort: b[0], Value: b[1]})
+		_, err := r.Ban(t.Context(), registry.Ban{Kind: b[0], Value: b[1]})
 		if e := refused(t, err); len(e.Error()) > 1500 {
 			t.Errorf("a message of %d bytes for %.20q", len(e.Error()), b[1])
 		}
-		_, err = r.Lift(t.Context(), b[0], b[1])
+		_, err = r.LiftBan(t.Context(), b[0], b[1])
 		refused(t, err)
 	}
 	for _, b := range []registry.Ban{
-		{Sort: registry.BanHandle, Value: "bad_one", Reason: strings.Repeat("x", 10000)}, {Sort: registry.BanHandle, Value: "bad_one", Reason: "a\u202eb"},
-		{Sort: registry.BanHandle, Value: "bad_one", Until: c.now()},
+		{Kind: registry.BanHandle, Value: "bad_one", Reason: strings.Repeat("x", 10000)}, {Kind: registry.BanHandle, Value: "bad_one", Reason: "a\u202eb"},
+		{Kind: registry.BanHandle, Value: "bad_one", Until: c.now()},
 	} {
 		_, err := r.Ban(t.Context(), b)
 		refused(t, err)

@@ -18,44 +18,44 @@ import (
 )
 
 const (
-	// hostPause is the least time between two looks that bother the hosts of one
+	// cooldownPeriod is the least time between two looks that bother the hosts of one
 	// registrable domain: a thousand agents that name it must not become a
 	// thousand requests.
-	hostPause = time.Minute
-	// attendPause is the least time between two visits to one agent.
-	attendPause = time.Minute
-	// attendants is how many agents are looked at side by side.
-	attendants = 8
+	cooldownPeriod = time.Minute
+	// minRecheckInterval is the least time between two visits to one agent.
+	minRecheckInterval = time.Minute
+	// maxConcurrentChecks is how many agents are looked at side by side.
+	maxConcurrentChecks = 8
 )
 
-// Attend looks again at whatever of an agent is due: the domains it has proved,
+// Recheck looks again at whatever of an agent is due: the domains it has proved,
 // what can be observed of it, a recovery whose delay is over. [Registry.Run]
 // calls it on time. It bothers no host twice within a minute; what had to be left
 // out stays due.
-func (r *Registry) Attend(ctx context.Context, airID string) error {
-	agent, _, err := r.stored(ctx, airID)
+func (r *Registry) Recheck(ctx context.Context, airID string) error {
+	agent, _, err := r.loadAgent(ctx, airID)
 	if err != nil || agent.Status != Active {
 		return err
 	}
-	now := r.moment()
+	now := r.timestamp()
 	type look struct {
 		method string
-		looks  []Look
+		looks  []Probe
 	}
 	domains, observed := map[string]look{}, map[string]Observation{}
 	for _, d := range agent.Domains {
-		if d.Withdrawn.IsZero() && !d.due(r.recheck).After(now) && r.quiet.take(registrable(d.Name), now) {
-			looks, method := r.lookAtDomain(ctx, agent, d.Name)
+		if d.Withdrawn.IsZero() && !d.nextProbe(r.recheck).After(now) && r.cooldown.tryStart(registrableDomain(d.Name), now) {
+			looks, method := r.probeDomain(ctx, agent, d.Name)
 			domains[d.Name] = look{method, looks}
 		}
 	}
-	for _, signal := range agent.observes(r) {
+	for _, signal := range agent.observableSignals(r) {
 		o, seen := agent.Observed[signal]
 		if seen && o.At.Add(r.recheck).After(now) {
 			continue
 		}
-		if host := agent.bothers(signal); host == "" || r.quiet.take(host, now) {
-			observed[signal] = r.observe(ctx, agent, signal)
+		if host := agent.askedDomain(signal); host == "" || r.cooldown.tryStart(host, now) {
+			observed[signal] = r.observeSignal(ctx, agent, signal)
 		}
 	}
 	if ctx.Err() != nil {
@@ -64,14 +64,14 @@ func (r *Registry) Attend(ctx context.Context, airID string) error {
 	if len(domains) == 0 && len(observed) == 0 && (agent.Recovery == nil || now.Before(agent.Recovery.Due)) {
 		return nil
 	}
-	_, err = r.alter(ctx, airID, func(c *change) error {
+	_, err = r.changeAgent(ctx, airID, func(c *change) error {
 		for name, l := range domains {
-			if err := c.domainSeen(name, agent.multikey(), l.method, l.looks); err != nil {
+			if err := c.recordProbes(name, agent.multikey(), l.method, l.looks); err != nil {
 				return err
 			}
 		}
 		for signal, o := range observed {
-			if err := c.seen(signal, o); err != nil {
+			if err := c.recordObservation(signal, o); err != nil {
 				return err
 			}
 		}
@@ -83,29 +83,29 @@ func (r *Registry) Attend(ctx context.Context, airID string) error {
 	return nil
 }
 
-// bothers returns the registrable domain that is asked for a signal, "" for
+// askedDomain returns the registrable domain that is asked for a signal, "" for
 // none.
-func (a Agent) bothers(signal string) string {
+func (a Agent) askedDomain(signal string) string {
 	switch signal {
 	case SignalDID:
-		return hostOf(a.CreatorDID)
+		return domainOfAddress(a.CreatorDID)
 	case SignalInbox:
-		return hostOf(a.inbox())
+		return domainOfAddress(a.inboxURL())
 	case SignalRepository:
-		return hostOf(a.CodeRepository)
+		return domainOfAddress(a.CodeRepository)
 	}
 	return ""
 }
 
-// quiet remembers which domains were bothered within the last minute.
-type quiet struct {
+// cooldown remembers which domains were bothered within the last minute.
+type cooldown struct {
 	mu    sync.Mutex // guards following
 	until map[string]time.Time
 }
 
-// take reports whether a domain may be bothered now, and if so keeps others from
+// tryStart reports whether a domain may be bothered now, and if so keeps others from
 // it for a while.
-func (q *quiet) take(domain string, now time.Time) bool {
+func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.until == nil {
@@ -121,7 +121,7 @@ func (q *quiet) take(domain string, now time.Time) bool {
 			}
 		}
 	}
-	q.until[domain] = now.Add(hostPause)
+	q.until[domain] = now.Add(cooldownPeriod)
 	return true
 }
 
@@ -129,90 +129,90 @@ func (q *quiet) take(domain string, now time.Time) bool {
 // once, and then once in a while. It is enough for somebody who waits for a
 // change of DNS, and no way to bother a stranger.
 const (
-	looksAtOnce = 10
-	lookEvery   = 10 * time.Second
+	proofBurst    = 10
+	proofInterval = 10 * time.Second
 )
 
-// looks bounds what owners ask for, by registrable domain.
-type looks struct {
+// proofLimiter bounds what owners ask for, by registrable domain.
+type proofLimiter struct {
 	mu       sync.Mutex // guards following
 	limiters map[string]*rate.Limiter
 }
 
-// take reports whether a look may be taken now, and else how long to wait.
-func (l *looks) take(domain string, now time.Time) (wait time.Duration) {
+// reserveProof reports whether a look may be taken now, and else how long to wait.
+func (l *proofLimiter) reserveProof(domain string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.limiters) > 10000 {
-		maps.DeleteFunc(l.limiters, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= looksAtOnce })
+		maps.DeleteFunc(l.limiters, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= proofBurst })
 	}
 	limiter := l.limiters[domain]
 	if limiter == nil {
 		if l.limiters == nil {
 			l.limiters = map[string]*rate.Limiter{}
 		}
-		limiter = rate.NewLimiter(rate.Every(lookEvery), looksAtOnce)
+		limiter = rate.NewLimiter(rate.Every(proofInterval), proofBurst)
 		l.limiters[domain] = limiter
 	}
 	if limiter.AllowN(now, 1) {
 		return 0
 	}
-	return lookEvery
+	return proofInterval
 }
 
 // A visit is when an agent is to be attended.
-type visit struct {
+type scheduledCheck struct {
 	at    time.Time
 	airID string
 }
 
-// visits is a heap of them, the next one first.
-type visits []visit
+// checkHeap is a heap of them, the next one first.
+type checkHeap []scheduledCheck
 
-func (v visits) Len() int           { return len(v) }
-func (v visits) Less(i, j int) bool { return v[i].at.Before(v[j].at) }
-func (v visits) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
-func (v *visits) Push(x any)        { *v = append(*v, x.(visit)) }
-func (v *visits) Pop() any {
+func (v checkHeap) Len() int           { return len(v) }
+func (v checkHeap) Less(i, j int) bool { return v[i].at.Before(v[j].at) }
+func (v checkHeap) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
+func (v *checkHeap) Push(x any)        { *v = append(*v, x.(scheduledCheck)) }
+func (v *checkHeap) Pop() any {
 	last := (*v)[len(*v)-1]
 	*v = (*v)[:len(*v)-1]
 	return last
 }
 
 // A diary knows which agent is to be attended when.
-type diary struct {
+type checkSchedule struct {
 	mu    sync.Mutex           // guards following
-	at    map[string]time.Time // the one visit of an agent that counts
-	queue visits               // may hold visits that no longer do
+	due   map[string]time.Time // the one visit of an agent that counts
+	queue checkHeap            // may hold visits that no longer do
 	moved chan struct{}        // holds one while the first visit may have changed
 }
 
-// note sets the visit of an agent; the zero time strikes it.
-func (d *diary) note(airID string, at time.Time) {
+// setDue sets the visit of an agent; the zero time strikes it.
+func (d *checkSchedule) setDue(airID string, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at.IsZero() {
-		delete(d.at, airID)
+		delete(d.due, airID)
 		return
 	}
-	if old, ok := d.at[airID]; ok && old.Equal(at) {
+	if old, ok := d.due[airID]; ok && old.Equal(at) {
 		return
 	}
-	d.at[airID] = at
-	heap.Push(&d.queue, visit{at, airID})
+	d.due[airID] = at
+	heap.Push(&d.queue, scheduledCheck{at, airID})
 	select {
 	case d.moved <- struct{}{}:
 	default:
 	}
 }
 
-// next takes the visit that is due, or says how long it is until the next one.
-func (d *diary) next(now time.Time) (airID string, wait time.Duration) {
+// nextDue takes the visit that is due, or says how long it is until the next one.
+func (d *checkSchedule) nextDue(now time.Time) (airID string, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for len(d.queue) > 0 {
 		first := d.queue[0]
-		if at, ok := d.at[first.airID]; !ok || !at.Equal(first.at) {
+		if at, ok := d.due[first.airID]; !ok || !at.Equal(first.at) {
 			heap.Pop(&d.queue)
 			continue
 		}
@@ -220,7 +220,7 @@ func (d *diary) next(now time.Time) (airID string, wait time.Duration) {
 			return "", wait
 		}
 		heap.Pop(&d.queue)
-		delete(d.at, first.airID)
+		delete(d.due, first.airID)
 		return first.airID, 0
 	}
 	return "", time.Hour
@@ -231,42 +231,42 @@ func (d *diary) next(now time.Time) (airID string, wait time.Duration) {
 // into force, and what has run out is forgotten. From its first start on it is
 // counted how long nobody looks after the registry, see [Registry.Attended]. It returns an error only when the store fails.
 func (r *Registry) Run(ctx context.Context) error {
-	if err := r.start(ctx); err != nil {
-		return endOf(ctx, err)
+	if err := r.startAttendedTime(ctx); err != nil {
+		return ignoreContextEnd(ctx, err)
 	}
-	d := &diary{at: map[string]time.Time{}, moved: make(chan struct{}, 1)}
+	d := &checkSchedule{due: map[string]time.Time{}, moved: make(chan struct{}, 1)}
 	head := r.store.Head()
-	for agent, err := range r.each(ctx, "") {
+	for agent, err := range r.allAgents(ctx, "") {
 		if err != nil {
-			return endOf(ctx, err)
+			return ignoreContextEnd(ctx, err)
 		}
-		d.note(agent.AirID, agent.NextCheck)
+		d.setDue(agent.AirID, agent.NextCheck)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return r.follow(ctx, head, func(agents []Agent, _ store.Cursor) error {
+		return r.followAgents(ctx, head, func(agents []Agent, _ store.Cursor) error {
 			for _, a := range agents {
-				d.note(a.AirID, a.NextCheck)
+				d.setDue(a.AirID, a.NextCheck)
 			}
 			return nil
 		})
 	})
-	g.Go(func() error { return r.attendAll(ctx, d) })
-	g.Go(func() error { return r.sweepAll(ctx) })
-	return endOf(ctx, g.Wait())
+	g.Go(func() error { return r.recheckDue(ctx, d) })
+	g.Go(func() error { return r.deleteExpiredPeriodically(ctx) })
+	return ignoreContextEnd(ctx, g.Wait())
 }
 
-// endOf returns nil for what is said because ctx ended.
-func endOf(ctx context.Context, err error) error {
+// ignoreContextEnd returns nil for what is said because ctx ended.
+func ignoreContextEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return nil
 	}
 	return err
 }
 
-// follow hands over the agents that were written after the cursor, and up to
+// followAgents hands over the agents that were written after the cursor, and up to
 // where that is, until ctx ends. What is damaged is left out.
-func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
+func (r *Registry) followAgents(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
 	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
 	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, upTo store.Cursor) error {
 		var agents []Agent
@@ -275,7 +275,7 @@ func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(
 			if !ok || strings.Contains(airID, "/") || record.Deleted {
 				continue
 			}
-			if agent, err := decode(record); err == nil {
+			if agent, err := decodeAgent(record); err == nil {
 				agents = append(agents, agent)
 			}
 		}
@@ -283,40 +283,40 @@ func (r *Registry) follow(ctx context.Context, after store.Cursor, written func(
 	})
 }
 
-// attendAll attends the agents as they become due.
-func (r *Registry) attendAll(ctx context.Context, d *diary) error {
+// recheckDue attends the agents as they become due.
+func (r *Registry) recheckDue(ctx context.Context, d *checkSchedule) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(attendants)
+	g.SetLimit(maxConcurrentChecks)
 	lately := map[string]time.Time{} // owned by this loop: when agents were attended
 	for ctx.Err() == nil {
 		now := r.now()
-		airID, wait := d.next(now)
+		airID, wait := d.nextDue(now)
 		if airID == "" {
-			pause(ctx, wait, d.moved)
+			waitFor(ctx, wait, d.moved)
 			continue
 		}
-		if again := lately[airID].Add(attendPause); now.Before(again) {
-			d.note(airID, again)
+		if again := lately[airID].Add(minRecheckInterval); now.Before(again) {
+			d.setDue(airID, again)
 			continue
 		}
 		if len(lately) > 10000 {
 			for old, at := range lately {
-				if now.After(at.Add(attendPause)) {
+				if now.After(at.Add(minRecheckInterval)) {
 					delete(lately, old)
 				}
 			}
 		}
 		lately[airID] = now
 		g.Go(func() error {
-			if err := r.Attend(ctx, airID); err != nil && !errors.Is(err, ErrNoAgent) {
+			if err := r.Recheck(ctx, airID); err != nil && !errors.Is(err, ErrNoAgent) {
 				if !slices.ContainsFunc([]error{store.ErrFull, store.ErrCorrupt}, func(e error) bool { return errors.Is(err, e) }) {
-					return endOf(ctx, err)
+					return ignoreContextEnd(ctx, err)
 				}
 				r.log.Warn("an agent could not be looked at", "air_id", airID, "error", err)
 			}
 			// What had to be left out is still due.
-			if agent, _, err := r.stored(ctx, airID); err == nil {
-				d.note(airID, agent.NextCheck)
+			if agent, _, err := r.loadAgent(ctx, airID); err == nil {
+				d.setDue(airID, agent.NextCheck)
 			}
 			return nil
 		})
@@ -324,25 +324,25 @@ func (r *Registry) attendAll(ctx context.Context, d *diary) error {
 	return g.Wait()
 }
 
-// sweepPeriod is how often what has run out is forgotten.
-const sweepPeriod = time.Hour
+// cleanupInterval is how often what has run out is forgotten.
+const cleanupInterval = time.Hour
 
-// sweepAll forgets what has run out, now and then.
-func (r *Registry) sweepAll(ctx context.Context) error {
+// deleteExpiredPeriodically forgets what has run out, now and then.
+func (r *Registry) deleteExpiredPeriodically(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := r.Sweep(ctx); err != nil {
+		if err := r.DeleteExpired(ctx); err != nil {
 			if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrCorrupt) {
-				return endOf(ctx, err)
+				return ignoreContextEnd(ctx, err)
 			}
 			r.log.Warn("what has run out could not be forgotten", "error", err)
 		}
-		pause(ctx, sweepPeriod, nil)
+		waitFor(ctx, cleanupInterval, nil)
 	}
 	return nil
 }
 
-// pause waits for d, for a signal, or for the end of ctx.
-func pause(ctx context.Context, d time.Duration, moved <-chan struct{}) {
+// waitFor waits for d, for a signal, or for the end of ctx.
+func waitFor(ctx context.Context, d time.Duration, moved <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -20,17 +20,17 @@ type change struct {
 	seq    uint64 // of old
 	agent  Agent
 	writes []store.Write // beside the agent's own record
-	// handled says that the writes bring the handle along already.
-	handled bool
+	// handleWritten says that the writes bring the handle along already.
+	handleWritten bool
 	// others are agents that change along, by AIR ID.
 	others map[string]*change
 }
 
-// alter works out a change with f and writes it. f may be called several times.
+// changeAgent works out a change with f and writes it. f may be called several times.
 // It records at least one entry, or returns an error.
-func (r *Registry) alter(ctx context.Context, airID string, f func(c *change) error) (Agent, error) {
+func (r *Registry) changeAgent(ctx context.Context, airID string, f func(c *change) error) (Agent, error) {
 	for {
-		c, err := r.begin(ctx, airID)
+		c, err := r.beginChange(ctx, airID)
 		if err != nil {
 			return Agent{}, err
 		}
@@ -48,30 +48,30 @@ func (r *Registry) alter(ctx context.Context, airID string, f func(c *change) er
 	}
 }
 
-// begin reads an agent. A recovery that is due comes into force with the change.
-func (r *Registry) begin(ctx context.Context, airID string) (*change, error) {
-	old, seq, err := r.stored(ctx, airID)
+// beginChange reads an agent. A recovery that is due comes into force with the change.
+func (r *Registry) beginChange(ctx context.Context, airID string) (*change, error) {
+	old, seq, err := r.loadAgent(ctx, airID)
 	if err != nil {
 		return nil, err
 	}
-	c := &change{r: r, now: r.moment(), old: old, seq: seq, agent: old.clone(), others: map[string]*change{}}
-	if c.agent.recover(c.now) {
-		if err := c.record(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
+	c := &change{r: r, now: r.timestamp(), old: old, seq: seq, agent: old.clone(), others: map[string]*change{}}
+	if c.agent.applyDueRecovery(c.now) {
+		if err := c.addEntry(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// other returns the change of another agent that is written together with c.
-func (c *change) other(ctx context.Context, airID string) (*change, error) {
+// otherAgent returns the change of another agent that is written together with c.
+func (c *change) otherAgent(ctx context.Context, airID string) (*change, error) {
 	if airID == c.agent.AirID {
 		return c, nil
 	}
 	if o := c.others[airID]; o != nil {
 		return o, nil
 	}
-	o, err := c.r.begin(ctx, airID)
+	o, err := c.r.beginChange(ctx, airID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func (c *change) other(ctx context.Context, airID string) (*change, error) {
 	return o, nil
 }
 
-// record adds an entry to the history, with the agent as it is now.
-func (c *change) record(e Entry) error {
+// addEntry adds an entry to the history, with the agent as it is now.
+func (c *change) addEntry(e Entry) error {
 	e.At = c.now
 	c.agent.Updated = c.now
-	w, err := c.agent.record(e)
+	w, err := c.agent.appendEntry(e)
 	if err != nil {
 		return err
 	}
@@ -91,13 +91,13 @@ func (c *change) record(e Entry) error {
 	return nil
 }
 
-// write adds a write beside the agent's own record.
-func (c *change) write(w store.Write) { c.writes = append(c.writes, w) }
+// addWrite adds a write beside the agent's own record.
+func (c *change) addWrite(w store.Write) { c.writes = append(c.writes, w) }
 
-// owner shows that the owner sent the request, and that the agent may still act.
-func (c *change) owner(ctx context.Context, who Credentials) (*Authority, error) {
+// authorizeOwner shows that the owner sent the request, and that the agent may still act.
+func (c *change) authorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
 	// Whether it is the owner comes first: a stranger learns nothing else.
-	a, err := c.r.authorize(ctx, &c.agent, who, c.now)
+	a, err := c.r.authorizeWrite(ctx, &c.agent, who, c.now)
 	if err != nil {
 		return nil, err
 	}
@@ -114,17 +114,17 @@ func (c *change) owner(ctx context.Context, who Credentials) (*Authority, error)
 
 // proveKey marks the current key as proved and the agent as its holder.
 func (c *change) proveKey(ctx context.Context, how string) error {
-	w, err := c.r.takeKey(ctx, c.agent.multikey(), c.agent.AirID)
+	w, err := c.r.reserveKey(ctx, c.agent.multikey(), c.agent.AirID)
 	if err != nil {
 		return err
 	}
 	c.agent.KeyProof = how
-	c.write(w)
+	c.addWrite(w)
 	return nil
 }
 
-// takeKey returns the write that makes an agent the holder of a key.
-func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.Write, error) {
+// reserveKey returns the write that makes an agent the holder of a key.
+func (r *Registry) reserveKey(ctx context.Context, multikey, airID string) (store.Write, error) {
 	record, err := r.store.Get(ctx, store.KeyKey(multikey))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -135,7 +135,7 @@ func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.W
 		return store.Write{}, &Refusal{Kind: ErrState, Code: "key-used", Message: "this agent has used the key before",
 			Help: "a key that was retired does not come back: make a new one"}
 	}
-	free, err := r.keyIsFree(ctx, string(record.Value))
+	free, err := r.isKeyReleased(ctx, string(record.Value))
 	if err != nil {
 		return store.Write{}, err
 	}
@@ -149,13 +149,13 @@ func (r *Registry) takeKey(ctx context.Context, multikey, airID string) (store.W
 // commit writes the change. The error is store.ErrConflict when it must be
 // worked out again.
 func (c *change) commit(ctx context.Context) error {
-	return c.r.pass(ctx, func() error {
-		writes, err := c.all(ctx, nil)
+	return c.r.holdPolicy(ctx, func() error {
+		writes, err := c.agentWrites(ctx, nil)
 		if err != nil {
 			return err
 		}
 		for _, o := range c.others {
-			if writes, err = o.all(ctx, writes); err != nil {
+			if writes, err = o.agentWrites(ctx, writes); err != nil {
 				return err
 			}
 		}
@@ -166,20 +166,20 @@ func (c *change) commit(ctx context.Context) error {
 	})
 }
 
-// all appends the writes of one agent; the gate is held.
-func (c *change) all(ctx context.Context, writes []store.Write) ([]store.Write, error) {
-	if err := c.r.gate.agent(c.old, c.agent, c.now); err != nil {
+// agentWrites appends the writes of one agent; the gate is held.
+func (c *change) agentWrites(ctx context.Context, writes []store.Write) ([]store.Write, error) {
+	if err := c.r.blockLists.checkAgent(c.old, c.agent, c.now); err != nil {
 		return nil, err
 	}
-	c.agent.schedule(c.r)
+	c.agent.setNextCheck(c.r)
 	value, err := encodeAgent(&c.agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
 	}
 	writes = append(writes, store.PutIf(store.AgentKey(c.agent.AirID), value, c.seq))
 	writes = append(writes, c.writes...)
-	if c.agent.Handle != c.old.Handle && !c.handled {
-		handles, err := c.r.moveHandle(ctx, c.agent.AirID, c.old.Handle, c.agent.Handle, c.now)
+	if c.agent.Handle != c.old.Handle && !c.handleWritten {
+		handles, err := c.r.handleWrites(ctx, c.agent.AirID, c.old.Handle, c.agent.Handle, c.now)
 		if err != nil {
 			return nil, err
 		}

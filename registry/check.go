@@ -35,7 +35,7 @@ func fieldError(field, prefix string, err error) error {
 }
 
 func checkName(text string) (string, error) {
-	name, err := checkText("name", text, maxName, oneLine)
+	name, err := validateText("name", text, maxName, oneLine)
 	if err == nil && name == "" {
 		return "", &Error{Field: "name", Code: "required", Message: "Field 'name' is required",
 			Help: "give the agent a name of 1 to " + strconv.Itoa(maxName) + " characters"}
@@ -49,9 +49,9 @@ const (
 	manyLines = "\n\r\t"
 )
 
-// checkText trims a text and returns it if it is not longer than most and can
+// validateText trims a text and returns it if it is not longer than most and can
 // be shown without changing what stands around it.
-func checkText(field, text string, most int, controls string) (string, error) {
+func validateText(field, text string, most int, controls string) (string, error) {
 	text = strings.TrimSpace(text)
 	if n := utf8.RuneCountInString(text); n > most {
 		return "", &Error{Field: field, Code: "length",
@@ -62,7 +62,7 @@ func checkText(field, text string, most int, controls string) (string, error) {
 		return "", &Error{Field: field, Code: "text", Message: fmt.Sprintf("Field '%s' is not valid UTF-8", field), Help: "encode the text as UTF-8"}
 	}
 	for i, c := range []rune(text) {
-		if disturbs(c) && !strings.ContainsRune(controls, c) {
+		if isDisallowed(c) && !strings.ContainsRune(controls, c) {
 			return "", &Error{Field: field, Code: "text",
 				Message: fmt.Sprintf("Field '%s' holds the control character U+%04X", field, c),
 				Help:    fmt.Sprintf("remove it; it is character %d of the text", i+1)}
@@ -71,10 +71,10 @@ func checkText(field, text string, most int, controls string) (string, error) {
 	return text, nil
 }
 
-// disturbs reports control characters, and those that turn the direction of the
+// isDisallowed reports control characters, and those that turn the direction of the
 // text around them or hide it: with them one name can be made to read as
 // another.
-func disturbs(c rune) bool {
+func isDisallowed(c rune) bool {
 	switch {
 	case unicode.IsControl(c),
 		c == 0x061c, c == 0x200e, c == 0x200f, // marks of direction
@@ -89,7 +89,7 @@ func disturbs(c rune) bool {
 }
 
 func checkDescription(field, text string) (string, error) {
-	return checkText(field, text, maxDescription, manyLines)
+	return validateText(field, text, maxDescription, manyLines)
 }
 
 func checkCreatorType(text string) (string, error) {
@@ -162,7 +162,7 @@ func checkList(field string, items []string, most int) ([]string, error) {
 	out := make([]string, 0, len(items))
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		text, err := checkText(at, item, maxItem, oneLine)
+		text, err := validateText(at, item, maxItem, oneLine)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func checkList(field string, items []string, most int) ([]string, error) {
 // checkLink checks an address that people will click on, and that the caretaker
 // asks for; "" is none.
 func (r *Registry) checkLink(field, text string) (string, error) {
-	text, err := checkText(field, text, maxURL, oneLine)
+	text, err := validateText(field, text, maxURL, oneLine)
 	if err != nil || text == "" {
 		return "", err
 	}

@@ -45,8 +45,8 @@ type Credentials struct {
 	Client netip.Addr
 }
 
-// signed reports whether there is a signature to be judged.
-func (c Credentials) signed() bool {
+// hasSignature reports whether there is a signature to be judged.
+func (c Credentials) hasSignature() bool {
 	return c.Request != nil && (c.Request.Header.Get("Signature-Input") != "" || c.Request.Header.Get("Signature") != "")
 }
 
@@ -62,8 +62,8 @@ func nonceHash(nonce string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// spend takes a nonce for good. Those that are over are dropped.
-func (a *Agent) spend(nonce string, now, created time.Time) error {
+// useNonce takes a nonce for good. Those that are over are dropped.
+func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool { return n.Until < now.Unix() })
 	hash := nonceHash(nonce)
 	if slices.ContainsFunc(a.Nonces, func(n usedNonce) bool { return n.Hash == hash }) {
@@ -78,26 +78,26 @@ func (a *Agent) spend(nonce string, now, created time.Time) error {
 	return nil
 }
 
-// authorize shows that the owner of a sent the request, and keeps the nonce of
+// authorizeWrite shows that the owner of a sent the request, and keeps the nonce of
 // a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
 // [*Refusal].
-func (r *Registry) authorize(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
-	if err := r.AdmitNetwork(ctx, who.Client); err != nil {
+func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
+	if err := r.CheckNetwork(ctx, who.Client); err != nil {
 		return nil, err
 	}
-	if err := r.guess(who.Client, now); err != nil {
+	if err := r.checkFailures(who.Client, now); err != nil {
 		return nil, err
 	}
-	authority, err := r.shown(a, who, now)
+	authority, err := r.verifyCredentials(a, who, now)
 	if err != nil {
-		r.guessed(who.Client, now, err)
+		r.countFailure(who.Client, now, err)
 		return nil, err
 	}
 	return authority, r.countWrite(a, now)
 }
 
-func (r *Registry) shown(a *Agent, who Credentials, now time.Time) (*Authority, error) {
-	if who.signed() {
+func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (*Authority, error) {
+	if who.hasSignature() {
 		return r.authorizeSigned(a, *who.Request, now)
 	}
 	if who.Secret == "" {
@@ -114,16 +114,16 @@ func (r *Registry) shown(a *Agent, who Credentials, now time.Time) (*Authority, 
 }
 
 func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (*Authority, error) {
-	s, err := r.verify(*a, m, now, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true})
+	s, err := r.verifySignature(*a, m, now, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true})
 	if err != nil {
 		return nil, err
 	}
-	if err := a.spend(s.Nonce, now, s.Created); err != nil {
+	if err := a.useNonce(s.Nonce, now, s.Created); err != nil {
 		return nil, err
 	}
 	base, signature, err := s.Base(m)
 	if err != nil {
-		return nil, refusalOf(err)
+		return nil, signatureRefusal(err)
 	}
 	out := &Authority{By: ProofSignature, Key: a.multikey()}
 	if base != "" {
@@ -140,23 +140,23 @@ func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if err := a.Usable(); err != nil {
 		return err
 	}
-	_, err := r.verify(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()})
+	_, err := r.verifySignature(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()})
 	return err
 }
 
-// verify returns the signature of a request that was made with the agent's
+// verifySignature returns the signature of a request that was made with the agent's
 // current key for this registry.
-func (r *Registry) verify(a Agent, m httpsig.Message, now time.Time, p httpsig.Policy) (httpsig.Signature, error) {
+func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p httpsig.Policy) (httpsig.Signature, error) {
 	if len(a.PublicKey) == 0 {
 		return httpsig.Signature{}, ErrNoKey
 	}
-	s, err := r.signatureOf(m, r.keyIDs(a))
+	s, err := r.selectSignature(m, r.keyIDs(a))
 	if err != nil {
 		return httpsig.Signature{}, err
 	}
 	p.Now, p.MaxAge, p.MaxAhead = now, maxSignatureAge, maxSignatureAhead
 	if err := s.Verify(m, a.PublicKey, p); err != nil {
-		return httpsig.Signature{}, refusalOf(err)
+		return httpsig.Signature{}, signatureRefusal(err)
 	}
 	return s, nil
 }
@@ -175,17 +175,17 @@ func keyNames(key ed25519.PublicKey) []string {
 	return []string{multikey, "did:key:" + multikey + "#" + multikey, "did:key:" + multikey, did.FormatPublicKey(key)}
 }
 
-// signatureOf picks the signature whose keyid is one of names, and refuses a
+// selectSignature picks the signature whose keyid is one of names, and refuses a
 // request that was sent to another host: a signature that somebody was given
 // elsewhere could otherwise be carried here under a false Host.
-func (r *Registry) signatureOf(m httpsig.Message, names []string) (httpsig.Signature, error) {
+func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.Signature, error) {
 	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
 		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
-			Expected: strings.Join(r.authorities, " or "), Got: clipped(authority), Help: "send it to the host in the registry's own URLs"}
+			Expected: strings.Join(r.authorities, " or "), Got: clipText(authority), Help: "send it to the host in the registry's own URLs"}
 	}
 	all, err := httpsig.Read(m)
 	if err != nil {
-		return httpsig.Signature{}, refusalOf(err)
+		return httpsig.Signature{}, signatureRefusal(err)
 	}
 	var given []string
 	for _, s := range all {
@@ -195,11 +195,11 @@ func (r *Registry) signatureOf(m httpsig.Message, names []string) (httpsig.Signa
 		given = append(given, s.KeyID)
 	}
 	return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-keyid", Message: "the keyid of the signature is not this agent's current key",
-		Expected: strings.Join(names, " or "), Got: clipped(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
+		Expected: strings.Join(names, " or "), Got: clipText(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
 }
 
-// refusalOf turns an error of package httpsig into a refusal.
-func refusalOf(err error) error {
+// signatureRefusal turns an error of package httpsig into a refusal.
+func signatureRefusal(err error) error {
 	e, ok := errors.AsType[*httpsig.Error](err)
 	if !ok {
 		return err
@@ -207,8 +207,8 @@ func refusalOf(err error) error {
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
 }
 
-// clipped shortens a stranger's text before it is quoted.
-func clipped(text string) string {
+// clipText shortens a stranger's text before it is quoted.
+func clipText(text string) string {
 	const most = 200
 	if len(text) <= most {
 		return text

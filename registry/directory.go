@@ -19,59 +19,59 @@ import (
 // Agents stand in the order of how many signals are proved or observed of them,
 // then of age: never of points that they give themselves.
 type Directory struct {
-	r         *Registry
-	vouchings *vouchings // owned by Run
+	r            *Registry
+	endorsements *endorsementGraph // owned by Run
 
 	mu    sync.RWMutex // guards following
-	rows  map[string]*row
-	order []*row
+	rows  map[string]*listing
+	order []*listing
 	names map[string]int // how many have a name, folded
-	hosts map[string]*tied
+	hosts map[string]*hostListings
 	seq   uint64        // up to where the store is followed; 0 before that
 	moved chan struct{} // closed and replaced when seq moves
 }
 
 // A row is one active agent.
-type row struct {
-	agent   Agent // the parts of it that are searched or listed
-	vouched bool  // attestations outside of rings hold
-	weight  int   // how many signals hold
-	folded  string
-	name    string   // folded
-	hosts   []string // to which it is tied, see tiedHosts
-	holds   []string // those of hosts with a tie that holds
+type listing struct {
+	agent       Agent // the parts of it that are searched or listed
+	attested    bool  // attestations outside of rings hold
+	weight      int   // how many signals hold
+	searchText  string
+	name        string   // folded
+	hosts       []string // to which it is tied, see associatedHosts
+	provedHosts []string // those of hosts with a tie that holds
 }
 
 // NewDirectory returns an empty directory.
 func (r *Registry) NewDirectory() *Directory {
-	return &Directory{r: r, vouchings: newVouchings(), moved: make(chan struct{}), rows: map[string]*row{}, names: map[string]int{}, hosts: map[string]*tied{}}
+	return &Directory{r: r, endorsements: newEndorsementGraph(), moved: make(chan struct{}), rows: map[string]*listing{}, names: map[string]int{}, hosts: map[string]*hostListings{}}
 }
 
 // Run reads the agents and follows the store until ctx ends, and then returns
 // nil. It is called once.
 func (d *Directory) Run(ctx context.Context) error {
 	head := d.r.store.Head()
-	for agent, err := range d.r.each(ctx, "") {
+	for agent, err := range d.r.allAgents(ctx, "") {
 		if err != nil {
-			return endOf(ctx, err)
+			return ignoreContextEnd(ctx, err)
 		}
-		if err := d.put(ctx, []Agent{agent}); err != nil {
-			return endOf(ctx, err)
+		if err := d.updateAgents(ctx, []Agent{agent}); err != nil {
+			return ignoreContextEnd(ctx, err)
 		}
 	}
-	d.settle(head)
-	return endOf(ctx, d.r.follow(ctx, head, func(agents []Agent, upTo store.Cursor) error {
-		if err := d.put(ctx, agents); err != nil {
+	d.applyAttestations(head)
+	return ignoreContextEnd(ctx, d.r.followAgents(ctx, head, func(agents []Agent, upTo store.Cursor) error {
+		if err := d.updateAgents(ctx, agents); err != nil {
 			return err
 		}
-		d.settle(upTo)
+		d.applyAttestations(upTo)
 		return nil
 	}))
 }
 
-// Wait waits until the directory has followed the store up to a sequence: what
+// WaitFor waits until the directory has followed the store up to a sequence: what
 // was written before is then found. With 1 it waits for the first filling.
-func (d *Directory) Wait(ctx context.Context, seq uint64) error {
+func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
 	for {
 		d.mu.RLock()
 		at, moved := d.seq, d.moved
@@ -87,43 +87,43 @@ func (d *Directory) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// put takes agents in as they are now. What attestations make of them is known
+// updateAgents takes agents in as they are now. What attestations make of them is known
 // after settle.
-func (d *Directory) put(ctx context.Context, agents []Agent) error {
+func (d *Directory) updateAgents(ctx context.Context, agents []Agent) error {
 	for _, a := range agents {
-		vouchers, err := d.r.vouchers(ctx, a)
+		vouchers, err := d.r.loadEndorsers(ctx, a)
 		if err != nil {
 			return err
 		}
-		d.vouchings.put(a.AirID, vouchers)
+		d.endorsements.setEndorsers(a.AirID, vouchers)
 	}
-	now := d.r.moment()
+	now := d.r.timestamp()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, a := range agents {
 		if old := d.rows[a.AirID]; old != nil {
-			d.take(old)
+			d.removeListing(old)
 		}
 		if a.Status == Active {
 			w := d.r.newRow(a, now)
-			w.vouch(d.vouchings.domains[a.AirID] > 0)
-			d.insert(w)
+			w.setAttested(d.endorsements.domains[a.AirID] > 0)
+			d.insertListing(w)
 		}
 	}
 	return nil
 }
 
-// settle says of each agent whether attestations outside of rings hold of it, and
+// applyAttestations says of each agent whether attestations outside of rings hold of it, and
 // up to where the store has been followed.
-func (d *Directory) settle(upTo store.Cursor) {
-	changed := d.vouchings.count()
+func (d *Directory) applyAttestations(upTo store.Cursor) {
+	changed := d.endorsements.recountDomains()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, airID := range changed {
 		if w := d.rows[airID]; w != nil {
-			d.take(w)
-			w.vouch(d.vouchings.domains[airID] > 0)
-			d.insert(w)
+			d.removeListing(w)
+			w.setAttested(d.endorsements.domains[airID] > 0)
+			d.insertListing(w)
 		}
 	}
 	if upTo.Seq > d.seq {
@@ -133,46 +133,46 @@ func (d *Directory) settle(upTo store.Cursor) {
 	}
 }
 
-func (r *Registry) newRow(a Agent, now time.Time) *row {
-	w := &row{agent: a.public(), name: foldName(a.Name), hosts: r.tiedHosts(a)}
+func (r *Registry) newRow(a Agent, now time.Time) *listing {
+	w := &listing{agent: a.publicCopy(), name: foldName(a.Name), hosts: r.associatedHosts(a)}
 	for _, host := range w.hosts {
-		if ties := r.Ties(a, host); len(ties) > 0 && ties[0].Holds {
-			w.holds = append(w.holds, host)
+		if ties := r.Associations(a, host); len(ties) > 0 && ties[0].Holds {
+			w.provedHosts = append(w.provedHosts, host)
 		}
 	}
 	// What is neither searched nor listed is not kept.
 	w.agent.Attested, w.agent.Issued, w.agent.Recovery, w.agent.Retired = nil, nil, nil, nil
 	w.agent.Domains = slices.Clone(a.Domains)
 	for i := range w.agent.Domains {
-		w.agent.Domains[i].Looks = nil
+		w.agent.Domains[i].Probes = nil
 	}
-	w.folded = strings.ToLower(strings.Join([]string{a.Name, a.Handle, a.Description, a.CreatorName, strings.Join(a.Capabilities, "\n"), a.AirID}, "\n"))
-	w.weight = len(w.shown(now))
+	w.searchText = strings.ToLower(strings.Join([]string{a.Name, a.Handle, a.Description, a.CreatorName, strings.Join(a.Capabilities, "\n"), a.AirID}, "\n"))
+	w.weight = len(w.heldSignals(now))
 	return w
 }
 
-// vouch says whether attestations outside of rings hold of the agent. The row
+// setAttested says whether attestations outside of rings hold of the agent. The row
 // stands in no order then.
-func (w *row) vouch(holds bool) {
-	if holds != w.vouched {
-		w.vouched = holds
+func (w *listing) setAttested(holds bool) {
+	if holds != w.attested {
+		w.attested = holds
 		w.weight += map[bool]int{true: 1, false: -1}[holds]
 	}
 }
 
-// shows reports whether a signal holds.
-func (w *row) shows(signal string, now time.Time) bool {
+// holdsSignal reports whether a signal holds.
+func (w *listing) holdsSignal(signal string, now time.Time) bool {
 	if signal == SignalAttestations {
-		return w.vouched
+		return w.attested
 	}
-	return w.agent.shows(signal, now)
+	return w.agent.holdsSignal(signal, now)
 }
 
-// shown returns the signals that hold.
-func (w *row) shown(now time.Time) []string {
+// heldSignals returns the signals that hold.
+func (w *listing) heldSignals(now time.Time) []string {
 	var out []string
-	for _, signal := range required {
-		if w.shows(signal, now) {
+	for _, signal := range requirableSignals {
+		if w.holdsSignal(signal, now) {
 			out = append(out, signal)
 		}
 	}
@@ -182,25 +182,25 @@ func (w *row) shown(now time.Time) []string {
 // foldName makes names alike that people would take for the same.
 func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
 
-func compareRows(a, b *row) int {
+func compareListings(a, b *listing) int {
 	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.Created.Compare(b.agent.Created), cmp.Compare(a.agent.AirID, b.agent.AirID))
 }
 
-// insert adds a row; d.mu is held.
-func (d *Directory) insert(w *row) {
-	i, _ := slices.BinarySearchFunc(d.order, w, compareRows)
+// insertListing adds a row; d.mu is held.
+func (d *Directory) insertListing(w *listing) {
+	i, _ := slices.BinarySearchFunc(d.order, w, compareListings)
 	d.order = slices.Insert(d.order, i, w)
 	d.rows[w.agent.AirID] = w
 	d.names[w.name]++
-	d.file(w)
+	d.addToHosts(w)
 }
 
-// take removes a row; d.mu is held.
-func (d *Directory) take(w *row) {
-	if i, found := slices.BinarySearchFunc(d.order, w, compareRows); found {
+// removeListing removes a row; d.mu is held.
+func (d *Directory) removeListing(w *listing) {
+	if i, found := slices.BinarySearchFunc(d.order, w, compareListings); found {
 		d.order = slices.Delete(d.order, i, i+1)
 	}
-	d.unfile(w)
+	d.removeFromHosts(w)
 	delete(d.rows, w.agent.AirID)
 	if d.names[w.name]--; d.names[w.name] == 0 {
 		delete(d.names, w.name)
@@ -224,46 +224,46 @@ type DirectoryQuery struct {
 }
 
 // A Found is an agent of the directory, without what only [Registry.Agent] has.
-type Found struct {
+type DirectoryResult struct {
 	Agent
-	Shows []string // the signals that hold, of those that can be required
+	Signals []string // the signals that hold, of those that can be required
 }
 
 // maxWords bounds what one search compares.
 const maxWords = 24
 
 // Search returns a page of the agents that a query takes, and how many there are.
-func (d *Directory) Search(q DirectoryQuery) (agents []Found, total int) {
+func (d *Directory) Search(q DirectoryQuery) (agents []DirectoryResult, total int) {
 	if q.Limit < 1 || q.Limit > MaxList {
 		q.Limit = 20
 	}
 	words := strings.Fields(strings.ToLower(q.Words))
 	words = words[:min(len(words), maxWords)]
-	now := d.r.moment()
+	now := d.r.timestamp()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if len(words) == 0 && q.Capability == "" && q.Hosts == nil && len(q.Require) == 0 {
 		from := min(max(q.Offset, 0), len(d.order))
 		for _, w := range d.order[from:min(from+q.Limit, len(d.order))] {
-			agents = append(agents, Found{w.agent, w.shown(now)})
+			agents = append(agents, DirectoryResult{w.agent, w.heldSignals(now)})
 		}
 		return agents, len(d.order)
 	}
-	tied := d.tiedTo(q.Hosts)
+	tied := d.listingsAt(q.Hosts)
 	for _, w := range d.order {
-		if !w.matches(words, q.Capability) || q.Hosts != nil && !tied[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.shows(signal, now) }) {
+		if !w.matchesQuery(words, q.Capability) || q.Hosts != nil && !tied[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.holdsSignal(signal, now) }) {
 			continue
 		}
 		if total >= q.Offset && len(agents) < q.Limit {
-			agents = append(agents, Found{w.agent, w.shown(now)})
+			agents = append(agents, DirectoryResult{w.agent, w.heldSignals(now)})
 		}
 		total++
 	}
 	return agents, total
 }
 
-func (w *row) matches(words []string, capability string) bool {
-	if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(w.folded, word) }) {
+func (w *listing) matchesQuery(words []string, capability string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(w.searchText, word) }) {
 		return false
 	}
 	return capability == "" || slices.ContainsFunc(w.agent.Capabilities, func(c string) bool { return strings.EqualFold(c, capability) })

@@ -31,7 +31,7 @@ func running(t testing.TB, s store.Store, r *registry.Registry) (*registry.Direc
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
-		if err := d.Wait(ctx, s.Head().Seq); err != nil {
+		if err := d.WaitFor(ctx, s.Head().Seq); err != nil {
 			t.Fatal(err)
 		}
 	}

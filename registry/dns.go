@@ -17,8 +17,8 @@ type DNS interface {
 	TXT(ctx context.Context, name string) (values []string, server string, err error)
 }
 
-// dnsTime is how long one question may take.
-const dnsTime = 5 * time.Second
+// dnsTimeout is how long one question may take.
+const dnsTimeout = 5 * time.Second
 
 // NewDNS returns a resolver that asks a server, "192.0.2.1:53", or the servers
 // of this machine when server is "".
@@ -27,7 +27,7 @@ func NewDNS(server string) DNS { return networkDNS{server} }
 type networkDNS struct{ server string }
 
 func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, dnsTime)
+	ctx, cancel := context.WithTimeout(ctx, dnsTimeout)
 	defer cancel()
 	var mu sync.Mutex // guards asked: the resolver dials from goroutines of its own
 	asked := d.server
@@ -49,7 +49,7 @@ func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, err
 			return nil, asked, nil
 		}
 		if e.IsTimeout {
-			return nil, asked, fmt.Errorf("no answer within %s", dnsTime)
+			return nil, asked, fmt.Errorf("no answer within %s", dnsTimeout)
 		}
 		if e.IsTemporary || strings.Contains(e.Err, "misbehaving") {
 			return nil, asked, errors.New("it fails to answer")

@@ -27,7 +27,7 @@ const (
 	maxDomainFile  = 64 << 10 // bytes
 	maxShown       = 10       // values that a look shows
 	maxValue       = 300      // bytes of one that it shows
-	mostFailures   = 3        // in a row, before a proof is withdrawn
+	maxFailures    = 3        // in a row, before a proof is withdrawn
 	defaultRecheck = 24 * time.Hour
 )
 
@@ -38,16 +38,16 @@ type Domain struct {
 	// Method is how it was proved last, "dns" or "https"; "" before.
 	Method string `json:"method,omitempty"`
 	// Key is the multikey that was found there.
-	Key   string    `json:"key,omitempty"`
-	Asked time.Time `json:"asked"`
+	Key       string    `json:"key,omitempty"`
+	Requested time.Time `json:"asked"`
 	// Since is when it was proved first; zero before.
 	Since   time.Time `json:"since,omitzero"`
 	Checked time.Time `json:"checked,omitzero"`
 	// Failures are those in a row; with the third the proof is withdrawn.
 	Failures  int       `json:"failures,omitempty"`
 	Withdrawn time.Time `json:"withdrawn,omitzero"`
-	// Looks are the last check, step by step.
-	Looks []Look `json:"looks,omitempty"`
+	// Probes are the last check, step by step.
+	Probes []Probe `json:"looks,omitempty"`
 }
 
 // Proved reports whether the domain counts: it was proved and not withdrawn.
@@ -57,30 +57,30 @@ func (d Domain) proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero()
 
 // A Look is one thing that was asked to prove a domain. All but Asked may quote
 // the answer of a stranger.
-type Look struct {
-	Asked    string   `json:"asked"`           // "TXT _gazetteer.example.com"
-	Where    string   `json:"where,omitempty"` // the server or address that answered
-	Got      []string `json:"got,omitempty"`   // at most ten values, each cut at 300 bytes
-	More     int      `json:"more,omitempty"`  // how many values are not shown
-	Expected string   `json:"expected"`
-	Found    bool     `json:"found"`
-	Problem  string   `json:"problem,omitempty"` // why it is not what is expected
+type Probe struct {
+	Query         string   `json:"asked"`           // "TXT _gazetteer.example.com"
+	Server        string   `json:"where,omitempty"` // the server or address that answered
+	Values        []string `json:"got,omitempty"`   // at most ten values, each cut at 300 bytes
+	OmittedValues int      `json:"more,omitempty"`  // how many values are not shown
+	Expected      string   `json:"expected"`
+	Found         bool     `json:"found"`
+	Problem       string   `json:"problem,omitempty"` // why it is not what is expected
 }
 
 // String tells the look in one line.
-func (l Look) String() string {
-	text := l.Asked
-	if l.Where != "" {
-		text += " at " + l.Where
+func (l Probe) String() string {
+	text := l.Query
+	if l.Server != "" {
+		text += " at " + l.Server
 	}
 	if l.Found {
 		return text + ": found"
 	}
 	text += ": " + l.Problem
-	if len(l.Got) > 0 {
-		text += ": got " + strconv.Quote(strings.Join(l.Got, " | "))
-		if l.More > 0 {
-			text += fmt.Sprintf(" and %d more", l.More)
+	if len(l.Values) > 0 {
+		text += ": got " + strconv.Quote(strings.Join(l.Values, " | "))
+		if l.OmittedValues > 0 {
+			text += fmt.Sprintf(" and %d more", l.OmittedValues)
 		}
 	}
 	return text
@@ -91,22 +91,24 @@ func (l Look) String() string {
 // or as one line of the file [DomainFile] over HTTPS. Other values and lines may
 // stand beside it.
 func (r *Registry) DomainRecord(a Agent) string {
-	return RecordFor(r.DID(a.AirID), a.multikey())
+	return DomainRecordFor(r.DID(a.AirID), a.multikey())
 }
 
-// RecordFor is what the owner of a domain publishes for the agent with that DID and
+// DomainRecordFor is what the owner of a domain publishes for the agent with that DID and
 // key in use.
-func RecordFor(id, multikey string) string { return recordStart + id + "; key=" + multikey }
+func DomainRecordFor(id, multikey string) string {
+	return domainRecordPrefix + id + "; key=" + multikey
+}
 
-// recordStart is what a value that names an agent begins with.
-const recordStart = "gazetteer-agent="
+// domainRecordPrefix is what a value that names an agent begins with.
+const domainRecordPrefix = "gazetteer-agent="
 
-// parseRecord reads what a published value says: the DID and the key, "" for
+// parseDomainRecord reads what a published value says: the DID and the key, "" for
 // another value. What editors put around it means nothing: the mark at the
 // beginning of a file, spaces, the quotation marks of a zone file.
-func parseRecord(value string) (id, multikey string) {
+func parseDomainRecord(value string) (id, multikey string) {
 	value = strings.Trim(strings.TrimPrefix(value, "\ufeff"), "\" \t")
-	rest, ok := strings.CutPrefix(value, recordStart)
+	rest, ok := strings.CutPrefix(value, domainRecordPrefix)
 	if !ok {
 		return "", ""
 	}
@@ -150,40 +152,40 @@ func (r *Registry) ProveDomain(ctx context.Context, airID, domain string, who Cr
 	if err != nil {
 		return Domain{}, Agent{}, err
 	}
-	agent, err := r.alter(ctx, airID, func(c *change) error {
-		authority, err := c.owner(ctx, who)
+	agent, err := r.changeAgent(ctx, airID, func(c *change) error {
+		authority, err := c.authorizeOwner(ctx, who)
 		if err != nil {
 			return err
 		}
 		if len(c.agent.PublicKey) == 0 {
 			return ErrNoKey
 		}
-		if wait := r.looks.take(registrable(name), c.now); wait > 0 {
-			return &Refusal{Kind: ErrTooMany, Code: "domain-busy", Message: "the domain " + registrable(name) + " was looked at very often within the last minutes",
+		if wait := r.proofLimiter.reserveProof(registrableDomain(name), c.now); wait > 0 {
+			return &Refusal{Kind: ErrTooMany, Code: "domain-busy", Message: "the domain " + registrableDomain(name) + " was looked at very often within the last minutes",
 				Help: "wait a moment; it is looked at again by itself, too", Wait: wait}
 		}
 		i := slices.IndexFunc(c.agent.Domains, func(d Domain) bool { return d.Name == name })
 		switch {
 		case i >= 0 && c.agent.Domains[i].Withdrawn.IsZero():
 			// Asked again: only the look below is new.
-			return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+			return c.addEntry(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
 		case i >= 0:
-			c.agent.Domains[i] = Domain{Name: name, Asked: c.now}
+			c.agent.Domains[i] = Domain{Name: name, Requested: c.now}
 		case len(c.agent.Domains) >= maxDomains:
 			return &Refusal{Kind: ErrState, Code: "domains-many", Message: fmt.Sprintf("the agent has %d domains already", maxDomains), Help: "give one up first"}
 		default:
-			c.agent.Domains = append(c.agent.Domains, Domain{Name: name, Asked: c.now})
+			c.agent.Domains = append(c.agent.Domains, Domain{Name: name, Requested: c.now})
 		}
-		return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		return c.addEntry(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
 	if err != nil {
 		return Domain{}, Agent{}, err
 	}
-	looks, method := r.lookAtDomain(ctx, agent, name)
+	looks, method := r.probeDomain(ctx, agent, name)
 	if ctx.Err() != nil {
 		return Domain{}, Agent{}, ctx.Err()
 	}
-	agent, err = r.alter(ctx, airID, func(c *change) error { return c.domainSeen(name, agent.multikey(), method, looks) })
+	agent, err = r.changeAgent(ctx, airID, func(c *change) error { return c.recordProbes(name, agent.multikey(), method, looks) })
 	if err != nil {
 		return Domain{}, Agent{}, err
 	}
@@ -195,10 +197,10 @@ func (r *Registry) ProveDomain(ctx context.Context, airID, domain string, who Cr
 	return agent.Domains[i], agent, nil
 }
 
-// GiveUpDomain takes a domain from an agent.
-func (r *Registry) GiveUpDomain(ctx context.Context, airID, domain string, who Credentials) (Agent, error) {
-	return r.alter(ctx, airID, func(c *change) error {
-		authority, err := c.owner(ctx, who)
+// RemoveDomain takes a domain from an agent.
+func (r *Registry) RemoveDomain(ctx context.Context, airID, domain string, who Credentials) (Agent, error) {
+	return r.changeAgent(ctx, airID, func(c *change) error {
+		authority, err := c.authorizeOwner(ctx, who)
 		if err != nil {
 			return err
 		}
@@ -207,25 +209,25 @@ func (r *Registry) GiveUpDomain(ctx context.Context, airID, domain string, who C
 		if len(c.agent.Domains) == before {
 			return &Refusal{Kind: ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain"}
 		}
-		return c.record(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		return c.addEntry(Entry{Event: EventDomain, Actor: ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
 }
 
-// domainSeen notes what a look at a domain brought, done when the agent had that
+// recordProbes notes what a look at a domain brought, done when the agent had that
 // key. An entry is made when it is proved or withdrawn by it.
-func (c *change) domainSeen(name, multikey, method string, looks []Look) error {
+func (c *change) recordProbes(name, multikey, method string, looks []Probe) error {
 	i := slices.IndexFunc(c.agent.Domains, func(d Domain) bool { return d.Name == name })
 	if i < 0 || c.agent.Status != Active || !c.agent.Domains[i].Withdrawn.IsZero() {
 		return nil
 	}
 	d := &c.agent.Domains[i]
-	d.Checked, d.Looks = c.now, looks
+	d.Checked, d.Probes = c.now, looks
 	if method == "" {
-		if d.Failures++; d.Failures < mostFailures {
+		if d.Failures++; d.Failures < maxFailures {
 			return nil
 		}
 		d.Withdrawn = c.now
-		return c.record(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
+		return c.addEntry(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
 	}
 	changed := d.Since.IsZero() || d.Key != multikey || d.Method != method
 	d.Failures, d.Method, d.Key = 0, method, multikey
@@ -235,73 +237,73 @@ func (c *change) domainSeen(name, multikey, method string, looks []Look) error {
 	if !changed {
 		return nil
 	}
-	return c.record(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
+	return c.addEntry(Entry{Event: EventDomain, Actor: ActorSystem, Fields: []string{"domains"}})
 }
 
-// lookAtDomain asks whether the owner of a domain names the agent: TXT at both
+// probeDomain asks whether the owner of a domain names the agent: TXT at both
 // names, then the file. Method is "" when nobody says so.
-func (r *Registry) lookAtDomain(ctx context.Context, a Agent, name string) (looks []Look, method string) {
+func (r *Registry) probeDomain(ctx context.Context, a Agent, name string) (looks []Probe, method string) {
 	want := r.DomainRecord(a)
 	if r.dns != nil {
 		for _, at := range []string{DomainLabel + "." + name, name} {
-			l := r.lookAtTXT(ctx, at, want)
+			l := r.probeTXT(ctx, at, want)
 			if looks = append(looks, l); l.Found {
 				return looks, "dns"
 			}
 		}
 	}
 	if r.web != nil {
-		l := r.lookAtFile(ctx, name, want)
+		l := r.probeFile(ctx, name, want)
 		if looks = append(looks, l); l.Found {
 			return looks, "https"
 		}
 	}
 	if len(looks) == 0 {
-		looks = []Look{{Asked: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
+		looks = []Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
 	}
 	return looks, ""
 }
 
-func (r *Registry) lookAtTXT(ctx context.Context, name, want string) Look {
-	l := Look{Asked: "TXT " + name, Expected: want}
+func (r *Registry) probeTXT(ctx context.Context, name, want string) Probe {
+	l := Probe{Query: "TXT " + name, Expected: want}
 	values, server, err := r.dns.TXT(ctx, name)
-	l.Where = server
+	l.Server = server
 	if err != nil {
-		l.Problem = "the name server did not answer as it should: " + clipped(err.Error())
+		l.Problem = "the name server did not answer as it should: " + clipText(err.Error())
 		return l
 	}
-	l.judge(values, "the name has no TXT record")
+	l.evaluateValues(values, "the name has no TXT record")
 	return l
 }
 
-func (r *Registry) lookAtFile(ctx context.Context, name, want string) Look {
+func (r *Registry) probeFile(ctx context.Context, name, want string) Probe {
 	address := "https://" + name + DomainFile
-	l := Look{Asked: "GET " + address, Expected: want}
+	l := Probe{Query: "GET " + address, Expected: want}
 	page, err := r.web.Get(ctx, address, "text/plain", maxDomainFile)
-	l.Where = page.Remote
+	l.Server = page.Remote
 	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
 	switch {
 	case tooLarge:
 		l.Problem = large.Error()
 		return l
 	case err != nil:
-		l.Problem = "there was no whole answer: " + clipped(fetch.Reason(err))
+		l.Problem = "there was no whole answer: " + clipText(fetch.Reason(err))
 		return l
 	case page.Location != "":
-		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipped(page.Location))
+		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipText(page.Location))
 		return l
 	case page.Status != http.StatusOK:
 		l.Problem = fmt.Sprintf("it answered %d", page.Status)
 		return l
 	}
 	lines := strings.FieldsFunc(strings.ToValidUTF8(string(page.Body), "\uFFFD"), func(c rune) bool { return c == '\n' || c == '\r' })
-	l.judge(lines, "the file is empty")
+	l.evaluateValues(lines, "the file is empty")
 	return l
 }
 
-// judge compares what is published with what is expected.
-func (l *Look) judge(values []string, none string) {
-	id, multikey := parseRecord(l.Expected)
+// evaluateValues compares what is published with what is expected.
+func (l *Probe) evaluateValues(values []string, none string) {
+	id, multikey := parseDomainRecord(l.Expected)
 	l.Problem = "no value names the agent"
 	if len(values) == 0 {
 		l.Problem = none
@@ -309,10 +311,10 @@ func (l *Look) judge(values []string, none string) {
 	var about []string // values that say something of agents are shown first
 	var others []string
 	for _, v := range values {
-		gotID, gotKey := parseRecord(v)
+		gotID, gotKey := parseDomainRecord(v)
 		switch {
 		case gotID == id && gotKey == multikey:
-			l.Found, l.Problem, l.Got, l.More = true, "", []string{clipValue(v)}, len(values)-1
+			l.Found, l.Problem, l.Values, l.OmittedValues = true, "", []string{clipValue(v)}, len(values)-1
 			return
 		case gotID == id:
 			l.Problem = "the agent is named with another key; after a rotation the new one must be published"
@@ -324,9 +326,9 @@ func (l *Look) judge(values []string, none string) {
 		}
 	}
 	shown := append(about, others...)
-	l.More = max(0, len(shown)-maxShown)
-	for _, v := range shown[:len(shown)-l.More] {
-		l.Got = append(l.Got, clipValue(v))
+	l.OmittedValues = max(0, len(shown)-maxShown)
+	for _, v := range shown[:len(shown)-l.OmittedValues] {
+		l.Values = append(l.Values, clipValue(v))
 	}
 }
 

@@ -100,8 +100,8 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 		{"example.com", "https", "GET https://example.com/.well-known/gazetteer-agents"},
 	} {
 		d, now := prove(t, r, c, a, 1, test.domain)
-		last := d.Looks[len(d.Looks)-1]
-		if d.Method != test.method || !d.Since.Equal(c.now()) || d.Key != multikey(1) || last.Asked != test.asked || !last.Found || last.Where == "" {
+		last := d.Probes[len(d.Probes)-1]
+		if d.Method != test.method || !d.Since.Equal(c.now()) || d.Key != multikey(1) || last.Query != test.asked || !last.Found || last.Server == "" {
 			t.Errorf("%s: %+v", test.domain, d)
 		}
 		if !shows(t, r, now, registry.SignalDomain) {
@@ -114,11 +114,11 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 	}
 	_, _, err := r.ProveDomain(t.Context(), a.AirID, "sixth.test.example.com", by(t, r, a, 1, c.now()))
 	refusal(t, err, "domains-many")
-	a, err = r.GiveUpDomain(t.Context(), a.AirID, "Example.com", by(t, r, a, 1, c.now()))
+	a, err = r.RemoveDomain(t.Context(), a.AirID, "Example.com", by(t, r, a, 1, c.now()))
 	if err != nil || len(a.Domains) != 4 {
 		t.Errorf("%d domains, %v", len(a.Domains), err)
 	}
-	_, err = r.GiveUpDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	_, err = r.RemoveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
 	refusal(t, err, "domain-unknown")
 }
 
@@ -164,30 +164,30 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 	} {
 		t.Run(test.domain, func(t *testing.T) {
 			d, got := prove(t, r, c, a, 1, test.domain)
-			if !d.Since.IsZero() || d.Failures != 1 || len(d.Looks) != 3 || shows(t, r, got, registry.SignalDomain) {
+			if !d.Since.IsZero() || d.Failures != 1 || len(d.Probes) != 3 || shows(t, r, got, registry.SignalDomain) {
 				t.Fatalf("%+v", d)
 			}
 			for i, says := range []string{test.label, "no TXT record", test.file} {
-				l := d.Looks[i]
-				if !strings.Contains(l.String(), says) || l.Expected != record || l.Found || l.Where == "" || len(l.String()) > 8000 {
+				l := d.Probes[i]
+				if !strings.Contains(l.String(), says) || l.Expected != record || l.Found || l.Server == "" || len(l.String()) > 8000 {
 					t.Errorf("look %d: %s (%+v), want %q", i, l, l, says)
 				}
 			}
-			if _, err := json.Marshal(d.Looks); err != nil {
+			if _, err := json.Marshal(d.Probes); err != nil {
 				t.Error(err)
 			}
-			if _, err := r.GiveUpDomain(t.Context(), a.AirID, test.domain, by(t, r, a, 1, c.now())); err != nil {
+			if _, err := r.RemoveDomain(t.Context(), a.AirID, test.domain, by(t, r, a, 1, c.now())); err != nil {
 				t.Fatal(err)
 			}
 		})
 	}
 	ns.Fail(true)
-	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Looks[0].Problem, "did not answer as it should") || d.Looks[0].Where != ns.Address {
-		t.Errorf("%+v", d.Looks)
+	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Probes[0].Problem, "did not answer as it should") || d.Probes[0].Server != ns.Address {
+		t.Errorf("%+v", d.Probes)
 	}
 	blind := open(t, registry.Options{Now: c.now})
 	b := proved(t, blind, 1, nil)
-	if d, _ := prove(t, blind, c, b, 1, "example.com"); !d.Since.IsZero() || len(d.Looks) != 1 || d.Looks[0].Problem == "" {
+	if d, _ := prove(t, blind, c, b, 1, "example.com"); !d.Since.IsZero() || len(d.Probes) != 1 || d.Probes[0].Problem == "" {
 		t.Errorf("a registry that asks nobody: %+v", d)
 	}
 }
@@ -241,7 +241,7 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	attend := func(after time.Duration) registry.Domain {
 		t.Helper()
 		c.move(after)
-		if err := r.Attend(t.Context(), a.AirID); err != nil {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
 		got, _, err := r.Agent(t.Context(), a.AirID)
@@ -311,16 +311,16 @@ func TestAProofIsBoundToTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.move(24 * time.Hour)
-	if err := r.Attend(t.Context(), a.AirID); err != nil {
+	if err := r.Recheck(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
 	}
 	a, _, _ = r.Agent(t.Context(), a.AirID)
-	if d := a.Domains[0]; d.Failures != 1 || !strings.Contains(d.Looks[0].String(), "after a rotation") {
+	if d := a.Domains[0]; d.Failures != 1 || !strings.Contains(d.Probes[0].String(), "after a rotation") {
 		t.Errorf("%+v", d)
 	}
 	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	c.move(8 * time.Hour)
-	if err := r.Attend(t.Context(), a.AirID); err != nil {
+	if err := r.Recheck(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
 	}
 	if a, _, _ = r.Agent(t.Context(), a.AirID); a.Domains[0].Key != multikey(2) || a.Domains[0].Failures != 0 {
@@ -382,7 +382,7 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 	// A domain is bothered once a minute: what is left out comes later.
 	c.move(31 * 24 * time.Hour)
 	for range 4 {
-		if err := r.Attend(t.Context(), a.AirID); err != nil {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
 		c.move(61 * time.Second)
@@ -412,7 +412,7 @@ func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
 	d["did:wba:owner.example"] = 2
 	c.move(25 * time.Hour)
 	for range 4 {
-		if err := r.Attend(t.Context(), a.AirID); err != nil {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
 		c.move(61 * time.Second)
@@ -449,7 +449,7 @@ func TestListsCanRequireEvidence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lacks, err := r.Lacks(t.Context(), a, require)
+			lacks, err := r.MissingSignals(t.Context(), a, require)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -561,7 +561,7 @@ func TestAHostIsNotBotheredByEveryAgentThatNamesIt(t *testing.T) {
 	r := open(t, registry.Options{Now: c.now, Web: p.https})
 	for n := range byte(20) {
 		a := proved(t, r, n+1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": fmt.Sprintf("https://h%d.example.com/in", n)}}})
-		if err := r.Attend(t.Context(), a.AirID); err != nil {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
 	}

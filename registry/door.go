@@ -15,23 +15,23 @@ import (
 
 // How a registry takes new agents.
 const (
-	DoorOpen     = "open"     // at once
-	DoorApproval = "approval" // after the operator's approval
-	DoorClosed   = "closed"   // not
+	ModeOpen     = "open"     // at once
+	ModeApproval = "approval" // after the operator's approval
+	ModeClosed   = "closed"   // not
 )
 
-var doorModes = []string{DoorOpen, DoorApproval, DoorClosed}
+var policyModes = []string{ModeOpen, ModeApproval, ModeClosed}
 
 const (
 	// defaultUnattended is how long an open door stays open that nobody looks
 	// after.
 	defaultUnattended = 7 * 24 * time.Hour
-	// lookPause is the least time between two looks that are written down.
-	lookPause = time.Hour
+	// minAttendedInterval is the least time between two looks that are written down.
+	minAttendedInterval = time.Hour
 )
 
 // A Door is what is stored of how new agents are taken.
-type Door struct {
+type StoredPolicy struct {
 	// Mode is what the operator has set, one of the Door constants; "" leaves it to
 	// [Options.Door].
 	Mode string `json:"mode,omitempty"`
@@ -39,159 +39,159 @@ type Door struct {
 	// write to.
 	Note  string    `json:"note,omitempty"`
 	Since time.Time `json:"since,omitzero"` // when Mode was set
-	// Looked is when the operator looked after the registry last, to the hour; that
+	// Attended is when the operator looked after the registry last, to the hour; that
 	// of the first start before there was a look.
-	Looked time.Time `json:"looked"`
+	Attended time.Time `json:"looked"`
 	// SelfClosed is when an open door closed itself to approval; zero when it did
 	// not, or was opened since.
 	SelfClosed time.Time `json:"self_closed,omitzero"`
 }
 
-// A DoorState says how new agents are taken now.
-type DoorState struct {
+// A PolicyState says how new agents are taken now.
+type PolicyState struct {
 	Mode       string    `json:"mode"` // one of the Door constants
 	Note       string    `json:"note,omitempty"`
 	Since      time.Time `json:"since,omitzero"`       // when the operator set it
-	Looked     time.Time `json:"looked,omitzero"`      // when the operator looked last
+	Attended   time.Time `json:"looked,omitzero"`      // when the operator looked last
 	Closes     time.Time `json:"closes,omitzero"`      // when an open door will close itself
 	SelfClosed time.Time `json:"self_closed,omitzero"` // when it did
 }
 
-// Door returns how new agents are taken now.
-func (r *Registry) Door(ctx context.Context) (DoorState, error) {
-	d, err := r.door(ctx)
+// RegistrationPolicy returns how new agents are taken now.
+func (r *Registry) RegistrationPolicy(ctx context.Context) (PolicyState, error) {
+	d, err := r.storedPolicy(ctx)
 	if err != nil {
-		return DoorState{}, err
+		return PolicyState{}, err
 	}
-	return r.state(d, r.moment()), nil
+	return r.policyState(d, r.timestamp()), nil
 }
 
 // A doorway remembers the record of the door, which every registration looks at:
 // the registry alone writes it.
-type doorway struct {
-	mu    sync.RWMutex
-	known bool // whether the following is what the store holds
-	door  Door
-	seq   uint64 // 0 while there is no record
+type policyCache struct {
+	mu     sync.RWMutex
+	loaded bool // whether the following is what the store holds
+	policy StoredPolicy
+	seq    uint64 // 0 while there is no record
 }
 
-// door returns what is stored of the door.
-func (r *Registry) door(ctx context.Context) (Door, error) {
-	w := &r.doorway
+// storedPolicy returns what is stored of the door.
+func (r *Registry) storedPolicy(ctx context.Context) (StoredPolicy, error) {
+	w := &r.policyCache
 	w.mu.RLock()
-	d, known := w.door, w.known
+	d, known := w.policy, w.loaded
 	w.mu.RUnlock()
 	if known {
 		return d, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.read(ctx, r.store)
-	return w.door, err
+	err := w.loadPolicy(ctx, r.store)
+	return w.policy, err
 }
 
-// read reads the record unless it is known; mu is held for writing.
-func (w *doorway) read(ctx context.Context, s store.Store) error {
-	if w.known {
+// loadPolicy reads the record unless it is known; mu is held for writing.
+func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
+	if w.loaded {
 		return nil
 	}
-	w.door, w.seq = Door{}, 0
+	w.policy, w.seq = StoredPolicy{}, 0
 	record, err := s.Get(ctx, store.DoorKey)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("read how agents are registered: %w", err)
 	default:
-		if err := json.Unmarshal(record.Value, &w.door); err != nil {
+		if err := json.Unmarshal(record.Value, &w.policy); err != nil {
 			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 		}
 		w.seq = record.Seq
 	}
-	w.known = true
+	w.loaded = true
 	return nil
 }
 
-// state works out how a door stands. That it closed itself follows from the time
+// policyState works out how a door stands. That it closed itself follows from the time
 // of the last look, so no clock has to ring for it.
-func (r *Registry) state(d Door, now time.Time) DoorState {
-	s := DoorState{Mode: d.Mode, Note: d.Note, Since: d.Since, Looked: d.Looked, SelfClosed: d.SelfClosed}
+func (r *Registry) policyState(d StoredPolicy, now time.Time) PolicyState {
+	s := PolicyState{Mode: d.Mode, Note: d.Note, Since: d.Since, Attended: d.Attended, SelfClosed: d.SelfClosed}
 	if s.Mode == "" {
-		s.Mode = r.doorMode
+		s.Mode = r.defaultMode
 	}
-	if s.Mode != DoorOpen {
+	if s.Mode != ModeOpen {
 		s.SelfClosed = time.Time{}
 		return s
 	}
-	if s.SelfClosed.IsZero() && r.unattended > 0 && !d.Looked.IsZero() {
-		if s.Closes = d.Looked.Add(r.unattended); !now.Before(s.Closes) {
+	if s.SelfClosed.IsZero() && r.unattended > 0 && !d.Attended.IsZero() {
+		if s.Closes = d.Attended.Add(r.unattended); !now.Before(s.Closes) {
 			s.SelfClosed, s.Closes = s.Closes, time.Time{}
 		}
 	}
 	if !s.SelfClosed.IsZero() {
-		s.Mode = DoorApproval
+		s.Mode = ModeApproval
 	}
 	return s
 }
 
-// Attended notes that the operator looks after the registry; it is called by
+// RecordAttention notes that the operator looks after the registry; it is called by
 // whatever only the operator can ask for. An open door stays open for a week from
-// then. One that has closed itself stays so, until [Registry.SetDoor] opens it.
-func (r *Registry) Attended(ctx context.Context) error {
-	return r.changeDoor(ctx, func(d *Door, now time.Time) bool {
-		s := r.state(*d, now)
-		if now.Sub(d.Looked) < lookPause && s.SelfClosed.Equal(d.SelfClosed) {
+// then. One that has closed itself stays so, until [Registry.SetRegistrationPolicy] opens it.
+func (r *Registry) RecordAttention(ctx context.Context) error {
+	return r.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
+		s := r.policyState(*d, now)
+		if now.Sub(d.Attended) < minAttendedInterval && s.SelfClosed.Equal(d.SelfClosed) {
 			return false
 		}
-		d.SelfClosed, d.Looked = s.SelfClosed, now
+		d.SelfClosed, d.Attended = s.SelfClosed, now
 		return true
 	})
 }
 
-// SetDoor sets how new agents are taken, as the operator. Mode is one of the Door
+// SetRegistrationPolicy sets how new agents are taken, as the operator. Mode is one of the Door
 // constants, or "" for what the configuration says; note is told to those who are
 // not taken at once. When it has returned, nobody passes who was judged by the
 // mode before. The error is an [*Error] for a value.
-func (r *Registry) SetDoor(ctx context.Context, mode, note string) (DoorState, error) {
-	if mode != "" && !slices.Contains(doorModes, mode) {
-		return DoorState{}, &Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", clipped(mode)), Help: "it is one of " + strings.Join(doorModes, ", ")}
+func (r *Registry) SetRegistrationPolicy(ctx context.Context, mode, note string) (PolicyState, error) {
+	if mode != "" && !slices.Contains(policyModes, mode) {
+		return PolicyState{}, &Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", clipText(mode)), Help: "it is one of " + strings.Join(policyModes, ", ")}
 	}
-	note, err := checkText("note", note, maxReason, manyLines)
+	note, err := validateText("note", note, maxReason, manyLines)
 	if err != nil {
-		return DoorState{}, err
+		return PolicyState{}, err
 	}
-	r.gate.mu.Lock()
-	defer r.gate.mu.Unlock()
-	var s DoorState
-	err = r.changeDoor(ctx, func(d *Door, now time.Time) bool {
-		*d = Door{Mode: mode, Note: note, Since: now, Looked: now}
-		s = r.state(*d, now)
+	r.blockLists.mu.Lock()
+	defer r.blockLists.mu.Unlock()
+	var s PolicyState
+	err = r.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
+		*d = StoredPolicy{Mode: mode, Note: note, Since: now, Attended: now}
+		s = r.policyState(*d, now)
 		return true
 	})
 	if err != nil {
-		return DoorState{}, err
+		return PolicyState{}, err
 	}
 	r.log.Info("registration is "+s.Mode, "set", mode)
 	return s, nil
 }
 
-// changeDoor writes the record if f says so.
-func (r *Registry) changeDoor(ctx context.Context, f func(d *Door, now time.Time) bool) error {
-	w := &r.doorway
+// changePolicy writes the record if f says so.
+func (r *Registry) changePolicy(ctx context.Context, f func(d *StoredPolicy, now time.Time) bool) error {
+	w := &r.policyCache
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
-		if err := w.read(ctx, r.store); err != nil {
+		if err := w.loadPolicy(ctx, r.store); err != nil {
 			return err
 		}
-		d := w.door
-		if !f(&d, r.moment()) {
+		d := w.policy
+		if !f(&d, r.timestamp()) {
 			return nil
 		}
 		value, err := json.Marshal(d)
 		if err != nil {
 			return fmt.Errorf("write how agents are registered: %w", err)
 		}
-		w.known = false // until the write is known to be on disk
+		w.loaded = false // until the write is known to be on disk
 		seq, err := r.store.Apply(ctx, store.PutIf(store.DoorKey, value, w.seq))
 		if errors.Is(err, store.ErrConflict) {
 			continue
@@ -199,50 +199,50 @@ func (r *Registry) changeDoor(ctx context.Context, f func(d *Door, now time.Time
 		if err != nil {
 			return fmt.Errorf("write how agents are registered: %w", err)
 		}
-		w.door, w.seq, w.known = d, seq, true
+		w.policy, w.seq, w.loaded = d, seq, true
 		return nil
 	}
 }
 
-// start begins to count how long nobody looks after the registry.
-func (r *Registry) start(ctx context.Context) error {
-	if r.started.Load() {
+// startAttendedTime begins to count how long nobody looks after the registry.
+func (r *Registry) startAttendedTime(ctx context.Context) error {
+	if r.attendedStarted.Load() {
 		return nil
 	}
-	err := r.changeDoor(ctx, func(d *Door, now time.Time) bool {
-		if !d.Looked.IsZero() {
+	err := r.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
+		if !d.Attended.IsZero() {
 			return false
 		}
-		d.Looked = now
+		d.Attended = now
 		return true
 	})
 	if err == nil {
-		r.started.Store(true)
+		r.attendedStarted.Store(true)
 	}
 	return err
 }
 
-// enter reports whether a registration has to wait for approval, or refuses it.
-func (r *Registry) enter(ctx context.Context, reg Registration, a Agent) (waits bool, err error) {
+// checkPolicy reports whether a registration has to wait for approval, or refuses it.
+func (r *Registry) checkPolicy(ctx context.Context, reg Registration, a Agent) (waits bool, err error) {
 	if reg.Operator {
 		return false, nil
 	}
-	s, err := r.Door(ctx)
+	s, err := r.RegistrationPolicy(ctx)
 	if err != nil {
 		return false, err
 	}
-	if s.Mode == DoorClosed {
+	if s.Mode == ModeClosed {
 		return false, &Refusal{Kind: ErrForbidden, Code: "registration-closed", Message: "this registry takes no new agents",
-			Help: told(s.Note, "ask its operator, or register elsewhere: a did:wba on a domain of your own needs no registry")}
+			Help: helpWithNote(s.Note, "ask its operator, or register elsewhere: a did:wba on a domain of your own needs no registry")}
 	}
-	if err := r.gate.network(reg.Client, r.now()); err != nil {
+	if err := r.blockLists.checkNetwork(reg.Client, r.now()); err != nil {
 		return false, err
 	}
-	return s.Mode == DoorApproval, r.gate.agent(Agent{}, a, r.now())
+	return s.Mode == ModeApproval, r.blockLists.checkAgent(Agent{}, a, r.now())
 }
 
-// told puts the operator's note before what is told to everybody.
-func told(note, help string) string {
+// helpWithNote puts the operator's note before what is told to everybody.
+func helpWithNote(note, help string) string {
 	if note == "" {
 		return help
 	}

@@ -21,9 +21,9 @@ const week = 7 * 24 * time.Hour
 func client(text string) netip.Addr { return netip.MustParseAddr(text) }
 
 // mode returns how new agents are taken.
-func mode(t testing.TB, r *registry.Registry) registry.DoorState {
+func mode(t testing.TB, r *registry.Registry) registry.PolicyState {
 	t.Helper()
-	s, err := r.Door(t.Context())
+	s, err := r.RegistrationPolicy(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func mode(t testing.TB, r *registry.Registry) registry.DoorState {
 
 func setDoor(t testing.TB, r *registry.Registry, mode, note string) {
 	t.Helper()
-	if _, err := r.SetDoor(t.Context(), mode, note); err != nil {
+	if _, err := r.SetRegistrationPolicy(t.Context(), mode, note); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,18 +41,18 @@ func TestAnOpenDoorThatNobodyLooksAfterClosesItself(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registry.Options{Store: s, Now: c.now, Unattended: week})
 	register(t, r, someone(1))
-	if d := mode(t, r); d.Mode != registry.DoorOpen || !d.Closes.Equal(c.now().Add(week)) || !d.SelfClosed.IsZero() {
+	if d := mode(t, r); d.Mode != registry.ModeOpen || !d.Closes.Equal(c.now().Add(week)) || !d.SelfClosed.IsZero() {
 		t.Fatalf("at first %+v", d)
 	}
 	c.move(6 * 24 * time.Hour)
-	if err := r.Attended(t.Context()); err != nil {
+	if err := r.RecordAttention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.move(week - time.Second)
 	register(t, r, someone(2))
 	c.move(time.Second)
 	closed := c.now()
-	if d := mode(t, r); d.Mode != registry.DoorApproval || !d.SelfClosed.Equal(closed) {
+	if d := mode(t, r); d.Mode != registry.ModeApproval || !d.SelfClosed.Equal(closed) {
 		t.Fatalf("after a week %+v", d)
 	}
 	if a, _ := register(t, r, someone(3)); a.Status != registry.Pending {
@@ -60,21 +60,21 @@ func TestAnOpenDoorThatNobodyLooksAfterClosesItself(t *testing.T) {
 	}
 	// A look does not open it again, nor does a restart, nor another week.
 	c.move(time.Hour)
-	if err := r.Attended(t.Context()); err != nil {
+	if err := r.RecordAttention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r = open(t, registry.Options{Store: s, Now: c.now, Unattended: week})
-	if d := mode(t, r); d.Mode != registry.DoorApproval || !d.SelfClosed.Equal(closed) || !d.Looked.Equal(c.now()) {
+	if d := mode(t, r); d.Mode != registry.ModeApproval || !d.SelfClosed.Equal(closed) || !d.Attended.Equal(c.now()) {
 		t.Errorf("after a look %+v", d)
 	}
-	setDoor(t, r, registry.DoorOpen, "")
+	setDoor(t, r, registry.ModeOpen, "")
 	if a, _ := register(t, r, someone(4)); a.Status != registry.Active || !mode(t, r).Closes.Equal(c.now().Add(week)) {
 		t.Errorf("opened: %s, %+v", a.Status, mode(t, r))
 	}
 	// A closed door does not open itself to approval.
-	setDoor(t, r, registry.DoorClosed, "")
+	setDoor(t, r, registry.ModeClosed, "")
 	c.move(10 * week)
-	if d := mode(t, r); d.Mode != registry.DoorClosed || !d.SelfClosed.IsZero() || !d.Closes.IsZero() {
+	if d := mode(t, r); d.Mode != registry.ModeClosed || !d.SelfClosed.IsZero() || !d.Closes.IsZero() {
 		t.Errorf("closed: %+v", d)
 	}
 }
@@ -84,7 +84,7 @@ func TestLooksAreWrittenOnceAnHour(t *testing.T) {
 	r := open(t, registry.Options{Store: s, Now: c.now})
 	for range 3 {
 		for range 50 {
-			if err := r.Attended(t.Context()); err != nil {
+			if err := r.RecordAttention(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestLooksAreWrittenOnceAnHour(t *testing.T) {
 
 func TestTheDoor(t *testing.T) {
 	c := newClock()
-	r := open(t, registry.Options{Now: c.now, Door: registry.DoorClosed})
+	r := open(t, registry.Options{Now: c.now, RegistrationMode: registry.ModeClosed})
 	_, _, err := r.Register(t.Context(), someone(1))
 	if e := refusal(t, err, "registration-closed"); !errors.Is(e, registry.ErrForbidden) || e.Help == "" {
 		t.Error(e)
@@ -107,12 +107,12 @@ func TestTheDoor(t *testing.T) {
 	if a, _ := register(t, r, mine); a.Status != registry.Active {
 		t.Errorf("the operator's own agent is %s", a.Status)
 	}
-	setDoor(t, r, registry.DoorClosed, "write to door@registry.test <script>")
+	setDoor(t, r, registry.ModeClosed, "write to door@registry.test <script>")
 	_, _, err = r.Register(t.Context(), someone(2))
 	if e := refusal(t, err, "registration-closed"); !strings.Contains(e.Help, "door@registry.test") {
 		t.Error(e)
 	}
-	setDoor(t, r, registry.DoorOpen, "")
+	setDoor(t, r, registry.ModeOpen, "")
 	if a, _ := register(t, r, someone(2)); a.Status != registry.Active {
 		t.Error(a.Status)
 	}
@@ -120,12 +120,12 @@ func TestTheDoor(t *testing.T) {
 	_, _, err = r.Register(t.Context(), someone(3))
 	refusal(t, err, "registration-closed")
 	for _, bad := range [][2]string{{"ajar", ""}, {"OPEN", ""}, {strings.Repeat("x", 10000), ""}, {"open", strings.Repeat("x", 10000)}, {"open", "a\u202eb"}, {"open", "\xff"}} {
-		_, err := r.SetDoor(t.Context(), bad[0], bad[1])
+		_, err := r.SetRegistrationPolicy(t.Context(), bad[0], bad[1])
 		if e := refused(t, err); len(e.Error()) > 1000 {
 			t.Errorf("a message of %d bytes", len(e.Error()))
 		}
 	}
-	if _, err := registry.New(registry.Options{DIDHost: "a.test", Door: "ajar"}); err == nil {
+	if _, err := registry.New(registry.Options{DIDHost: "a.test", RegistrationMode: "ajar"}); err == nil {
 		t.Error("a door that is ajar")
 	}
 }
@@ -147,7 +147,7 @@ func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
 		})
 		if i == 20 {
 			all.Go(func() {
-				setDoor(t, r, registry.DoorClosed, "")
+				setDoor(t, r, registry.ModeClosed, "")
 				closed.Store(true)
 				// What is there now is all that there will be.
 				before, _, err := r.List(t.Context(), registry.Filter{}, "", 100)
@@ -250,7 +250,7 @@ func TestOfManyRegistrationsFromOneNetworkSoManyAreTaken(t *testing.T) {
 // memory must stay small.
 func TestAMillionRegistrationsFromOneNetwork(t *testing.T) {
 	c := newClock()
-	r := open(t, registry.Options{Now: c.now, Door: registry.DoorApproval, Limits: registry.Limits{AllRegistrations: -1, Registrations: 1}})
+	r := open(t, registry.Options{Now: c.now, RegistrationMode: registry.ModeApproval, Limits: registry.Limits{AllRegistrations: -1, Registrations: 1}})
 	from := func(i int) netip.Addr {
 		address := client("2001:db8::1").As16()
 		binary.BigEndian.PutUint32(address[4:], uint32(i))
@@ -340,7 +340,7 @@ func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
 		t.Error(err)
 	}
 	history, _, err := r.History(t.Context(), a.AirID, 100, 0)
-	if err != nil || history[20].Agent.Busy != 0 {
+	if err != nil || history[20].Agent.WriteBudgetUntil != 0 {
 		t.Errorf("the count is in the history: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func (o *object) agent(a *Agent) {
 	if len(a.Issued) > 0 {
 		o.value("issued", a.Issued)
 	}
-	if a.Standing != (Standing{}) {
+	if a.Standing != (AttestationSummary{}) {
 		o.value("standing", a.Standing)
 	}
 	if len(a.SecretHash) > 0 {
@@ -104,8 +104,8 @@ func (o *object) agent(a *Agent) {
 	if len(a.Nonces) > 0 {
 		o.value("nonces", a.Nonces)
 	}
-	if a.Busy != 0 {
-		o.number("busy", int(a.Busy))
+	if a.WriteBudgetUntil != 0 {
+		o.number("busy", int(a.WriteBudgetUntil))
 	}
 	o.maybeText("merged_into", a.MergedInto)
 	o.maybeTexts("absorbed", a.Absorbed)

@@ -86,9 +86,9 @@ type Authority struct {
 // genesis stands before the first entry of an agent.
 const genesis = "GENESIS"
 
-// hashOf is the reference's: over names of fields, not over their content. The
+// computeHash is the reference's: over names of fields, not over their content. The
 // content is proved by the transparency log.
-func (e Entry) hashOf() string {
+func (e Entry) computeHash() string {
 	fields := ""
 	if len(e.Fields) > 0 {
 		sorted := slices.Sorted(slices.Values(e.Fields))
@@ -98,22 +98,22 @@ func (e Entry) hashOf() string {
 		}
 		fields = string(text)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{e.AirID, e.Event, fields, e.Actor, stamp(e.At), e.PrevHash}, "\n")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{e.AirID, e.Event, fields, e.Actor, formatTimestamp(e.At), e.PrevHash}, "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-// record adds an entry to the agent and returns the write of it. It must be
+// appendEntry adds an entry to the agent and returns the write of it. It must be
 // called last, since the entry holds the agent as it is then.
-func (a *Agent) record(e Entry) (store.Write, error) {
+func (a *Agent) appendEntry(e Entry) (store.Write, error) {
 	a.Entries++
 	e.N, e.AirID = a.Entries, a.AirID
 	e.PrevHash = a.LastHash
 	if e.PrevHash == "" {
 		e.PrevHash = genesis
 	}
-	e.Hash = e.hashOf()
+	e.Hash = e.computeHash()
 	a.LastHash = e.Hash
-	public := a.public()
+	public := a.publicCopy()
 	kept := &public
 	if e.Event == EventErased {
 		kept = nil

@@ -28,15 +28,15 @@ const (
 	Observed = "observed" // the registry saw it when it looked
 )
 
-// required are the signals that a caller can ask for.
-var required = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
+// requirableSignals are the signals that a caller can ask for.
+var requirableSignals = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
 
 // Signals returns the names of the signals that can be required.
-func Signals() []string { return slices.Clone(required) }
+func Signals() []string { return slices.Clone(requirableSignals) }
 
 const (
-	// oldEnough is the age of a key that counts.
-	oldEnough = 30 * 24 * time.Hour
+	// minKeyAge is the age of a key that counts.
+	minKeyAge = 30 * 24 * time.Hour
 	// maxObserved is how long an observation counts that was not repeated.
 	maxObserved = 7 * 24 * time.Hour
 )
@@ -59,27 +59,27 @@ type Signal struct {
 // Evidence returns what there is to judge an agent by, the strongest first in
 // each sort. Claims are listed as such. The error is that of the store.
 func (r *Registry) Evidence(ctx context.Context, a Agent) ([]Signal, error) {
-	now := r.moment()
+	now := r.timestamp()
 	out := a.keySignals(now)
 	for _, d := range a.Domains {
-		out = append(out, d.signal())
+		out = append(out, d.domainSignal())
 	}
 	for _, o := range []struct{ signal, what, cost string }{
 		{SignalDID, a.CreatorDID, "control of the web server of that domain"},
-		{SignalInbox, a.inbox(), "a web server that answers: a few dollars a month; it shows that mail arrives, not at whom"},
+		{SignalInbox, a.inboxURL(), "a web server that answers: a few dollars a month; it shows that mail arrives, not at whom"},
 		{SignalAGIS, "documents of the proved domains", "control of the web server of that domain"},
 		{SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows who keeps it, not that the agent runs this code"},
 	} {
-		if s, ok := a.observed(o.signal, o.what, now); ok {
+		if s, ok := a.observedSignal(o.signal, o.what, now); ok {
 			s.Cost = o.cost
 			out = append(out, s)
 		}
 	}
-	attested, err := r.attestedBy(ctx, a)
+	attested, err := r.attestationSignal(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	out = append(append(out, attested), a.claims()...)
+	out = append(append(out, attested), a.claimSignals()...)
 	for i, s := range out {
 		if s.Source == "" { // nobody has looked: it was said, and where stands in the history
 			out[i].Source = historyPath(a.AirID)
@@ -104,29 +104,29 @@ func (a Agent) keySignals(now time.Time) []Signal {
 			Cost: "making a key costs nothing; having this one takes its private half"}
 	}
 	age := now.Sub(a.keySince())
-	return []Signal{key, {Signal: SignalAge, Grade: Observed, Holds: age >= oldEnough, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
+	return []Signal{key, {Signal: SignalAge, Grade: Observed, Holds: age >= minKeyAge, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
 		Date: a.keySince(), Cost: "waiting: it cannot be hurried"}}
 }
 
-func (d Domain) signal() Signal {
+func (d Domain) domainSignal() Signal {
 	s := Signal{Signal: SignalDomain, Grade: Claimed, What: d.Name, Date: d.Checked, Cost: "nothing: a text field"}
-	if len(d.Looks) > 0 {
-		last := d.Looks[len(d.Looks)-1]
-		s.Source, s.Detail = last.Asked, last.String()
+	if len(d.Probes) > 0 {
+		last := d.Probes[len(d.Probes)-1]
+		s.Source, s.Detail = last.Query, last.String()
 	}
 	switch {
 	case d.proved():
 		s.Grade, s.Holds = Proved, true
 		s.Cost = "registering a domain, some ten dollars a year, or control of its name servers or web server"
 	case !d.Withdrawn.IsZero():
-		s.Detail = "withdrawn on " + second(d.Withdrawn) + ": " + s.Detail
+		s.Detail = "withdrawn on " + formatSecond(d.Withdrawn) + ": " + s.Detail
 	}
 	return s
 }
 
-// observed returns the signal of an observation, or of the claim that nobody
+// observedSignal returns the signal of an observation, or of the claim that nobody
 // has looked at; false when the agent says nothing of the sort.
-func (a Agent) observed(signal, what string, now time.Time) (Signal, bool) {
+func (a Agent) observedSignal(signal, what string, now time.Time) (Signal, bool) {
 	o, seen := a.Observed[signal]
 	if !seen {
 		if what == "" || signal == SignalDID || signal == SignalAGIS {
@@ -141,12 +141,12 @@ func (a Agent) observed(signal, what string, now time.Time) (Signal, bool) {
 	return s, true
 }
 
-// attestedBy counts the registrable domains of the attesters. Whoever the agent
+// attestationSignal counts the registrable domains of the attesters. Whoever the agent
 // attests in turn, itself or through others, is not counted: rings cost nothing.
-func (r *Registry) attestedBy(ctx context.Context, a Agent) (Signal, error) {
+func (r *Registry) attestationSignal(ctx context.Context, a Agent) (Signal, error) {
 	s := Signal{Signal: SignalAttestations, Grade: Proved, Source: "/api/v1/agents/" + a.AirID + "/attestations",
 		Cost: "one registrable domain for each, and 30 days of waiting"}
-	about, err := r.attestations(ctx, a.Attested)
+	about, err := r.loadAttestations(ctx, a.Attested)
 	if err != nil {
 		return s, err
 	}
@@ -157,7 +157,7 @@ func (r *Registry) attestedBy(ctx context.Context, a Agent) (Signal, error) {
 		}
 		ring := t.Weight == 0
 		if !ring {
-			if ring, err = r.reaches(ctx, a, t.Attester); err != nil {
+			if ring, err = r.attestsTransitively(ctx, a, t.Attester); err != nil {
 				return s, err
 			}
 		}
@@ -179,8 +179,8 @@ func (r *Registry) attestedBy(ctx context.Context, a Agent) (Signal, error) {
 	return s, nil
 }
 
-// claims lists what anybody can write into their record.
-func (a Agent) claims() []Signal {
+// claimSignals lists what anybody can write into their record.
+func (a Agent) claimSignals() []Signal {
 	var out []Signal
 	claim := func(field, what string) {
 		if what != "" {
@@ -209,9 +209,9 @@ func ParseRequire(text string) ([]string, error) {
 		if name == "" && strings.TrimSpace(text) == "" {
 			return nil, nil
 		}
-		if !slices.Contains(required, name) {
-			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", clipped(name)),
-				Help: "write one or more of " + strings.Join(required, ", ") + ", with commas between"}
+		if !slices.Contains(requirableSignals, name) {
+			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", clipText(name)),
+				Help: "write one or more of " + strings.Join(requirableSignals, ", ") + ", with commas between"}
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
@@ -220,17 +220,17 @@ func ParseRequire(text string) ([]string, error) {
 	return out, nil
 }
 
-// Lacks returns those of the required signals that do not hold of an agent now,
+// MissingSignals returns those of the required signals that do not hold of an agent now,
 // neither proved nor observed. The error is that of the store.
-func (r *Registry) Lacks(ctx context.Context, a Agent, require []string) ([]string, error) {
-	now := r.moment()
+func (r *Registry) MissingSignals(ctx context.Context, a Agent, require []string) ([]string, error) {
+	now := r.timestamp()
 	var lacking []string
 	for _, name := range require {
 		holds := false
 		if name != SignalAttestations {
-			holds = a.shows(name, now)
+			holds = a.holdsSignal(name, now)
 		} else if a.Standing.Roots > 0 {
-			attested, err := r.attestedBy(ctx, a)
+			attested, err := r.attestationSignal(ctx, a)
 			if err != nil {
 				return nil, err
 			}
@@ -243,14 +243,14 @@ func (r *Registry) Lacks(ctx context.Context, a Agent, require []string) ([]stri
 	return lacking, nil
 }
 
-// shows reports whether a signal holds that the record of an agent alone tells:
+// holdsSignal reports whether a signal holds that the record of an agent alone tells:
 // any but [SignalAttestations], which depends on whom others attest.
-func (a Agent) shows(name string, now time.Time) bool {
+func (a Agent) holdsSignal(name string, now time.Time) bool {
 	switch name {
 	case SignalKey:
 		return a.KeyProof != ""
 	case SignalAge:
-		return len(a.PublicKey) > 0 && now.Sub(a.keySince()) >= oldEnough
+		return len(a.PublicKey) > 0 && now.Sub(a.keySince()) >= minKeyAge
 	case SignalDomain:
 		return slices.ContainsFunc(a.Domains, Domain.proved)
 	}

@@ -54,7 +54,7 @@ type exporter struct {
 	lines int
 }
 
-func (x *exporter) line(v any) error {
+func (x *exporter) writeLine(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ type ExportOptions struct {
 // meanwhile is written as it was at the beginning. The error is [ErrNoAgent], and
 // a [*Refusal] with [ErrGone] for one that is erased.
 func (r *Registry) Export(ctx context.Context, airID string, to io.Writer, o ExportOptions) error {
-	agent, _, err := r.stored(ctx, airID)
+	agent, _, err := r.loadAgent(ctx, airID)
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (r *Registry) Export(ctx context.Context, airID string, to io.Writer, o Exp
 		return &Refusal{Kind: ErrGone, Code: Erased, Message: "Agent is erased", Help: "nothing is left to be exported"}
 	}
 	x := &exporter{to: to, sum: sha256.New()}
-	if err := r.export(ctx, agent, x, o); err != nil {
+	if err := r.writeExport(ctx, agent, x, o); err != nil {
 		return fmt.Errorf("export agent %s: %w", airID, err)
 	}
 	return nil
 }
 
-func (r *Registry) export(ctx context.Context, agent Agent, x *exporter, o ExportOptions) error {
-	if err := x.line(exportHead{exportName, exportVersion, r.host.Authority(), agent.AirID, agent.Entries, r.moment()}); err != nil {
+func (r *Registry) writeExport(ctx context.Context, agent Agent, x *exporter, o ExportOptions) error {
+	if err := x.writeLine(exportHead{exportName, exportVersion, r.host.Authority(), agent.AirID, agent.Entries, r.timestamp()}); err != nil {
 		return err
 	}
 	n := 0
@@ -109,45 +109,45 @@ func (r *Registry) export(ctx context.Context, agent Agent, x *exporter, o Expor
 		if record.Key != store.EntryKey(agent.AirID, n) {
 			return fmt.Errorf("entry %d is missing: %w", n, store.ErrCorrupt)
 		}
-		if err := x.line(exportLine{Entry: record.Value}); err != nil {
+		if err := x.writeLine(exportLine{Entry: record.Value}); err != nil {
 			return err
 		}
 	}
 	if n < agent.Entries {
 		return fmt.Errorf("entry %d is missing: %w", n+1, store.ErrCorrupt)
 	}
-	attested, err := r.attestations(ctx, slices.Concat(agent.Attested, agent.Issued))
+	attested, err := r.loadAttestations(ctx, slices.Concat(agent.Attested, agent.Issued))
 	if err != nil {
 		return err
 	}
 	for _, a := range attested {
-		if err := x.line(exportLine{Attestation: &a}); err != nil {
+		if err := x.writeLine(exportLine{Attestation: &a}); err != nil {
 			return err
 		}
 	}
-	public := agent.public()
+	public := agent.publicCopy()
 	last := exportLine{Agent: &public}
 	if o.Secret {
 		last.SecretHash = agent.SecretHash
 	}
-	if err := x.line(last); err != nil {
+	if err := x.writeLine(last); err != nil {
 		return err
 	}
-	return x.line(exportLine{End: x.lines, SHA256: hex.EncodeToString(x.sum.Sum(nil))})
+	return x.writeLine(exportLine{End: x.lines, SHA256: hex.EncodeToString(x.sum.Sum(nil))})
 }
 
-// errExport is what is wrong with a line of an export.
-func errExport(line int, code, message, help string) error {
+// exportError is what is wrong with a line of an export.
+func exportError(line int, code, message, help string) error {
 	return &Error{Field: fmt.Sprintf("line %d", line), Code: code, Message: fmt.Sprintf("Line %d of the export: %s", line, message), Help: help}
 }
 
-// atLine tells in which line of an export something is wrong.
-func atLine(line int, err error) error {
+// errorAtLine tells in which line of an export something is wrong.
+func errorAtLine(line int, err error) error {
 	if e, ok := errors.AsType[*Refusal](err); ok {
-		return errExport(line, e.Code, e.Message, e.Help)
+		return exportError(line, e.Code, e.Message, e.Help)
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return errExport(line, e.Code, e.Message, e.Help)
+		return exportError(line, e.Code, e.Message, e.Help)
 	}
 	return err
 }

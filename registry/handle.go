@@ -17,61 +17,61 @@ const handleCooldown = 30 * 24 * time.Hour
 
 // A holder is what the store has under a handle: the AIR ID, and behind
 // " until " the time when the handle was given back.
-type holder struct {
+type handleHolder struct {
 	airID string
 	until time.Time // zero while the handle is held
 }
 
-func (h holder) String() string {
+func (h handleHolder) String() string {
 	if h.until.IsZero() {
 		return h.airID
 	}
 	return h.airID + " until " + h.until.UTC().Format(time.RFC3339)
 }
 
-// holder reads who has a handle; with sequence 0 nobody ever had it.
-func (r *Registry) holder(ctx context.Context, handle string) (holder, uint64, error) {
+// loadHandle reads who has a handle; with sequence 0 nobody ever had it.
+func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder, uint64, error) {
 	record, err := r.store.Get(ctx, store.HandleKey(handle))
 	if errors.Is(err, store.ErrNotFound) {
-		return holder{}, 0, nil
+		return handleHolder{}, 0, nil
 	}
 	if err != nil {
-		return holder{}, 0, fmt.Errorf("look up handle %s: %w", handle, err)
+		return handleHolder{}, 0, fmt.Errorf("look up handle %s: %w", handle, err)
 	}
 	airID, until, released := strings.Cut(string(record.Value), " until ")
-	h := holder{airID: airID}
+	h := handleHolder{airID: airID}
 	if released {
 		if h.until, err = time.Parse(time.RFC3339, until); err != nil {
-			return holder{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+			return handleHolder{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 		}
 	}
 	return h, record.Seq, nil
 }
 
-// moveHandle returns the writes that give one handle back and claim another; ""
+// handleWrites returns the writes that give one handle back and claim another; ""
 // is none. The error is a [*HandleTakenError] when it cannot be had.
-func (r *Registry) moveHandle(ctx context.Context, airID, from, to string, now time.Time) ([]store.Write, error) {
+func (r *Registry) handleWrites(ctx context.Context, airID, from, to string, now time.Time) ([]store.Write, error) {
 	var writes []store.Write
 	if from != "" {
 		// The agent's record still names the handle, so nobody else has it.
-		writes = append(writes, store.Put(store.HandleKey(from), []byte(holder{airID, now}.String())))
+		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, now}.String())))
 	}
 	if to == "" {
 		return writes, nil
 	}
-	h, seq, err := r.holder(ctx, to)
+	h, seq, err := r.loadHandle(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.free(to, airID, now); err != nil {
+	if err := h.checkAvailable(to, airID, now); err != nil {
 		return nil, err
 	}
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
 }
 
-// free reports whether an agent may claim the handle: nobody has it, and if it
+// checkAvailable reports whether an agent may claim the handle: nobody has it, and if it
 // was given back lately then by this very agent.
-func (h holder) free(handle, airID string, now time.Time) error {
+func (h handleHolder) checkAvailable(handle, airID string, now time.Time) error {
 	switch {
 	case h.airID == "":
 		return nil
@@ -97,17 +97,17 @@ type UsernameView struct {
 func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView, error) {
 	handle, err := did.ClaimHandle(text)
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return UsernameView{Username: clipped(text), Error: e.Message}, nil
+		return UsernameView{Username: clipText(text), Error: e.Message}, nil
 	}
 	if err != nil {
 		return UsernameView{}, err
 	}
-	h, _, err := r.holder(ctx, handle)
+	h, _, err := r.loadHandle(ctx, handle)
 	if err != nil {
 		return UsernameView{}, err
 	}
 	v := UsernameView{Username: handle, Valid: true, Reason: "available"}
-	switch taken, _ := errors.AsType[*HandleTakenError](h.free(handle, "", r.moment())); {
+	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.timestamp())); {
 	case taken == nil:
 		v.Available = true
 	case taken.Free.IsZero():

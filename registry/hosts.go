@@ -14,24 +14,24 @@ import (
 
 // How an agent of this registry belongs to a host, the strongest first.
 const (
-	// TieDomain: the agent has proved the host itself as its domain.
-	TieDomain = "domain"
-	// TieParent: it has proved by DNS a domain above the host.
-	TieParent = "parent-domain"
-	// TieCreator: the DID of its creator lies on the host, and the DID document
+	// AssociationDomain: the agent has proved the host itself as its domain.
+	AssociationDomain = "domain"
+	// AssociationParent: it has proved by DNS a domain above the host.
+	AssociationParent = "parent-domain"
+	// AssociationCreator: the DID of its creator lies on the host, and the DID document
 	// there lists the agent's key.
-	TieCreator = "creator-did"
-	// TieEndpoint: one of its service endpoints is at the host. Only the agent
+	AssociationCreator = "creator-did"
+	// AssociationEndpoint: one of its service endpoints is at the host. Only the agent
 	// says so.
-	TieEndpoint = "endpoint"
-	// TieClaim: it claims the host as its domain, or the creator's DID there, and
+	AssociationEndpoint = "endpoint"
+	// AssociationClaim: it claims the host as its domain, or the creator's DID there, and
 	// that does not hold, or not any more. Only the agent says so.
-	TieClaim = "claim"
+	AssociationClaim = "claim"
 )
 
 // A Tie is one thing that ties an agent to a host. What and Detail may quote the
 // agent or strangers.
-type Tie struct {
+type Association struct {
 	By string // one of the Tie constants
 	// Holds says that more than the agent's own word stands behind it.
 	Holds  bool
@@ -41,54 +41,54 @@ type Tie struct {
 	Date   time.Time // when it was seen or said last
 }
 
-// Ties returns what ties an agent to a host, the strongest first. Host is a DNS
+// Associations returns what ties an agent to a host, the strongest first. Host is a DNS
 // name in ASCII lower case.
-func (r *Registry) Ties(a Agent, host string) []Tie {
-	var out []Tie
-	now := r.moment()
+func (r *Registry) Associations(a Agent, host string) []Association {
+	var out []Association
+	now := r.timestamp()
 	for _, d := range a.Domains {
 		above := strings.HasSuffix(host, "."+d.Name)
 		if d.Name != host && !above {
 			continue
 		}
-		s := d.signal()
-		t := Tie{By: TieDomain, Holds: s.Holds, What: d.Name, Source: s.Source, Detail: s.Detail, Date: d.Checked}
+		s := d.domainSignal()
+		t := Association{By: AssociationDomain, Holds: s.Holds, What: d.Name, Source: s.Source, Detail: s.Detail, Date: d.Checked}
 		switch {
 		case !s.Holds || above && d.Method != "dns":
 			if above {
 				continue // what is claimed of another host says nothing of this one
 			}
-			t.By, t.Source, t.Date = TieClaim, "", a.Updated
+			t.By, t.Source, t.Date = AssociationClaim, "", a.Updated
 		case above:
-			t.By = TieParent
+			t.By = AssociationParent
 		case d.Key != a.multikey():
 			t.Detail = "the domain still names the key before the last rotation"
 		}
 		out = append(out, t)
 	}
 	if web, err := did.ParseWeb(a.CreatorDID); err == nil && web.Host == host && !web.SameHost(r.host) {
-		t := Tie{By: TieClaim, What: a.CreatorDID, Date: a.Updated}
-		if o := a.Observed[SignalDID]; a.shows(SignalDID, now) {
-			t = Tie{By: TieCreator, Holds: true, What: a.CreatorDID, Source: o.Source, Detail: o.Detail, Date: o.At}
+		t := Association{By: AssociationClaim, What: a.CreatorDID, Date: a.Updated}
+		if o := a.Observed[SignalDID]; a.holdsSignal(SignalDID, now) {
+			t = Association{By: AssociationCreator, Holds: true, What: a.CreatorDID, Source: o.Source, Detail: o.Detail, Date: o.At}
 		}
 		out = append(out, t)
 	}
 	for _, s := range a.ServiceEndpoints {
-		if endpointHost(s.ServiceEndpoint) == host && !r.own(host) {
-			out = append(out, Tie{By: TieEndpoint, What: s.ServiceEndpoint, Detail: "its service endpoint of type " + s.Type, Date: a.Updated})
+		if endpointHost(s.ServiceEndpoint) == host && !r.isOwnHost(host) {
+			out = append(out, Association{By: AssociationEndpoint, What: s.ServiceEndpoint, Detail: "its service endpoint of type " + s.Type, Date: a.Updated})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Tie) int { return tieRank(a.By) - tieRank(b.By) })
+	slices.SortStableFunc(out, func(a, b Association) int { return associationRank(a.By) - associationRank(b.By) })
 	return out
 }
 
-func tieRank(by string) int {
-	return slices.Index([]string{TieDomain, TieParent, TieCreator, TieEndpoint, TieClaim}, by)
+func associationRank(by string) int {
+	return slices.Index([]string{AssociationDomain, AssociationParent, AssociationCreator, AssociationEndpoint, AssociationClaim}, by)
 }
 
-// own reports whether a host is the registry's: an inbox there is mail that it
+// isOwnHost reports whether a host is the registry's: an inbox there is mail that it
 // keeps for the agent, and says nothing of services.
-func (r *Registry) own(host string) bool {
+func (r *Registry) isOwnHost(host string) bool {
 	u, err := url.Parse(r.baseURL)
 	return host == r.host.Host || err == nil && host == strings.ToLower(u.Hostname())
 }
@@ -101,8 +101,8 @@ func endpointHost(address string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// tiedHosts lists the hosts under which the directory files an agent.
-func (r *Registry) tiedHosts(a Agent) []string {
+// associatedHosts lists the hosts under which the directory files an agent.
+func (r *Registry) associatedHosts(a Agent) []string {
 	var hosts []string
 	for _, d := range a.Domains {
 		hosts = append(hosts, d.Name)
@@ -111,7 +111,7 @@ func (r *Registry) tiedHosts(a Agent) []string {
 		hosts = append(hosts, web.Host)
 	}
 	for _, s := range a.ServiceEndpoints {
-		if host := endpointHost(s.ServiceEndpoint); host != "" && !r.own(host) {
+		if host := endpointHost(s.ServiceEndpoint); host != "" && !r.isOwnHost(host) {
 			hosts = append(hosts, host)
 		}
 	}
@@ -119,30 +119,30 @@ func (r *Registry) tiedHosts(a Agent) []string {
 	return slices.Compact(hosts)
 }
 
-// tied are the active agents with a tie to one host, those with a tie that holds
+// hostListings are the active agents with a tie to one host, those with a tie that holds
 // apart from those that only claim it, each in the order of the directory.
-type tied struct{ proved, claimed []*row }
+type hostListings struct{ proved, claimed []*listing }
 
-// file adds a row under its hosts; d.mu is held.
-func (d *Directory) file(w *row) {
+// addToHosts adds a row under its hosts; d.mu is held.
+func (d *Directory) addToHosts(w *listing) {
 	for _, host := range w.hosts {
 		t := d.hosts[host]
 		if t == nil {
-			t = &tied{}
+			t = &hostListings{}
 			d.hosts[host] = t
 		}
-		list := t.list(w, host)
-		i, _ := slices.BinarySearchFunc(*list, w, compareRows)
+		list := t.listFor(w, host)
+		i, _ := slices.BinarySearchFunc(*list, w, compareListings)
 		*list = slices.Insert(*list, i, w)
 	}
 }
 
-// unfile takes a row from its hosts; d.mu is held.
-func (d *Directory) unfile(w *row) {
+// removeFromHosts takes a row from its hosts; d.mu is held.
+func (d *Directory) removeFromHosts(w *listing) {
 	for _, host := range w.hosts {
 		t := d.hosts[host]
-		list := t.list(w, host)
-		if i, found := slices.BinarySearchFunc(*list, w, compareRows); found {
+		list := t.listFor(w, host)
+		if i, found := slices.BinarySearchFunc(*list, w, compareListings); found {
 			*list = slices.Delete(*list, i, i+1)
 		}
 		if len(t.proved)+len(t.claimed) == 0 {
@@ -151,22 +151,22 @@ func (d *Directory) unfile(w *row) {
 	}
 }
 
-// list is where a row stands under a host: of a row that never changes.
-func (t *tied) list(w *row, host string) *[]*row {
-	if slices.Contains(w.holds, host) {
+// listFor is where a row stands under a host: of a row that never changes.
+func (t *hostListings) listFor(w *listing, host string) *[]*listing {
+	if slices.Contains(w.provedHosts, host) {
 		return &t.proved
 	}
 	return &t.claimed
 }
 
-// At returns active agents that may be tied to a host: at most so many with a tie
+// AtHost returns active agents that may be tied to a host: at most so many with a tie
 // that holds, and as many that only claim it, those of which most is proved or
 // observed first, and how many more there are. [Registry.Ties] says by what.
 // The host is a DNS name in ASCII lower case.
-func (d *Directory) At(host string, most int) (proved, claimed []Agent, more int) {
+func (d *Directory) AtHost(host string, most int) (proved, claimed []Agent, more int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	add := func(to *[]Agent, rows []*row) {
+	add := func(to *[]Agent, rows []*listing) {
 		taken := min(len(rows), max(0, most-len(*to)))
 		more += len(rows) - taken
 		for _, w := range rows[:taken] {
@@ -177,24 +177,24 @@ func (d *Directory) At(host string, most int) (proved, claimed []Agent, more int
 		add(&proved, t.proved)
 		add(&claimed, t.claimed)
 	}
-	for t, above := range d.above(host) {
-		add(&proved, slices.DeleteFunc(slices.Clone(t.proved), func(w *row) bool { return !w.zone(above) }))
+	for t, above := range d.parentDomains(host) {
+		add(&proved, slices.DeleteFunc(slices.Clone(t.proved), func(w *listing) bool { return !w.provesZone(above) }))
 	}
 	return proved, claimed, more
 }
 
-// tiedTo returns the agents with a tie that holds to one of the hosts; d.mu is held.
-func (d *Directory) tiedTo(hosts []string) map[*row]bool {
-	rows := map[*row]bool{}
+// listingsAt returns the agents with a tie that holds to one of the hosts; d.mu is held.
+func (d *Directory) listingsAt(hosts []string) map[*listing]bool {
+	rows := map[*listing]bool{}
 	for _, host := range hosts {
 		if t := d.hosts[host]; t != nil {
 			for _, w := range t.proved {
 				rows[w] = true
 			}
 		}
-		for t, above := range d.above(host) {
+		for t, above := range d.parentDomains(host) {
 			for _, w := range t.proved {
-				if w.zone(above) {
+				if w.provesZone(above) {
 					rows[w] = true
 				}
 			}
@@ -203,9 +203,9 @@ func (d *Directory) tiedTo(hosts []string) map[*row]bool {
 	return rows
 }
 
-// above yields what is tied to the domains above a host, up to the registrable one.
-func (d *Directory) above(host string) iter.Seq2[*tied, string] {
-	return func(yield func(*tied, string) bool) {
+// parentDomains yields what is tied to the domains above a host, up to the registrable one.
+func (d *Directory) parentDomains(host string) iter.Seq2[*hostListings, string] {
+	return func(yield func(*hostListings, string) bool) {
 		root, err := publicsuffix.EffectiveTLDPlusOne(host)
 		if err != nil {
 			return
@@ -219,8 +219,8 @@ func (d *Directory) above(host string) iter.Seq2[*tied, string] {
 	}
 }
 
-// zone reports whether an agent has proved a domain by DNS, and with it the names
+// provesZone reports whether an agent has proved a domain by DNS, and with it the names
 // below.
-func (w *row) zone(domain string) bool {
+func (w *listing) provesZone(domain string) bool {
 	return slices.ContainsFunc(w.agent.Domains, func(d Domain) bool { return d.Name == domain && d.proved() && d.Method == "dns" })
 }

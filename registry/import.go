@@ -31,19 +31,19 @@ const (
 var exportLimits = protocol.Limits{Bytes: maxExportLine, Depth: 24, Members: 20000, Number: 32}
 
 // An export that was read and found to agree with itself.
-type exported struct {
+type parsedExport struct {
 	head       exportHead
 	entries    []Entry
 	raw        [][]byte // the entries as they are stored
 	attested   []Attestation
 	agent      Agent
 	secretHash []byte
-	// shown are the keys that have signed something of the agent.
-	shown map[string]bool
+	// provedKeys are the keys that have signed something of the agent.
+	provedKeys map[string]bool
 }
 
 // An Imported says what an import rests on.
-type Imported struct {
+type ImportResult struct {
 	Agent Agent `json:"agent"`
 	// Origin is the DID host of the registry that exported it.
 	Origin  string `json:"origin"`
@@ -63,44 +63,44 @@ type Imported struct {
 // domains are looked at here, and attestations count only if this registry has
 // them. The error is an [*Error] that names the line, and a [*Refusal] with
 // [ErrState] when the AIR ID or a key is in use.
-func (r *Registry) Import(ctx context.Context, from io.Reader) (Imported, error) {
+func (r *Registry) Import(ctx context.Context, from io.Reader) (ImportResult, error) {
 	x, err := readExport(from)
 	if err != nil {
-		return Imported{}, err
+		return ImportResult{}, err
 	}
-	signed, err := x.verify()
+	signed, err := x.verifyHistory()
 	if err != nil {
-		return Imported{}, err
+		return ImportResult{}, err
 	}
 	for ctx.Err() == nil {
-		result, err := r.admitImport(ctx, x)
+		result, err := r.storeImport(ctx, x)
 		if errors.Is(err, store.ErrConflict) || errors.Is(err, ErrHandleTaken) {
 			continue // somebody was first with the handle, a key or the ID: look again
 		}
 		if err != nil {
-			return Imported{}, err
+			return ImportResult{}, err
 		}
 		result.Signed = signed
 		r.log.Info("agent imported", "air_id", result.Agent.AirID, "origin", result.Origin, "entries", result.Entries, "signed", signed)
 		return result, nil
 	}
-	return Imported{}, ctx.Err()
+	return ImportResult{}, ctx.Err()
 }
 
 // readExport reads the lines, in their order.
-func readExport(from io.Reader) (*exported, error) {
+func readExport(from io.Reader) (*parsedExport, error) {
 	lines := bufio.NewScanner(io.LimitReader(from, maxExport+1))
 	lines.Buffer(make([]byte, 64<<10), maxExportLine+1)
-	lines.Split(scanWhole)
-	x, sum, n, size := &exported{shown: map[string]bool{}}, sha256.New(), 0, 0
+	lines.Split(scanTerminatedLines)
+	x, sum, n, size := &parsedExport{provedKeys: map[string]bool{}}, sha256.New(), 0, 0
 	for lines.Scan() {
 		text := lines.Bytes()
 		n++
 		if size += len(text) + 1; size > maxExport {
-			return nil, errExport(n, "too-large", "the export is too large", fmt.Sprintf("at most %d bytes are read", maxExport))
+			return nil, exportError(n, "too-large", "the export is too large", fmt.Sprintf("at most %d bytes are read", maxExport))
 		}
 		if _, err := protocol.ReadJSON(text, exportLimits); err != nil {
-			return nil, errExport(n, "syntax", "it cannot be read", err.Error())
+			return nil, exportError(n, "syntax", "it cannot be read", err.Error())
 		}
 		if n == 1 {
 			if err := x.readHead(text); err != nil {
@@ -109,12 +109,12 @@ func readExport(from io.Reader) (*exported, error) {
 		} else {
 			var l exportLine
 			if err := json.Unmarshal(text, &l); err != nil {
-				return nil, errExport(n, "type", "it has members of the wrong type", clipped(err.Error()))
+				return nil, exportError(n, "type", "it has members of the wrong type", clipText(err.Error()))
 			}
 			if l.End != 0 {
-				return x, x.end(lines, l, n, sum.Sum(nil))
+				return x, x.checkEnd(lines, l, n, sum.Sum(nil))
 			}
-			if err := x.take(l, n); err != nil {
+			if err := x.addLine(l, n); err != nil {
 				return nil, err
 			}
 		}
@@ -122,17 +122,17 @@ func readExport(from io.Reader) (*exported, error) {
 		sum.Write([]byte{'\n'})
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, errExport(n+1, "too-large", "the line is too long", fmt.Sprintf("at most %d bytes are read", maxExportLine))
+		return nil, exportError(n+1, "too-large", "the line is too long", fmt.Sprintf("at most %d bytes are read", maxExportLine))
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read an export: %w", err)
 	}
-	return nil, errExport(n+1, "cut", "the last line is missing", "the file was cut off: export the agent again")
+	return nil, exportError(n+1, "cut", "the last line is missing", "the file was cut off: export the agent again")
 }
 
-// scanWhole splits into lines, of which the last must end too, so that no byte of
+// scanTerminatedLines splits into lines, of which the last must end too, so that no byte of
 // an export goes unseen.
-func scanWhole(data []byte, atEOF bool) (advance int, token []byte, err error) {
+func scanTerminatedLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
 	}
@@ -142,34 +142,34 @@ func scanWhole(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-func (x *exported) readHead(text []byte) error {
+func (x *parsedExport) readHead(text []byte) error {
 	if err := json.Unmarshal(text, &x.head); err != nil || x.head.Export != exportName {
-		return errExport(1, "format", "it is no export of an agent", `it begins with {"export":"`+exportName+`"`)
+		return exportError(1, "format", "it is no export of an agent", `it begins with {"export":"`+exportName+`"`)
 	}
 	if x.head.Version != exportVersion {
-		return errExport(1, "version", fmt.Sprintf("the export has version %d", x.head.Version), fmt.Sprintf("this program reads version %d: use the program that wrote it, or a newer one", exportVersion))
+		return exportError(1, "version", fmt.Sprintf("the export has version %d", x.head.Version), fmt.Sprintf("this program reads version %d: use the program that wrote it, or a newer one", exportVersion))
 	}
 	if err := did.CheckAirID(x.head.AirID); err != nil {
-		return atLine(1, fieldError("air_id", "", err))
+		return errorAtLine(1, fieldError("air_id", "", err))
 	}
 	if _, err := parseHost(x.head.Registry); err != nil {
-		return errExport(1, "registry", "it does not name the registry that it comes from", "registry is a host, with a port where one is needed")
+		return exportError(1, "registry", "it does not name the registry that it comes from", "registry is a host, with a port where one is needed")
 	}
 	if x.head.Entries < 1 || x.head.Entries > maxExportEntries {
-		return errExport(1, "count", fmt.Sprintf("it announces %d entries", x.head.Entries), fmt.Sprintf("an agent has 1 to %d", maxExportEntries))
+		return exportError(1, "count", fmt.Sprintf("it announces %d entries", x.head.Entries), fmt.Sprintf("an agent has 1 to %d", maxExportEntries))
 	}
 	return nil
 }
 
-// take takes a line in its place: entries, attestations, the agent.
-func (x *exported) take(l exportLine, n int) error {
+// addLine takes a line in its place: entries, attestations, the agent.
+func (x *parsedExport) addLine(l exportLine, n int) error {
 	switch {
 	case x.agent.AirID != "":
-		return errExport(n, "order", "it stands behind the agent", "only the last line may")
+		return exportError(n, "order", "it stands behind the agent", "only the last line may")
 	case l.Entry != nil && len(x.attested) == 0 && len(x.entries) < x.head.Entries:
 		var e Entry
 		if err := json.Unmarshal(l.Entry, &e); err != nil {
-			return errExport(n, "type", "the entry has members of the wrong type", clipped(err.Error()))
+			return exportError(n, "type", "the entry has members of the wrong type", clipText(err.Error()))
 		}
 		x.entries, x.raw = append(x.entries, e), append(x.raw, bytes.Clone(l.Entry))
 	case l.Attestation != nil && len(x.entries) == x.head.Entries:
@@ -177,50 +177,50 @@ func (x *exported) take(l exportLine, n int) error {
 	case l.Agent != nil && len(x.entries) == x.head.Entries:
 		x.agent, x.secretHash = *l.Agent, l.SecretHash
 		if x.agent.AirID != x.head.AirID {
-			return errExport(n, "air-id", "the agent is another than the first line says", "do not join exports")
+			return exportError(n, "air-id", "the agent is another than the first line says", "do not join exports")
 		}
 	default:
-		return errExport(n, "order", fmt.Sprintf("it stands where it does not belong, behind %d of %d entries", len(x.entries), x.head.Entries), "first come all entries, then the attestations, then the agent")
+		return exportError(n, "order", fmt.Sprintf("it stands where it does not belong, behind %d of %d entries", len(x.entries), x.head.Entries), "first come all entries, then the attestations, then the agent")
 	}
 	return nil
 }
 
-// end judges the last line.
-func (x *exported) end(lines *bufio.Scanner, l exportLine, n int, sum []byte) error {
+// checkEnd judges the last line.
+func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum []byte) error {
 	switch {
 	case x.agent.AirID == "":
-		return errExport(n, "order", "there is no agent before the end", "the file was changed: export the agent again")
+		return exportError(n, "order", "there is no agent before the end", "the file was changed: export the agent again")
 	case l.End != n-1 || l.SHA256 != hex.EncodeToString(sum):
-		return errExport(n, "digest", "the lines before it are not those that were written", "the file was changed or damaged: export the agent again")
+		return exportError(n, "digest", "the lines before it are not those that were written", "the file was changed or damaged: export the agent again")
 	case lines.Scan():
-		return errExport(n+1, "order", "it stands behind the end", "import one agent at a time")
+		return exportError(n+1, "order", "it stands behind the end", "import one agent at a time")
 	}
 	return lines.Err()
 }
 
-// verify walks through the history: every entry follows from the one before, and
+// verifyHistory walks through the history: every entry follows from the one before, and
 // what stands there as signed is. It returns how many entries are signed.
-func (x *exported) verify() (signed int, err error) {
-	hosts := x.hosts()
+func (x *parsedExport) verifyHistory() (signed int, err error) {
+	hosts := x.entryHosts()
 	var before Entry
 	for i, e := range x.entries {
 		line := i + 2
-		if err := x.follows(before, e, i+1); err != nil {
-			return 0, atLine(line, err)
+		if err := x.checkEntry(before, e, i+1); err != nil {
+			return 0, errorAtLine(line, err)
 		}
 		host, err := parseHost(hosts[i])
 		if err != nil {
-			return 0, errExport(line, "registry", "it does not name the registry that it comes from", "origin is a host, with a port where one is needed")
+			return 0, exportError(line, "registry", "it does not name the registry that it comes from", "origin is a host, with a port where one is needed")
 		}
-		own, err := judge(before.Agent, e, host)
+		own, err := verifyEntry(before.Agent, e, host)
 		if err != nil {
-			return 0, atLine(line, err)
+			return 0, errorAtLine(line, err)
 		}
 		if len(own) > 0 {
 			signed++
 		}
 		for _, key := range own {
-			x.shown[key] = true
+			x.provedKeys[key] = true
 		}
 		before = e
 	}
@@ -230,17 +230,17 @@ func (x *exported) verify() (signed int, err error) {
 			continue // its content is gone
 		}
 		if err := checkSigned("signature_multibase", a.Key, []byte(a.Payload), a.Signature); err != nil {
-			return 0, atLine(len(x.entries)+2+i, err)
+			return 0, errorAtLine(len(x.entries)+2+i, err)
 		}
 	}
 	if !sameRecord(*before.Agent, x.agent) {
-		return 0, errExport(line, "record", "the agent is not as its last entry says", "the file was changed: export the agent again")
+		return 0, exportError(line, "record", "the agent is not as its last entry says", "the file was changed: export the agent again")
 	}
 	return signed, nil
 }
 
-// hosts returns in which registry each entry was made.
-func (x *exported) hosts() []string {
+// entryHosts returns in which registry each entry was made.
+func (x *parsedExport) entryHosts() []string {
 	out := make([]string, len(x.entries))
 	host := x.head.Registry
 	for i := len(out) - 1; i >= 0; i-- {
@@ -256,13 +256,13 @@ func (x *exported) hosts() []string {
 func parseHost(text string) (did.Web, error) {
 	host, err := did.ParseWeb("did:wba:" + strings.Replace(text, ":", "%3A", 1))
 	if err == nil && len(host.Path) > 0 {
-		err = fmt.Errorf("%q is no host", clipped(text))
+		err = fmt.Errorf("%q is no host", clipText(text))
 	}
 	return host, err
 }
 
-// follows judges whether an entry is the n-th of the agent.
-func (x *exported) follows(before, e Entry, n int) error {
+// checkEntry judges whether an entry is the n-th of the agent.
+func (x *parsedExport) checkEntry(before, e Entry, n int) error {
 	refuse := func(code, message string) error {
 		return &Error{Code: code, Message: message, Help: "the history was changed: export the agent again"}
 	}
@@ -272,10 +272,10 @@ func (x *exported) follows(before, e Entry, n int) error {
 	}
 	switch {
 	case e.N != n || e.AirID != x.head.AirID:
-		return refuse("order", fmt.Sprintf("it is entry %d of %s, not entry %d of %s", e.N, clipped(e.AirID), n, x.head.AirID))
+		return refuse("order", fmt.Sprintf("it is entry %d of %s, not entry %d of %s", e.N, clipText(e.AirID), n, x.head.AirID))
 	case e.PrevHash != prev:
 		return refuse("chain", "it is not chained to the entry before")
-	case e.Hash != e.hashOf():
+	case e.Hash != e.computeHash():
 		return refuse("hash", "its hash is not that of what it says")
 	case e.At.Before(before.At):
 		return refuse("time", "it is older than the entry before")
@@ -287,23 +287,23 @@ func (x *exported) follows(before, e Entry, n int) error {
 	return nil
 }
 
-// judge verifies the signatures of an entry, made in the registry of host when the
+// verifyEntry verifies the signatures of an entry, made in the registry of host when the
 // agent was as before, and that the key changes only by them; before is nil for
 // the first. It returns the agent's keys that have signed it.
-func judge(before *Agent, e Entry, host did.Web) (own []string, err error) {
+func verifyEntry(before *Agent, e Entry, host did.Web) (own []string, err error) {
 	agentDID := did.AgentDID(host, e.AirID).String()
 	if a := e.Authority; a != nil && a.Signed != "" {
 		for by, signature := range a.Signatures {
 			if err := checkSigned("signatures", by, []byte(a.Signed), signature); err != nil {
 				return nil, err
 			}
-			if isOwn(before, *e.Agent, by) && about(a.Signed, e, host, agentDID) {
+			if isAgentKey(before, *e.Agent, by) && isStatementOfAgent(a.Signed, e, host, agentDID) {
 				own = append(own, by)
 			}
 		}
 	}
 	if before != nil {
-		return own, keyChange(*before, e, agentDID, e.Authority)
+		return own, checkKeyChange(*before, e, agentDID, e.Authority)
 	}
 	if len(e.Agent.Retired) > 0 || e.Agent.Recovery != nil {
 		return nil, &Error{Code: "key", Message: "an agent that was just registered has retired keys", Help: "the history was changed: export the agent again"}
@@ -311,16 +311,16 @@ func judge(before *Agent, e Entry, host did.Web) (own []string, err error) {
 	return own, nil
 }
 
-// isOwn reports whether a key is the agent's, before an entry or after it.
-func isOwn(before *Agent, now Agent, multikey string) bool {
+// isAgentKey reports whether a key is the agent's, before an entry or after it.
+func isAgentKey(before *Agent, now Agent, multikey string) bool {
 	return now.multikey() == multikey || before != nil && before.multikey() == multikey ||
 		now.Recovery != nil && did.FormatMultikey(now.Recovery.To) == multikey
 }
 
-// about reports whether a signed text is of this agent in that registry, so that
+// isStatementOfAgent reports whether a signed text is of this agent in that registry, so that
 // what somebody signed elsewhere is not taken for it: a statement that names it, or
 // the base of a request to it.
-func about(text string, e Entry, host did.Web, agentDID string) bool {
+func isStatementOfAgent(text string, e Entry, host did.Web, agentDID string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	switch first {
 	case "gazetteer registration 1":
@@ -333,9 +333,9 @@ func about(text string, e Entry, host did.Web, agentDID string) bool {
 	return strings.HasPrefix(first, `"`) && (e.Event == EventRegistered || strings.Contains(text, e.AirID))
 }
 
-// keyChange judges whether the keys of an agent may be, after an entry, what they
+// checkKeyChange judges whether the keys of an agent may be, after an entry, what they
 // are.
-func keyChange(before Agent, e Entry, agentDID string, a *Authority) error {
+func checkKeyChange(before Agent, e Entry, agentDID string, a *Authority) error {
 	now := *e.Agent
 	refuse := func(message string) error {
 		return &Error{Code: "key", Message: message, Help: "the history was changed: export the agent again"}
@@ -345,7 +345,7 @@ func keyChange(before Agent, e Entry, agentDID string, a *Authority) error {
 			return refuse("it has other retired keys than the entry before")
 		}
 		if p := now.Recovery; p != nil && before.Recovery == nil {
-			return askedFor(before, *p, e, agentDID, a)
+			return checkRecoveryRequest(before, *p, e, agentDID, a)
 		}
 		return nil
 	}
@@ -355,27 +355,27 @@ func keyChange(before Agent, e Entry, agentDID string, a *Authority) error {
 	switch {
 	case e.Event == EventRecovered && before.Recovery != nil && bytes.Equal(before.Recovery.To, now.PublicKey) && !e.At.Before(before.Recovery.Due):
 		return nil // judged when it was asked for
-	case e.Event == EventRotated && a != nil && says(a.Signed, "rotation", agentDID, before.multikey(), now.multikey()) && a.Signatures[before.multikey()] != "" && a.Signatures[now.multikey()] != "":
+	case e.Event == EventRotated && a != nil && isStatementOfKeys(a.Signed, "rotation", agentDID, before.multikey(), now.multikey()) && a.Signatures[before.multikey()] != "" && a.Signatures[now.multikey()] != "":
 		return nil
 	}
 	return refuse("the key is another, without the signatures of both keys")
 }
 
-// askedFor judges a recovery that was asked for: the key that the agent had committed
+// checkRecoveryRequest judges a recovery that was asked for: the key that the agent had committed
 // to must have signed it.
-func askedFor(before Agent, p PendingRecovery, e Entry, agentDID string, a *Authority) error {
+func checkRecoveryRequest(before Agent, p PendingRecovery, e Entry, agentDID string, a *Authority) error {
 	to := did.FormatMultikey(p.To)
-	if e.Event == EventRecovery && a != nil && says(a.Signed, "recovery", agentDID, before.multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
-		if key, err := did.ParseMultikey(a.Key); err == nil && Commit(key) == before.Commitment {
+	if e.Event == EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
+		if key, err := did.ParseMultikey(a.Key); err == nil && RecoveryCommitment(key) == before.Commitment {
 			return nil
 		}
 	}
 	return &Error{Code: "key", Message: "a recovery is under way that the recovery key has not signed", Help: "the history was changed: export the agent again"}
 }
 
-// says reports whether a signed text is a statement of that sort about those keys.
-func says(text, kind, agentDID, from, to string) bool {
-	head := statement(kind, [2]string{"agent", agentDID}, [2]string{"from", from}, [2]string{"to", to})
+// isStatementOfKeys reports whether a signed text is a statement of that sort about those keys.
+func isStatementOfKeys(text, kind, agentDID, from, to string) bool {
+	head := formatStatement(kind, [2]string{"agent", agentDID}, [2]string{"from", from}, [2]string{"to", to})
 	return strings.HasPrefix(text, string(head))
 }
 
@@ -383,13 +383,13 @@ func says(text, kind, agentDID, from, to string) bool {
 // without one.
 func sameRecord(a, b Agent) bool {
 	for _, x := range []*Agent{&a, &b} {
-		*x = x.public()
+		*x = x.publicCopy()
 		x.Observed, x.NextCheck = nil, time.Time{}
 		x.Issued, x.KeyProof = nil, "" // an attester's own history says nothing of attesting
 		x.Domains = slices.Clone(x.Domains)
 		for i := range x.Domains {
 			d := &x.Domains[i]
-			d.Checked, d.Failures, d.Looks = time.Time{}, 0, nil
+			d.Checked, d.Failures, d.Probes = time.Time{}, 0, nil
 		}
 		if len(x.Domains) == 0 {
 			x.Domains = nil
@@ -398,10 +398,10 @@ func sameRecord(a, b Agent) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// admitImport stores what was verified.
-func (r *Registry) admitImport(ctx context.Context, x *exported) (Imported, error) {
-	now := r.moment()
-	result := Imported{Origin: x.head.Registry, Entries: len(x.entries), Notes: []string{}}
+// storeImport stores what was verified.
+func (r *Registry) storeImport(ctx context.Context, x *parsedExport) (ImportResult, error) {
+	now := r.timestamp()
+	result := ImportResult{Origin: x.head.Registry, Entries: len(x.entries), Notes: []string{}}
 	note := func(format string, a ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, a...)) }
 	switch _, err := r.store.Get(ctx, store.AgentKey(x.head.AirID)); {
 	case err == nil:
@@ -414,19 +414,19 @@ func (r *Registry) admitImport(ctx context.Context, x *exported) (Imported, erro
 	}
 	c := &change{r: r, now: now, agent: x.agent.clone(), others: map[string]*change{}}
 	a := &c.agent
-	a.SecretHash, a.Nonces, a.Busy, a.Observed = x.secretHash, nil, 0, nil
+	a.SecretHash, a.Nonces, a.WriteBudgetUntil, a.Observed = x.secretHash, nil, 0, nil
 	if x.head.Registry != r.host.Authority() {
 		a.Imported, a.Origin = now, cmp.Or(a.Origin, x.head.Registry)
 	}
 	if err := r.checkImport(a, x.head.Registry, now); err != nil {
-		return result, atLine(len(x.entries)+len(x.attested)+2, err)
+		return result, errorAtLine(len(x.entries)+len(x.attested)+2, err)
 	}
-	if a.KeyProof != "" && !x.shown[a.multikey()] {
+	if a.KeyProof != "" && !x.provedKeys[a.multikey()] {
 		a.KeyProof = ""
 		note("nothing in the history shows that the agent holds its key: it counts as claimed")
 	}
 	for i := range a.Retired {
-		if k := &a.Retired[i]; !x.shown[did.FormatMultikey(k.PublicKey)] {
+		if k := &a.Retired[i]; !x.provedKeys[did.FormatMultikey(k.PublicKey)] {
 			k.Proof = ""
 		}
 	}
@@ -438,20 +438,20 @@ func (r *Registry) admitImport(ctx context.Context, x *exported) (Imported, erro
 		if d.proved() {
 			note("the domain %s is looked at again", d.Name)
 		}
-		if *d = (Domain{Name: d.Name, Asked: now, Withdrawn: d.Withdrawn}); !d.Withdrawn.IsZero() {
+		if *d = (Domain{Name: d.Name, Requested: now, Withdrawn: d.Withdrawn}); !d.Withdrawn.IsZero() {
 			d.Checked = d.Withdrawn
 		}
 	}
-	if err := c.linkAttestations(ctx, x, note); err != nil {
+	if err := c.keepKnownAttestations(ctx, x, note); err != nil {
 		return result, err
 	}
-	if err := c.takeHandle(ctx, note); err != nil {
+	if err := c.reserveHandle(ctx, note); err != nil {
 		return result, err
 	}
-	if err := c.takeKeys(ctx); err != nil {
+	if err := c.reserveImportedKeys(ctx); err != nil {
 		return result, err
 	}
-	if err := c.record(Entry{Event: EventImported, Actor: ActorAdmin, Origin: x.head.Registry, Fields: []string{"agent"}}); err != nil {
+	if err := c.addEntry(Entry{Event: EventImported, Actor: ActorAdmin, Origin: x.head.Registry, Fields: []string{"agent"}}); err != nil {
 		return result, err
 	}
 	if err := c.importHistory(ctx, x); err != nil {
@@ -465,7 +465,7 @@ func (r *Registry) admitImport(ctx context.Context, x *exported) (Imported, erro
 // asked of a registration: the registry that it comes from may have asked less.
 func (r *Registry) checkImport(a *Agent, origin string, now time.Time) error {
 	if !slices.Contains([]string{Active, Suspended, Deactivated, Deleted, Merged}, a.Status) {
-		return &Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", clipped(a.Status)), Help: "export the agent again"}
+		return &Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", clipText(a.Status)), Help: "export the agent again"}
 	}
 	if a.Updated.After(now.Add(maxSignatureAhead)) || a.Created.After(a.Updated) || a.Created.IsZero() {
 		return &Error{Field: "updated", Code: "time", Message: "it was changed in the future, or before it was made", Help: "set the clocks of both machines"}
@@ -473,10 +473,10 @@ func (r *Registry) checkImport(a *Agent, origin string, now time.Time) error {
 	if name, err := checkName(a.Name); err != nil || name != a.Name {
 		return cmp.Or(err, error(&Error{Field: "name", Code: "text", Message: "the name has space around it", Help: "export the agent again"}))
 	}
-	if _, err := checkText("creator_name", a.CreatorName, maxCreatorName, oneLine); err != nil {
+	if _, err := validateText("creator_name", a.CreatorName, maxCreatorName, oneLine); err != nil {
 		return err
 	}
-	if _, err := checkText("reason", a.Reason, maxDescription, manyLines); err != nil {
+	if _, err := validateText("reason", a.Reason, maxDescription, manyLines); err != nil {
 		return err
 	}
 	if _, err := checkCreatorType(a.CreatorType); err != nil {
@@ -518,20 +518,20 @@ func (r *Registry) checkImport(a *Agent, origin string, now time.Time) error {
 			}
 		}
 	}
-	_, err := r.apply(a, Update{Description: &a.Description, Capabilities: &a.Capabilities, SecurityCertifications: &a.SecurityCertifications,
+	_, err := r.applyUpdate(a, Update{Description: &a.Description, Capabilities: &a.Capabilities, SecurityCertifications: &a.SecurityCertifications,
 		CodeRepository: &a.CodeRepository, DocumentationURL: &a.DocumentationURL, ServiceEndpoints: &a.ServiceEndpoints})
 	return err
 }
 
-// linkAttestations keeps those that this registry has itself.
-func (c *change) linkAttestations(ctx context.Context, x *exported, note func(string, ...any)) error {
+// keepKnownAttestations keeps those that this registry has itself.
+func (c *change) keepKnownAttestations(ctx context.Context, x *parsedExport, note func(string, ...any)) error {
 	signatures := map[int]string{}
 	for _, a := range x.attested {
 		signatures[a.N] = a.Signature
 	}
 	here := func(numbers []int, mine func(Attestation) bool) (kept []int, err error) {
 		for _, n := range numbers {
-			a, _, err := c.r.attestation(ctx, n)
+			a, _, err := c.r.loadAttestation(ctx, n)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return nil, err
 			}
@@ -552,27 +552,27 @@ func (c *change) linkAttestations(ctx context.Context, x *exported, note func(st
 	if lost := before - len(a.Attested) - len(a.Issued); lost > 0 {
 		note("%d attestations are of another registry: they stand in the history, and do not count here", lost)
 	}
-	about, err := c.r.attestations(ctx, a.Attested)
-	a.Standing = standing(about)
+	about, err := c.r.loadAttestations(ctx, a.Attested)
+	a.Standing = summarizeAttestations(about)
 	return err
 }
 
-// takeHandle claims the handle if it can be had; the writes are made with the rest.
-func (c *change) takeHandle(ctx context.Context, note func(string, ...any)) error {
+// reserveHandle claims the handle if it can be had; the writes are made with the rest.
+func (c *change) reserveHandle(ctx context.Context, note func(string, ...any)) error {
 	handle := c.agent.Handle
 	if handle == "" {
 		return nil
 	}
 	c.agent.Handle = ""
 	if folded, err := did.ClaimHandle(handle); err != nil || folded != handle {
-		note("the handle %s cannot be claimed here", clipped(handle))
+		note("the handle %s cannot be claimed here", clipText(handle))
 		return nil
 	}
-	h, _, err := c.r.holder(ctx, handle)
+	h, _, err := c.r.loadHandle(ctx, handle)
 	if err != nil {
 		return err
 	}
-	if err := h.free(handle, c.agent.AirID, c.now); err != nil {
+	if err := h.checkAvailable(handle, c.agent.AirID, c.now); err != nil {
 		note("the handle %s is taken here", handle)
 		return nil
 	}
@@ -580,9 +580,9 @@ func (c *change) takeHandle(ctx context.Context, note func(string, ...any)) erro
 	return nil
 }
 
-// takeKeys makes the agent the holder of the keys that it has proved, and of the
+// reserveImportedKeys makes the agent the holder of the keys that it has proved, and of the
 // one that a recovery is to bring.
-func (c *change) takeKeys(ctx context.Context) error {
+func (c *change) reserveImportedKeys(ctx context.Context) error {
 	var keys []string
 	for _, k := range c.agent.Keys() {
 		if k.Proof != "" {
@@ -593,14 +593,14 @@ func (c *change) takeKeys(ctx context.Context) error {
 		keys = append(keys, did.FormatMultikey(p.To))
 	}
 	for _, multikey := range keys {
-		w, err := c.r.takeKey(ctx, multikey, c.agent.AirID)
+		w, err := c.r.reserveKey(ctx, multikey, c.agent.AirID)
 		if e, ok := errors.AsType[*Refusal](err); ok && e.Code == "key-used" {
 			continue // noted as its own still, as after a loss of the agent's record
 		}
 		if err != nil {
 			return err
 		}
-		c.write(w)
+		c.addWrite(w)
 	}
 	return nil
 }
@@ -608,12 +608,12 @@ func (c *change) takeKeys(ctx context.Context) error {
 // importHistory writes the agent with the entries that it had. Of a history too
 // long for one write the beginning goes before: without the agent's record nobody
 // reads it, and another attempt writes the same.
-func (c *change) importHistory(ctx context.Context, x *exported) error {
+func (c *change) importHistory(ctx context.Context, x *parsedExport) error {
 	rest := x.raw
 	n := 1
-	for ; len(rest) > eraseAtOnce; rest = rest[eraseAtOnce:] {
+	for ; len(rest) > entriesPerWrite; rest = rest[entriesPerWrite:] {
 		var writes []store.Write
-		for _, value := range rest[:eraseAtOnce] {
+		for _, value := range rest[:entriesPerWrite] {
 			writes = append(writes, store.Put(store.EntryKey(c.agent.AirID, n), value))
 			n++
 		}
@@ -622,7 +622,7 @@ func (c *change) importHistory(ctx context.Context, x *exported) error {
 		}
 	}
 	for _, value := range rest {
-		c.write(store.Put(store.EntryKey(c.agent.AirID, n), value))
+		c.addWrite(store.Put(store.EntryKey(c.agent.AirID, n), value))
 		n++
 	}
 	return c.commit(ctx)

@@ -35,16 +35,16 @@ func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent,
 	if err := checkCommitment("recovery_commitment", x.Commitment); err != nil {
 		return Agent{}, err
 	}
-	agent, err := r.alter(ctx, airID, func(c *change) error { return c.rotate(ctx, x) })
-	r.guessed(x.Client, r.now(), err)
+	agent, err := r.changeAgent(ctx, airID, func(c *change) error { return c.rotateKey(ctx, x) })
+	r.countFailure(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("key rotated", "air_id", airID)
 	}
 	return agent, err
 }
 
-func (c *change) rotate(ctx context.Context, x Rotation) error {
-	if err := c.names(x.Agent, x.From, "rotation"); err != nil {
+func (c *change) rotateKey(ctx context.Context, x Rotation) error {
+	if err := c.checkStatementTarget(x.Agent, x.From, "rotation"); err != nil {
 		return err
 	}
 	if err := checkFresh(x.Created, c.now); err != nil {
@@ -56,7 +56,7 @@ func (c *change) rotate(ctx context.Context, x Rotation) error {
 	if err := c.agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.agent.unfrozen(); err != nil {
+	if err := c.agent.checkNoRecovery(); err != nil {
 		return err
 	}
 	if x.Commitment != "" && c.agent.Commitment != "" && x.Commitment != c.agent.Commitment {
@@ -66,7 +66,7 @@ func (c *change) rotate(ctx context.Context, x Rotation) error {
 	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
-	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
+	if err := c.agent.useNonce(x.Nonce, c.now, x.Created); err != nil {
 		return err
 	}
 	if err := c.r.countWrite(&c.agent, c.now); err != nil {
@@ -76,7 +76,7 @@ func (c *change) rotate(ctx context.Context, x Rotation) error {
 	if err != nil {
 		return fieldError("public_key", "Invalid public_key: ", err)
 	}
-	if err := c.takeNext(ctx, x.From, x.To); err != nil {
+	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
 		return err
 	}
 	if c.agent.KeyProof == "" { // it signed this
@@ -88,15 +88,15 @@ func (c *change) rotate(ctx context.Context, x Rotation) error {
 	if x.Commitment != "" {
 		c.agent.Commitment = x.Commitment
 	}
-	return c.record(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
+	return c.addEntry(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
 		Authority: &Authority{By: ProofStatement, Key: x.From, Signed: string(x.Statement()),
 			Signatures: map[string]string{x.From: x.OldSignature, x.To: x.NewSignature}}})
 }
 
-// names reports whether a statement is about this agent and its current key.
-func (c *change) names(agent, from, what string) error {
+// checkStatementTarget reports whether a statement is about this agent and its current key.
+func (c *change) checkStatementTarget(agent, from, what string) error {
 	if want := c.r.DID(c.agent.AirID); agent != want {
-		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: clipped(agent)}
+		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: clipText(agent)}
 	}
 	current := c.agent.multikey()
 	if current == "" {
@@ -107,23 +107,23 @@ func (c *change) names(agent, from, what string) error {
 	}
 	for i, k := range c.agent.Retired {
 		if did.FormatMultikey(k.PublicKey) == from {
-			return &Refusal{Kind: ErrState, Code: "key-retired", Message: fmt.Sprintf("the key that the %s is from was retired on %s (%s%d)", what, second(k.Until), did.RetiredFragment, i+1),
+			return &Refusal{Kind: ErrState, Code: "key-retired", Message: fmt.Sprintf("the key that the %s is from was retired on %s (%s%d)", what, formatSecond(k.Until), did.RetiredFragment, i+1),
 				Expected: current, Got: from, Help: "only the current key can be replaced"}
 		}
 	}
-	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: clipped(from)}
+	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: clipText(from)}
 }
 
-// takeNext makes the agent the holder of the key to come.
-func (c *change) takeNext(ctx context.Context, from, to string) error {
+// reserveNextKey makes the agent the holder of the key to come.
+func (c *change) reserveNextKey(ctx context.Context, from, to string) error {
 	if from == to {
 		return &Refusal{Kind: ErrState, Code: "key-same", Message: "the new key is the one in use", Help: "make a new key"}
 	}
-	w, err := c.r.takeKey(ctx, to, c.agent.AirID)
+	w, err := c.r.reserveKey(ctx, to, c.agent.AirID)
 	if err != nil {
 		return err
 	}
-	c.write(w)
+	c.addWrite(w)
 	return nil
 }
 
@@ -133,13 +133,13 @@ func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
 	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
 }
 
-// unfrozen refuses what a thief of the key in use must not do while a recovery
+// checkNoRecovery refuses what a thief of the key in use must not do while a recovery
 // is under way.
-func (a Agent) unfrozen() error {
+func (a Agent) checkNoRecovery() error {
 	if a.Recovery == nil {
 		return nil
 	}
-	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + second(a.Recovery.Due),
+	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + formatSecond(a.Recovery.Due),
 		Help: "until then the key stays; whoever holds the recovery key can withdraw the recovery"}
 }
 
@@ -154,16 +154,16 @@ func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent
 	if err := checkCommitment("next_commitment", x.Next); err != nil {
 		return Agent{}, err
 	}
-	agent, err := r.alter(ctx, airID, func(c *change) error { return c.askRecovery(ctx, x) })
-	r.guessed(x.Client, r.now(), err)
+	agent, err := r.changeAgent(ctx, airID, func(c *change) error { return c.requestRecovery(ctx, x) })
+	r.countFailure(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
 	}
 	return agent, err
 }
 
-func (c *change) askRecovery(ctx context.Context, x Recovery) error {
-	if err := c.names(x.Agent, x.From, "recovery"); err != nil {
+func (c *change) requestRecovery(ctx context.Context, x Recovery) error {
+	if err := c.checkStatementTarget(x.Agent, x.From, "recovery"); err != nil {
 		return err
 	}
 	if err := checkFresh(x.Created, c.now); err != nil {
@@ -174,12 +174,12 @@ func (c *change) askRecovery(ctx context.Context, x Recovery) error {
 		return fieldError("recovery_key", "Invalid recovery_key: ", err)
 	}
 	switch c.agent.Commitment {
-	case Commit(key):
+	case RecoveryCommitment(key):
 	case "":
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-none", Message: "the agent has not committed to a recovery key", Help: "ask the operator of the registry"}
 	default:
 		return &Refusal{Kind: ErrUnauthorized, Code: "recovery-key", Message: "this is not the recovery key that the agent committed to",
-			Expected: c.agent.Commitment, Got: Commit(key)}
+			Expected: c.agent.Commitment, Got: RecoveryCommitment(key)}
 	}
 	if err := checkSigned("recovery_signature", x.Key, x.Statement(), x.RecoverySignature); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (c *change) askRecovery(ctx context.Context, x Recovery) error {
 	if err := c.agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.agent.spend(x.Nonce, c.now, x.Created); err != nil {
+	if err := c.agent.useNonce(x.Nonce, c.now, x.Created); err != nil {
 		return err
 	}
 	if err := c.r.countWrite(&c.agent, c.now); err != nil {
@@ -207,15 +207,15 @@ func (c *change) askRecovery(ctx context.Context, x Recovery) error {
 	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
-	if x.To == x.Key || x.Next == Commit(key) || x.Next == Commit(next) {
+	if x.To == x.Key || x.Next == RecoveryCommitment(key) || x.Next == RecoveryCommitment(next) {
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-reused", Message: "a recovery key is used once, and is no key for signing", Help: "make three keys: one to sign with, one to recover with next, and leave this one"}
 	}
-	if err := c.takeNext(ctx, x.From, x.To); err != nil {
+	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
 		return err
 	}
 	authority.Signatures[x.To] = x.NewSignature
 	c.agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.now, Due: c.now.Add(c.r.recoveryDelay)}
-	return c.record(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	return c.addEntry(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
 func (c *change) withdrawRecovery(authority *Authority) error {
@@ -223,12 +223,12 @@ func (c *change) withdrawRecovery(authority *Authority) error {
 		return &Refusal{Kind: ErrState, Code: "recovery-none-pending", Message: "no recovery is under way"}
 	}
 	c.agent.Recovery = nil
-	return c.record(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	return c.addEntry(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
-// recover brings a recovery into force that is due, and reports whether there
+// applyDueRecovery brings a recovery into force that is due, and reports whether there
 // was one.
-func (a *Agent) recover(now time.Time) bool {
+func (a *Agent) applyDueRecovery(now time.Time) bool {
 	p := a.Recovery
 	if p == nil || now.Before(p.Due) || a.Status != Active {
 		return false
@@ -279,7 +279,7 @@ func (a Agent) KeyAt(t time.Time) (Key, bool) {
 func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
 	k, ok := a.KeyAt(t)
 	if !ok {
-		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: second(t), Expected: "a time from " + second(a.Created) + " on"}
+		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: formatSecond(t), Expected: "a time from " + formatSecond(a.Created) + " on"}
 	}
 	if len(signature) == ed25519.SignatureSize && ed25519.Verify(k.PublicKey, message, signature) {
 		return nil
@@ -288,7 +288,7 @@ func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
 		Expected: did.FormatMultikey(k.PublicKey) + " (" + k.ID + ")"}
 	for _, other := range a.Keys() {
 		if other.ID != k.ID && len(signature) == ed25519.SignatureSize && ed25519.Verify(other.PublicKey, message, signature) {
-			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + second(other.From)
+			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + formatSecond(other.From)
 		}
 	}
 	return e

@@ -20,7 +20,7 @@ func rotation(r *registry.Registry, a registry.Agent, from, to byte, now time.Ti
 }
 
 func commitment(key byte) string {
-	return registry.Commit(privateKey(key).Public().(ed25519.PublicKey))
+	return registry.RecoveryCommitment(privateKey(key).Public().(ed25519.PublicKey))
 }
 
 func TestTheLifeOfAKey(t *testing.T) {

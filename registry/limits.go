@@ -40,78 +40,78 @@ func (l Limits) orDefaults() Limits {
 }
 
 const (
-	// wideShare is how many times as much is taken from the wider network.
-	wideShare = 4
+	// wideNetworkFactor is how many times as much is taken from the wider network.
+	wideNetworkFactor = 4
 	// maxNetworks bounds how many networks are counted at a time; those beyond
 	// share one count.
-	maxNetworks = 20000
-	sweepPause  = time.Minute
+	maxNetworks        = 20000
+	minCleanupInterval = time.Minute
 )
 
-// everybody and crowd are counted where networks are: all together, and those for
+// allNetworks and crowd are counted where networks are: all together, and those for
 // whom there is no room.
 var (
-	everybody = netip.Prefix{}
-	crowd     = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	allNetworks      = netip.Prefix{}
+	overflowNetworks = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 )
 
 // A budget bounds how often networks do something within a span. It remembers of
 // each one time only, and of those nothing that have paid back what they took.
-type budget struct {
+type networkLimiter struct {
 	each, all int // negative: no limit
 	span      time.Duration
 
-	mu    sync.Mutex // guards following
-	busy  map[netip.Prefix]time.Time
-	swept time.Time
+	mu        sync.Mutex // guards following
+	paidUntil map[netip.Prefix]time.Time
+	swept     time.Time
 }
 
-func newBudget(each, all int, span time.Duration) *budget {
-	return &budget{each: each, all: all, span: span, busy: map[netip.Prefix]time.Time{}}
+func newNetworkLimiter(each, all int, span time.Duration) *networkLimiter {
+	return &networkLimiter{each: each, all: all, span: span, paidUntil: map[netip.Prefix]time.Time{}}
 }
 
 // A share is what one network may take of a budget.
-type share struct {
+type networkLimit struct {
 	of netip.Prefix
 	n  int
 }
 
-// shares are those that a client takes from; b.mu is held.
-func (b *budget) shares(client netip.Addr, now time.Time) []share {
-	var out []share
+// limitsFor are those that a client takes from; b.mu is held.
+func (b *networkLimiter) limitsFor(client netip.Addr, now time.Time) []networkLimit {
+	var out []networkLimit
 	if b.all >= 0 {
-		out = append(out, share{everybody, b.all})
+		out = append(out, networkLimit{allNetworks, b.all})
 	}
 	if b.each < 0 {
 		return out
 	}
 	narrow, wide := networksOf(client)
-	_, known := b.busy[narrow]
-	if !known && len(b.busy) >= maxNetworks && now.Sub(b.swept) >= sweepPause {
-		b.sweep(now)
+	_, known := b.paidUntil[narrow]
+	if !known && len(b.paidUntil) >= maxNetworks && now.Sub(b.swept) >= minCleanupInterval {
+		b.dropExpired(now)
 	}
-	if !known && len(b.busy) >= maxNetworks {
-		return append(out, share{crowd, wideShare * b.each})
+	if !known && len(b.paidUntil) >= maxNetworks {
+		return append(out, networkLimit{overflowNetworks, wideNetworkFactor * b.each})
 	}
-	return append(out, share{narrow, b.each}, share{wide, wideShare * b.each})
+	return append(out, networkLimit{narrow, b.each}, networkLimit{wide, wideNetworkFactor * b.each})
 }
 
-func (b *budget) sweep(now time.Time) {
+func (b *networkLimiter) dropExpired(now time.Time) {
 	b.swept = now
-	for of, busy := range b.busy {
+	for of, busy := range b.paidUntil {
 		if !busy.After(now) {
-			delete(b.busy, of)
+			delete(b.paidUntil, of)
 		}
 	}
 }
 
-// after returns until when a share is busy once more is taken of it, and how long
+// delayAfter returns until when a share is busy once more is taken of it, and how long
 // it is until that may be.
-func (b *budget) after(s share, now time.Time) (busy time.Time, wait time.Duration) {
+func (b *networkLimiter) delayAfter(s networkLimit, now time.Time) (busy time.Time, wait time.Duration) {
 	if s.n == 0 {
 		return now, b.span
 	}
-	busy = b.busy[s.of]
+	busy = b.paidUntil[s.of]
 	if busy.Before(now) {
 		busy = now
 	}
@@ -119,45 +119,45 @@ func (b *budget) after(s share, now time.Time) (busy time.Time, wait time.Durati
 	return busy, busy.Sub(now.Add(b.span))
 }
 
-// wait returns how long it is until a client may do something, 0 for now, and
+// delayFor returns how long it is until a client may do something, 0 for now, and
 // whether everybody has to wait.
-func (b *budget) wait(client netip.Addr, now time.Time) (time.Duration, bool) {
+func (b *networkLimiter) delayFor(client netip.Addr, now time.Time) (time.Duration, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.longest(b.shares(client, now), now)
+	return b.longestDelay(b.limitsFor(client, now), now)
 }
 
-func (b *budget) longest(shares []share, now time.Time) (longest time.Duration, all bool) {
+func (b *networkLimiter) longestDelay(shares []networkLimit, now time.Time) (longest time.Duration, all bool) {
 	for _, s := range shares {
-		if _, wait := b.after(s, now); wait > longest {
-			longest, all = wait, s.of == everybody
+		if _, wait := b.delayAfter(s, now); wait > longest {
+			longest, all = wait, s.of == allNetworks
 		}
 	}
 	return longest, all
 }
 
-// take counts one thing that a client does. If it has to wait for that, nothing
+// reserveFor counts one thing that a client does. If it has to wait for that, nothing
 // is counted.
-func (b *budget) take(client netip.Addr, now time.Time) (wait time.Duration, all bool) {
+func (b *networkLimiter) reserveFor(client netip.Addr, now time.Time) (wait time.Duration, all bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	shares := b.shares(client, now)
-	if wait, all := b.longest(shares, now); wait > 0 {
+	shares := b.limitsFor(client, now)
+	if wait, all := b.longestDelay(shares, now); wait > 0 {
 		return wait, all
 	}
 	for _, s := range shares {
-		b.busy[s.of], _ = b.after(s, now)
+		b.paidUntil[s.of], _ = b.delayAfter(s, now)
 	}
 	return 0, false
 }
 
-// giveBack takes back what was counted for something that did not come about.
-func (b *budget) giveBack(client netip.Addr, now time.Time) {
+// cancelReservation takes back what was counted for something that did not come about.
+func (b *networkLimiter) cancelReservation(client netip.Addr, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.shares(client, now) {
-		if busy, ok := b.busy[s.of]; ok && s.n > 0 {
-			b.busy[s.of] = busy.Add(-b.span / time.Duration(s.n))
+	for _, s := range b.limitsFor(client, now) {
+		if busy, ok := b.paidUntil[s.of]; ok && s.n > 0 {
+			b.paidUntil[s.of] = busy.Add(-b.span / time.Duration(s.n))
 		}
 	}
 }
@@ -182,30 +182,30 @@ func wideNetwork(client netip.Addr) string {
 	return wide.String()
 }
 
-// admit counts a registration. The function that it returns takes that back. A
+// reserveRegistration counts a registration. The function that it returns takes that back. A
 // client without an address is not counted.
-func (r *Registry) admit(client netip.Addr) (giveBack func(), err error) {
+func (r *Registry) reserveRegistration(client netip.Addr) (giveBack func(), err error) {
 	if !client.IsValid() {
 		return func() {}, nil
 	}
 	now := r.now()
-	if err := r.crowded(r.registrations.take(client, now)); err != nil {
+	if err := r.registrationLimitRefusal(r.registrations.reserveFor(client, now)); err != nil {
 		return nil, err
 	}
-	return func() { r.registrations.giveBack(client, now) }, nil
+	return func() { r.registrations.cancelReservation(client, now) }, nil
 }
 
-// admits refuses a client whose registration will not be taken, before any work
+// checkRegistrationLimit refuses a client whose registration will not be taken, before any work
 // is done for it.
-func (r *Registry) admits(client netip.Addr) error {
+func (r *Registry) checkRegistrationLimit(client netip.Addr) error {
 	if !client.IsValid() {
 		return nil
 	}
-	return r.crowded(r.registrations.wait(client, r.now()))
+	return r.registrationLimitRefusal(r.registrations.delayFor(client, r.now()))
 }
 
-// crowded is the refusal of who has to wait.
-func (r *Registry) crowded(wait time.Duration, all bool) error {
+// registrationLimitRefusal is the refusal of who has to wait.
+func (r *Registry) registrationLimitRefusal(wait time.Duration, all bool) error {
 	switch {
 	case wait == 0:
 		return nil
@@ -214,7 +214,7 @@ func (r *Registry) crowded(wait time.Duration, all bool) error {
 			Help: "wait as long as Retry-After says"}
 	}
 	return &Refusal{Kind: ErrTooMany, Code: "registrations-network", Wait: wait,
-		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", r.limits.Registrations, wideShare*r.limits.Registrations),
+		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", r.limits.Registrations, wideNetworkFactor*r.limits.Registrations),
 		Help:    "wait as long as Retry-After says; who needs more asks the operator of the registry"}
 }
 
@@ -225,14 +225,14 @@ func (r *Registry) crowded(wait time.Duration, all bool) error {
 // address is not counted. The error is a [*Refusal] with [ErrForbidden] or
 // [ErrTooMany].
 func (r *Registry) AdmitChange(ctx context.Context, client netip.Addr) error {
-	if err := r.AdmitNetwork(ctx, client); err != nil || !client.IsValid() {
+	if err := r.CheckNetwork(ctx, client); err != nil || !client.IsValid() {
 		return err
 	}
 	now := r.now()
-	if err := r.guess(client, now); err != nil {
+	if err := r.checkFailures(client, now); err != nil {
 		return err
 	}
-	wait, all := r.changes.take(client, now)
+	wait, all := r.changes.reserveFor(client, now)
 	switch {
 	case wait == 0:
 		return nil
@@ -244,12 +244,12 @@ func (r *Registry) AdmitChange(ctx context.Context, client netip.Addr) error {
 		Help: "wait as long as Retry-After says; several members can be changed by one update"}
 }
 
-// guess refuses a client whose writes were refused again and again.
-func (r *Registry) guess(client netip.Addr, now time.Time) error {
+// checkFailures refuses a client whose writes were refused again and again.
+func (r *Registry) checkFailures(client netip.Addr, now time.Time) error {
 	if !client.IsValid() {
 		return nil
 	}
-	wait, _ := r.failures.wait(client, now)
+	wait, _ := r.failures.delayFor(client, now)
 	if wait == 0 {
 		return nil
 	}
@@ -257,10 +257,10 @@ func (r *Registry) guess(client netip.Addr, now time.Time) error {
 		Help: "wait as long as Retry-After says, and look at the key or secret that is used"}
 }
 
-// guessed counts a write whose proof does not hold.
-func (r *Registry) guessed(client netip.Addr, now time.Time, err error) {
+// countFailure counts a write whose proof does not hold.
+func (r *Registry) countFailure(client netip.Addr, now time.Time, err error) {
 	if client.IsValid() && (errors.Is(err, ErrWrongSecret) || errors.Is(err, ErrUnauthorized)) {
-		r.failures.take(client, now)
+		r.failures.reserveFor(client, now)
 	}
 }
 
@@ -270,11 +270,11 @@ func (r *Registry) countWrite(a *Agent, now time.Time) error {
 	if r.limits.Writes < 0 {
 		return nil
 	}
-	busy := max(a.Busy, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.limits.Writes)
+	busy := max(a.WriteBudgetUntil, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.limits.Writes)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {
 		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", r.limits.Writes),
 			Help: "wait as long as Retry-After says; several members can be changed by one update", Wait: time.Duration(wait) * time.Millisecond}
 	}
-	a.Busy = busy
+	a.WriteBudgetUntil = busy
 	return nil
 }

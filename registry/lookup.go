@@ -20,19 +20,19 @@ const MaxList = 100
 // [*Error] for a text that is no AIR ID, and [ErrNoAgent]: as a [*Refusal] when a
 // registration under it waits for approval, was refused or has run out.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
-	agent, seq, err := r.stored(ctx, airID)
-	agent.recover(r.moment())
+	agent, seq, err := r.loadAgent(ctx, airID)
+	agent.applyDueRecovery(r.timestamp())
 	return agent, seq, err
 }
 
-// stored returns an agent as its record has it.
-func (r *Registry) stored(ctx context.Context, airID string) (Agent, uint64, error) {
+// loadAgent returns an agent as its record has it.
+func (r *Registry) loadAgent(ctx context.Context, airID string) (Agent, uint64, error) {
 	if err := did.CheckAirID(airID); err != nil {
 		return Agent{}, 0, fieldError("air_id", "", err)
 	}
 	record, err := r.store.Get(ctx, store.AgentKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
-		if err := r.notYet(ctx, airID); err != nil {
+		if err := r.explainMissingAgent(ctx, airID); err != nil {
 			return Agent{}, 0, err
 		}
 		return Agent{}, 0, fmt.Errorf("%s: %w", airID, ErrNoAgent)
@@ -40,11 +40,11 @@ func (r *Registry) stored(ctx context.Context, airID string) (Agent, uint64, err
 	if err != nil {
 		return Agent{}, 0, fmt.Errorf("read agent %s: %w", airID, err)
 	}
-	agent, err := decode(record)
+	agent, err := decodeAgent(record)
 	return agent, record.Seq, err
 }
 
-func decode(record store.Record) (Agent, error) {
+func decodeAgent(record store.Record) (Agent, error) {
 	var a Agent
 	if err := json.Unmarshal(record.Value, &a); err != nil {
 		return Agent{}, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
@@ -60,7 +60,7 @@ func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, er
 	if err != nil {
 		return Agent{}, 0, fieldError("username", "Invalid username: ", err)
 	}
-	h, _, err := r.holder(ctx, handle)
+	h, _, err := r.loadHandle(ctx, handle)
 	if err != nil {
 		return Agent{}, 0, err
 	}
@@ -118,7 +118,7 @@ type Filter struct {
 	All bool
 }
 
-func (f Filter) takes(a Agent) bool { return f.All || a.Status == Active }
+func (f Filter) matchesAgent(a Agent) bool { return f.All || a.Status == Active }
 
 // maxScan bounds how many agents one [Registry.List] looks at, so that a filter
 // which few agents pass costs no more than another.
@@ -133,8 +133,8 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		limit = MaxList
 	}
 	scanned := 0
-	now := r.moment()
-	for agent, err := range r.each(ctx, after) {
+	now := r.timestamp()
+	for agent, err := range r.allAgents(ctx, after) {
 		if err != nil {
 			return nil, "", err
 		}
@@ -143,7 +143,7 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		}
 		scanned++
 		next = agent.AirID
-		if agent.recover(now); f.takes(agent) {
+		if agent.applyDueRecovery(now); f.matchesAgent(agent) {
 			agents = append(agents, agent)
 		}
 	}
@@ -154,9 +154,9 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 // the list is begun again behind them.
 const skipEntries = 64
 
-// each yields the agents as their records have them, in order of AIR ID behind
+// allAgents yields the agents as their records have them, in order of AIR ID behind
 // after. What is damaged is left out; looking it up by its id says so.
-func (r *Registry) each(ctx context.Context, after string) iter.Seq2[Agent, error] {
+func (r *Registry) allAgents(ctx context.Context, after string) iter.Seq2[Agent, error] {
 	return func(yield func(Agent, error) bool) {
 		for more := true; more; {
 			from, entries := "", 0
@@ -180,7 +180,7 @@ func (r *Registry) each(ctx context.Context, after string) iter.Seq2[Agent, erro
 					continue
 				}
 				entries = 0
-				agent, err := decode(record)
+				agent, err := decodeAgent(record)
 				if !yield(agent, err) || err != nil {
 					return
 				}

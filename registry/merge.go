@@ -34,9 +34,9 @@ type Merge struct {
 
 // Statement returns the text that both keys sign.
 func (x Merge) Statement() []byte {
-	return statement("merge",
+	return formatStatement("merge",
 		[2]string{"from", x.From}, [2]string{"from key", x.FromKey}, [2]string{"into", x.Into}, [2]string{"into key", x.IntoKey},
-		[2]string{"created", second(x.Created)}, [2]string{"nonce", x.Nonce})
+		[2]string{"created", formatSecond(x.Created)}, [2]string{"nonce", x.Nonce})
 }
 
 // NewMerge returns a merge of two agents with those DIDs, created now and signed by
@@ -57,9 +57,9 @@ func ReadMerge(body []byte) (Merge, error) {
 	err := readTexts(body, map[string]*string{"from": &x.From, "from_key": &x.FromKey, "into": &x.Into, "into_key": &x.IntoKey,
 		"created": &created, "nonce": &x.Nonce, "from_signature": &x.FromSignature, "into_signature": &x.IntoSignature})
 	if err == nil {
-		x.Created, err = readSecond(created)
+		x.Created, err = parseStatementTime(created)
 	}
-	x.FromKey, x.IntoKey = asMultikey(x.FromKey), asMultikey(x.IntoKey)
+	x.FromKey, x.IntoKey = normalizeMultikey(x.FromKey), normalizeMultikey(x.IntoKey)
 	return x, err
 }
 
@@ -80,24 +80,24 @@ func (r *Registry) Merge(ctx context.Context, airID string, x Merge) (Agent, err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.IntoKey, Signed: string(x.Statement()),
 		Signatures: map[string]string{x.FromKey: x.FromSignature, x.IntoKey: x.IntoSignature}}
-	agent, err := r.merge(ctx, airID, into, func(from, into *change) (Entry, error) {
+	agent, err := r.mergeAgents(ctx, airID, into, func(from, into *change) (Entry, error) {
 		for _, side := range []struct {
 			c                          *change
 			agent, key, sig, signature string
 		}{{from, x.From, x.FromKey, "from_signature", x.FromSignature}, {into, x.Into, x.IntoKey, "into_signature", x.IntoSignature}} {
-			if err := side.c.names(side.agent, side.key, "merge"); err != nil {
+			if err := side.c.checkStatementTarget(side.agent, side.key, "merge"); err != nil {
 				return Entry{}, err
 			}
 			if err := checkSigned(side.sig, side.key, x.Statement(), side.signature); err != nil {
 				return Entry{}, err
 			}
-			if err := side.c.agent.unfrozen(); err != nil {
+			if err := side.c.agent.checkNoRecovery(); err != nil {
 				return Entry{}, err
 			}
 			if err := checkFresh(x.Created, side.c.now); err != nil {
 				return Entry{}, err
 			}
-			if err := side.c.agent.spend(x.Nonce, side.c.now, x.Created); err != nil {
+			if err := side.c.agent.useNonce(x.Nonce, side.c.now, x.Created); err != nil {
 				return Entry{}, err
 			}
 			if err := r.countWrite(&side.c.agent, side.c.now); err != nil {
@@ -111,31 +111,31 @@ func (r *Registry) Merge(ctx context.Context, airID string, x Merge) (Agent, err
 		}
 		return Entry{Actor: ActorOwner, Authority: authority}, nil
 	})
-	r.guessed(x.Client, r.now(), err)
+	r.countFailure(x.Client, r.now(), err)
 	return agent, err
 }
 
 // MergeByOperator is [Registry.Merge] as the operator, for an owner who has lost a
 // key. Reason is kept with the agent that ends.
 func (r *Registry) MergeByOperator(ctx context.Context, airID, into, reason string) (Agent, error) {
-	reason, err := checkText("reason", reason, maxReason, manyLines)
+	reason, err := validateText("reason", reason, maxReason, manyLines)
 	if err != nil {
 		return Agent{}, err
 	}
-	return r.merge(ctx, airID, into, func(from, _ *change) (Entry, error) {
+	return r.mergeAgents(ctx, airID, into, func(from, _ *change) (Entry, error) {
 		from.agent.Reason = reason
 		return Entry{Actor: ActorAdmin}, nil
 	})
 }
 
-// merge merges two agents if may does not object.
-func (r *Registry) merge(ctx context.Context, airID, intoID string, may func(from, into *change) (Entry, error)) (Agent, error) {
+// mergeAgents merges two agents if may does not object.
+func (r *Registry) mergeAgents(ctx context.Context, airID, intoID string, may func(from, into *change) (Entry, error)) (Agent, error) {
 	if airID == intoID {
 		return Agent{}, &Refusal{Kind: ErrState, Code: "merge-same", Message: "an agent cannot be merged into itself", Help: "name the agent that shall stay"}
 	}
 	var stays Agent
-	_, err := r.alter(ctx, airID, func(from *change) error {
-		into, err := from.other(ctx, intoID)
+	_, err := r.changeAgent(ctx, airID, func(from *change) error {
+		into, err := from.otherAgent(ctx, intoID)
 		if err != nil {
 			return err
 		}
@@ -168,22 +168,22 @@ func (c *change) mergeInto(ctx context.Context, into *change, e Entry) error {
 		fields = append(fields, "username")
 		// Nobody else may get what is meant for the owner: either the agent that stays
 		// holds the handle, or it alone may claim it until the cooldown is over.
-		h := holder{airID: into.agent.AirID}
+		h := handleHolder{airID: into.agent.AirID}
 		if into.agent.Handle == "" {
-			into.agent.Handle, into.handled = handle, true
+			into.agent.Handle, into.handleWritten = handle, true
 		} else {
 			h.until = c.now
 		}
-		c.handled = true
-		c.write(store.Put(store.HandleKey(handle), []byte(h.String())))
+		c.handleWritten = true
+		c.addWrite(store.Put(store.HandleKey(handle), []byte(h.String())))
 	}
 	into.agent.Absorbed = append(into.agent.Absorbed, c.agent.AirID)
 	c.agent.MergedInto = into.agent.AirID
 	own, theirs := e, e
 	own.Event, own.Fields = EventMerged, fields
-	if err := c.end(ctx, Merged, own); err != nil {
+	if err := c.endAgent(ctx, Merged, own); err != nil {
 		return err
 	}
 	theirs.Event, theirs.Fields = EventAbsorbed, slices.Concat([]string{"absorbed"}, fields[1:])
-	return into.record(theirs)
+	return into.addEntry(theirs)
 }

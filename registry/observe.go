@@ -28,14 +28,14 @@ type Observation struct {
 // maxPage is how much of a repository's page is searched for the agent.
 const maxPage = 512 << 10
 
-// observes lists the signals that can be observed of an agent: it has to say
+// observableSignals lists the signals that can be observed of an agent: it has to say
 // something first that can be looked at.
-func (a Agent) observes(r *Registry) []string {
+func (a Agent) observableSignals(r *Registry) []string {
 	var out []string
-	if r.resolver != nil && len(a.PublicKey) > 0 && r.external(a) {
+	if r.resolver != nil && len(a.PublicKey) > 0 && r.hasExternalCreator(a) {
 		out = append(out, SignalDID)
 	}
-	if r.web != nil && a.inbox() != "" {
+	if r.web != nil && a.inboxURL() != "" {
 		out = append(out, SignalInbox)
 	}
 	if r.web != nil && strings.HasPrefix(a.CodeRepository, "https://") {
@@ -47,8 +47,8 @@ func (a Agent) observes(r *Registry) []string {
 	return out
 }
 
-// external reports whether the creator's DID leads to the web of others.
-func (r *Registry) external(a Agent) bool {
+// hasExternalCreator reports whether the creator's DID leads to the web of others.
+func (r *Registry) hasExternalCreator(a Agent) bool {
 	if strings.HasPrefix(a.CreatorDID, r.didPrefix) {
 		return false
 	}
@@ -56,8 +56,8 @@ func (r *Registry) external(a Agent) bool {
 	return err == nil && !web.SameHost(r.host)
 }
 
-// inbox is the endpoint where the agent takes mail, "" without one.
-func (a Agent) inbox() string {
+// inboxURL is the endpoint where the agent takes mail, "" without one.
+func (a Agent) inboxURL() string {
 	for _, s := range a.ServiceEndpoints {
 		if s.Type == did.TypeInbox {
 			return s.ServiceEndpoint
@@ -66,8 +66,8 @@ func (a Agent) inbox() string {
 	return ""
 }
 
-// observe looks at one signal.
-func (r *Registry) observe(ctx context.Context, a Agent, signal string) Observation {
+// observeSignal looks at one signal.
+func (r *Registry) observeSignal(ctx context.Context, a Agent, signal string) Observation {
 	switch signal {
 	case SignalDID:
 		return r.observeCreator(ctx, a)[SignalDID]
@@ -83,14 +83,14 @@ func (r *Registry) observe(ctx context.Context, a Agent, signal string) Observat
 // document there list the agent's key? Without such a DID, or without a
 // resolver, the answer is empty.
 func (r *Registry) observeCreator(ctx context.Context, a Agent) map[string]Observation {
-	if r.resolver == nil || len(a.PublicKey) == 0 || !r.external(a) {
+	if r.resolver == nil || len(a.PublicKey) == 0 || !r.hasExternalCreator(a) {
 		return map[string]Observation{}
 	}
-	o := Observation{At: r.moment(), Source: a.CreatorDID}
+	o := Observation{At: r.timestamp(), Source: a.CreatorDID}
 	result, err := r.resolver.Resolve(ctx, a.CreatorDID)
 	switch {
 	case err != nil:
-		o.Detail = clipped(err.Error())
+		o.Detail = clipText(err.Error())
 	case result.Document.Vouches(a.PublicKey):
 		o.Holds, o.Source, o.Detail = true, result.URL, "the document lists the agent's key"
 	default:
@@ -103,11 +103,11 @@ func (r *Registry) observeCreator(ctx context.Context, a Agent) map[string]Obser
 // its form (A2A §9.1), or because nobody signed it: that shows that it is there,
 // and nobody gets mail by it.
 func (r *Registry) observeInbox(ctx context.Context, a Agent) Observation {
-	o := Observation{At: r.moment(), Source: a.inbox()}
+	o := Observation{At: r.timestamp(), Source: a.inboxURL()}
 	page, err := r.web.Post(ctx, o.Source, "{}", maxPage)
 	switch s := page.Status; {
 	case err != nil:
-		o.Detail = clipped(err.Error())
+		o.Detail = clipText(err.Error())
 	case s >= 500 || s >= 300 && s < 400 || s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusGone:
 		o.Detail = fmt.Sprintf("it answered %d to an empty envelope", s)
 	default:
@@ -119,11 +119,11 @@ func (r *Registry) observeInbox(ctx context.Context, a Agent) Observation {
 // observeRepository looks whether the page of the code repository names the
 // agent.
 func (r *Registry) observeRepository(ctx context.Context, a Agent) Observation {
-	o := Observation{At: r.moment(), Source: a.CodeRepository}
+	o := Observation{At: r.timestamp(), Source: a.CodeRepository}
 	page, err := r.web.Get(ctx, a.CodeRepository, "text/html, text/plain", maxPage)
 	switch {
 	case err != nil:
-		o.Detail = clipped(err.Error())
+		o.Detail = clipText(err.Error())
 	case page.Status != http.StatusOK:
 		o.Detail = fmt.Sprintf("it answered %d", page.Status)
 	case bytes.Contains(page.Body, []byte(r.DID(a.AirID))):
@@ -137,7 +137,7 @@ func (r *Registry) observeRepository(ctx context.Context, a Agent) Observation {
 // observeAGIS looks whether a document that the crawler fetched from a proved
 // domain names the agent's DID.
 func (r *Registry) observeAGIS(ctx context.Context, a Agent) Observation {
-	o := Observation{At: r.moment(), Detail: "no document of a proved domain was fetched yet"}
+	o := Observation{At: r.timestamp(), Detail: "no document of a proved domain was fetched yet"}
 	want, err := json.Marshal(r.DID(a.AirID))
 	if err != nil {
 		return o
@@ -160,9 +160,9 @@ func (r *Registry) observeAGIS(ctx context.Context, a Agent) Observation {
 			if err != nil {
 				continue
 			}
-			o.Source, o.Detail = doc.URL, "the document fetched on "+second(doc.FetchedAt)+" does not name the agent's DID"
+			o.Source, o.Detail = doc.URL, "the document fetched on "+formatSecond(doc.FetchedAt)+" does not name the agent's DID"
 			if bytes.Contains(blob.Value, want) {
-				o.Holds, o.Detail = true, "the document fetched on "+second(doc.FetchedAt)+" names the agent's DID"
+				o.Holds, o.Detail = true, "the document fetched on "+formatSecond(doc.FetchedAt)+" names the agent's DID"
 				return o
 			}
 		}
@@ -170,18 +170,18 @@ func (r *Registry) observeAGIS(ctx context.Context, a Agent) Observation {
 	return o
 }
 
-// seen notes an observation. An entry is made when it says something new.
-func (c *change) seen(signal string, o Observation) error {
+// recordObservation notes an observation. An entry is made when it says something new.
+func (c *change) recordObservation(signal string, o Observation) error {
 	old, had := c.agent.Observed[signal]
 	c.agent.Observed[signal] = o
 	if had && old.Holds == o.Holds || !had && !o.Holds || c.agent.Status != Active {
 		return nil
 	}
-	return c.record(Entry{Event: EventObserved, Actor: ActorSystem, Fields: []string{"observed." + signal}})
+	return c.addEntry(Entry{Event: EventObserved, Actor: ActorSystem, Fields: []string{"observed." + signal}})
 }
 
-// schedule sets when the agent is to be looked at next.
-func (a *Agent) schedule(r *Registry) {
+// setNextCheck sets when the agent is to be looked at next.
+func (a *Agent) setNextCheck(r *Registry) {
 	a.NextCheck = time.Time{}
 	if a.Status != Active {
 		return
@@ -193,10 +193,10 @@ func (a *Agent) schedule(r *Registry) {
 	}
 	for _, d := range a.Domains {
 		if d.Withdrawn.IsZero() {
-			at(d.due(r.recheck))
+			at(d.nextProbe(r.recheck))
 		}
 	}
-	for _, signal := range a.observes(r) {
+	for _, signal := range a.observableSignals(r) {
 		if o, seen := a.Observed[signal]; seen {
 			at(o.At.Add(r.recheck))
 		} else {
@@ -208,11 +208,11 @@ func (a *Agent) schedule(r *Registry) {
 	}
 }
 
-// due is when a domain is to be looked at again: sooner after a failure, and
+// nextProbe is when a domain is to be looked at again: sooner after a failure, and
 // soonest while its owner waits for it.
-func (d Domain) due(recheck time.Duration) time.Time {
+func (d Domain) nextProbe(recheck time.Duration) time.Time {
 	if d.Checked.IsZero() {
-		return d.Asked
+		return d.Requested
 	}
 	switch {
 	case d.Since.IsZero():
@@ -223,13 +223,13 @@ func (d Domain) due(recheck time.Duration) time.Time {
 	return d.Checked.Add(recheck)
 }
 
-// hostOf returns the registrable domain that looking at a signal would bother.
-func hostOf(address string) string {
+// domainOfAddress returns the registrable domain that looking at a signal would bother.
+func domainOfAddress(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
-		return registrable(u.Hostname())
+		return registrableDomain(u.Hostname())
 	}
 	if web, err := did.ParseWeb(address); err == nil {
-		return registrable(web.Host)
+		return registrableDomain(web.Host)
 	}
 	return ""
 }

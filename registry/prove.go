@@ -19,8 +19,8 @@ import (
 	"gazetteer/store"
 )
 
-// challengeTime is how long a challenge can be answered.
-const challengeTime = 5 * time.Minute
+// challengeLifetime is how long a challenge can be answered.
+const challengeLifetime = 5 * time.Minute
 
 // A Proof answers a challenge: it shows that whoever registers holds the private
 // half of the key, and it is bound to all that the registration says, so that it
@@ -60,40 +60,40 @@ func newChallenges() *challenges {
 	return c
 }
 
-func (c *challenges) code(head []byte) []byte {
+func (c *challenges) computeMAC(head []byte) []byte {
 	mac := hmac.New(sha256.New, c.secret[:])
 	mac.Write(head)
 	return mac.Sum(nil)[:16]
 }
 
-// issue returns a challenge: the time it expires, 16 random bytes, the code.
-func (c *challenges) issue(random io.Reader, expires time.Time) (string, error) {
+// issueChallenge returns a challenge: the time it expires, 16 random bytes, the code.
+func (c *challenges) issueChallenge(random io.Reader, expires time.Time) (string, error) {
 	var head [24]byte
 	binary.BigEndian.PutUint64(head[:], uint64(expires.Unix()))
 	if _, err := io.ReadFull(random, head[8:]); err != nil {
 		return "", fmt.Errorf("make a challenge: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(head[:], c.code(head[:])...)), nil
+	return base64.RawURLEncoding.EncodeToString(append(head[:], c.computeMAC(head[:])...)), nil
 }
 
-// check reports whether a challenge was given out and can still be answered.
-func (c *challenges) check(text string, now time.Time) (expires time.Time, err error) {
+// checkChallenge reports whether a challenge was given out and can still be answered.
+func (c *challenges) checkChallenge(text string, now time.Time) (expires time.Time, err error) {
 	refuse := func(code, message, got string) (time.Time, error) {
 		return time.Time{}, &Refusal{Kind: ErrUnauthorized, Code: code, Message: message, Got: got, Help: "ask for a new challenge; each can be answered once, within five minutes"}
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != 40 || !hmac.Equal(b[24:], c.code(b[:24])) {
+	if err != nil || len(b) != 40 || !hmac.Equal(b[24:], c.computeMAC(b[:24])) {
 		return refuse("challenge-unknown", "the challenge is not one of this registry, or older than its last start", "")
 	}
 	expires = time.Unix(int64(binary.BigEndian.Uint64(b)), 0)
 	if !now.Before(expires) {
-		return refuse("challenge-expired", "the challenge has expired", second(expires))
+		return refuse("challenge-expired", "the challenge has expired", formatSecond(expires))
 	}
 	return expires, nil
 }
 
-// take takes a challenge for good, or says that somebody has answered it.
-func (c *challenges) take(text string, expires, now time.Time) error {
+// useChallenge takes a challenge for good, or says that somebody has answered it.
+func (c *challenges) useChallenge(text string, expires, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for old, until := range c.used {
@@ -108,8 +108,8 @@ func (c *challenges) take(text string, expires, now time.Time) error {
 	return nil
 }
 
-// giveBack makes a challenge free again whose registration did not come about.
-func (c *challenges) giveBack(text string) {
+// releaseChallenge makes a challenge free again whose registration did not come about.
+func (c *challenges) releaseChallenge(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.used, text)
@@ -117,12 +117,12 @@ func (c *challenges) giveBack(text string) {
 
 // Challenge returns a challenge for a registration.
 func (r *Registry) Challenge() (Challenge, error) {
-	expires := r.now().Add(challengeTime).UTC().Truncate(time.Second)
-	text, err := r.challenges.issue(r.rand, expires)
+	expires := r.now().Add(challengeLifetime).UTC().Truncate(time.Second)
+	text, err := r.challenges.issueChallenge(r.rand, expires)
 	if err != nil {
 		return Challenge{}, err
 	}
-	return Challenge{Challenge: text, Expires: expires, Statement: string(statement("registration",
+	return Challenge{Challenge: text, Expires: expires, Statement: string(formatStatement("registration",
 		[2]string{"registry", r.host.Authority()}, [2]string{"challenge", text}, [2]string{"key", "{key}"}, [2]string{"registration", "{registration}"}))}, nil
 }
 
@@ -135,7 +135,7 @@ func (r *Registry) proveRegistration(ctx context.Context, reg Registration, key 
 	switch {
 	case len(key) == 0:
 		return nil, nothing, nil
-	case who.signed():
+	case who.hasSignature():
 		a, err := r.proveBySignature(*reg.Request, key)
 		return a, nothing, err
 	case reg.Proof != nil:
@@ -157,17 +157,17 @@ func (r *Registry) proveRegistration(ctx context.Context, reg Registration, key 
 
 func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*Authority, error) {
 	multikey := did.FormatMultikey(key)
-	s, err := r.signatureOf(m, keyNames(key))
+	s, err := r.selectSignature(m, keyNames(key))
 	if err != nil {
 		return nil, err
 	}
 	err = s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: maxSignatureAhead})
 	if err != nil {
-		return nil, refusalOf(err)
+		return nil, signatureRefusal(err)
 	}
 	base, signature, err := s.Base(m)
 	if err != nil {
-		return nil, refusalOf(err)
+		return nil, signatureRefusal(err)
 	}
 	a := &Authority{By: ProofSignature, Key: multikey}
 	if base != "" {
@@ -179,7 +179,7 @@ func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*
 func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority, func(), error) {
 	nothing := func() {}
 	now := r.now()
-	expires, err := r.challenges.check(p.Challenge, now)
+	expires, err := r.challenges.checkChallenge(p.Challenge, now)
 	if err != nil {
 		return nil, nothing, err
 	}
@@ -188,9 +188,9 @@ func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority,
 	if err := checkSigned("proof.signature", multikey, text, p.Signature); err != nil {
 		return nil, nothing, err
 	}
-	if err := r.challenges.take(p.Challenge, expires, now); err != nil {
+	if err := r.challenges.useChallenge(p.Challenge, expires, now); err != nil {
 		return nil, nothing, err
 	}
 	return &Authority{By: ProofChallenge, Key: multikey, Signed: string(text), Signatures: map[string]string{multikey: p.Signature}},
-		func() { r.challenges.giveBack(p.Challenge) }, nil
+		func() { r.challenges.releaseChallenge(p.Challenge) }, nil
 }

@@ -35,29 +35,29 @@ func ReadRegistration(body []byte) (Registration, error) {
 		"creator_type": &reg.CreatorType, "description": &reg.Description, "code_repository": &reg.CodeRepository,
 		"documentation_url": &reg.DocumentationURL,
 	} {
-		if text := m.text(field); text != nil {
+		if text := m.stringMember(field); text != nil {
 			*to = *text
 		}
 	}
-	if list := m.texts("capabilities"); list != nil {
+	if list := m.stringListMember("capabilities"); list != nil {
 		reg.Capabilities = *list
 	}
-	if list := m.texts("security_certifications"); list != nil {
+	if list := m.stringListMember("security_certifications"); list != nil {
 		reg.SecurityCertifications = *list
 	}
-	if open := m.boolean("open_source"); open != nil {
+	if open := m.boolMember("open_source"); open != nil {
 		reg.OpenSource = *open
 	}
-	if list := m.endpoints("service_endpoints"); list != nil {
+	if list := m.endpointsMember("service_endpoints"); list != nil {
 		reg.ServiceEndpoints = *list
 	}
-	if off := m.boolean("no_secret"); off != nil {
+	if off := m.boolMember("no_secret"); off != nil {
 		reg.NoSecret = *off
 	}
-	if text := m.text("recovery_commitment"); text != nil {
+	if text := m.stringMember("recovery_commitment"); text != nil {
 		reg.Commitment = *text
 	}
-	if n := m.member("proof", protocol.Object, "Field 'proof' must be an object with challenge and signature"); n != nil {
+	if n := m.lookupMember("proof", protocol.Object, "Field 'proof' must be an object with challenge and signature"); n != nil {
 		reg.Proof = &Proof{Challenge: n.Member("challenge").Str(), Signature: n.Member("signature").Str()}
 		if reg.Proof.canonical, err = canonicalWithout(body, "proof"); err != nil {
 			return Registration{}, err
@@ -94,9 +94,9 @@ func ReadRotation(body []byte) (Rotation, error) {
 	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
 		"recovery_commitment": &x.Commitment, "old_signature": &x.OldSignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = readSecond(created)
+		x.Created, err = parseStatementTime(created)
 	}
-	x.From, x.To = asMultikey(x.From), asMultikey(x.To)
+	x.From, x.To = normalizeMultikey(x.From), normalizeMultikey(x.To)
 	return x, err
 }
 
@@ -110,9 +110,9 @@ func ReadRecovery(body []byte) (Recovery, error) {
 	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
 		"created": &created, "nonce": &x.Nonce, "recovery_signature": &x.RecoverySignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = readSecond(created)
+		x.Created, err = parseStatementTime(created)
 	}
-	x.From, x.To, x.Key = asMultikey(x.From), asMultikey(x.To), asMultikey(x.Key)
+	x.From, x.To, x.Key = normalizeMultikey(x.From), normalizeMultikey(x.To), normalizeMultikey(x.Key)
 	return x, err
 }
 
@@ -123,25 +123,25 @@ func readTexts(body []byte, to map[string]*string) error {
 		return err
 	}
 	for field, text := range to {
-		if given := m.text(field); given != nil {
+		if given := m.stringMember(field); given != nil {
 			*text = *given
 		}
 	}
 	return m.err
 }
 
-// readSecond reads a time of a statement.
-func readSecond(text string) (time.Time, error) {
+// parseStatementTime reads a time of a statement.
+func parseStatementTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || second(t) != text {
+	if err != nil || formatSecond(t) != text {
 		return time.Time{}, &Error{Field: "created", Code: "value", Message: "Field 'created' must be a time in UTC and whole seconds", Help: "write it as 2026-01-31T12:00:00Z"}
 	}
 	return t, nil
 }
 
-// asMultikey turns a key in base64url into a multikey. Anything else stays as it
+// normalizeMultikey turns a key in base64url into a multikey. Anything else stays as it
 // is and is refused where it is judged.
-func asMultikey(text string) string {
+func normalizeMultikey(text string) string {
 	if key, err := did.ParsePublicKey(text); err == nil {
 		return did.FormatMultikey(key)
 	}
@@ -158,22 +158,22 @@ func ReadUpdate(body []byte) (Update, error) {
 		return Update{}, err
 	}
 	u := Update{
-		Description:            m.text("description"),
-		Capabilities:           m.texts("capabilities"),
-		SecurityCertifications: m.texts("security_certifications"),
-		OpenSource:             m.boolean("open_source"),
-		CodeRepository:         m.text("code_repository"),
-		DocumentationURL:       m.text("documentation_url"),
-		ServiceEndpoints:       m.endpoints("service_endpoints"),
+		Description:            m.stringMember("description"),
+		Capabilities:           m.stringListMember("capabilities"),
+		SecurityCertifications: m.stringListMember("security_certifications"),
+		OpenSource:             m.boolMember("open_source"),
+		CodeRepository:         m.stringMember("code_repository"),
+		DocumentationURL:       m.stringMember("documentation_url"),
+		ServiceEndpoints:       m.endpointsMember("service_endpoints"),
 	}
-	if off := m.boolean("no_secret"); off != nil {
+	if off := m.boolMember("no_secret"); off != nil {
 		u.NoSecret = *off
 	}
-	u.Commitment = m.text("recovery_commitment")
+	u.Commitment = m.stringMember("recovery_commitment")
 	if n := m.object.Member("username"); n != nil && n.Kind == protocol.Null {
 		u.Username = new(string)
 	} else {
-		u.Username = m.text("username")
+		u.Username = m.stringMember("username")
 	}
 	return u, m.err
 }
@@ -198,45 +198,45 @@ func readMembers(body []byte, absent func(*protocol.Node) bool) (*members, error
 		return nil, err
 	}
 	if root.Kind != protocol.Object {
-		return nil, &Error{Code: "type", Message: "Invalid JSON body", Help: "the body must be a JSON object, not " + aKind(root)}
+		return nil, &Error{Code: "type", Message: "Invalid JSON body", Help: "the body must be a JSON object, not " + describeKind(root)}
 	}
 	return &members{object: root, absent: absent}, nil
 }
 
-// member returns the node of a field if it is there and of that kind.
-func (m *members) member(field string, kind protocol.Kind, message string) *protocol.Node {
+// lookupMember returns the node of a field if it is there and of that kind.
+func (m *members) lookupMember(field string, kind protocol.Kind, message string) *protocol.Node {
 	n := m.object.Member(field)
 	if n == nil || m.absent(n) {
 		return nil
 	}
 	if n.Kind != kind {
-		m.refuse(n, field, message)
+		m.recordError(n, field, message)
 		return nil
 	}
 	return n
 }
 
-func (m *members) refuse(n *protocol.Node, field, message string) {
+func (m *members) recordError(n *protocol.Node, field, message string) {
 	if m.err != nil && (m.at < n.Line || m.at == n.Line && m.column < n.Column) {
 		return
 	}
-	help := fmt.Sprintf("line %d, column %d holds %s", n.Line, n.Column, aKind(n))
+	help := fmt.Sprintf("line %d, column %d holds %s", n.Line, n.Column, describeKind(n))
 	if n.Kind == protocol.Null {
 		help += `; leave the member out to keep its value, send "", false or [] to clear it`
 	}
 	m.err, m.at, m.column = &Error{Field: field, Code: "type", Message: message, Help: help}, n.Line, n.Column
 }
 
-func (m *members) text(field string) *string {
-	n := m.member(field, protocol.String, fmt.Sprintf("Field '%s' must be a string", field))
+func (m *members) stringMember(field string) *string {
+	n := m.lookupMember(field, protocol.String, fmt.Sprintf("Field '%s' must be a string", field))
 	if n == nil {
 		return nil
 	}
 	return &n.Text
 }
 
-func (m *members) boolean(field string) *bool {
-	n := m.member(field, protocol.Bool, fmt.Sprintf("Field '%s' must be true or false", field))
+func (m *members) boolMember(field string) *bool {
+	n := m.lookupMember(field, protocol.Bool, fmt.Sprintf("Field '%s' must be true or false", field))
 	if n == nil {
 		return nil
 	}
@@ -244,16 +244,16 @@ func (m *members) boolean(field string) *bool {
 	return &value
 }
 
-func (m *members) texts(field string) *[]string {
+func (m *members) stringListMember(field string) *[]string {
 	message := fmt.Sprintf("Field '%s' must be an array of strings", field)
-	n := m.member(field, protocol.Array, message)
+	n := m.lookupMember(field, protocol.Array, message)
 	if n == nil {
 		return nil
 	}
 	out := make([]string, 0, len(n.Items))
 	for i, item := range n.Items {
 		if item.Kind != protocol.String {
-			m.refuse(item, fmt.Sprintf("%s[%d]", field, i), message)
+			m.recordError(item, fmt.Sprintf("%s[%d]", field, i), message)
 			return nil
 		}
 		out = append(out, item.Text)
@@ -261,9 +261,9 @@ func (m *members) texts(field string) *[]string {
 	return &out
 }
 
-func (m *members) endpoints(field string) *[]ServiceEndpoint {
+func (m *members) endpointsMember(field string) *[]ServiceEndpoint {
 	prefix := "Invalid service_endpoints: service_endpoints"
-	n := m.member(field, protocol.Array, prefix+" must be an array")
+	n := m.lookupMember(field, protocol.Array, prefix+" must be an array")
 	if n == nil {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (m *members) endpoints(field string) *[]ServiceEndpoint {
 	for i, item := range n.Items {
 		at := fmt.Sprintf("[%d]", i)
 		if item.Kind != protocol.Object {
-			m.refuse(item, field+at, prefix+at+" must be an object")
+			m.recordError(item, field+at, prefix+at+" must be an object")
 			return nil
 		}
 		e := ServiceEndpoint{}
@@ -281,7 +281,7 @@ func (m *members) endpoints(field string) *[]ServiceEndpoint {
 				continue // which of them are required is judged with the values
 			}
 			if value.Kind != protocol.String || name == "id" && value.Text == "" {
-				m.refuse(value, field+at+"."+name, prefix+at+"."+name+" must be a non-empty string")
+				m.recordError(value, field+at+"."+name, prefix+at+"."+name+" must be a non-empty string")
 				return nil
 			}
 			*to = value.Text
@@ -291,7 +291,7 @@ func (m *members) endpoints(field string) *[]ServiceEndpoint {
 	return &out
 }
 
-func aKind(n *protocol.Node) string {
+func describeKind(n *protocol.Node) string {
 	switch n.Kind {
 	case protocol.Array, protocol.Object:
 		return "an " + n.Kind.String()

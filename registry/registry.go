@@ -54,9 +54,9 @@ type Options struct {
 	// Recheck is how often what was proved or observed is looked at again; 24 h
 	// when 0.
 	Recheck time.Duration
-	// Door is how new agents are taken while the operator has set nothing else, one
-	// of the Door constants; [DoorOpen] when empty.
-	Door string
+	// RegistrationMode is how new agents are taken while the operator has set nothing else, one
+	// of the Door constants; [ModeOpen] when empty.
+	RegistrationMode string
 	// Unattended is how long an open door stays open that nobody looks after, see
 	// [Registry.Attended]; 7 days when 0, for ever when negative.
 	Unattended time.Duration
@@ -88,23 +88,23 @@ type Registry struct {
 	now           func() time.Time
 	rand          io.Reader
 	challenges    *challenges
-	numbers       numbers // of attestations
-	quiet         quiet
-	looks         looks
+	numbers       attestationNumbers // of attestations
+	cooldown      cooldown
+	proofLimiter  proofLimiter
 
-	doorMode      string // of the configuration
-	unattended    time.Duration
-	reportDue     time.Duration
-	limits        Limits
-	registrations *budget
-	reports       *budget
-	changes       *budget
-	failures      *budget
-	gate          gate
-	doorway       doorway
-	waiting       tally       // applications
-	open          tally       // reports
-	started       atomic.Bool // whether the store knows since when the registry is looked after
+	defaultMode     string // of the configuration
+	unattended      time.Duration
+	reportDue       time.Duration
+	limits          Limits
+	registrations   *networkLimiter
+	reports         *networkLimiter
+	changes         *networkLimiter
+	failures        *networkLimiter
+	blockLists      blockLists
+	policyCache     policyCache
+	applications    recordCounter // applications
+	openReports     recordCounter // reports
+	attendedStarted atomic.Bool   // whether the store knows since when the registry is looked after
 }
 
 // New returns a registry. It fails when DIDHost or BaseURL is not what it must
@@ -132,14 +132,14 @@ func New(o Options) (*Registry, error) {
 			r.authorities = append(r.authorities, a)
 		}
 	}
-	if o.Door != "" && !slices.Contains(doorModes, o.Door) {
-		return nil, fmt.Errorf("door %q: want one of %s", o.Door, strings.Join(doorModes, ", "))
+	if o.RegistrationMode != "" && !slices.Contains(policyModes, o.RegistrationMode) {
+		return nil, fmt.Errorf("door %q: want one of %s", o.RegistrationMode, strings.Join(policyModes, ", "))
 	}
-	r.doorMode, r.unattended, r.reportDue, r.limits = cmp.Or(o.Door, DoorOpen), cmp.Or(o.Unattended, defaultUnattended), cmp.Or(o.ReportDue, defaultReportDue), o.Limits.orDefaults()
-	r.registrations = newBudget(r.limits.Registrations, r.limits.AllRegistrations, time.Hour)
-	r.reports = newBudget(r.limits.Reports, -1, 24*time.Hour)
-	r.changes = newBudget(r.limits.Changes, r.limits.AllChanges, time.Hour)
-	r.failures = newBudget(r.limits.Failures, -1, time.Hour)
+	r.defaultMode, r.unattended, r.reportDue, r.limits = cmp.Or(o.RegistrationMode, ModeOpen), cmp.Or(o.Unattended, defaultUnattended), cmp.Or(o.ReportDue, defaultReportDue), o.Limits.orDefaults()
+	r.registrations = newNetworkLimiter(r.limits.Registrations, r.limits.AllRegistrations, time.Hour)
+	r.reports = newNetworkLimiter(r.limits.Reports, -1, 24*time.Hour)
+	r.changes = newNetworkLimiter(r.limits.Changes, r.limits.AllChanges, time.Hour)
+	r.failures = newNetworkLimiter(r.limits.Failures, -1, time.Hour)
 	if r.recoveryDelay == 0 {
 		r.recoveryDelay = defaultRecoveryDelay
 	}
@@ -207,10 +207,10 @@ const mintAttempts = 8
 // up, and the store's otherwise. When Register returns without an error the agent
 // is on disk.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, string, error) {
-	if err := r.admits(reg.Client); err != nil {
+	if err := r.checkRegistrationLimit(reg.Client); err != nil {
 		return Agent{}, "", err
 	}
-	if err := r.start(ctx); err != nil {
+	if err := r.startAttendedTime(ctx); err != nil {
 		return Agent{}, "", err
 	}
 	agent, err := r.newAgent(reg)
@@ -218,7 +218,7 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 		return Agent{}, "", err
 	}
 	var waits bool
-	err = r.pass(ctx, func() (err error) { waits, err = r.enter(ctx, reg, agent); return err })
+	err = r.holdPolicy(ctx, func() (err error) { waits, err = r.checkPolicy(ctx, reg, agent); return err })
 	if err != nil {
 		return Agent{}, "", err
 	}
@@ -227,12 +227,12 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 	if err != nil {
 		return Agent{}, "", err
 	}
-	uncount, err := r.admit(reg.Client)
+	uncount, err := r.reserveRegistration(reg.Client)
 	if err != nil {
 		giveBack()
 		return Agent{}, "", err
 	}
-	agent, secret, err := r.register(ctx, agent, reg, authority, waits)
+	agent, secret, err := r.storeRegistration(ctx, agent, reg, authority, waits)
 	if err != nil {
 		giveBack()
 		uncount()
@@ -242,14 +242,14 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Agent, strin
 	return agent, secret, nil
 }
 
-// register stores an agent whose proof was judged; authority is nil without one.
-func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, authority *Authority, waits bool) (Agent, string, error) {
+// storeRegistration stores an agent whose proof was judged; authority is nil without one.
+func (r *Registry) storeRegistration(ctx context.Context, agent Agent, reg Registration, authority *Authority, waits bool) (Agent, string, error) {
 	if reg.NoSecret && authority == nil {
 		return Agent{}, "", &Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
 	}
 	observed := map[string]Observation{}
 	if !waits { // else nobody is bothered before the operator has looked
-		observed = r.firstLook(ctx, agent)
+		observed = r.observeNewAgent(ctx, agent)
 	}
 	for range mintAttempts {
 		agent.Observed = observed
@@ -262,7 +262,7 @@ func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, 
 			agent.SecretHash = hashSecret(secret)
 		}
 		stored := agent
-		err := r.pass(ctx, func() error { return r.letIn(ctx, &stored, reg, authority) })
+		err := r.holdPolicy(ctx, func() error { return r.writeRegistration(ctx, &stored, reg, authority) })
 		if err == nil {
 			return stored, secret, nil
 		}
@@ -277,22 +277,22 @@ func (r *Registry) register(ctx context.Context, agent Agent, reg Registration, 
 	return Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", mintAttempts)
 }
 
-// letIn writes a new agent, or an application, as the door stands now; the gate is
+// writeRegistration writes a new agent, or an application, as the door stands now; the gate is
 // held.
-func (r *Registry) letIn(ctx context.Context, agent *Agent, reg Registration, authority *Authority) error {
-	waits, err := r.enter(ctx, reg, *agent)
+func (r *Registry) writeRegistration(ctx context.Context, agent *Agent, reg Registration, authority *Authority) error {
+	waits, err := r.checkPolicy(ctx, reg, *agent)
 	if err != nil {
 		return err
 	}
 	giveBack := func() {}
 	var writes []store.Write
 	if waits {
-		if giveBack, err = r.queue(ctx, reg); err != nil {
+		if giveBack, err = r.reserveApplicationSlot(ctx, reg); err != nil {
 			return err
 		}
-		writes, err = r.applied(ctx, agent, reg, authority)
+		writes, err = r.applicationWrites(ctx, agent, reg, authority)
 	} else {
-		writes, err = r.firstWrites(ctx, agent, reg, authority)
+		writes, err = r.newAgentWrites(ctx, agent, reg, authority)
 	}
 	if err == nil {
 		_, err = r.store.Apply(ctx, writes...)
@@ -304,23 +304,23 @@ func (r *Registry) letIn(ctx context.Context, agent *Agent, reg Registration, au
 	return nil
 }
 
-// firstLook resolves the creator's DID for the answer to a registration, unless
+// observeNewAgent resolves the creator's DID for the answer to a registration, unless
 // its domain was bothered a moment ago: then the caretaker does it later.
-func (r *Registry) firstLook(ctx context.Context, a Agent) map[string]Observation {
-	if !r.external(a) || !r.quiet.take(hostOf(a.CreatorDID), a.Created) {
+func (r *Registry) observeNewAgent(ctx context.Context, a Agent) map[string]Observation {
+	if !r.hasExternalCreator(a) || !r.cooldown.tryStart(domainOfAddress(a.CreatorDID), a.Created) {
 		return map[string]Observation{}
 	}
 	return r.observeCreator(ctx, a)
 }
 
-// claimKey returns the write that makes a new agent the holder of its key, if it
+// reserveProvedKey returns the write that makes a new agent the holder of its key, if it
 // is proved.
-func (r *Registry) claimKey(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+func (r *Registry) reserveProvedKey(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
 	if authority == nil {
 		return nil, nil
 	}
 	agent.KeyProof = authority.By
-	w, err := r.takeKey(ctx, authority.Key, agent.AirID)
+	w, err := r.reserveKey(ctx, authority.Key, agent.AirID)
 	if err != nil {
 		return nil, err
 	}
@@ -335,18 +335,18 @@ func (r *Registry) claimKey(ctx context.Context, agent *Agent, reg Registration,
 	return []store.Write{w}, nil
 }
 
-// firstWrites returns the writes of a new agent: its record, the first entry of
+// newAgentWrites returns the writes of a new agent: its record, the first entry of
 // its history, and its key when it is proved.
-func (r *Registry) firstWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
-	writes, err := r.claimKey(ctx, agent, reg, authority)
+func (r *Registry) newAgentWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+	writes, err := r.reserveProvedKey(ctx, agent, reg, authority)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := agent.record(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
+	entry, err := agent.appendEntry(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
 	if err != nil {
 		return nil, err
 	}
-	agent.schedule(r)
+	agent.setNextCheck(r)
 	value, err := encodeAgent(agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", agent.AirID, err)
@@ -361,7 +361,7 @@ func (r *Registry) newAgent(reg Registration) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	now := r.moment()
+	now := r.timestamp()
 	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now, OpenSource: reg.OpenSource}
 	if a.Name, err = checkName(reg.Name); err != nil {
 		return Agent{}, err
@@ -372,7 +372,7 @@ func (r *Registry) newAgent(reg Registration) (Agent, error) {
 	if a.CreatorDID == "" {
 		a.CreatorDID = r.DID(airID)
 	}
-	if a.CreatorName, err = checkText("creator_name", reg.CreatorName, maxCreatorName, oneLine); err != nil {
+	if a.CreatorName, err = validateText("creator_name", reg.CreatorName, maxCreatorName, oneLine); err != nil {
 		return Agent{}, err
 	}
 	if a.CreatorType, err = checkCreatorType(reg.CreatorType); err != nil {
@@ -382,7 +382,7 @@ func (r *Registry) newAgent(reg Registration) (Agent, error) {
 		return Agent{}, err
 	}
 	a.Commitment = reg.Commitment
-	_, err = r.apply(&a, Update{
+	_, err = r.applyUpdate(&a, Update{
 		Description: &reg.Description, Capabilities: &reg.Capabilities, SecurityCertifications: &reg.SecurityCertifications,
 		CodeRepository: &reg.CodeRepository, DocumentationURL: &reg.DocumentationURL, ServiceEndpoints: &reg.ServiceEndpoints,
 	})
@@ -402,8 +402,8 @@ func hashSecret(secret string) []byte {
 	return sum[:]
 }
 
-// moment is now as records keep it: UTC, whole milliseconds, as served.
-func (r *Registry) moment() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
+// timestamp is now as records keep it: UTC, whole milliseconds, as served.
+func (r *Registry) timestamp() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
 
 // An Update names what shall change: a nil member stays as it is.
 type Update struct {
@@ -436,8 +436,8 @@ type Update struct {
 // out again on the newer record, so neither is lost.
 func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
 	var fields []string
-	agent, err := r.alter(ctx, airID, func(c *change) error {
-		authority, err := c.owner(ctx, who)
+	agent, err := r.changeAgent(ctx, airID, func(c *change) error {
+		authority, err := c.authorizeOwner(ctx, who)
 		if err != nil {
 			return err
 		}
@@ -446,7 +446,7 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 				return err
 			}
 		}
-		if fields, err = r.apply(&c.agent, u); err != nil {
+		if fields, err = r.applyUpdate(&c.agent, u); err != nil {
 			return err
 		}
 		if u.NoSecret {
@@ -459,7 +459,7 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		if len(fields) == 0 {
 			return ErrNothingToUpdate
 		}
-		return c.record(Entry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
+		return c.addEntry(Entry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
 	})
 	if err != nil {
 		return Agent{}, nil, err
@@ -468,9 +468,9 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 	return agent, fields, nil
 }
 
-// apply sets what an update names and returns the names of the members that it
+// applyUpdate sets what an update names and returns the names of the members that it
 // set. On an error the agent is in no defined state.
-func (r *Registry) apply(a *Agent, u Update) (fields []string, err error) {
+func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) {
 	text := func(field string, from, to *string, check func(field, text string) (string, error)) {
 		if from == nil || err != nil {
 			return

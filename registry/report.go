@@ -71,10 +71,10 @@ func (p Report) Public() Report {
 	return p
 }
 
-// counted is what the report is counted under while it is open.
-func (p Report) counted() []string { return []string{p.AirID, p.AirID + " " + p.Network} }
+// counterKeys is what the report is counted under while it is open.
+func (p Report) counterKeys() []string { return []string{p.AirID, p.AirID + " " + p.Network} }
 
-func readReport(record store.Record) (Report, error) {
+func decodeReport(record store.Record) (Report, error) {
 	var p Report
 	if err := json.Unmarshal(record.Value, &p); err != nil {
 		return p, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
@@ -106,7 +106,7 @@ func ReadReport(body []byte) (ReportRequest, error) {
 // from a network on the block list, with [ErrTooMany] when that has said enough,
 // and with [ErrState] when it has an open report about the agent.
 func (r *Registry) Report(ctx context.Context, airID string, q ReportRequest) (Report, error) {
-	if err := r.AdmitNetwork(ctx, q.Client); err != nil {
+	if err := r.CheckNetwork(ctx, q.Client); err != nil {
 		return Report{}, err
 	}
 	p, err := r.newReport(q)
@@ -141,60 +141,60 @@ func (r *Registry) newReport(q ReportRequest) (p Report, err error) {
 	if !slices.Contains(reportReasons, q.Reason) {
 		return p, &Error{Field: "reason", Code: "value", Message: "Field 'reason' must say what the agent is reported for", Help: "it is one of " + strings.Join(reportReasons, ", ")}
 	}
-	if p.Text, err = checkText("text", q.Text, maxReportText, manyLines); err != nil {
+	if p.Text, err = validateText("text", q.Text, maxReportText, manyLines); err != nil {
 		return p, err
 	}
 	if p.Text == "" {
 		return p, &Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened, when, and where it can be seen"}
 	}
-	if p.Contact, err = checkText("contact", q.Contact, maxCreatorName, oneLine); err != nil {
+	if p.Contact, err = validateText("contact", q.Contact, maxCreatorName, oneLine); err != nil {
 		return p, err
 	}
 	var random [4]byte
 	if _, err := io.ReadFull(r.rand, random[:]); err != nil {
 		return p, fmt.Errorf("name a report: %w", err)
 	}
-	p.Reason, p.Network, p.Created = q.Reason, wideNetwork(q.Client), r.moment()
+	p.Reason, p.Network, p.Created = q.Reason, wideNetwork(q.Client), r.timestamp()
 	p.Due = p.Created.Add(r.reportDue)
 	p.ID = p.Created.Format("20060102T150405.000Z") + "-" + hex.EncodeToString(random[:])
 	return p, nil
 }
 
-// countReports counts the open reports in the store, once.
-func (r *Registry) countReports(ctx context.Context) error {
-	return r.open.read(ctx, r.store, store.ReportPrefix, func(record store.Record) ([]string, error) {
-		p, err := readReport(record)
+// loadReportCounts counts the open reports in the store, once.
+func (r *Registry) loadReportCounts(ctx context.Context) error {
+	return r.openReports.loadCounts(ctx, r.store, store.ReportPrefix, func(record store.Record) ([]string, error) {
+		p, err := decodeReport(record)
 		if err != nil || !p.Settled.IsZero() {
 			return nil, err
 		}
-		return p.counted(), nil
+		return p.counterKeys(), nil
 	})
 }
 
 // admitReport counts a report, or refuses it.
 func (r *Registry) admitReport(ctx context.Context, p Report, client netip.Addr) (giveBack func(), err error) {
-	if err := r.countReports(ctx); err != nil {
+	if err := r.loadReportCounts(ctx); err != nil {
 		return nil, err
 	}
 	now := r.now()
 	if client.IsValid() {
-		if wait, _ := r.reports.take(client, now); wait > 0 {
+		if wait, _ := r.reports.reserveFor(client, now); wait > 0 {
 			return nil, &Refusal{Kind: ErrTooMany, Code: "reports-network", Wait: wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", r.limits.Reports),
 				Help: "wait as long as Retry-After says; one report can tell of several things"}
 		}
 	}
 	back := func() {
 		if client.IsValid() {
-			r.reports.giveBack(client, now)
+			r.reports.cancelReservation(client, now)
 		}
 	}
 	limits := []int{maxReportsOf, 1}
 	if !client.IsValid() {
 		limits[1] = maxReportsOf
 	}
-	switch full := r.open.take(maxReports, p.counted(), limits); full {
+	switch full := r.openReports.reserveSlot(maxReports, p.counterKeys(), limits); full {
 	case "":
-		return func() { back(); r.open.release(p.counted()) }, nil
+		return func() { back(); r.openReports.releaseSlot(p.counterKeys()) }, nil
 	case "all":
 		err = &Refusal{Kind: ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
 	case p.AirID:
@@ -209,12 +209,12 @@ func (r *Registry) admitReport(ctx context.Context, p Report, client netip.Addr)
 // ReportByID returns a report as the operator sees it; [Report.Public] is for
 // others. The error is a [*Refusal] with [ErrNotFound].
 func (r *Registry) ReportByID(ctx context.Context, id string) (Report, error) {
-	p, _, err := r.report(ctx, id)
+	p, _, err := r.loadReport(ctx, id)
 	return p, err
 }
 
-func (r *Registry) report(ctx context.Context, id string) (Report, uint64, error) {
-	unknown := &Refusal{Kind: ErrNotFound, Code: "report-unknown", Message: "there is no such report", Help: "reports are forgotten " + days(reportRetention) + " after they were settled"}
+func (r *Registry) loadReport(ctx context.Context, id string) (Report, uint64, error) {
+	unknown := &Refusal{Kind: ErrNotFound, Code: "report-unknown", Message: "there is no such report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled"}
 	if len(id) != len("20060102T150405.000Z-01234567") || !isURIText(id) || strings.Contains(id, "/") {
 		return Report{}, 0, unknown
 	}
@@ -225,7 +225,7 @@ func (r *Registry) report(ctx context.Context, id string) (Report, uint64, error
 	if err != nil {
 		return Report{}, 0, fmt.Errorf("read report %s: %w", id, err)
 	}
-	p, err := readReport(record)
+	p, err := decodeReport(record)
 	return p, record.Seq, err
 }
 
@@ -248,7 +248,7 @@ func (r *Registry) Reports(ctx context.Context, f ReportFilter, after string, li
 	if after != "" {
 		after = store.ReportKey(after)
 	}
-	now, scanned := r.moment(), 0
+	now, scanned := r.timestamp(), 0
 	for record, err := range r.store.List(ctx, store.ReportPrefix, after) {
 		if store.Damaged(record, err) {
 			continue
@@ -260,7 +260,7 @@ func (r *Registry) Reports(ctx context.Context, f ReportFilter, after string, li
 			return reports, next, nil
 		}
 		scanned++
-		p, err := readReport(record)
+		p, err := decodeReport(record)
 		if err != nil {
 			return nil, "", err
 		}
@@ -282,7 +282,7 @@ type ReportFigures struct {
 // ReportFigures counts the open reports.
 func (r *Registry) ReportFigures(ctx context.Context) (ReportFigures, error) {
 	var f ReportFigures
-	now := r.moment()
+	now := r.timestamp()
 	for after, more := "", true; more; more = after != "" {
 		open, next, err := r.Reports(ctx, ReportFilter{}, after, 0)
 		if err != nil {
@@ -306,23 +306,23 @@ func (r *Registry) ReportFigures(ctx context.Context) (ReportFigures, error) {
 // the reports that were settled. The error is an [*Error] for a value, and a
 // [*Refusal]: with [ErrNotFound], and with [ErrState] for one that is settled.
 func (r *Registry) SettleReport(ctx context.Context, id, outcome, note string) ([]Report, error) {
-	note, err := checkText("note", note, maxReason, manyLines)
+	note, err := validateText("note", note, maxReason, manyLines)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.countReports(ctx); err != nil {
+	if err := r.loadReportCounts(ctx); err != nil {
 		return nil, err
 	}
-	p, _, err := r.unsettled(ctx, id)
+	p, _, err := r.loadOpenReport(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var settled []Report
 	switch outcome {
 	case ReportDismissed:
-		settled, err = r.dismiss(ctx, id, note)
+		settled, err = r.dismissReport(ctx, id, note)
 	case ReportSuspended, ReportDeleted:
-		settled, err = r.settleBy(ctx, p, outcome, note)
+		settled, err = r.settleByAction(ctx, p, outcome, note)
 	default:
 		return nil, &Error{Field: "outcome", Code: "value", Message: "Field 'outcome' must say what is done", Help: "it is one of " + strings.Join([]string{ReportDismissed, ReportSuspended, ReportDeleted}, ", ")}
 	}
@@ -331,47 +331,47 @@ func (r *Registry) SettleReport(ctx context.Context, id, outcome, note string) (
 	}
 	for i := range settled {
 		p := &settled[i]
-		r.open.release(p.counted())
+		r.openReports.releaseSlot(p.counterKeys())
 		p.Network = ""
 		r.log.Info("report settled", "report", p.ID, "air_id", p.AirID, "outcome", outcome, "open", p.Age(r.now()))
 	}
 	return settled, nil
 }
 
-// settleBy ends all open reports about an agent by what is done to it.
-func (r *Registry) settleBy(ctx context.Context, p Report, outcome, note string) (settled []Report, err error) {
-	reason := told(note, "reported for "+p.Reason)
-	_, err = r.alter(ctx, p.AirID, func(c *change) error {
-		if _, _, err := r.unsettled(ctx, p.ID); err != nil {
+// settleByAction ends all open reports about an agent by what is done to it.
+func (r *Registry) settleByAction(ctx context.Context, p Report, outcome, note string) (settled []Report, err error) {
+	reason := helpWithNote(note, "reported for "+p.Reason)
+	_, err = r.changeAgent(ctx, p.AirID, func(c *change) error {
+		if _, _, err := r.loadOpenReport(ctx, p.ID); err != nil {
 			return err // another operator was first
 		}
-		if settled, err = c.settleAll(ctx, outcome, note); err != nil {
+		if settled, err = c.settleOpenReports(ctx, outcome, note); err != nil {
 			return err
 		}
 		// Settled by another since it was looked at: then nothing of ours
 		// conditions on it, so look again.
 		if !slices.ContainsFunc(settled, func(s Report) bool { return s.ID == p.ID }) {
-			_, _, err := r.unsettled(ctx, p.ID)
+			_, _, err := r.loadOpenReport(ctx, p.ID)
 			return cmp.Or(err, error(store.ErrConflict))
 		}
 		if outcome == ReportSuspended {
-			return c.suspend(reason)
+			return c.suspendAgent(reason)
 		}
-		return c.delete(ctx, reason)
+		return c.deleteAgent(ctx, reason)
 	})
 	return settled, err
 }
 
-func (r *Registry) unsettled(ctx context.Context, id string) (Report, uint64, error) {
-	p, seq, err := r.report(ctx, id)
+func (r *Registry) loadOpenReport(ctx context.Context, id string) (Report, uint64, error) {
+	p, seq, err := r.loadReport(ctx, id)
 	if err == nil && !p.Settled.IsZero() {
-		err = &Refusal{Kind: ErrState, Code: "report-settled", Message: "the report was settled on " + second(p.Settled), Got: p.Outcome, Help: "a suspended agent can be restored"}
+		err = &Refusal{Kind: ErrState, Code: "report-settled", Message: "the report was settled on " + formatSecond(p.Settled), Got: p.Outcome, Help: "a suspended agent can be restored"}
 	}
 	return p, seq, err
 }
 
-// settle returns the write that ends a report; its network is not written.
-func (p *Report) settle(seq uint64, outcome, note string, now time.Time) (store.Write, error) {
+// settleWrite returns the write that ends a report; its network is not written.
+func (p *Report) settleWrite(seq uint64, outcome, note string, now time.Time) (store.Write, error) {
 	p.Settled, p.Outcome, p.Note = now, outcome, note
 	kept := *p
 	kept.Network = ""
@@ -382,13 +382,13 @@ func (p *Report) settle(seq uint64, outcome, note string, now time.Time) (store.
 	return store.PutIf(store.ReportKey(p.ID), value, seq), nil
 }
 
-func (r *Registry) dismiss(ctx context.Context, id, note string) ([]Report, error) {
+func (r *Registry) dismissReport(ctx context.Context, id, note string) ([]Report, error) {
 	for ctx.Err() == nil {
-		p, seq, err := r.unsettled(ctx, id)
+		p, seq, err := r.loadOpenReport(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		w, err := p.settle(seq, ReportDismissed, note, r.moment())
+		w, err := p.settleWrite(seq, ReportDismissed, note, r.timestamp())
 		if err != nil {
 			return nil, err
 		}
@@ -404,8 +404,8 @@ func (r *Registry) dismiss(ctx context.Context, id, note string) ([]Report, erro
 	return nil, ctx.Err()
 }
 
-// settleAll ends all open reports about the agent with the change.
-func (c *change) settleAll(ctx context.Context, outcome, note string) ([]Report, error) {
+// settleOpenReports ends all open reports about the agent with the change.
+func (c *change) settleOpenReports(ctx context.Context, outcome, note string) ([]Report, error) {
 	var settled []Report
 	for record, err := range c.r.store.List(ctx, store.ReportPrefix, "") {
 		if store.Damaged(record, err) {
@@ -414,26 +414,26 @@ func (c *change) settleAll(ctx context.Context, outcome, note string) ([]Report,
 		if err != nil {
 			return nil, fmt.Errorf("list the reports: %w", err)
 		}
-		p, err := readReport(record)
+		p, err := decodeReport(record)
 		if err != nil {
 			return nil, err
 		}
 		if p.AirID != c.agent.AirID || !p.Settled.IsZero() {
 			continue
 		}
-		w, err := p.settle(record.Seq, outcome, note, c.now)
+		w, err := p.settleWrite(record.Seq, outcome, note, c.now)
 		if err != nil {
 			return nil, err
 		}
-		c.write(w)
+		c.addWrite(w)
 		settled = append(settled, p)
 	}
 	return settled, nil
 }
 
-// sweepReports forgets what was settled long ago.
-func (r *Registry) sweepReports(ctx context.Context) error {
-	before := r.moment().Add(-reportRetention)
+// deleteExpiredReports forgets what was settled long ago.
+func (r *Registry) deleteExpiredReports(ctx context.Context) error {
+	before := r.timestamp().Add(-reportRetention)
 	for record, err := range r.store.List(ctx, store.ReportPrefix, "") {
 		if store.Damaged(record, err) {
 			continue
@@ -441,7 +441,7 @@ func (r *Registry) sweepReports(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("list the reports: %w", err)
 		}
-		p, err := readReport(record)
+		p, err := decodeReport(record)
 		if err != nil {
 			return err
 		}

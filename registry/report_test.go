@@ -65,7 +65,7 @@ func TestAReportHasAClock(t *testing.T) {
 	}
 	// What was settled is forgotten after half a year; what is open never.
 	c.move(180*24*time.Hour + time.Hour)
-	if err := r.Sweep(t.Context()); err != nil {
+	if err := r.DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.ReportByID(t.Context(), first.ID)

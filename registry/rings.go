@@ -9,14 +9,14 @@ import (
 
 // A voucher is an attestation in force as far as it counts: who attests, and the
 // registrable domain that stands for it; "" when it counts as nothing by itself.
-type voucher struct{ attester, root string }
+type endorser struct{ attester, root string }
 
-// vouchers are the attestations in force about an agent. What is damaged is left
+// loadEndorsers are the attestations in force about an agent. What is damaged is left
 // out: looking it up says so.
-func (r *Registry) vouchers(ctx context.Context, a Agent) ([]voucher, error) {
-	var out []voucher
+func (r *Registry) loadEndorsers(ctx context.Context, a Agent) ([]endorser, error) {
+	var out []endorser
 	for _, n := range a.Attested {
-		t, _, err := r.attestation(ctx, n)
+		t, _, err := r.loadAttestation(ctx, n)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 			continue
 		}
@@ -26,7 +26,7 @@ func (r *Registry) vouchers(ctx context.Context, a Agent) ([]voucher, error) {
 		if !t.Revoked.IsZero() {
 			continue
 		}
-		v := voucher{attester: t.Attester}
+		v := endorser{attester: t.Attester}
 		if t.Weight > 0 {
 			v.root = t.Root
 		}
@@ -35,21 +35,21 @@ func (r *Registry) vouchers(ctx context.Context, a Agent) ([]voucher, error) {
 	return out, nil
 }
 
-// vouchings is who attests whom: a view of the attestations in memory. An
+// endorsementGraph is who attests whom: a view of the attestations in memory. An
 // attestation lies in a ring when its subject attests its attester in turn, itself
 // or through others; such rings cost nothing, so what lies in them does not count.
-type vouchings struct {
-	about   map[string][]voucher // by the subject; none of no vouchers
-	domains map[string]int       // by the subject: registrable domains outside of rings; see count
-	stale   bool                 // about has changed since count
+type endorsementGraph struct {
+	about   map[string][]endorser // by the subject; none of no vouchers
+	domains map[string]int        // by the subject: registrable domains outside of rings; see count
+	stale   bool                  // about has changed since count
 }
 
-func newVouchings() *vouchings {
-	return &vouchings{about: map[string][]voucher{}, domains: map[string]int{}}
+func newEndorsementGraph() *endorsementGraph {
+	return &endorsementGraph{about: map[string][]endorser{}, domains: map[string]int{}}
 }
 
-// put says which attestations about an agent are in force.
-func (v *vouchings) put(subject string, vouchers []voucher) {
+// setEndorsers says which attestations about an agent are in force.
+func (v *endorsementGraph) setEndorsers(subject string, vouchers []endorser) {
 	if len(vouchers) == 0 && len(v.about[subject]) == 0 {
 		return
 	}
@@ -61,14 +61,14 @@ func (v *vouchings) put(subject string, vouchers []voucher) {
 	v.about[subject] = vouchers
 }
 
-// count counts anew what has been put, and returns the agents of whom the number
+// recountDomains counts anew what has been put, and returns the agents of whom the number
 // of domains is another than before.
-func (v *vouchings) count() (changed []string) {
+func (v *endorsementGraph) recountDomains() (changed []string) {
 	if !v.stale {
 		return nil
 	}
 	v.stale = false
-	ring := v.rings()
+	ring := v.stronglyConnected()
 	domains := make(map[string]int, len(v.about))
 	roots := map[string]bool{}
 	for subject, vouchers := range v.about {
@@ -96,11 +96,11 @@ func (v *vouchings) count() (changed []string) {
 	return changed
 }
 
-// rings numbers the agents from 1 so that two have the same number when each
+// stronglyConnected numbers the agents from 1 so that two have the same number when each
 // attests the other, itself or through others: the strongly connected components
 // of the graph, as R. Tarjan finds them (Depth-first search and linear graph
 // algorithms, 1972), without recursion, because a chain may be long.
-func (v *vouchings) rings() map[string]int {
+func (v *endorsementGraph) stronglyConnected() map[string]int {
 	type visit struct {
 		agent string
 		next  int // the voucher to be followed

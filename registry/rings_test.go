@@ -14,7 +14,7 @@ import (
 // shows reports whether a signal holds of an agent, as a caller that requires it is told.
 func shows(t testing.TB, r *registry.Registry, a registry.Agent, signal string) bool {
 	t.Helper()
-	lacks, err := r.Lacks(t.Context(), a, []string{signal})
+	lacks, err := r.MissingSignals(t.Context(), a, []string{signal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // A statement is the text that keys sign: what it is and which version on the
 // first line, then one "name: value" a line, in a fixed order. A person can read
 // it, any language can build it, and one sort cannot be taken for another.
-func statement(kind string, lines ...[2]string) []byte {
+func formatStatement(kind string, lines ...[2]string) []byte {
 	var b strings.Builder
 	b.WriteString("gazetteer " + kind + " 1\n")
 	for _, l := range lines {
@@ -25,10 +25,10 @@ func statement(kind string, lines ...[2]string) []byte {
 	return []byte(b.String())
 }
 
-// Commit returns what an agent publishes of its recovery key in advance:
+// RecoveryCommitment returns what an agent publishes of its recovery key in advance:
 // "sha-256:" and base64url of the digest of the 32 bytes. The key itself stays
 // unseen until it is needed.
-func Commit(recovery ed25519.PublicKey) string {
+func RecoveryCommitment(recovery ed25519.PublicKey) string {
 	sum := sha256.Sum256(recovery)
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
@@ -66,9 +66,9 @@ type Rotation struct {
 
 // Statement returns the text that both keys sign.
 func (x Rotation) Statement() []byte {
-	return statement("rotation",
+	return formatStatement("rotation",
 		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", x.To},
-		[2]string{"created", second(x.Created)}, [2]string{"nonce", x.Nonce}, [2]string{"recovery", orNone(x.Commitment)})
+		[2]string{"created", formatSecond(x.Created)}, [2]string{"nonce", x.Nonce}, [2]string{"recovery", textOrNone(x.Commitment)})
 }
 
 // NewRotation returns a rotation of the agent with that DID, created now and
@@ -100,9 +100,9 @@ type Recovery struct {
 
 // Statement returns the text that the keys sign.
 func (x Recovery) Statement() []byte {
-	return statement("recovery",
-		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", orNone(x.To)}, [2]string{"recovery key", x.Key},
-		[2]string{"next recovery", orNone(x.Next)}, [2]string{"created", second(x.Created)}, [2]string{"nonce", x.Nonce})
+	return formatStatement("recovery",
+		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", textOrNone(x.To)}, [2]string{"recovery key", x.Key},
+		[2]string{"next recovery", textOrNone(x.Next)}, [2]string{"created", formatSecond(x.Created)}, [2]string{"nonce", x.Nonce})
 }
 
 // NewRecovery returns a recovery of the agent with that DID, whose current key
@@ -136,20 +136,20 @@ func RegistrationStatement(host, challenge, multikey string, body []byte) ([]byt
 
 func registrationStatement(host, challenge, multikey string, canonical []byte) []byte {
 	sum := sha256.Sum256(canonical)
-	return statement("registration",
+	return formatStatement("registration",
 		[2]string{"registry", host}, [2]string{"challenge", challenge}, [2]string{"key", multikey},
 		[2]string{"registration", "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])})
 }
 
-func orNone(text string) string {
+func textOrNone(text string) string {
 	if text == "" {
 		return "none"
 	}
 	return text
 }
 
-// second writes a time as statements have it.
-func second(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatSecond writes a time as statements have it.
+func formatSecond(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func multikeyOf(key ed25519.PrivateKey) string {
 	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
@@ -178,8 +178,8 @@ func checkFresh(created, now time.Time) error {
 	if age := now.Sub(created); age <= maxSignatureAge && age >= -maxSignatureAhead {
 		return nil
 	}
-	return &Refusal{Kind: ErrUnauthorized, Code: "statement-created", Message: "the statement is not of this time", Got: second(created),
-		Expected: second(now.Add(-maxSignatureAge)) + " to " + second(now.Add(maxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
+	return &Refusal{Kind: ErrUnauthorized, Code: "statement-created", Message: "the statement is not of this time", Got: formatSecond(created),
+		Expected: formatSecond(now.Add(-maxSignatureAge)) + " to " + formatSecond(now.Add(maxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
 }
 
 // checkNonce wants enough of a nonce that nobody has it by chance.

@@ -22,21 +22,21 @@ type Components struct {
 
 // TrustScore computes the score of an agent by the reference's formula.
 func TrustScore(a Agent) Score {
-	weight := a.Standing.rounded()
+	weight := a.Standing.roundedWeight()
 	c := Components{
-		Provenance:       min(600, 300+100*count(a.CreatorDID != "", a.CreatorName != "", a.CreatorType == "organization")),
+		Provenance:       min(600, 300+100*countTrue(a.CreatorDID != "", a.CreatorName != "", a.CreatorType == "organization")),
 		Behavioral:       500,
-		Transparency:     min(650, 300+150*count(a.OpenSource)+100*count(a.CodeRepository != "", a.DocumentationURL != "")),
+		Transparency:     min(650, 300+150*countTrue(a.OpenSource)+100*countTrue(a.CodeRepository != "", a.DocumentationURL != "")),
 		Security:         300 + min(300, 100*len(a.SecurityCertifications)),
 		PeerAttestations: min(1000, 300+int(math.Floor(18*math.Sqrt(float64(weight))+0.5))),
 	}
 	// In hundredths and rounded half up, so that no machine rounds differently.
 	hundredths := 25*c.Provenance + 25*c.Behavioral + 20*c.Transparency + 15*c.Security + 15*c.PeerAttestations
 	total := (hundredths + 50) / 100
-	return Score{Total: total, Grade: grade(total), Components: c}
+	return Score{Total: total, Grade: scoreGrade(total), Components: c}
 }
 
-func count(facts ...bool) int {
+func countTrue(facts ...bool) int {
 	n := 0
 	for _, fact := range facts {
 		if fact {
@@ -46,7 +46,7 @@ func count(facts ...bool) int {
 	return n
 }
 
-func grade(total int) string {
+func scoreGrade(total int) string {
 	for _, g := range []struct {
 		from int
 		name string
@@ -58,20 +58,22 @@ func grade(total int) string {
 	return "C"
 }
 
-// rounded is the weight as the reference's formula takes it.
-func (s Standing) rounded() int { return int(math.Floor(s.Weight + 0.5)) }
+// roundedWeight is the weight as the reference's formula takes it.
+func (s AttestationSummary) roundedWeight() int { return int(math.Floor(s.Weight + 0.5)) }
 
-// verified is the reference's word for an agent with attestations of a certain
+// isVerified is the reference's word for an agent with attestations of a certain
 // weight from three registrable domains.
-func (s Standing) verified() bool { return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots }
+func (s AttestationSummary) isVerified() bool {
+	return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots
+}
 
-// trust is the whole score.
-func (a Agent) trust() int { return TrustScore(a).Total }
+// trustScore is the whole score.
+func (a Agent) trustScore() int { return TrustScore(a).Total }
 
 // evidenceLabel is the reference's word for what a score rests on.
-func evidenceLabel(s Standing, c Components) string {
+func evidenceLabel(s AttestationSummary, c Components) string {
 	switch {
-	case s.verified():
+	case s.isVerified():
 		return "Verified"
 	case s.Count > 0:
 		return "Attested"

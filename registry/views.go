@@ -36,12 +36,12 @@ type RegistrationView struct {
 func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
 	score := TrustScore(a)
 	v := RegistrationView{
-		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: r.minted(a),
+		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: r.hasMintedCreator(a),
 		Status: a.Status, VerificationLevel: verificationLevel, TrustScore: score.Total, TrustGrade: score.Grade,
-		Created: stamp(a.Created), Message: "Agent registered successfully.",
+		Created: formatTimestamp(a.Created), Message: "Agent registered successfully.",
 	}
 	if a.Status == Pending {
-		v.Message = "Registration received. It waits for the approval of the registry's operator until " + stamp(a.Created.Add(approvalTime)) + "; until then the agent cannot be found."
+		v.Message = "Registration received. It waits for the approval of the registry's operator until " + formatTimestamp(a.Created.Add(approvalPeriod)) + "; until then the agent cannot be found."
 	}
 	if secret != "" {
 		v.AgentSecret, v.AgentSecretNote = secret, "Store agent_secret securely. It is required to update this agent's record (PUT /agents/"+a.AirID+
@@ -51,7 +51,7 @@ func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
 		v.PublicKey = did.FormatPublicKey(a.PublicKey)
 	}
 	if !v.AirMintedDID {
-		v.DIDWBAResolved = r.resolved(a)
+		v.DIDWBAResolved = r.creatorResolved(a)
 	}
 	return v
 }
@@ -135,12 +135,12 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		Security:          SecurityView{Certifications: notNil(a.SecurityCertifications)},
 		Transparency:      TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
 		VerificationLevel: verificationLevel,
-		Verified:          a.Standing.verified(),
-		VerificationStatus: VerificationStatus{Verified: a.Standing.verified(), Score: a.Standing.rounded(), ScoreRequired: verifiedWeight,
+		Verified:          a.Standing.isVerified(),
+		VerificationStatus: VerificationStatus{Verified: a.Standing.isVerified(), Score: a.Standing.roundedWeight(), ScoreRequired: verifiedWeight,
 			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: verifiedRoots},
-		DIDWBAResolved: r.resolved(a),
-		Status:         a.Status, Created: stamp(a.Created), Updated: stamp(a.Updated),
-		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidence(a, score),
+		DIDWBAResolved: r.creatorResolved(a),
+		Status:         a.Status, Created: formatTimestamp(a.Created), Updated: formatTimestamp(a.Updated),
+		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidenceView(a, score),
 	}
 	if a.Handle != "" {
 		v.Username = &a.Handle
@@ -149,8 +149,8 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		key := did.FormatPublicKey(a.PublicKey)
 		v.Creator.PublicKey = &key
 	}
-	if at := r.resolvedAt(a); !at.IsZero() {
-		checked := stamp(at)
+	if at := r.creatorResolvedAt(a); !at.IsZero() {
+		checked := formatTimestamp(at)
 		v.DIDWBALastCheckedAt = &checked
 	}
 	return v
@@ -170,7 +170,7 @@ type UpdateView struct {
 func NewUpdateView(a Agent, fields []string) UpdateView {
 	score := TrustScore(a)
 	return UpdateView{AirID: a.AirID, UpdatedFields: len(fields), TrustScore: score.Total, TrustGrade: score.Grade,
-		Updated: stamp(a.Updated), Message: "Agent updated successfully."}
+		Updated: formatTimestamp(a.Updated), Message: "Agent updated successfully."}
 }
 
 // RowView is one agent in a list.
@@ -190,7 +190,7 @@ type RowView struct {
 func NewRowView(a Agent) RowView {
 	score := TrustScore(a)
 	return RowView{AirID: a.AirID, Name: a.Name, Description: a.Description, VerificationLevel: verificationLevel,
-		TrustScore: score.Total, TrustGrade: score.Grade, Created: stamp(a.Created)}
+		TrustScore: score.Total, TrustGrade: score.Grade, Created: formatTimestamp(a.Created)}
 }
 
 // TrustScoreView is what the service #trust-score of a DID document answers.
@@ -208,7 +208,7 @@ type TrustScoreView struct {
 func (r *Registry) TrustScoreView(a Agent) TrustScoreView {
 	score := TrustScore(a)
 	return TrustScoreView{AirID: a.AirID, TotalScore: score.Total, Grade: score.Grade, Components: score.Components,
-		CalculatedAt: stamp(a.Updated), Evidence: r.evidence(a, score)}
+		CalculatedAt: formatTimestamp(a.Updated), Evidence: r.evidenceView(a, score)}
 }
 
 // ErrorView is an error as the reference words it.
@@ -266,35 +266,35 @@ func NewErrorView(err error, airID string) (ErrorView, bool) {
 // verificationLevel is the only level there is before a registry checks papers.
 const verificationLevel = "self-verified"
 
-func (r *Registry) evidence(a Agent, s Score) EvidenceView {
+func (r *Registry) evidenceView(a Agent, s Score) EvidenceView {
 	return EvidenceView{Label: evidenceLabel(a.Standing, s.Components), DefinitionVersion: "2026-06-09",
 		Basis:       "Computed from what the agent says of itself; not an endorsement or certification.",
 		CriteriaURL: r.baseURL + "/openapi.json"}
 }
 
-func (r *Registry) minted(a Agent) bool { return a.CreatorDID == r.DID(a.AirID) }
+func (r *Registry) hasMintedCreator(a Agent) bool { return a.CreatorDID == r.DID(a.AirID) }
 
-// resolved says whether the creator's did:wba is known to resolve and to list
+// creatorResolved says whether the creator's did:wba is known to resolve and to list
 // the agent's key; nil when it is none.
-func (r *Registry) resolved(a Agent) *bool {
+func (r *Registry) creatorResolved(a Agent) *bool {
 	web, err := did.ParseWeb(a.CreatorDID)
 	if err != nil || web.Method != "wba" {
 		return nil
 	}
-	resolved := r.minted(a) || a.Observed[SignalDID].Holds
+	resolved := r.hasMintedCreator(a) || a.Observed[SignalDID].Holds
 	return &resolved
 }
 
-// resolvedAt is when that was seen last; zero for never.
-func (r *Registry) resolvedAt(a Agent) time.Time {
-	if r.minted(a) {
+// creatorResolvedAt is when that was seen last; zero for never.
+func (r *Registry) creatorResolvedAt(a Agent) time.Time {
+	if r.hasMintedCreator(a) {
 		return a.Created
 	}
 	return a.Observed[SignalDID].At
 }
 
-// stamp writes a time as the reference does.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// formatTimestamp writes a time as the reference does.
+func formatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func notNil(list []string) []string {
 	if list == nil {

@@ -111,7 +111,7 @@ type domainView struct {
 	Good    bool
 	Since   moment
 	Checked moment
-	Looks   []registry.Look
+	Looks   []registry.Probe
 }
 
 type attestationView struct {
@@ -352,7 +352,7 @@ func domainID(name string) string { return "domain-" + name }
 func (p *Pages) domains(a registry.Agent) []domainView {
 	var domains []domainView
 	for _, d := range a.Domains {
-		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.moment(d.Since), Checked: p.moment(d.Checked), Looks: d.Looks}
+		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.moment(d.Since), Checked: p.moment(d.Checked), Looks: d.Probes}
 		switch {
 		case !d.Withdrawn.IsZero():
 			v.State = "withdrawn after three failures"

@@ -127,11 +127,11 @@ func queryOf(v agentsView, require []string) url.Values {
 // maxRowCapabilities is how many capabilities a row of the list shows.
 const maxRowCapabilities = 8
 
-func (p *Pages) agentRow(a registry.Found) agentRow {
+func (p *Pages) agentRow(a registry.DirectoryResult) agentRow {
 	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.moment(a.Created)}
 	row.Capabilities, row.More = cut(a.Capabilities, maxRowCapabilities)
 	for _, s := range signalNames {
-		if slices.Contains(a.Shows, s.name) {
+		if slices.Contains(a.Signals, s.name) {
 			row.Holds = append(row.Holds, s.label)
 		}
 	}

@@ -49,13 +49,13 @@ var joinWords = map[join.Strength]string{
 
 // linkWords say by what an agent is joined.
 var linkWords = map[string]string{
-	registry.TieDomain:   "Its domain is proved",
-	registry.TieParent:   "A domain above is proved by DNS",
-	registry.TieCreator:  "The DID of its creator lists its key",
-	registry.TieEndpoint: "It has an endpoint at the host",
-	registry.TieClaim:    "It claims, and that does not hold",
-	join.LinkDocument:    "A document of the service names it",
-	join.LinkDIDHost:     "Its DID lies on the host",
+	registry.AssociationDomain:   "Its domain is proved",
+	registry.AssociationParent:   "A domain above is proved by DNS",
+	registry.AssociationCreator:  "The DID of its creator lists its key",
+	registry.AssociationEndpoint: "It has an endpoint at the host",
+	registry.AssociationClaim:    "It claims, and that does not hold",
+	join.LinkDocument:            "A document of the service names it",
+	join.LinkDIDHost:             "Its DID lies on the host",
 }
 
 // joined lists the agents of a host; nil where no agents are kept.

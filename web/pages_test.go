@@ -465,7 +465,7 @@ type asking struct {
 	fails error
 }
 
-func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error) {
+func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error) {
 	a.q, a.verb = q, verb
 	if a.fails != nil {
 		return nil, 0, a.fails

@@ -193,7 +193,7 @@ func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
 		Agents: []join.Agent{
 			{Contact: join.Contact{AirID: airID, DID: did, Inbox: s.word("https://relay.test/inbox"), Key: &join.Key{ID: did + "#key-1", PublicKeyMultibase: s.word("z6Mk")}},
 				Name: s.word("Alice"), Strength: join.Proved, Says: s.word("it has proved its domain"), UpdatedAt: now.Add(-time.Hour),
-				Links: []join.Link{link(registry.TieDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
+				Links: []join.Link{link(registry.AssociationDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
 			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service says so"), Unresolved: s.word("its registry did not answer"),
 				Links: []join.Link{link(join.LinkDocument, "did:web:elsewhere.test", "")}},
 		},
@@ -278,11 +278,11 @@ func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
 			Retired:  []registry.RetiredKey{{PublicKey: sampleKey(2), From: now.Add(-60 * 24 * time.Hour), Until: now.Add(-48 * time.Hour), Proof: registry.ProofSignature, By: "rotation"}},
 			Recovery: &registry.PendingRecovery{To: sampleKey(3), Asked: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)},
 			Domains: []registry.Domain{
-				{Name: "ristorante.test", Method: "dns", Asked: now.Add(-time.Hour), Since: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Looks: []registry.Look{
-					{Asked: "TXT _gazetteer.ristorante.test", Where: "192.0.2.53:53", Got: []string{s.word("gazetteer-agent=x")}, More: 2, Expected: s.word("gazetteer-agent=x"), Found: true},
+				{Name: "ristorante.test", Method: "dns", Requested: now.Add(-time.Hour), Since: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Probes: []registry.Probe{
+					{Query: "TXT _gazetteer.ristorante.test", Server: "192.0.2.53:53", Values: []string{s.word("gazetteer-agent=x")}, OmittedValues: 2, Expected: s.word("gazetteer-agent=x"), Found: true},
 				}},
-				{Name: "hotel.test", Asked: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Failures: 1, Looks: []registry.Look{
-					{Asked: "GET https://hotel.test/.well-known/gazetteer-agents", Where: "192.0.2.9:443", Got: []string{s.word("another line")}, Expected: s.word("gazetteer-agent=x"), Problem: s.word("no value names the agent")},
+				{Name: "hotel.test", Requested: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Failures: 1, Probes: []registry.Probe{
+					{Query: "GET https://hotel.test/.well-known/gazetteer-agents", Server: "192.0.2.9:443", Values: []string{s.word("another line")}, Expected: s.word("gazetteer-agent=x"), Problem: s.word("no value names the agent")},
 				}},
 			},
 			Entries: 3,
@@ -342,11 +342,11 @@ func (s sample) AgentDetails(ctx context.Context, id string) (api.AgentDetails, 
 	}, s.err
 }
 
-func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error) {
+func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error) {
 	found, err := s.Agent(ctx, airID)
-	var agents []registry.Found
+	var agents []registry.DirectoryResult
 	for range min(max(s.hits-q.Offset, 0), q.Limit) {
-		agents = append(agents, registry.Found{Agent: found.Agent, Shows: []string{registry.SignalKey, registry.SignalDomain}})
+		agents = append(agents, registry.DirectoryResult{Agent: found.Agent, Signals: []string{registry.SignalKey, registry.SignalDomain}})
 	}
 	return agents, s.hits, err
 }
@@ -485,7 +485,7 @@ func (s sample) HandleOwnerRequest(_ context.Context, wish owner.RequestKind, ho
 	case strings.HasPrefix(host, "proved."):
 		a.Done, a.Proof = true, s.word("TXT _gazetteer."+host)
 	default:
-		a.Looks = []registry.Look{{Asked: s.word("TXT " + host), Where: s.word("192.0.2.1:53"), Got: []string{s.word("v=spf1")}, More: 2, Problem: s.word("no value is the one that is expected")}}
+		a.Looks = []registry.Probe{{Query: s.word("TXT " + host), Server: s.word("192.0.2.1:53"), Values: []string{s.word("v=spf1")}, OmittedValues: 2, Problem: s.word("no value is the one that is expected")}}
 	}
 	return a, nil
 }

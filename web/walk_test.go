@@ -354,7 +354,7 @@ func openHouse(t *testing.T) *house {
 	h.registry = r
 	made, _, err := r.Register(ctx, registry.Registration{
 		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
-		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.Commit(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),
+		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.RecoveryCommitment(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),
 		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"},
 			{Type: "AgentCard", ServiceEndpoint: "https://locanda.test/card.json"}},
 	})
@@ -363,7 +363,7 @@ func openHouse(t *testing.T) *house {
 	must(t, err)
 	must(t, x.WaitFor(ctx, s.Head().Seq))
 	must(t, tree.WaitFor(ctx, s.Head().Seq))
-	must(t, directory.Wait(ctx, s.Head().Seq))
+	must(t, directory.WaitFor(ctx, s.Head().Seq))
 	joiner, err := join.New(join.Options{Store: s, Registry: r, Directory: directory})
 	must(t, err)
 	judge, err := api.NewValidator(api.ValidatorOptions{})

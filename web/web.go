@@ -60,7 +60,7 @@ type Answers interface {
 	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
 	// FindAgents returns a page of the agents that a query takes, and how many
 	// there are; with a verb, of those at home where it is offered.
-	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.Found, int, error)
+	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error)
 	// AgentDetails returns all that is known of an agent.
 	AgentDetails(ctx context.Context, id string) (api.AgentDetails, error)
 	// Report stores what somebody says against an agent, for the operator.

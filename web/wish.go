@@ -26,7 +26,7 @@ type wishView struct {
 	// Value is to be published, and Looks what is there: only for a wish that is
 	// not proved.
 	Value string
-	Looks []registry.Look
+	Looks []registry.Probe
 	More  bool // a look has more values than it shows
 }
 
@@ -79,7 +79,7 @@ func (v *wishView) tell(a owner.Answer) {
 	case !a.Done:
 		v.Value, v.Looks = a.Publish.Value, a.Looks
 		for _, l := range a.Looks {
-			v.More = v.More || l.More > 0
+			v.More = v.More || l.OmittedValues > 0
 		}
 	case a.Wish == owner.OptOut:
 		v.Done = fmt.Sprintf("Done: %s will not be visited any more, and what was published there has been removed. What showed it: %s.", what, a.Proof)

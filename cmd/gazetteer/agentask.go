@@ -245,7 +245,7 @@ func (a *app) settle(k *keyring, keys registry.KeysView) error {
 		return keyError(err, next)
 	}
 	recovery := k.recoveryPath()
-	if f, err := keyfile.Open(keyfile.Next(recovery)); err == nil && keys.Commitment != "" && registry.Commit(f.Public) == keys.Commitment {
+	if f, err := keyfile.Open(keyfile.Next(recovery)); err == nil && keys.Commitment != "" && registry.RecoveryCommitment(f.Public) == keys.Commitment {
 		if err := keyfile.Promote(recovery); err != nil {
 			return err
 		}

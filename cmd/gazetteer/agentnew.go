@@ -134,7 +134,7 @@ func (a *app) agentNew(c *cobra.Command, server *client, k *keyring, n *newAgent
 		body["service_endpoints"] = services
 	}
 	if recovery != nil {
-		body["recovery_commitment"] = registry.Commit(recovery)
+		body["recovery_commitment"] = registry.RecoveryCommitment(recovery)
 	}
 	for member, value := range map[string]string{"creator_did": n.creatorDID, "creator_name": n.creatorName} {
 		if value != "" {

@@ -56,5 +56,5 @@ func (a *app) dropRefused(ctx context.Context, c *client, airID string, refused 
 func knows(keys registry.KeysView, f keyfile.File) bool {
 	mine := did.FormatMultikey(f.Public)
 	held := func(k registry.KeyView) bool { return k.PublicKeyMultibase == mine }
-	return slices.ContainsFunc(keys.Keys, held) || keys.Recovery != nil && keys.Recovery.To == mine || registry.Commit(f.Public) == keys.Commitment
+	return slices.ContainsFunc(keys.Keys, held) || keys.Recovery != nil && keys.Recovery.To == mine || registry.RecoveryCommitment(f.Public) == keys.Commitment
 }

@@ -100,7 +100,7 @@ func (a *app) agentUpdate(c *cobra.Command, server *client, k *keyring, u *updat
 		if err != nil {
 			return err
 		}
-		body["recovery_commitment"] = registry.Commit(recovery.Public().(ed25519.PublicKey))
+		body["recovery_commitment"] = registry.RecoveryCommitment(recovery.Public().(ed25519.PublicKey))
 	}
 	var done registry.UpdateView
 	raw, err := server.write(ctx, http.MethodPut, agentPath(airID, ""), body, signerOf(owner, key), &done)
@@ -267,7 +267,7 @@ func (a *app) agentRecover(c *cobra.Command, server *client, k *keyring, r *reco
 		if reserve, err = k.resume(a, keyfile.Next(k.recoveryPath()), owner, f.Encrypted); err != nil {
 			return err
 		}
-		commitment = registry.Commit(reserve.Public().(ed25519.PublicKey))
+		commitment = registry.RecoveryCommitment(reserve.Public().(ed25519.PublicKey))
 	}
 	x := registry.NewRecovery(owner.String(), keys.Keys[0].PublicKeyMultibase, recovery, next, commitment, time.Now())
 	body := map[string]string{"agent": x.Agent, "current_key": x.From, "recovery_key": x.Key, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
@@ -427,7 +427,7 @@ func (a *app) agentRecord(ctx context.Context, server *client, k *keyring) error
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, format.Visible(registry.RecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
+	fmt.Fprintln(a.out, format.Visible(registry.DomainRecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
 	return nil
 }
 
@@ -462,15 +462,15 @@ func (a *app) printDomain(k *keyring, answer api.DomainAnswer, rotated bool) {
 	} else {
 		a.field("domain", d.Name+": not proved yet")
 	}
-	for _, l := range d.Looks {
+	for _, l := range d.Probes {
 		fmt.Fprintln(a.out)
-		a.field("asked", l.Asked)
-		a.field("from", l.Where)
-		for _, got := range l.Got {
+		a.field("asked", l.Query)
+		a.field("from", l.Server)
+		for _, got := range l.Values {
 			a.field("got", strconv.Quote(got))
 		}
-		if l.More > 0 {
-			a.field("", fmt.Sprintf("and %d more", l.More))
+		if l.OmittedValues > 0 {
+			a.field("", fmt.Sprintf("and %d more", l.OmittedValues))
 		}
 		a.field("expected", l.Expected)
 		if l.Found {

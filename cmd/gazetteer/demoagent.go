@@ -83,7 +83,7 @@ func (d *demo) registerAgent(ctx context.Context) error {
 		return fmt.Errorf("prove the domain %s: %w", demoDomain, err)
 	}
 	if !proof.Proved {
-		return fmt.Errorf("the domain %s is not proved: %v", demoDomain, proof.Domain.Looks)
+		return fmt.Errorf("the domain %s is not proved: %v", demoDomain, proof.Domain.Probes)
 	}
 	return nil
 }

@@ -205,13 +205,13 @@ func agentName(a join.Agent) string {
 
 // linkWords say by what an agent is joined.
 var linkWords = map[string]string{
-	registry.TieDomain:   "domain",
-	registry.TieParent:   "domain above",
-	registry.TieCreator:  "DID of its creator",
-	registry.TieEndpoint: "endpoint",
-	registry.TieClaim:    "claim",
-	join.LinkDocument:    "document",
-	join.LinkDIDHost:     "DID on the host",
+	registry.AssociationDomain:   "domain",
+	registry.AssociationParent:   "domain above",
+	registry.AssociationCreator:  "DID of its creator",
+	registry.AssociationEndpoint: "endpoint",
+	registry.AssociationClaim:    "claim",
+	join.LinkDocument:            "document",
+	join.LinkDIDHost:             "DID on the host",
 }
 
 // linkText says what one link is, where it can be checked, and when it was seen.

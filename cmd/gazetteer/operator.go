@@ -94,11 +94,11 @@ func (a *app) registryStanding(ctx context.Context, server *client) error {
 	return nil
 }
 
-func (a *app) printDoor(d registry.DoorState) {
+func (a *app) printDoor(d registry.PolicyState) {
 	now := time.Now()
 	words := map[string]string{
-		registry.DoorOpen: "open: new agents are taken at once", registry.DoorApproval: "approval: new agents wait until you approve them",
-		registry.DoorClosed: "closed: no new agents are taken",
+		registry.ModeOpen: "open: new agents are taken at once", registry.ModeApproval: "approval: new agents wait until you approve them",
+		registry.ModeClosed: "closed: no new agents are taken",
 	}
 	a.field("door", words[d.Mode])
 	switch {
@@ -139,7 +139,7 @@ after a week.
 					a.printDoor(v.Admission)
 					return nil
 				}
-				var d registry.DoorState
+				var d registry.PolicyState
 				if done, err := a.operate(c.Context(), server, http.MethodPut, operatorRoot+"/door", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
 					return err
 				}

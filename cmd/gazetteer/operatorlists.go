@@ -61,7 +61,7 @@ func readUntil(text string) (time.Time, error) {
 }
 
 func banText(now time.Time, b registry.Ban) string {
-	text := b.Sort + " " + b.Value
+	text := b.Kind + " " + b.Value
 	if !b.Until.IsZero() {
 		text += ", until " + b.Until.Format(time.RFC3339)
 		if !now.Before(b.Until) {
@@ -120,7 +120,7 @@ func (a *app) registryLiftCommand() *cobra.Command {
 				if done, err := a.operate(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
 					return err
 				}
-				a.field("lifted", b.Sort+" "+b.Value)
+				a.field("lifted", b.Kind+" "+b.Value)
 				return nil
 			})
 		},

@@ -48,7 +48,7 @@ func (h *house) openRegistry(ctx context.Context, e edge) error {
 	}
 	if h.registry, err = registry.New(registry.Options{
 		Store: h.store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.config.PublicURL, AllowLoopback: c.AllowLoopback,
-		RequireProof: c.RequireProof, Door: c.Door,
+		RequireProof: c.RequireProof, RegistrationMode: c.Door,
 		Limits: registry.Limits{
 			Registrations: h.config.API.RegistrationsPerHour, AllRegistrations: h.config.API.RegistrationsGlobalPerHour,
 			Changes: h.config.API.ChangesPerHour, AllChanges: h.config.API.ChangesGlobalPerHour, Writes: h.config.API.ChangesPerAgentHour,

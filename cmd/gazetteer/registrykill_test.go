@@ -423,7 +423,7 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 		attesters[i].airID = agents[i].AirID
 	}
 	now = time.Now().Add(-time.Minute)
-	if _, err := r.SetDoor(t.Context(), registry.DoorOpen, ""); err != nil {
+	if _, err := r.SetRegistrationPolicy(t.Context(), registry.ModeOpen, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, agent := range agents {

@@ -88,8 +88,8 @@ type Answer struct {
 	// Proof is what showed that the owner wishes it.
 	Proof string `json:"proof,omitempty" doc:"what showed that the owner wishes it"`
 	// Looks is what was looked at in this request, step by step.
-	Looks   []registry.Look `json:"looks" doc:"what was asked, from where, what came back, and what was expected"`
-	Publish Publication     `json:"publish" doc:"what shows that it is the owner who wishes it"`
+	Looks   []registry.Probe `json:"looks" doc:"what was asked, from where, what came back, and what was expected"`
+	Publish Publication      `json:"publish" doc:"what shows that it is the owner who wishes it"`
 }
 
 // A Publication is what an owner publishes to have a wish fulfilled.
@@ -181,5 +181,5 @@ func newAnswer(wish RequestKind, host string, subdomains bool) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Host: name, Wish: wish, Subdomains: subdomains, Looks: []registry.Look{}, Publish: newPublication(wish, name, subdomains)}, nil
+	return Answer{Host: name, Wish: wish, Subdomains: subdomains, Looks: []registry.Probe{}, Publish: newPublication(wish, name, subdomains)}, nil
 }

@@ -32,12 +32,12 @@ func TestPublishedValues(t *testing.T) {
 		{"none", nil, false, "nothing there"},
 		{"no text", []string{"\xff\xfe" + strings.Repeat("x", 10_000)}, false, "no value is the one"},
 	} {
-		l := registry.Look{Expected: want}
+		l := registry.Probe{Expected: want}
 		judgeValues(&l, c.values, "nothing there")
 		if l.Found != c.found || !strings.Contains(l.Problem, c.says) || l.Found != (l.Problem == "") {
 			t.Errorf("%s: %+v", c.name, l)
 		}
-		for _, got := range l.Got {
+		for _, got := range l.Values {
 			if len(got) > maxValue+4 || strings.ToValidUTF8(got, "") != got {
 				t.Errorf("%s: it shows %q", c.name, got)
 			}
@@ -47,9 +47,9 @@ func TestPublishedValues(t *testing.T) {
 	for range 100 {
 		many = append(many, "x")
 	}
-	l := registry.Look{Expected: want}
-	if judgeValues(&l, many, ""); len(l.Got) != maxShown || l.More != 100-maxShown {
-		t.Errorf("%d values are shown, %d more", len(l.Got), l.More)
+	l := registry.Probe{Expected: want}
+	if judgeValues(&l, many, ""); len(l.Values) != maxShown || l.OmittedValues != 100-maxShown {
+		t.Errorf("%d values are shown, %d more", len(l.Values), l.OmittedValues)
 	}
 }
 

@@ -85,24 +85,24 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 		return ctx.Err()
 	}
 	if len(a.Looks) == 0 {
-		a.Looks = append(a.Looks, registry.Look{Asked: "nothing", Expected: want, Problem: "this server asks no other hosts; sign the request"})
+		a.Looks = append(a.Looks, registry.Probe{Query: "nothing", Expected: want, Problem: "this server asks no other hosts; sign the request"})
 	}
 	return ctx.Err()
 }
 
 // noteProbe notes a look and reports that no other is needed.
-func (a *Answer) noteProbe(ctx context.Context, l registry.Look) (enough bool) {
+func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
 	a.Looks = append(a.Looks, l)
 	if l.Found {
-		a.Proof = l.Asked
+		a.Proof = l.Query
 	}
 	return l.Found || ctx.Err() != nil
 }
 
-func (o *Owners) probeTXT(ctx context.Context, name, want string) registry.Look {
-	l := registry.Look{Asked: "TXT " + name, Expected: want}
+func (o *Owners) probeTXT(ctx context.Context, name, want string) registry.Probe {
+	l := registry.Probe{Query: "TXT " + name, Expected: want}
 	values, server, err := o.dns.TXT(ctx, name)
-	l.Where = server
+	l.Server = server
 	if err != nil {
 		l.Problem = "the name server did not answer as it should: " + clipValue(err.Error())
 		return l
@@ -111,11 +111,11 @@ func (o *Owners) probeTXT(ctx context.Context, name, want string) registry.Look 
 	return l
 }
 
-func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Look {
+func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Probe {
 	address := "https://" + host + File
-	l := registry.Look{Asked: "GET " + address, Expected: want}
+	l := registry.Probe{Query: "GET " + address, Expected: want}
 	page, err := o.web.Get(ctx, address, "text/plain", maxFile)
-	l.Where = page.Remote
+	l.Server = page.Remote
 	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
 	switch {
 	case tooLarge:
@@ -135,7 +135,7 @@ func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Look
 
 // judgeValues compares what is published with what is expected. A value that says the
 // opposite counts against it: whoever changes a wish takes the old one away.
-func judgeValues(l *registry.Look, values []string, none string) {
+func judgeValues(l *registry.Probe, values []string, none string) {
 	wish, host := parseValue(l.Expected)
 	var about, others []string // values that say something of wishes are shown first
 	for _, v := range values {
@@ -162,15 +162,15 @@ func judgeValues(l *registry.Look, values []string, none string) {
 	default: // the one that counts is enough to show
 		about = slices.DeleteFunc(about, func(v string) bool { w, h := parseValue(v); return w != wish || !coversHost(h, host) })[:1]
 		others = nil
-		l.More = len(values) - 1
+		l.OmittedValues = len(values) - 1
 	}
 	shown := append(about, others...)
 	if !l.Found {
-		l.More = max(0, len(shown)-maxShown)
-		shown = shown[:len(shown)-l.More]
+		l.OmittedValues = max(0, len(shown)-maxShown)
+		shown = shown[:len(shown)-l.OmittedValues]
 	}
 	for _, v := range shown {
-		l.Got = append(l.Got, clipValue(v))
+		l.Values = append(l.Values, clipValue(v))
 	}
 }
 
