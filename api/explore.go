@@ -186,7 +186,7 @@ func queryFor(s index.Suggestion) string {
 	if strings.ContainsAny(s.Text, " \t\n") {
 		text = key + `:"` + s.Text + `"`
 	}
-	if _, err := index.ParseQuery(text); err != nil {
+	if _, err := index.Parse(text); err != nil {
 		return "" // a name that no query can hold, such as one with a quotation mark
 	}
 	return text

@@ -12,7 +12,7 @@ import (
 )
 
 // Search returns one page of operations, best first. Read q from text with
-// [index.ParseQuery], or fill it in. Where nothing is found and no verb is near to
+// [index.Parse], or fill it in. Where nothing is found and no verb is near to
 // what was asked, those that are offered most are named. Words that no operation of
 // the page has are named in the note: the nearest there is may not be near.
 func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
@@ -63,7 +63,7 @@ func missingWordsNote(hits []index.Hit) string {
 	return "not found in any of these: " + strings.Join(words[:min(len(words), maxNear)], ", ")
 }
 
-// maxNear is how many verbs are proposed where nothing is found.
+// maxProposals is how many verbs are proposed where nothing is found.
 const maxNear = 5
 
 // Behind is how many records of the store are missing from an answer that is based

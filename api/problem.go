@@ -274,7 +274,7 @@ func problemFor(err error) *problemError {
 
 // callerProblem covers what the caller can mend; nil for the rest.
 func callerProblem(err error) *problemError {
-	if e, ok := errors.AsType[*index.QueryError](err); ok {
+	if e, ok := errors.AsType[*index.Error](err); ok {
 		return newProblem(badQuery, e.Message, e.Help).withLocation(Location{Parameter: "q", Column: e.Offset + 1})
 	}
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {

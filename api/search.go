@@ -259,7 +259,7 @@ func readQuery(values url.Values) (index.Query, error) {
 	var q index.Query
 	if text := values.Get("q"); strings.TrimSpace(text) != "" {
 		var err error
-		if q, err = index.ParseQuery(text); err != nil {
+		if q, err = index.Parse(text); err != nil {
 			return q, err
 		}
 	}

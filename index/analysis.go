@@ -17,18 +17,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxText is how many characters of one text count. Text comes from strangers:
+// maxTextLength is how many characters of one text count. Text comes from strangers:
 // a longer one is more likely stuffing than description.
-const maxText = 500
+const maxTextLength = 500
 
-// newAnalyzer returns the chain that makes the forms of a prepared text, the same
+// New returns the chain that makes the forms of a prepared text, the same
 // for documents and queries. It is built from its parts instead of being named
 // in bleve's registry, which would need a package variable changed in init.
 //
 // Words are kept in the form in which they are written, without their stem: the
 // vector of "booking" is another than that of "book". What a query looks for is
 // the stem, and each segment's vocabulary tells the forms of one.
-func newAnalyzer() (analysis.Analyzer, error) {
+func New() (analysis.Analyzer, error) {
 	stopWords := analysis.NewTokenMap()
 	if err := stopWords.LoadBytes(en.EnglishStopWords); err != nil {
 		return nil, err
@@ -37,13 +37,13 @@ func newAnalyzer() (analysis.Analyzer, error) {
 		stopWords.AddToken(word)
 	}
 	return &analyzer{stopWords, &analysis.DefaultAnalyzer{
-		Tokenizer: tokenizer{tokens.NewUnicodeTokenizer()},
+		Tokenizer: wordTokenizer{tokens.NewUnicodeTokenizer()},
 		TokenFilters: []analysis.TokenFilter{
 			en.NewPossessiveFilter(),
 			cjk.NewCJKWidthFilter(),
 			lowercase.NewLowerCaseFilter(),
 			cjk.NewCJKBigramFilter(false),
-			pairsOfLetters{},
+			bigramFilter{},
 			stop.NewStopTokensFilter(stopWords),
 		},
 	}}, nil
@@ -53,31 +53,31 @@ func newAnalyzer() (analysis.Analyzer, error) {
 // out; in a small index they are rare, and would seem to tell much.
 var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "many"}
 
-// stemOf returns what the English forms of one word have in common. Terms of other
+// StemOf returns what the English forms of one word have in common. Terms of other
 // scripts are their own stem.
-func stemOf(form string) string {
+func StemOf(form string) string {
 	stemmed := porter.NewPorterStemmer().Filter(analysis.TokenStream{{Term: []byte(form)}})
 	return string(stemmed[0].Term)
 }
 
-// splitText prepares a sentence for the analyzer: compatibility forms are made
+// PrepareText prepares a sentence for the analyzer: compatibility forms are made
 // plain, a compound such as createUser, user_id or a/b is cut, and a compound in
 // camel case is kept whole beside its parts, because "GitHub" must also be found
-// by "github". At most maxText characters count.
-func splitText(s string) string { return split(s, true) }
+// by "github". At most maxTextLength characters count.
+func PrepareText(s string) string { return prepare(s, true) }
 
-// splitName prepares an identifier or a path: its parts only.
-func splitName(s string) string { return split(s, false) }
+// PrepareName prepares an identifier or a path: its parts only.
+func PrepareName(s string) string { return prepare(s, false) }
 
-func split(s string, keepWhole bool) string {
+func prepare(s string, keepWhole bool) string {
 	// The tokenizer gives wrong places in a text that is not UTF-8.
-	s = clip(norm.NFKC.String(strings.ToValidUTF8(clip(s), "\uFFFD")))
-	if plain(s) {
+	s = ClipText(norm.NFKC.String(strings.ToValidUTF8(ClipText(s), "\uFFFD")))
+	if isPlainText(s) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	for _, word := range strings.FieldsFunc(s, separates) {
+	for _, word := range strings.FieldsFunc(s, isSeparator) {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
@@ -90,14 +90,14 @@ func split(s string, keepWhole bool) string {
 	return b.String()
 }
 
-// clip returns the first maxText characters of s.
-func clip(s string) string {
-	if len(s) <= maxText {
+// ClipText returns the first maxTextLength characters of s.
+func ClipText(s string) string {
+	if len(s) <= maxTextLength {
 		return s
 	}
 	n := 0
 	for i := range s {
-		if n == maxText {
+		if n == maxTextLength {
 			return s[:i]
 		}
 		n++
@@ -105,14 +105,14 @@ func clip(s string) string {
 	return s
 }
 
-// plain reports whether split would change nothing: the usual sentence, in
+// isPlainText reports whether split would change nothing: the usual sentence, in
 // which capitals stand only at the beginning of words.
-func plain(s string) bool {
+func isPlainText(s string) bool {
 	letter := false
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c >= utf8.RuneSelf, c != ' ' && separates(rune(c)):
+		case c >= utf8.RuneSelf, c != ' ' && isSeparator(rune(c)):
 			return false
 		case c >= 'A' && c <= 'Z':
 			if letter {
@@ -126,10 +126,10 @@ func plain(s string) bool {
 	return true
 }
 
-// separates reports whether r stands between words. A dot does: in a name it
+// isSeparator reports whether r stands between words. A dot does: in a name it
 // parts words, at the end of a sentence it does no harm; "3.5" becoming "3 5"
 // costs little.
-func separates(r rune) bool {
+func isSeparator(r rune) bool {
 	switch r {
 	case '_', '-', '/', '.', ':', '{', '}', '\\', '#', '+', '=', '&', '?', '~':
 		return true
@@ -172,23 +172,23 @@ func camelBoundary(runes []rune, i int) bool {
 }
 
 // A word is one word of a query and what it is looked up by.
-type word struct {
-	asked string
-	terms []term
-	wish  int // see wishesIn; noWish for a word that belongs to none
+type queryWord struct {
+	asked  string
+	terms  []token
+	clause int // see numberClauses; noClause for a word that belongs to none
 }
 
 // A term is one unit of a text: its stem, the form of it that the index holds, and
 // the word it came from.
-type term struct{ stem, form, surface string }
+type token struct{ stem, form, surface string }
 
-// termsOf analyses a prepared text.
-func termsOf(a analysis.Analyzer, prepared string) []term {
+// Tokenize analyses a prepared text.
+func Tokenize(a analysis.Analyzer, prepared string) []token {
 	tokens := a.Analyze([]byte(prepared))
-	terms := make([]term, len(tokens))
+	terms := make([]token, len(tokens))
 	for i, t := range tokens {
 		form := string(t.Term)
-		terms[i] = term{stemOf(form), form, prepared[t.Start:t.End]}
+		terms[i] = token{StemOf(form), form, prepared[t.Start:t.End]}
 	}
 	return terms
 }
@@ -199,29 +199,29 @@ const maxTerms = 64
 
 // queryWords makes words of a query's free text: politeness is stripped, and
 // words that leave no term (stop words, punctuation) are dropped.
-func queryWords(a analysis.Analyzer, text string) []word {
-	var words []word
+func queryWords(a analysis.Analyzer, text string) []queryWord {
+	var words []queryWord
 	left := maxTerms
 	fields := strings.Fields(norm.NFKC.String(text))
-	from, to := withoutPoliteness(fields)
-	wishes := wishesIn(fields)
+	from, to := trimPoliteness(fields)
+	wishes := numberClauses(fields)
 	for i := from; i < to; i++ {
 		asked := fields[i]
-		terms := termsOf(a, splitText(asked))
+		terms := Tokenize(a, PrepareText(asked))
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		if len(terms) > 0 {
-			words = append(words, word{strings.TrimFunc(asked, unicode.IsPunct), terms, wishes[i]})
+			words = append(words, queryWord{strings.TrimFunc(asked, unicode.IsPunct), terms, wishes[i]})
 		}
 	}
 	return words
 }
 
-// text is all that a query says in words: phrases are words, too.
-func (q Query) text() string { return strings.Join(append([]string{q.Words}, q.Phrases...), " ") }
+// freeText is all that a query says in words: phrases are words, too.
+func (q Query) freeText() string { return strings.Join(append([]string{q.Words}, q.Phrases...), " ") }
 
 // distinctStems returns the stems of words in order of first appearance.
-func distinctStems(words []word) []string {
+func distinctStems(words []queryWord) []string {
 	var stems []string
 	for _, w := range words {
 		for _, t := range w.terms {
@@ -233,8 +233,8 @@ func distinctStems(words []word) []string {
 	return stems
 }
 
-// forms returns the forms of all words, in order.
-func forms(words []word) []string {
+// wordForms returns the forms of all words, in order.
+func wordForms(words []queryWord) []string {
 	var forms []string
 	for _, w := range words {
 		for _, t := range w.terms {
@@ -244,16 +244,16 @@ func forms(words []word) []string {
 	return forms
 }
 
-// withoutPoliteness tells where in words the wish itself begins and ends, without
+// trimPoliteness tells where in words the wish itself begins and ends, without
 // what people say around it: "I would like to book a table, please" asks for "book
 // a table". If nothing else was said, all of it is the wish.
-func withoutPoliteness(words []string) (from, to int) {
+func trimPoliteness(words []string) (from, to int) {
 	to = len(words)
 	for n := 1; n > 0; from += n {
-		n = longestPhrase(words[from:to], openings(), func(w []string, n int) []string { return w[:n] })
+		n = longestPhraseLength(words[from:to], politeOpeningSet(), func(w []string, n int) []string { return w[:n] })
 	}
 	for n := 1; n > 0; to -= n {
-		n = longestPhrase(words[from:to], closings(), func(w []string, n int) []string { return w[len(w)-n:] })
+		n = longestPhraseLength(words[from:to], politeClosingSet(), func(w []string, n int) []string { return w[len(w)-n:] })
 	}
 	if from == to {
 		return 0, len(words)
@@ -261,10 +261,10 @@ func withoutPoliteness(words []string) (from, to int) {
 	return from, to
 }
 
-// longestPhrase returns the length of the longest of phrases that cut takes
+// longestPhraseLength returns the length of the longest of phrases that cut takes
 // from words, 0 when none matches.
-func longestPhrase(words []string, phrases map[string]bool, cut func([]string, int) []string) int {
-	for n := min(maxPhrase, len(words)); n > 0; n-- {
+func longestPhraseLength(words []string, phrases map[string]bool, cut func([]string, int) []string) int {
+	for n := min(maxPolitePhrase, len(words)); n > 0; n-- {
 		phrase := strings.ToLower(strings.Join(cut(words, n), " "))
 		phrase = strings.ReplaceAll(strings.TrimFunc(phrase, unicode.IsPunct), "’", "'")
 		if phrases[phrase] {
@@ -275,12 +275,12 @@ func longestPhrase(words []string, phrases map[string]bool, cut func([]string, i
 }
 
 var (
-	openings = sync.OnceValue(func() map[string]bool { return linesOf(politeOpenings) })
-	closings = sync.OnceValue(func() map[string]bool { return linesOf(politeClosings) })
+	politeOpeningSet = sync.OnceValue(func() map[string]bool { return parseLines(politeOpenings) })
+	politeClosingSet = sync.OnceValue(func() map[string]bool { return parseLines(politeClosings) })
 )
 
-// linesOf returns the lines of a text that are not empty.
-func linesOf(text string) map[string]bool {
+// parseLines returns the lines of a text that are not empty.
+func parseLines(text string) map[string]bool {
 	lines := make(map[string]bool)
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		lines[line] = true
@@ -288,8 +288,8 @@ func linesOf(text string) map[string]bool {
 	return lines
 }
 
-// maxPhrase is the number of words of the longest phrase below.
-const maxPhrase = 6
+// maxPolitePhrase is the number of words of the longest phrase below.
+const maxPolitePhrase = 6
 
 const politeOpenings = `
 can i

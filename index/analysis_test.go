@@ -22,20 +22,20 @@ func TestSplit(t *testing.T) {
 		"ＦＵＬＬ ﬁne":             {"FULL fine", "FULL fine"},
 		"":                     {"", ""},
 	} {
-		if got := splitName(in); got != want.name {
+		if got := PrepareName(in); got != want.name {
 			t.Errorf("splitName(%q) = %q, want %q", in, got, want.name)
 		}
-		if got := splitText(in); got != want.text {
+		if got := PrepareText(in); got != want.text {
 			t.Errorf("splitText(%q) = %q, want %q", in, got, want.text)
 		}
 	}
-	if got := splitText(strings.Repeat("é", 9000)); got != strings.Repeat("é", maxText) {
+	if got := PrepareText(strings.Repeat("é", 9000)); got != strings.Repeat("é", maxTextLength) {
 		t.Errorf("a long text keeps %d bytes", len(got))
 	}
 }
 
 func TestAnalysis(t *testing.T) {
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestAnalysis(t *testing.T) {
 		"ＡＢＣ":                      {"abc"},
 	} {
 		got := []string{}
-		for _, t := range termsOf(a, splitText(in)) {
+		for _, t := range Tokenize(a, PrepareText(in)) {
 			got = append(got, t.stem)
 		}
 		if !slices.Equal(got, want) {
@@ -62,11 +62,11 @@ func TestAnalysis(t *testing.T) {
 }
 
 func TestKoreanTermsKeepTheirWord(t *testing.T) {
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, term := range termsOf(a, "회의실을") {
+	for _, term := range Tokenize(a, "회의실을") {
 		if term.surface != "회의실을" {
 			t.Errorf("%+v", term)
 		}
@@ -90,14 +90,14 @@ func TestPolitenessIsStripped(t *testing.T) {
 		"회의를 예약해 줘": "회의를 예약해",
 	} {
 		words := strings.Fields(in)
-		from, to := withoutPoliteness(words)
+		from, to := trimPoliteness(words)
 		if got := strings.Join(words[from:to], " "); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)
 		}
 	}
 	for _, list := range []string{politeOpenings, politeClosings} {
 		for phrase := range strings.Lines(list) {
-			if n := len(strings.Fields(phrase)); n > maxPhrase {
+			if n := len(strings.Fields(phrase)); n > maxPolitePhrase {
 				t.Errorf("%q has %d words; raise maxPhrase", phrase, n)
 			}
 		}
@@ -105,7 +105,7 @@ func TestPolitenessIsStripped(t *testing.T) {
 }
 
 func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	}
 	for _, e := range entries {
 		for _, text := range e.text {
-			for _, t := range termsOf(a, text) {
+			for _, t := range Tokenize(a, text) {
 				all = append(all, t.stem)
 			}
 		}

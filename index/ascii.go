@@ -20,11 +20,11 @@ func (a *analyzer) Analyze(text []byte) analysis.TokenStream {
 			return a.chain.Analyze(text)
 		}
 	}
-	return a.ascii(text)
+	return a.analyzeASCII(text)
 }
 
-// ascii does what the chain does with a prepared text in ASCII.
-func (a *analyzer) ascii(text []byte) analysis.TokenStream {
+// analyzeASCII does what the chain does with a prepared text in ASCII.
+func (a *analyzer) analyzeASCII(text []byte) analysis.TokenStream {
 	lower := make([]byte, len(text))
 	for i, c := range text {
 		lower[i] = lowerASCII(c)
@@ -32,11 +32,11 @@ func (a *analyzer) ascii(text []byte) analysis.TokenStream {
 	tokens := make([]analysis.Token, 0, len(text)/6+1)
 	position := 0
 	for from := 0; from < len(lower); {
-		if !letter(lower[from]) && !digit(lower[from]) {
+		if !isLetter(lower[from]) && !isDigit(lower[from]) {
 			from++
 			continue
 		}
-		to := wordEnd(lower, from)
+		to := endOfWord(lower, from)
 		term := lower[from:to:to]
 		if n := len(term); n > 2 && term[n-1] == 's' && term[n-2] == '\'' {
 			term = term[: n-2 : n-2] // the user's
@@ -54,21 +54,21 @@ func (a *analyzer) ascii(text []byte) analysis.TokenStream {
 	return stream
 }
 
-// wordEnd returns where the word ends that begins at from: Unicode Standard Annex
+// endOfWord returns where the word ends that begins at from: Unicode Standard Annex
 // 29 for ASCII. An apostrophe stands within a word between letters and between
 // digits, a comma or semicolon between digits. What else might stand within one
 // (a dot, a colon, an underscore) became a space when the text was prepared.
-func wordEnd(lower []byte, from int) int {
+func endOfWord(lower []byte, from int) int {
 	for at := from + 1; at < len(lower); at++ {
 		c := lower[at]
-		if letter(c) || digit(c) {
+		if isLetter(c) || isDigit(c) {
 			continue
 		}
 		if at+1 == len(lower) {
 			return at
 		}
 		before, after := lower[at-1], lower[at+1]
-		letters, digits := letter(before) && letter(after), digit(before) && digit(after)
+		letters, digits := isLetter(before) && isLetter(after), isDigit(before) && isDigit(after)
 		if !(c == '\'' && (letters || digits) || (c == ',' || c == ';') && digits) {
 			return at
 		}
@@ -76,8 +76,8 @@ func wordEnd(lower []byte, from int) int {
 	return len(lower)
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
 func lowerASCII(c byte) byte {
 	if c >= 'A' && c <= 'Z' {

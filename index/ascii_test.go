@@ -11,7 +11,7 @@ import (
 
 func shortWay(t testing.TB) *analyzer {
 	t.Helper()
-	made, err := newAnalyzer()
+	made, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func sameAsChain(t *testing.T, a *analyzer, text string) {
 		}
 		return b.String()
 	}
-	prepared := splitText(text)
+	prepared := PrepareText(text)
 	// The chain may write into the text it is given.
 	if got, want := describe(a.Analyze([]byte(prepared))), describe(a.chain.Analyze([]byte(prepared))); got != want {
 		t.Fatalf("%q: got\n%swant\n%s", prepared, got, want)

@@ -155,19 +155,19 @@ func timed(b *testing.B, f func() error) time.Duration {
 // rankOnly does what a search does up to the texts.
 func rankOnly(x *Index, text string) error {
 	words := queryWords(x.analyzer, text)
-	return x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		masks, err := l.filter(snapshot, v, Query{})
+	return x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+		masks, err := l.applyFilters(snapshot, v, Query{})
 		if err != nil {
 			return err
 		}
-		sums, done := l.sums(v)
+		sums, done := l.newWordScores(v)
 		defer done()
-		if err := l.score(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
+		if err := l.scoreWords(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
 			return err
 		}
-		meant := l.lexicon.meant(words)
-		defer meant.look(v, masks)()
-		_, _, _, err = v.rank(sums, meant, nil, masks, 10, true)
+		meant := l.lexicon.embedQuery(words)
+		defer meant.startNearest(v, masks)()
+		_, _, _, err = v.rankOperations(sums, meant, nil, masks, 10, true)
 		return err
 	})
 }
@@ -175,17 +175,17 @@ func rankOnly(x *Index, text string) error {
 // bleveOnly asks bleve for the same terms in the same fields.
 func bleveOnly(x *Index, text string) error {
 	var terms []query.Query
-	for _, form := range forms(queryWords(x.analyzer, text)) {
+	for _, form := range wordForms(queryWords(x.analyzer, text)) {
 		for f := range numFields {
 			q := query.NewTermQuery(form)
 			q.SetField(f.String())
-			q.SetBoost(weighings[f].weight)
+			q.SetBoost(fieldWeights[f].weight)
 			terms = append(terms, q)
 		}
 	}
 	request := bleve.NewSearchRequest(query.NewDisjunctionQuery(terms))
 	request.Size = 10
-	_, err := x.live.bleve.Search(request)
+	_, err := x.directory.bleve.Search(request)
 	return err
 }
 

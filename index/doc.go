@@ -3,7 +3,7 @@
 // searches it with a scorer of its own.
 //
 // Begin with [Open], which gives an [Index]; [Index.Run] follows the log and
-// [Index.Search] answers a [Query], which [ParseQuery] reads from text. How a
+// [Index.Search] answers a [Query], which [Parse] reads from text. How a
 // document becomes entries is in entry.go, how a text becomes terms in
 // analysis.go, what words mean in meaning.go, how terms and meanings become a
 // score in score.go.

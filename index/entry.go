@@ -84,11 +84,11 @@ const maxListed = 500
 // operationEntry is the entry of an operation.
 func operationEntry(o *document.Operation) entry {
 	e := entry{text: [numFields]string{actField: actText(o), whatField: whatText(o), ctxField: parameterNames(o)}}
-	e.add(verbField, canonicalVerb(o.Verb))
-	e.add(effectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
-	e.add(idempotentField, idempotent(o))
-	e.add(capabilityField, canonicalWord(o.Capability))
-	e.add(protocolField, canonicalWord(o.Call.Protocol))
+	e.addKeyword(verbField, CanonicalVerb(o.Verb))
+	e.addKeyword(effectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
+	e.addKeyword(idempotentField, idempotentValue(o))
+	e.addKeyword(capabilityField, CanonicalWord(o.Capability))
+	e.addKeyword(protocolField, CanonicalWord(o.Call.Protocol))
 	return e
 }
 
@@ -96,26 +96,26 @@ func operationEntry(o *document.Operation) entry {
 func serviceEntry(d *document.Document) entry {
 	e := entry{text: [numFields]string{ctxField: serviceText(d)}}
 	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
-	e.add(namespaceField, canonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
-	e.add(domainField, canonicalWord(d.Service.Domain))
-	e.add(authField, cmp.Or(canonicalWord(d.Service.Auth), unknown))
-	e.add(levelField, strconv.Itoa(d.Level))
-	e.add(stateField, stateOf(d))
-	e.add(sourceField, string(d.Source))
+	e.addKeyword(namespaceField, CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
+	e.addKeyword(domainField, CanonicalWord(d.Service.Domain))
+	e.addKeyword(authField, cmp.Or(CanonicalWord(d.Service.Auth), unknownValue))
+	e.addKeyword(levelField, strconv.Itoa(d.Level))
+	e.addKeyword(stateField, stateOf(d))
+	e.addKeyword(sourceField, string(d.Source))
 	for _, c := range d.DataClasses {
-		e.add(classField, canonicalWord(c.Name))
+		e.addKeyword(classField, CanonicalWord(c.Name))
 	}
 	for _, p := range d.Service.Protocols {
-		e.add(protocolField, canonicalWord(p))
+		e.addKeyword(protocolField, CanonicalWord(p))
 	}
 	for _, c := range d.Service.Categories {
-		e.add(categoryField, canonicalWord(c))
+		e.addKeyword(categoryField, CanonicalWord(c))
 	}
 	for _, l := range d.Service.Languages {
-		tag := canonicalWord(l)
-		e.add(languageField, tag)
+		tag := CanonicalWord(l)
+		e.addKeyword(languageField, tag)
 		if primary, _, regional := strings.Cut(tag, "-"); regional {
-			e.add(languageField, primary) // lang:en finds en-GB, too
+			e.addKeyword(languageField, primary) // lang:en finds en-GB, too
 		}
 	}
 	return e
@@ -123,21 +123,21 @@ func serviceEntry(d *document.Document) entry {
 
 // classEntry is the entry of a data class.
 func classEntry(c *document.DataClass) entry {
-	var l joiner
-	l.add(splitName(c.Name))
-	l.add(splitText(c.Description))
+	var l textJoiner
+	l.addText(PrepareName(c.Name))
+	l.addText(PrepareText(c.Description))
 	return entry{text: [numFields]string{heldField: l.String()}}
 }
 
-// add appends a keyword that is not there yet.
-func (e *entry) add(field, value string) {
+// addKeyword appends a keyword that is not there yet.
+func (e *entry) addKeyword(field, value string) {
 	if k := (keyword{field, value}); value != "" && !slices.Contains(e.keywords, k) {
 		e.keywords = append(e.keywords, k)
 	}
 }
 
-// unknown is the value of what a document does not say.
-const unknown = "unknown"
+// unknownValue is the value of what a document does not say.
+const unknownValue = "unknown"
 
 // The states of a document.
 const (
@@ -157,11 +157,11 @@ func stateOf(d *document.Document) string {
 	return stateValid
 }
 
-// idempotent is what an operation declares about being done twice.
-func idempotent(o *document.Operation) string {
+// idempotentValue is what an operation declares about being done twice.
+func idempotentValue(o *document.Operation) string {
 	switch {
 	case o.Idempotent == nil:
-		return unknown
+		return unknownValue
 	case *o.Idempotent:
 		return "yes"
 	default:
@@ -173,14 +173,14 @@ func idempotent(o *document.Operation) string {
 // said again: an AGIS id is the verb and the path, and the verb of a capability
 // was often derived from its id.
 func actText(o *document.Operation) string {
-	var l joiner
+	var l textJoiner
 	if o.ID != o.Verb+" "+o.Path {
-		l.add(splitName(o.ID))
+		l.addText(PrepareName(o.ID))
 	}
 	if !containsWord(l.String(), o.Verb) {
-		l.add(splitName(o.Verb))
+		l.addText(PrepareName(o.Verb))
 	}
-	l.add(splitName(o.Path))
+	l.addText(PrepareName(o.Path))
 	return l.String()
 }
 
@@ -196,50 +196,50 @@ func containsWord(text, word string) bool {
 
 // whatText is what the operation says it does.
 func whatText(o *document.Operation) string {
-	var l joiner
-	l.add(splitText(o.Intent))
-	l.add(splitText(o.Outcome))
-	hints := joiner{limit: maxListed}
+	var l textJoiner
+	l.addText(PrepareText(o.Intent))
+	l.addText(PrepareText(o.Outcome))
+	hints := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
-		hints.add(splitText(p.Description))
+		hints.addText(PrepareText(p.Description))
 	}
-	l.add(hints.String())
+	l.addText(hints.String())
 	return l.String()
 }
 
 // serviceText is what is said of the service as a whole.
 func serviceText(d *document.Document) string {
-	var l joiner
-	l.add(splitText(d.Service.Name))
-	l.add(splitText(d.Service.Description))
-	l.add(splitName(d.Service.Domain))
-	names := joiner{limit: maxListed}
+	var l textJoiner
+	l.addText(PrepareText(d.Service.Name))
+	l.addText(PrepareText(d.Service.Description))
+	l.addText(PrepareName(d.Service.Domain))
+	names := textJoiner{limit: maxListed}
 	for _, c := range d.Service.Categories {
-		names.add(splitName(c))
+		names.addText(PrepareName(c))
 	}
 	for _, c := range d.DataClasses {
-		names.add(splitName(c.Name))
+		names.addText(PrepareName(c.Name))
 	}
-	l.add(names.String())
+	l.addText(names.String())
 	return l.String()
 }
 
 func parameterNames(o *document.Operation) string {
-	names := joiner{limit: maxListed}
+	names := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
-		names.add(splitName(p.Name))
+		names.addText(PrepareName(p.Name))
 	}
 	return names.String()
 }
 
 // A joiner gathers texts with spaces between, up to a limit in bytes (0: none).
 // A text that would pass the limit is left out whole.
-type joiner struct {
+type textJoiner struct {
 	strings.Builder
 	limit int
 }
 
-func (l *joiner) add(s string) {
+func (l *textJoiner) addText(s string) {
 	if s == "" || l.limit > 0 && l.Len()+len(s) > l.limit {
 		return
 	}
@@ -256,23 +256,23 @@ type source struct {
 }
 
 // A sort says what an entry stands for.
-type sort uint8
+type entryKind uint8
 
 const (
-	anOperation sort = iota
-	aService
-	aClass
+	kindOperation entryKind = iota
+	kindService
+	kindClass
 )
 
 // entryID is the id of an entry. Ids sort by host, kind, sort and ordinal among
 // the live entries, because a document has one print at a time: "s" and "t" come
 // after the hexadecimal digits of an operation.
-func entryID(s source, print string, of sort, ordinal int) string {
+func entryID(s source, print string, of entryKind, ordinal int) string {
 	prefix := s.host + "\x00" + string(s.kind) + "\x00" + print + "\x00"
 	switch of {
-	case aService:
+	case kindService:
 		return prefix + "s"
-	case aClass:
+	case kindClass:
 		return prefix + fmt.Sprintf("t%03x", ordinal)
 	default:
 		return prefix + fmt.Sprintf("%04x", ordinal)
@@ -281,7 +281,7 @@ func entryID(s source, print string, of sort, ordinal int) string {
 
 // splitID takes an id apart. ok is false for an id that entryID did not make,
 // which only damage can bring.
-func splitID(id string) (s source, print string, of sort, ordinal int, ok bool) {
+func splitID(id string) (s source, print string, of entryKind, ordinal int, ok bool) {
 	parts := strings.Split(id, "\x00")
 	if len(parts) != 4 || parts[0] == "" {
 		return source{}, "", 0, 0, false
@@ -290,9 +290,9 @@ func splitID(id string) (s source, print string, of sort, ordinal int, ok bool) 
 	digits := parts[3]
 	switch {
 	case digits == "s":
-		return s, print, aService, 0, true
+		return s, print, kindService, 0, true
 	case strings.HasPrefix(digits, "t"):
-		of, digits = aClass, digits[1:]
+		of, digits = kindClass, digits[1:]
 	}
 	n, err := strconv.ParseUint(digits, 16, 16)
 	return s, print, of, int(n), err == nil && len(parts[3]) == 4

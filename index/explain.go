@@ -8,10 +8,10 @@ import (
 	"gazetteer/index/wordvec"
 )
 
-// explain says why an operation of a document matches, from the query's words and
+// explainHit says why an operation of a document matches, from the query's words and
 // the operation's own texts. It is computed for the hits that are shown only.
-func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
-	why := Why{Coverage: 1, Verb: x.explainVerb(canonicalVerb(o.Verb), q, words)}
+func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q Query, words []queryWord) Why {
+	why := Why{Coverage: 1, Verb: x.explainVerb(CanonicalVerb(o.Verb), q, words)}
 	if len(words) == 0 {
 		return why
 	}
@@ -20,17 +20,17 @@ func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
 	for _, w := range words {
 		missing := true
 		for f, terms := range o.terms {
-			var also []term
+			var also []token
 			if field(f) == ctxField {
 				terms, also = ofService, terms
 			}
-			if at, kind, ok := match(w, terms, also); ok {
+			if at, kind, ok := matchTerms(w, terms, also); ok {
 				why.Matched = append(why.Matched, Match{Term: w.asked, Field: field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
 		}
 		if missing {
-			if m, ok := x.lexicon.nearest(w, o); ok {
+			if m, ok := x.lexicon.nearestWord(w, o); ok {
 				why.Matched = append(why.Matched, m)
 				missing = false
 			}
@@ -45,14 +45,14 @@ func (x *Index) explain(t *text, o *shown, q Query, words []word) Why {
 
 // The kinds of a match.
 const (
-	exact      = "exact"
-	sameStem   = "stem"
-	nearVector = "vector"
+	relationExact = "exact"
+	relationStem  = "stem"
+	matchVector   = "vector"
 )
 
-// match looks for a word among the terms of a field, which come in two parts, and
+// matchTerms looks for a word among the terms of a field, which come in two parts, and
 // returns the word found there. An exact match is preferred over one of the stem.
-func match(w word, parts ...[]term) (text, kind string, ok bool) {
+func matchTerms(w queryWord, parts ...[]token) (text, kind string, ok bool) {
 	for i := range w.terms {
 		asked := &w.terms[i]
 		for _, terms := range parts {
@@ -62,10 +62,10 @@ func match(w word, parts ...[]term) (text, kind string, ok bool) {
 					continue
 				}
 				if strings.EqualFold(t.surface, asked.surface) {
-					return t.surface, exact, true
+					return t.surface, relationExact, true
 				}
 				if !ok {
-					text, kind, ok = t.surface, sameStem, true
+					text, kind, ok = t.surface, relationStem, true
 				}
 			}
 		}
@@ -73,16 +73,16 @@ func match(w word, parts ...[]term) (text, kind string, ok bool) {
 	return text, kind, ok
 }
 
-// leastNear is how near the vectors of two words must be that one may be said to
+// minWordCosine is how near the vectors of two words must be that one may be said to
 // stand for the other.
-const leastNear = 0.5
+const minWordCosine = 0.5
 
-// nearest returns the word of an operation's name or intent whose vector is
+// nearestWord returns the word of an operation's name or intent whose vector is
 // nearest to that of a word of the query, if it is near enough to be a reason.
-func (l *lexicon) nearest(w word, o *shown) (Match, bool) {
-	best, m := float32(leastNear), Match{Term: w.asked, Kind: nearVector}
+func (l *lexicon) nearestWord(w queryWord, o *preparedOperation) (Match, bool) {
+	best, m := float32(minWordCosine), Match{Term: w.asked, Kind: matchVector}
 	for _, asked := range w.terms {
-		a := l.heavy(asked.form)
+		a := l.wordVector(asked.form)
 		if a.length == 0 {
 			continue
 		}
@@ -103,16 +103,16 @@ func (l *lexicon) nearest(w word, o *shown) (Match, bool) {
 // explainVerb relates the verb offered to the one asked for: the filter's, or the
 // word of the query that stands nearest to it. It is nil when no verb was asked
 // for that relates.
-func (x *Index) explainVerb(offered string, q Query, words []word) *Verb {
+func (x *Index) explainVerb(offered string, q Query, words []queryWord) *Verb {
 	if offered == "" {
 		return nil
 	}
 	if slices.Contains(q.Verbs, offered) {
-		return &Verb{Asked: offered, Offered: offered, Relation: exact}
+		return &Verb{Asked: offered, Offered: offered, Relation: relationExact}
 	}
 	var best *Verb
 	for _, w := range words {
-		relation := x.verbs.relate(strings.TrimFunc(w.asked, notLetter), offered)
+		relation := x.verbs.relateVerb(strings.TrimFunc(w.asked, notLetter), offered)
 		if relation != "" && (best == nil || relationRank(relation) < relationRank(best.Relation)) {
 			best = &Verb{Asked: w.asked, Offered: offered, Relation: relation}
 		}
@@ -120,8 +120,8 @@ func (x *Index) explainVerb(offered string, q Query, words []word) *Verb {
 	return best
 }
 
-// places says in words where a match was found.
-var places = map[string]string{
+// fieldLabels says in words where a match was found.
+var fieldLabels = map[string]string{
 	actField.String():  "its name",
 	whatField.String(): "what it does",
 	ctxField.String():  "its service or parameters",
@@ -132,10 +132,10 @@ var places = map[string]string{
 // (tables) in its name; not found: friday". It repeats words of strangers.
 func (w Why) String() string {
 	var parts []string
-	if w.Wish != "" {
-		parts = append(parts, "answers "+w.Wish)
+	if w.Clause != "" {
+		parts = append(parts, "answers "+w.Clause)
 	}
-	if w.Verb != nil && w.Verb.Relation != exact {
+	if w.Verb != nil && w.Verb.Relation != relationExact {
 		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
 	}
 	met := make(map[string]bool)
@@ -148,7 +148,7 @@ func (w Why) String() string {
 		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {
 			text += " (" + m.Text + ")"
 		}
-		parts = append(parts, text+" in "+cmp.Or(places[m.Field], m.Field))
+		parts = append(parts, text+" in "+cmp.Or(fieldLabels[m.Field], m.Field))
 	}
 	if len(w.Missing) > 0 {
 		parts = append(parts, "not found: "+strings.Join(w.Missing, ", "))

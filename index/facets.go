@@ -41,15 +41,15 @@ func (x *Index) Explore(ctx context.Context, q Query, fields []string, limit int
 		limit = maxCounts
 	}
 	if limit < 1 || limit > maxExplored {
-		return nil, &QueryError{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
+		return nil, &Error{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
 	}
-	return x.explore(ctx, q, fields, limit)
+	return x.exploreFacets(ctx, q, fields, limit)
 }
 
 // Hosts returns the hosts of all operations that a query finds, those with the most
 // first. The error is as of [Index.Search].
 func (x *Index) Hosts(ctx context.Context, q Query) ([]string, error) {
-	counts, err := x.explore(ctx, q, []string{hostKey}, math.MaxInt)
+	counts, err := x.exploreFacets(ctx, q, []string{hostKey}, math.MaxInt)
 	hosts := make([]string, 0, len(counts[hostKey]))
 	for _, c := range counts[hostKey] {
 		hosts = append(hosts, c.Value)
@@ -57,22 +57,22 @@ func (x *Index) Hosts(ctx context.Context, q Query) ([]string, error) {
 	return hosts, err
 }
 
-func (x *Index) explore(ctx context.Context, q Query, fields []string, limit int) (map[string][]Count, error) {
+func (x *Index) exploreFacets(ctx context.Context, q Query, fields []string, limit int) (map[string][]Count, error) {
 	q.Facets, q.Offset, q.Limit = fields, 0, 1
-	if q.empty() {
+	if q.isEmpty() {
 		q.States = []string{stateValid, stateFlawed, stateInvalid} // which all have
 	}
-	q, err := q.canonical()
+	q, err := q.Canonical()
 	if err != nil {
 		return nil, err
 	}
 	result := Result{Facets: noCounts(fields)}
-	words := queryWords(x.analyzer, q.text())
+	words := queryWords(x.analyzer, q.freeText())
 	if len(words) == 0 && !q.Filtered() {
 		return result.Facets, nil // a search for these words finds nothing
 	}
-	err = x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		_, _, err := x.answer(ctx, l, snapshot, v, q, words, limit, &result)
+	err = x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+		_, _, err := x.findPage(ctx, l, snapshot, v, q, words, limit, &result)
 		return err
 	})
 	return result.Facets, err
@@ -91,11 +91,11 @@ type column struct {
 	runs   [][]uint32 // by run: the numbers of its service's values
 }
 
-// several stands for a run whose operations differ in a value.
-const several = math.MaxUint32
+// mixedValues stands for a run whose operations differ in a value.
+const mixedValues = math.MaxUint32
 
-// of returns the number of an operation's own value.
-func (c *column) of(n uint32) uint32 {
+// valueOf returns the number of an operation's own value.
+func (c *column) valueOf(n uint32) uint32 {
 	if c.own == nil {
 		return 0
 	}
@@ -108,8 +108,8 @@ type columns struct {
 	read map[string]*column
 }
 
-// column returns a column of a segment.
-func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, error) {
+// readColumn returns a column of a segment.
+func (d *segmentData) readColumn(s *scorch.SegmentSnapshot, field string) (*column, error) {
 	d.columns.mu.Lock()
 	defer d.columns.mu.Unlock()
 	if c, ok := d.columns.read[field]; ok {
@@ -140,7 +140,7 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 	if c.own != nil {
 		c.same = make([]uint32, len(d.runs))
 		for r := range d.runs {
-			c.same[r] = sameOf(c.own[d.runs[r].from:d.runs[r].to])
+			c.same[r] = sameOf(c.own[d.runs[r].start:d.runs[r].operationsEnd])
 		}
 	}
 	if d.columns.read == nil {
@@ -154,11 +154,11 @@ func (d *segmentData) column(s *scorch.SegmentSnapshot, field string) (*column, 
 func sameOf(own []uint32) uint32 {
 	for _, at := range own {
 		if at != own[0] {
-			return several
+			return mixedValues
 		}
 	}
 	if len(own) == 0 {
-		return several
+		return mixedValues
 	}
 	return own[0]
 }
@@ -177,56 +177,56 @@ func (d *segmentData) hostColumn() *column {
 }
 
 // A tally counts the values of fields.
-type tally map[string]fieldTally
+type facetCounts map[string]fieldTally
 
 type fieldTally struct {
-	*values
+	*fieldValues
 	counts []int // by where a value stands in all
-	room   *countRoom
+	room   *countBuffers
 }
 
-// tally counts the values of fields over what filters and words found.
-func (l *live) tally(snapshot *scorch.IndexSnapshot, v *view, f *found, fields []string) (tally, error) {
-	room := &countRoom{}
+// countFacets counts the values of fields over what filters and words found.
+func (l *directory) countFacets(snapshot *scorch.IndexSnapshot, v *view, f *matchSet, fields []string) (facetCounts, error) {
+	room := &countBuffers{}
 	if f.words != nil {
-		room = &f.words.counts
+		room = &f.words.counting
 	}
-	sums, total := make(tally, len(fields)), 0
+	sums, total := make(facetCounts, len(fields)), 0
 	for _, field := range fields {
-		all, err := v.values(snapshot, field)
+		all, err := v.joinColumns(snapshot, field)
 		if err != nil {
 			return nil, err
 		}
 		total += len(all.all)
-		sums[field] = fieldTally{values: all, room: room}
+		sums[field] = fieldTally{fieldValues: all, room: room}
 	}
-	counts := room.empty(total)
+	counts := room.zeroCounts(total)
 	for field, sum := range sums {
 		sum.counts, counts = counts[:len(sum.all)], counts[len(sum.all):]
 		sums[field] = sum
 	}
 	for i := range v.segments {
-		room.operations = f.operations(i, room.operations[:0])
+		room.operations = f.appendOperations(i, room.operations[:0])
 		room.runs = runsOf(room.operations, v.segments[i].runOf, room.runs[:0])
 		for _, sum := range sums {
-			sum.columns[i].count(room.operations, room.runs, sum.of[i], sum.counts)
+			sum.columns[i].countValues(room.operations, room.runs, sum.of[i], sum.counts)
 		}
 	}
 	return sums, nil
 }
 
-// add counts operations that were found in another way.
-func (t tally) add(v *view, operations []place) {
+// addEntries counts operations that were found in another way.
+func (t facetCounts) addEntries(v *view, operations []entryRef) {
 	for _, p := range operations {
 		one, run := []uint32{p.number}, []runCount{{v.segments[p.segment].runOf[p.number], 0, 1}}
 		for _, sum := range t {
-			sum.columns[p.segment].count(one, run, sum.of[p.segment], sum.counts)
+			sum.columns[p.segment].countValues(one, run, sum.of[p.segment], sum.counts)
 		}
 	}
 }
 
 // mostFrequent names the most frequent values of each field.
-func (t tally) mostFrequent(limit int) map[string][]Count {
+func (t facetCounts) mostFrequent(limit int) map[string][]Count {
 	facets := make(map[string][]Count, len(t))
 	for field, sum := range t {
 		facets[field] = sum.mostFrequent(limit)
@@ -243,8 +243,8 @@ func noCounts(fields []string) map[string][]Count {
 	return facets
 }
 
-// values are all that a field has in a view.
-type values struct {
+// fieldValues are all that a field has in a view.
+type fieldValues struct {
 	all     []string // the first is "", of no value
 	columns []*column
 	of      [][]uint32 // for each segment: where its values stand in all
@@ -252,7 +252,7 @@ type values struct {
 	folded func() map[string][]int
 }
 
-func (v *values) fold() map[string][]int {
+func (v *fieldValues) indexFolded() map[string][]int {
 	folded := make(map[string][]int, len(v.all))
 	for at, value := range v.all {
 		lower := strings.ToLower(value)
@@ -261,21 +261,23 @@ func (v *values) fold() map[string][]int {
 	return folded
 }
 
-// number tells where an operation's own value stands in all.
-func (v *values) number(p place) uint32 { return v.of[p.segment][v.columns[p.segment].of(p.number)] }
+// valueNumber tells where an operation's own value stands in all.
+func (v *fieldValues) valueNumber(p entryRef) uint32 {
+	return v.of[p.segment][v.columns[p.segment].valueOf(p.number)]
+}
 
-// values joins the columns of a field, once for a view.
-func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, error) {
+// joinColumns joins the columns of a field, once for a view.
+func (v *view) joinColumns(snapshot *scorch.IndexSnapshot, field string) (*fieldValues, error) {
 	v.listMu.Lock()
 	defer v.listMu.Unlock()
 	if joined, ok := v.joined[field]; ok {
 		return joined, nil
 	}
-	joined := &values{all: []string{""}}
-	joined.folded = sync.OnceValue(joined.fold)
+	joined := &fieldValues{all: []string{""}}
+	joined.folded = sync.OnceValue(joined.indexFolded)
 	places := map[string]uint32{"": 0}
 	for i, s := range snapshot.Segments() {
-		c, err := v.segments[i].column(s, field)
+		c, err := v.segments[i].readColumn(s, field)
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +294,7 @@ func (v *view) values(snapshot *scorch.IndexSnapshot, field string) (*values, er
 		joined.columns, joined.of = append(joined.columns, c), append(joined.of, of)
 	}
 	if v.joined == nil {
-		v.joined = make(map[string]*values)
+		v.joined = make(map[string]*fieldValues)
 	}
 	v.joined[field] = joined
 	return joined, nil
@@ -305,16 +307,16 @@ type runCount struct {
 	from, found int
 }
 
-// A countRoom is room for counting, which is used again.
-type countRoom struct {
+// A countBuffers is room for counting, which is used again.
+type countBuffers struct {
 	counts     []int
 	several    []int
 	operations []uint32
 	runs       []runCount
 }
 
-// empty returns n counts of 0.
-func (r *countRoom) empty(n int) []int {
+// zeroCounts returns n counts of 0.
+func (r *countBuffers) zeroCounts(n int) []int {
 	if cap(r.counts) < n {
 		r.counts = make([]int, n)
 	}
@@ -336,12 +338,12 @@ func runsOf(operations, runOf []uint32, to []runCount) []runCount {
 	return to
 }
 
-// count counts values over operations, which are in order and of these runs. to
+// countValues counts values over operations, which are in order and of these runs. to
 // says where each value is counted.
-func (c *column) count(operations []uint32, runs []runCount, to []uint32, counts []int) {
+func (c *column) countValues(operations []uint32, runs []runCount, to []uint32, counts []int) {
 	if c.own != nil {
 		for _, r := range runs {
-			if at := c.same[r.run]; at != several {
+			if at := c.same[r.run]; at != mixedValues {
 				counts[to[at]] += r.found
 				continue
 			}

@@ -42,24 +42,24 @@ func (e *writeError) Unwrap() error { return e.err }
 // goes on from what is on disk, after a pause. It returns the first error that
 // following again would not mend: one of the store.
 func (x *Index) Run(ctx context.Context) error {
-	x.warm()
-	pause := x.retry
+	x.prepareFirstView()
+	pause := x.firstRetry
 	for {
 		before := x.Cursor()
-		err := x.follow(ctx)
+		err := x.followLog(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if x.Cursor() != before {
-			pause = x.retry
+			pause = x.firstRetry
 		}
 		var damage *damageError
 		var write *writeError
 		switch {
 		case errors.Is(err, store.ErrCursorGone):
-			err = x.rebuild("the cursor belongs to another log")
+			err = x.rebuildDirectory("the cursor belongs to another log")
 		case errors.As(err, &damage):
-			err = x.rebuild(damage.what)
+			err = x.rebuildDirectory(damage.what)
 		case errors.As(err, &write):
 			x.log.Error("the index could not be written, trying again", "error", write.err, "pause", pause)
 		default:
@@ -68,28 +68,28 @@ func (x *Index) Run(ctx context.Context) error {
 		if err == nil && before != (store.Cursor{}) {
 			continue // there was something to read before; there will be again
 		}
-		if !sleep(ctx, pause) {
+		if !waitPause(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, retryMost)
-		if err := x.reopen(); err != nil {
+		if err := x.reopenDirectory(); err != nil {
 			x.log.Error("the index could not be opened again", "error", err)
 		}
 	}
 }
 
-// warm derives what searches need of an index that was just opened, so that the
+// prepareFirstView derives what searches need of an index that was just opened, so that the
 // first one does not wait for it. One that comes meanwhile waits, and is answered
 // as later ones are.
-func (x *Index) warm() {
-	err := x.read(func(*live, uint64, *scorch.IndexSnapshot, *view) error { return nil })
+func (x *Index) prepareFirstView() {
+	err := x.withSnapshot(func(*directory, uint64, *scorch.IndexSnapshot, *view) error { return nil })
 	if err != nil {
 		x.log.Warn("the index could not be made ready for searching", "error", err) // damage is mended by Run
 	}
 }
 
-// sleep waits for d, and reports false if ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitPause waits for d, and reports false if ctx ended before.
+func waitPause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -100,10 +100,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// follow applies the log to the index until ctx ends, the log fails, the index
+// followLog applies the log to the index until ctx ends, the log fails, the index
 // cannot be written, or a search has met damage.
-func (x *Index) follow(ctx context.Context) error {
-	if x.current() == nil {
+func (x *Index) followLog(ctx context.Context) error {
+	if x.currentDirectory() == nil {
 		return &writeError{ErrUnavailable} // reopening failed; Run tries again
 	}
 	following, stop := context.WithCancel(ctx)
@@ -117,16 +117,16 @@ func (x *Index) follow(ctx context.Context) error {
 		}
 		watched <- met
 	}()
-	f := &follower{x: x, durable: x.Cursor()}
+	f := &follower{x: x, durableCursor: x.Cursor()}
 	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
-		return guard(func() error { return f.apply(batch, upTo) })
+		return recoverDamage(func() error { return f.applyRecords(batch, upTo) })
 	})
 	stop()
 	if met := <-watched; err == nil && met != nil {
 		return met
 	}
 	if err == nil {
-		err = f.settle()
+		err = f.writeCursor()
 	}
 	if err == nil && ctx.Err() == nil {
 		err = store.ErrClosed // the log ended by itself
@@ -139,41 +139,41 @@ func (x *Index) damagedRecord(r store.Record, err error) {
 	x.log.Error("a damaged record is left out of the index", "key", r.Key, "error", err)
 }
 
-func (x *Index) current() *live {
+func (x *Index) currentDirectory() *directory {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.live
+	return x.directory
 }
 
-// rebuild begins again with an empty index.
-func (x *Index) rebuild(why string) error {
+// rebuildDirectory begins again with an empty index.
+func (x *Index) rebuildDirectory(why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.live.bleve.Close() // it is thrown away
-	x.live = nil
+	x.directory.bleve.Close() // it is thrown away
+	x.directory = nil
 	x.moveTo(store.Cursor{})
-	x.log.Warn("rebuilding the index", "dir", x.dir, "why", why)
-	l, err := x.create(x.dir)
+	x.log.Warn("rebuilding the index", "dir", x.path, "why", why)
+	l, err := x.createDirectory(x.path)
 	if err != nil {
 		return &writeError{err}
 	}
-	x.live = l
+	x.directory = l
 	return nil
 }
 
-// reopen goes back to what is on disk.
-func (x *Index) reopen() error {
+// reopenDirectory goes back to what is on disk.
+func (x *Index) reopenDirectory() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.live != nil {
-		x.live.bleve.Close() // what it holds in memory is not to be trusted
-		x.live = nil
+	if x.directory != nil {
+		x.directory.bleve.Close() // what it holds in memory is not to be trusted
+		x.directory = nil
 	}
-	l, at, err := x.openDir(x.dir)
+	l, at, err := x.openDir(x.path)
 	if err != nil {
 		return err
 	}
-	x.live = l
+	x.directory = l
 	x.moveTo(at)
 	return nil
 }
@@ -181,80 +181,80 @@ func (x *Index) reopen() error {
 // A follower turns records of documents into batches of the index. It belongs
 // to one call of follow.
 type follower struct {
-	x       *Index
-	durable store.Cursor // the cursor on disk
+	x             *Index
+	durableCursor store.Cursor // the cursor on disk
 
-	pending map[source]change
+	pending map[source]documentChange
 	order   []source // of pending, as they came
 	entries int      // of pending
 
 	// While a batch is written the next one is made.
-	writing *writing
+	writing *batchWrite
 }
 
 // A writing is a batch on its way to the disk.
-type writing struct {
+type batchWrite struct {
 	at      store.Cursor
 	sources []source
 	done    chan error // gets one value
 }
 
 // A change is what is to become of one document: nil when it is gone.
-type change struct {
-	text *text
+type documentChange struct {
+	text *storedDocument
 	made []*bleveDocument.Document // its entries, nil until they are made
 }
 
-// entries is how many entries a change makes.
-func (c change) entries() int {
+// countEntries is how many entries a change makes.
+func (c documentChange) countEntries() int {
 	if c.text == nil {
 		return 0
 	}
 	return len(c.text.operations) + 1 + min(len(c.text.DataClasses), maxClassEntries)
 }
 
-// apply takes a batch of the log. Each batch of the index that comes of it
+// applyRecords takes a batch of the log. Each batch of the index that comes of it
 // carries the cursor of its own last record, so whatever survives a crash is a
 // state the index may go on from.
-func (f *follower) apply(batch []store.Record, upTo store.Cursor) error {
-	defer f.written() // after an error, which says more than a second one
+func (f *follower) applyRecords(batch []store.Record, upTo store.Cursor) error {
+	defer f.awaitBatch() // after an error, which says more than a second one
 	at := upTo
 	for _, r := range batch {
 		at.Seq = r.Seq
 		if !strings.HasPrefix(r.Key, store.DocumentPrefix) {
 			continue
 		}
-		f.take(r)
+		f.addRecord(r)
 		if f.entries >= batchEntries {
-			if err := f.flush(at); err != nil {
+			if err := f.writePending(at); err != nil {
 				return err
 			}
 		}
 	}
-	if len(f.pending) > 0 || upTo.Seq-f.durable.Seq >= batchRecords {
-		if err := f.flush(upTo); err != nil {
+	if len(f.pending) > 0 || upTo.Seq-f.durableCursor.Seq >= batchRecords {
+		if err := f.writePending(upTo); err != nil {
 			return err
 		}
-		return f.written()
+		return f.awaitBatch()
 	}
-	if err := f.written(); err != nil {
+	if err := f.awaitBatch(); err != nil {
 		return err
 	}
 	f.x.moveTo(upTo)
 	return nil
 }
 
-// take reads one record of a document.
-func (f *follower) take(r store.Record) {
+// addRecord reads one record of a document.
+func (f *follower) addRecord(r store.Record) {
 	parts := store.SplitKey(r.Key)
 	if len(parts) != 3 {
 		f.x.log.Error("no key of a document", "key", r.Key)
 		return
 	}
 	src := source{parts[1], document.Kind(parts[2])}
-	var c change
+	var c documentChange
 	if !r.Deleted {
-		t, err := readText(r.Value)
+		t, err := decodeDocument(r.Value)
 		if err != nil {
 			// The store checks its records, so this is a fault of ours. The
 			// document is left out of search instead of stopping everybody's.
@@ -263,28 +263,28 @@ func (f *follower) take(r store.Record) {
 		c.text = t
 	}
 	if f.pending == nil {
-		f.pending = make(map[source]change)
+		f.pending = make(map[source]documentChange)
 	}
 	if _, again := f.pending[src]; !again {
 		f.order = append(f.order, src)
 	}
-	f.entries += c.entries() - f.pending[src].entries()
+	f.entries += c.countEntries() - f.pending[src].countEntries()
 	f.pending[src] = c
 }
 
-// flush begins to write what is pending, together with the cursor; [follower.written]
+// writePending begins to write what is pending, together with the cursor; [follower.written]
 // waits for the end of it. Entries of an earlier version are found in the index itself: keeping a count of them for each
 // document among bleve's internal values would cost more and more, because
 // bleve writes all of those again with every batch.
-func (f *follower) flush(at store.Cursor) error {
-	l := f.x.current()
-	if err := f.makeEntries(l.latest()); err != nil {
+func (f *follower) writePending(at store.Cursor) error {
+	l := f.x.currentDirectory()
+	if err := f.makeEntries(l.latestView()); err != nil {
 		return err
 	}
-	if err := f.written(); err != nil {
+	if err := f.awaitBatch(); err != nil {
 		return err
 	}
-	snapshot, v, err := l.open()
+	snapshot, v, err := l.openSnapshot()
 	if err != nil {
 		return err
 	}
@@ -292,8 +292,8 @@ func (f *follower) flush(at store.Cursor) error {
 	batch := l.bleve.NewBatch()
 	live := v.entries
 	for _, src := range f.order {
-		old, c := v.document(src), f.pending[src]
-		if c.text != nil && old.print == c.text.print && len(old.ids) == c.entries() {
+		old, c := v.storedIDs(src), f.pending[src]
+		if c.text != nil && old.fingerprint == c.text.fingerprint && len(old.ids) == c.countEntries() {
 			continue // fetched again, nothing new for the index
 		}
 		for _, id := range old.ids {
@@ -307,9 +307,9 @@ func (f *follower) flush(at store.Cursor) error {
 				return &writeError{err}
 			}
 		}
-		live += c.entries() - len(old.ids)
+		live += c.countEntries() - len(old.ids)
 	}
-	f.write(l, batch, state{Version: f.x.version, Cursor: at, Entries: live})
+	f.startBatch(l, batch, indexState{Version: f.x.version, Cursor: at, Entries: live})
 	f.pending, f.order, f.entries = nil, nil, 0
 	return nil
 }
@@ -318,10 +318,10 @@ func (f *follower) flush(at store.Cursor) error {
 // same in the last view of the index, which may be nil: those will hardly be written.
 func (f *follower) makeEntries(last *view) error {
 	made := make([][]*bleveDocument.Document, len(f.order))
-	err := atOnce(len(f.order), func(i int) error {
+	err := runParallel(len(f.order), func(i int) error {
 		src := f.order[i]
 		c := f.pending[src]
-		if last != nil && c.text != nil && last.document(src).print == c.text.print {
+		if last != nil && c.text != nil && last.storedIDs(src).fingerprint == c.text.fingerprint {
 			return nil
 		}
 		made[i] = f.entriesOf(src, c.text)
@@ -336,49 +336,49 @@ func (f *follower) makeEntries(last *view) error {
 }
 
 // entriesOf makes the entries of a document, none of one that is gone.
-func (f *follower) entriesOf(src source, t *text) (made []*bleveDocument.Document) {
+func (f *follower) entriesOf(src source, t *storedDocument) (made []*bleveDocument.Document) {
 	if t == nil {
 		return nil
 	}
-	add := func(e entry, of sort, ordinal int) {
-		made = append(made, bleveEntry(entryID(src, t.print, of, ordinal), e, f.x.analyzer))
+	add := func(e entry, of entryKind, ordinal int) {
+		made = append(made, bleveEntry(entryID(src, t.fingerprint, of, ordinal), e, f.x.analyzer))
 	}
-	add(serviceEntry(&t.Document), aService, 0)
+	add(serviceEntry(&t.Document), kindService, 0)
 	for i := range t.DataClasses[:min(len(t.DataClasses), maxClassEntries)] {
-		add(classEntry(&t.DataClasses[i]), aClass, i)
+		add(classEntry(&t.DataClasses[i]), kindClass, i)
 	}
 	for i := range t.operations {
-		o, err := t.operation(i)
+		o, err := t.decodeOperation(i)
 		if err != nil {
 			f.x.log.Error("a stored operation is unreadable and found by nothing", "host", src.host, "kind", src.kind, "operation", i, "error", err)
 		}
-		add(operationEntry(&o), anOperation, i)
+		add(operationEntry(&o), kindOperation, i)
 	}
 	return made
 }
 
-// settle writes the cursor if only that has moved since the last batch.
-func (f *follower) settle() error {
+// writeCursor writes the cursor if only that has moved since the last batch.
+func (f *follower) writeCursor() error {
 	at := f.x.Cursor()
-	if at == f.durable {
+	if at == f.durableCursor {
 		return nil
 	}
-	return guard(func() error {
-		defer f.written() // after an error
-		if err := f.flush(at); err != nil {
+	return recoverDamage(func() error {
+		defer f.awaitBatch() // after an error
+		if err := f.writePending(at); err != nil {
 			return err
 		}
-		return f.written()
+		return f.awaitBatch()
 	})
 }
 
-// write begins to apply a batch of the index with its state.
-func (f *follower) write(l *live, batch *bleve.Batch, s state) {
-	batch.SetInternal([]byte(stateKey), s.encode())
-	w := &writing{at: s.Cursor, sources: f.order, done: make(chan error, 1)}
+// startBatch begins to apply a batch of the index with its state.
+func (f *follower) startBatch(l *directory, batch *bleve.Batch, s indexState) {
+	batch.SetInternal([]byte(stateKey), s.encodeState())
+	w := &batchWrite{at: s.Cursor, sources: f.order, done: make(chan error, 1)}
 	f.writing = w
 	go func() {
-		w.done <- guard(func() error {
+		w.done <- recoverDamage(func() error {
 			if err := l.bleve.Batch(batch); err != nil {
 				return &writeError{err}
 			}
@@ -387,9 +387,9 @@ func (f *follower) write(l *live, batch *bleve.Batch, s state) {
 	}()
 }
 
-// written waits for the batch that is being written, if there is one, and moves the
+// awaitBatch waits for the batch that is being written, if there is one, and moves the
 // cursor behind it.
-func (f *follower) written() error {
+func (f *follower) awaitBatch() error {
 	w := f.writing
 	if w == nil {
 		return nil
@@ -398,9 +398,9 @@ func (f *follower) written() error {
 	if err := <-w.done; err != nil {
 		return err
 	}
-	f.durable = w.at
+	f.durableCursor = w.at
 	for _, src := range w.sources {
-		f.x.texts.forget(src)
+		f.x.documents.invalidate(src)
 	}
 	f.x.moveTo(w.at)
 	return nil

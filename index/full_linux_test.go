@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	dir, ballast := filepath.Join(disk, "index"), filepath.Join(disk, "ballast")
 	log := newLogged()
 	x := openIndex(t, s, dir, log)
-	x.retry = time.Millisecond
+	x.firstRetry = time.Millisecond
 	stop := running(t, x)
 	docs := realServices(t)
 	put(t, s, docs[:20]...)

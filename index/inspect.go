@@ -29,17 +29,17 @@ const lockTimeout = 300 * time.Millisecond
 
 var errHeld = errors.New("another process holds the index")
 
-// inspect reads an index directory before bleve does, because bleve takes an
+// inspectDirectory reads an index directory before bleve does, because bleve takes an
 // emptied root file for a new index, may end the process on a cut one, and
 // opens segments without looking into them. It returns nil for a sound index,
 // fs.ErrNotExist when there is none, errHeld or a *damageError.
-func inspect(dir string) error {
-	if err := present(dir); err != nil {
+func inspectDirectory(dir string) error {
+	if err := checkFiles(dir); err != nil {
 		return err
 	}
 	root := filepath.Join(dir, storeDir, rootFile)
 	var segments []string
-	err := guard(func() (err error) { segments, err = readRoot(root); return err })
+	err := recoverDamage(func() (err error) { segments, err = readRoot(root); return err })
 	if err != nil {
 		return err
 	}
@@ -51,22 +51,22 @@ func inspect(dir string) error {
 	return nil
 }
 
-// present checks that the files that every index has are there.
-func present(dir string) error {
+// checkFiles checks that the files that every index has are there.
+func checkFiles(dir string) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(files) == 0 {
 		return fs.ErrNotExist
 	}
 	if err != nil {
-		return damaged("%v", err)
+		return newDamageError("%v", err)
 	}
 	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || !info.Mode().IsRegular() {
-			return damaged("%s is missing", name)
+			return newDamageError("%s is missing", name)
 		}
 		if info.Size() == 0 {
-			return damaged("%s is empty", name)
+			return newDamageError("%s is empty", name)
 		}
 	}
 	return nil
@@ -80,21 +80,21 @@ func readRoot(path string) ([]string, error) {
 		return nil, errHeld
 	}
 	if err != nil {
-		return nil, damaged("%s: %v", rootFile, err)
+		return nil, newDamageError("%s: %v", rootFile, err)
 	}
 	defer db.Close() // nothing was written
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, damaged("%s: %v", rootFile, err)
+		return nil, newDamageError("%s: %v", rootFile, err)
 	}
 	var segments []string
 	err = db.View(func(tx *bbolt.Tx) error {
 		if tx.Size() > info.Size() {
-			return damaged("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
+			return newDamageError("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
 		}
 		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
 		if snapshots == nil {
-			return damaged("%s has no snapshot", rootFile)
+			return newDamageError("%s has no snapshot", rootFile)
 		}
 		newest, _ := snapshots.Cursor().Last()
 		return snapshots.ForEachBucket(func(name []byte) error {
@@ -129,27 +129,27 @@ func checkSegment(path string) error {
 	name := filepath.Base(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return damaged("segment %s: %v", name, err)
+		return newDamageError("segment %s: %v", name, err)
 	}
 	defer f.Close() // only read
 	info, err := f.Stat()
 	if err != nil {
-		return damaged("segment %s: %v", name, err)
+		return newDamageError("segment %s: %v", name, err)
 	}
 	if info.Size() < 4 {
-		return damaged("segment %s has %d bytes", name, info.Size())
+		return newDamageError("segment %s has %d bytes", name, info.Size())
 	}
 	sum := crc32.NewIEEE()
 	r := bufio.NewReaderSize(f, 1<<20)
 	if _, err := io.CopyN(sum, r, info.Size()-4); err != nil {
-		return damaged("segment %s: %v", name, err)
+		return newDamageError("segment %s: %v", name, err)
 	}
 	var want [4]byte
 	if _, err := io.ReadFull(r, want[:]); err != nil {
-		return damaged("segment %s: %v", name, err)
+		return newDamageError("segment %s: %v", name, err)
 	}
 	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return damaged("segment %s does not match its checksum", name)
+		return newDamageError("segment %s does not match its checksum", name)
 	}
 	return nil
 }

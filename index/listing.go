@@ -19,30 +19,30 @@ type ValueCount struct {
 // Namespaces returns all namespaces that qualify verbs (AGIS §8.2), sorted. What a
 // search would not return (aliases, superseded documents) does not count.
 func (x *Index) Namespaces(ctx context.Context) ([]ValueCount, error) {
-	return x.listing(ctx, namespaceField)
+	return x.listValues(ctx, namespaceField)
 }
 
 // DataClasses returns all data classes that services say they hold (AGIS §8.3),
 // sorted; otherwise as [Index.Namespaces].
 func (x *Index) DataClasses(ctx context.Context) ([]ValueCount, error) {
-	return x.listing(ctx, classField)
+	return x.listValues(ctx, classField)
 }
 
-func (x *Index) listing(ctx context.Context, field string) ([]ValueCount, error) {
+func (x *Index) listValues(ctx context.Context, field string) ([]ValueCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var values []ValueCount
-	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		values, err = l.list(snapshot, v, field)
+	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
+		values, err = l.countValues(snapshot, v, field)
 		return err
 	})
 	return slices.Clone(values), err
 }
 
-// list counts the values of a field over all that a search may return. A view
+// countValues counts the values of a field over all that a search may return. A view
 // counts each field once.
-func (l *live) list(snapshot *scorch.IndexSnapshot, v *view, field string) ([]ValueCount, error) {
+func (l *directory) countValues(snapshot *scorch.IndexSnapshot, v *view, field string) ([]ValueCount, error) {
 	v.listMu.Lock()
 	defer v.listMu.Unlock()
 	if list, ok := v.lists[field]; ok {
@@ -59,15 +59,15 @@ func (l *live) list(snapshot *scorch.IndexSnapshot, v *view, field string) ([]Va
 	}
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
-		c, err := vs.column(s, field)
+		c, err := vs.readColumn(s, field)
 		if err != nil {
 			return nil, err
 		}
 		perRun := make([]int, len(vs.runs))
-		vs.searched.each(func(n uint32) {
+		vs.searchable.forEach(func(n uint32) {
 			r := vs.runOf[n]
 			perRun[r]++
-			if at := c.of(n); at > 0 {
+			if at := c.valueOf(n); at > 0 {
 				count(c.values[at], vs.runs[r].host, 1)
 			}
 		})

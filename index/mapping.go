@@ -33,14 +33,14 @@ const formVersion = 2
 // is at work, so an index built by other rules is recognised without anybody
 // remembering to raise a number.
 func currentVersion() (string, error) {
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "form %d\n", formVersion)
 	d := versionSample()
-	write := func(of sort, e entry) {
+	write := func(of entryKind, e entry) {
 		fmt.Fprintf(h, "%q %q\n", entryID(source{d.Host, d.Kind}, "print", of, 1), e.keywords)
 		for _, text := range e.text {
 			for _, t := range a.Analyze([]byte(text)) {
@@ -49,12 +49,12 @@ func currentVersion() (string, error) {
 			fmt.Fprintln(h)
 		}
 	}
-	write(aService, serviceEntry(&d))
+	write(kindService, serviceEntry(&d))
 	for i := range d.DataClasses {
-		write(aClass, classEntry(&d.DataClasses[i]))
+		write(kindClass, classEntry(&d.DataClasses[i]))
 	}
 	for i := range d.Operations {
-		write(anOperation, operationEntry(&d.Operations[i]))
+		write(kindOperation, operationEntry(&d.Operations[i]))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }

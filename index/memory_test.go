@@ -17,18 +17,18 @@ func TestPostingsAreBounded(t *testing.T) {
 	for _, g := range golden {
 		want = append(want, named(search(t, x, Query{Words: g.query})))
 	}
-	ample := x.live.postings.used
+	ample := x.directory.postings.used
 	limit := ample / 10
-	x.live.postings = newSizedCache[string, *stemPostings](limit)
+	x.directory.postings = newSizedCache[string, *stemPostings](limit)
 	for i, g := range golden {
 		if got := named(search(t, x, Query{Words: g.query})); !slices.Equal(got, want[i]) {
 			t.Errorf("%s: %q, with ample memory %q", g.query, got, want[i])
 		}
-		if used := x.live.postings.used; used > limit {
+		if used := x.directory.postings.used; used > limit {
 			t.Fatalf("%d bytes are kept, the bound is %d", used, limit)
 		}
 	}
-	if x.live.postings.used == 0 {
+	if x.directory.postings.used == 0 {
 		t.Error("nothing is kept at all")
 	}
 }

@@ -45,24 +45,24 @@ var (
 // An Index follows a log and answers queries. All methods may be called from
 // any goroutine; [Index.Run] by one at a time.
 type Index struct {
-	store    store.Store
-	log      *slog.Logger
-	analyzer analysis.Analyzer
-	lexicon  *lexicon
-	version  string
-	texts    *texts
-	verbs    verbGraph
-	retry    time.Duration // the first pause after a failed batch
+	store      store.Store
+	log        *slog.Logger
+	analyzer   analysis.Analyzer
+	lexicon    *lexicon
+	version    string
+	documents  *documentReader
+	verbs      relationCache
+	firstRetry time.Duration // the first pause after a failed batch
 
-	mu   sync.RWMutex // held for reading by a search, for writing to replace live
-	live *live        // nil when closed, or while it cannot be opened
-	dir  string       // the directory of live, also while that is nil
+	mu        sync.RWMutex // held for reading by a search, for writing to replace live
+	directory *directory   // nil when closed, or while it cannot be opened
+	path      string       // the directory of live, also while that is nil
 
-	place   sync.Mutex // guards following
-	cursor  store.Cursor
-	moved   chan struct{} // closed and replaced when cursor moves or the index closes
-	closed  bool
-	damages chan error // holds the damage a search met, until Run sees it
+	cursorMu    sync.Mutex // guards following
+	cursor      store.Cursor
+	cursorMoved chan struct{} // closed and replaced when cursor moves or the index closes
+	closed      bool
+	damages     chan error // holds the damage a search met, until Run sees it
 }
 
 // maxSiblings is how many directories are tried beside one that another process
@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	analyzer, err := newAnalyzer()
+	analyzer, err := New()
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -87,15 +87,15 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
 	x := &Index{
-		store:    o.Store,
-		log:      o.Log,
-		analyzer: analyzer,
-		version:  version,
-		lexicon:  embeddedLexicon(),
-		texts:    newTexts(o.Store, o.Log),
-		retry:    retryFirst,
-		moved:    make(chan struct{}),
-		damages:  make(chan error, 1),
+		store:       o.Store,
+		log:         o.Log,
+		analyzer:    analyzer,
+		version:     version,
+		lexicon:     embeddedLexicon(),
+		documents:   newDocumentReader(o.Store, o.Log),
+		firstRetry:  retryFirst,
+		cursorMoved: make(chan struct{}),
+		damages:     make(chan error, 1),
 	}
 	if o.Vectors != nil {
 		x.lexicon = newLexicon(o.Vectors)
@@ -104,16 +104,16 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("open index: %w", err)
 		}
-		dir := sibling(o.Dir, n)
+		dir := siblingDir(o.Dir, n)
 		l, at, err := x.openDir(dir)
 		if errors.Is(err, errHeld) {
-			o.Log.Warn("index directory is held by another process, using one beside it", "dir", dir, "next", sibling(o.Dir, n+1))
+			o.Log.Warn("index directory is held by another process, using one beside it", "dir", dir, "next", siblingDir(o.Dir, n+1))
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open index %s: %w", dir, err)
 		}
-		x.live, x.dir, x.cursor = l, dir, at
+		x.directory, x.path, x.cursor = l, dir, at
 		if n == 0 {
 			x.removeSiblings(o.Dir)
 		}
@@ -122,8 +122,8 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	return nil, fmt.Errorf("open index %s: %w, and so are %d directories beside it", o.Dir, errHeld, maxSiblings)
 }
 
-// sibling is the n-th directory to try.
-func sibling(dir string, n int) string {
+// siblingDir is the n-th directory to try.
+func siblingDir(dir string, n int) string {
 	if n == 0 {
 		return dir
 	}
@@ -131,7 +131,7 @@ func sibling(dir string, n int) string {
 }
 
 // openDir opens or rebuilds one directory.
-func (x *Index) openDir(dir string) (*live, store.Cursor, error) {
+func (x *Index) openDir(dir string) (*directory, store.Cursor, error) {
 	l, at, err := x.openExisting(dir)
 	var damage *damageError
 	switch {
@@ -143,31 +143,31 @@ func (x *Index) openDir(dir string) (*live, store.Cursor, error) {
 	default:
 		return nil, store.Cursor{}, err
 	}
-	l, err = x.create(dir)
+	l, err = x.createDirectory(dir)
 	return l, store.Cursor{}, err
 }
 
 // openExisting opens a directory that holds a sound index of this log. The
 // error is fs.ErrNotExist when there is none, errHeld, or a *damageError.
-func (x *Index) openExisting(dir string) (*live, store.Cursor, error) {
-	if err := inspect(dir); err != nil {
+func (x *Index) openExisting(dir string) (*directory, store.Cursor, error) {
+	if err := inspectDirectory(dir); err != nil {
 		return nil, store.Cursor{}, err
 	}
 	var b bleve.Index
-	err := guard(func() (err error) {
+	err := recoverDamage(func() (err error) {
 		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String()})
 		return err
 	})
 	if err != nil {
-		return nil, store.Cursor{}, damaged("it does not open: %v", err)
+		return nil, store.Cursor{}, newDamageError("it does not open: %v", err)
 	}
-	l, err := newLive(dir, b, x.lexicon)
+	l, err := newDirectory(dir, b, x.lexicon)
 	if err != nil {
 		b.Close() // the first error says more
 		return nil, store.Cursor{}, err
 	}
 	var at store.Cursor
-	if err = guard(func() (err error) { at, err = x.readState(l); return err }); err != nil {
+	if err = recoverDamage(func() (err error) { at, err = x.readState(l); return err }); err != nil {
 		l.bleve.Close() // the first error says more
 		return nil, store.Cursor{}, err
 	}
@@ -176,36 +176,36 @@ func (x *Index) openExisting(dir string) (*live, store.Cursor, error) {
 
 // readState returns the place of an index in the log, and an error if it is not
 // an index that this program can go on with.
-func (x *Index) readState(l *live) (store.Cursor, error) {
+func (x *Index) readState(l *directory) (store.Cursor, error) {
 	value, err := l.bleve.GetInternal([]byte(stateKey))
 	if err != nil {
-		return store.Cursor{}, damaged("its state: %v", err)
+		return store.Cursor{}, newDamageError("its state: %v", err)
 	}
 	s, err := decodeState(value)
 	if err != nil {
 		return store.Cursor{}, err
 	}
 	if s.Version != x.version {
-		return store.Cursor{}, damaged("it was built in form %s, this program builds form %s", s.Version, x.version)
+		return store.Cursor{}, newDamageError("it was built in form %s, this program builds form %s", s.Version, x.version)
 	}
-	snapshot, v, err := l.open()
+	snapshot, v, err := l.openSnapshot()
 	if err != nil {
 		return store.Cursor{}, err
 	}
 	defer snapshot.Close() // only releases
 	if v.entries != s.Entries {
-		return store.Cursor{}, damaged("it has %d entries and should have %d", v.entries, s.Entries)
+		return store.Cursor{}, newDamageError("it has %d entries and should have %d", v.entries, s.Entries)
 	}
 	head := x.store.Head()
 	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
-		return store.Cursor{}, damaged("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
+		return store.Cursor{}, newDamageError("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
 	}
 	return s.Cursor, nil
 }
 
-// create empties dir and makes a new index in it.
-func (x *Index) create(dir string) (*live, error) {
-	if err := wipe(dir); err != nil {
+// createDirectory empties dir and makes a new index in it.
+func (x *Index) createDirectory(dir string) (*directory, error) {
+	if err := removeIndexFiles(dir); err != nil {
 		return nil, err
 	}
 	// bleve makes files that others of the group can read; the directory keeps
@@ -217,16 +217,16 @@ func (x *Index) create(dir string) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.SetInternal([]byte(stateKey), state{Version: x.version}.encode()); err != nil {
+	if err := b.SetInternal([]byte(stateKey), indexState{Version: x.version}.encodeState()); err != nil {
 		b.Close() // the first error says more
 		return nil, err
 	}
-	return newLive(dir, b, x.lexicon)
+	return newDirectory(dir, b, x.lexicon)
 }
 
-// wipe removes an index from dir: what bleve makes there and nothing else, so
+// removeIndexFiles removes an index from dir: what bleve makes there and nothing else, so
 // that a wrong path in a configuration costs nobody their files.
-func wipe(dir string) error {
+func removeIndexFiles(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Rename(dir, dir+".damaged")
 	}
@@ -242,14 +242,14 @@ func wipe(dir string) error {
 // held then and is not now.
 func (x *Index) removeSiblings(dir string) {
 	for n := 1; n <= maxSiblings; n++ {
-		beside := sibling(dir, n)
+		beside := siblingDir(dir, n)
 		if _, err := os.Stat(filepath.Join(beside, metaFile)); err != nil {
 			continue
 		}
-		if err := inspect(beside); errors.Is(err, errHeld) {
+		if err := inspectDirectory(beside); errors.Is(err, errHeld) {
 			continue
 		}
-		if err := wipe(beside); err != nil {
+		if err := removeIndexFiles(beside); err != nil {
 			x.log.Warn("cannot remove an index that is not used any more", "dir", beside, "error", err)
 			continue
 		}
@@ -262,16 +262,16 @@ func (x *Index) removeSiblings(dir string) {
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.live == nil {
+	if x.directory == nil {
 		return nil
 	}
-	err := x.live.bleve.Close()
-	x.live = nil
-	x.place.Lock()
-	defer x.place.Unlock()
+	err := x.directory.bleve.Close()
+	x.directory = nil
+	x.cursorMu.Lock()
+	defer x.cursorMu.Unlock()
 	x.closed = true
-	close(x.moved)
-	x.moved = make(chan struct{})
+	close(x.cursorMoved)
+	x.cursorMoved = make(chan struct{})
 	if err != nil {
 		return fmt.Errorf("close index: %w", err)
 	}
@@ -281,8 +281,8 @@ func (x *Index) Close() error {
 // Cursor is the place in the log up to which the index is searchable. It is the
 // zero Cursor while a rebuild begins.
 func (x *Index) Cursor() store.Cursor {
-	x.place.Lock()
-	defer x.place.Unlock()
+	x.cursorMu.Lock()
+	defer x.cursorMu.Unlock()
 	return x.cursor
 }
 
@@ -290,9 +290,9 @@ func (x *Index) Cursor() store.Cursor {
 // the context's, or [ErrClosed].
 func (x *Index) WaitFor(ctx context.Context, seq uint64) error {
 	for {
-		x.place.Lock()
-		at, moved, closed := x.cursor.Seq, x.moved, x.closed
-		x.place.Unlock()
+		x.cursorMu.Lock()
+		at, moved, closed := x.cursor.Seq, x.cursorMoved, x.closed
+		x.cursorMu.Unlock()
 		if at >= seq {
 			return nil
 		}
@@ -309,9 +309,9 @@ func (x *Index) WaitFor(ctx context.Context, seq uint64) error {
 
 // moveTo sets the cursor and wakes who waits for it.
 func (x *Index) moveTo(c store.Cursor) {
-	x.place.Lock()
-	defer x.place.Unlock()
+	x.cursorMu.Lock()
+	defer x.cursorMu.Unlock()
 	x.cursor = c
-	close(x.moved)
-	x.moved = make(chan struct{})
+	close(x.cursorMoved)
+	x.cursorMoved = make(chan struct{})
 }

@@ -18,7 +18,7 @@ const (
 	maxFacets      = 16
 )
 
-// ParseQuery reads a query:
+// Parse reads a query:
 //
 //	query  = { item }, with spaces between
 //	item   = word | text | "-" word | key ":" ( word | text )
@@ -33,24 +33,24 @@ const (
 // values of one key are alternatives, filters of different keys must all hold. A
 // query has at most 2,000 characters and 200 words and values.
 //
-// The error is a *[QueryError] that points at the character.
-func ParseQuery(text string) (Query, error) {
+// The error is a *[Error] that points at the character.
+func Parse(text string) (Query, error) {
 	p := &parser{text: text}
 	if err := p.checkCharacters(); err != nil {
 		return Query{}, err
 	}
 	for p.skipSpace(); len(p.rest) > 0; p.skipSpace() {
-		if err := p.item(); err != nil {
+		if err := p.parseItem(); err != nil {
 			return Query{}, err
 		}
 	}
 	q := p.query
 	q.Words = strings.Join(p.words, " ")
-	if len(q.Without) > 0 && q.empty() {
-		return Query{}, p.fail(0, "the query only says what to leave out", "say what to look for, too, such as book -hotel")
+	if len(q.Without) > 0 && q.isEmpty() {
+		return Query{}, p.errorAt(0, "the query only says what to leave out", "say what to look for, too, such as book -hotel")
 	}
-	if q.empty() {
-		return Query{}, p.fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
+	if q.isEmpty() {
+		return Query{}, p.errorAt(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	}
 	return q, nil
 }
@@ -65,8 +65,8 @@ type parser struct {
 	items int
 }
 
-func (p *parser) fail(at int, message, help string) error {
-	return &QueryError{Query: p.text, Offset: at, Message: message, Help: help}
+func (p *parser) errorAt(at int, message, help string) error {
+	return &Error{Query: p.text, Offset: at, Message: message, Help: help}
 }
 
 // checkCharacters refuses what no query needs, before anything is read.
@@ -76,11 +76,11 @@ func (p *parser) checkCharacters() error {
 		r, size := utf8.DecodeRuneInString(p.text[i:])
 		switch {
 		case n == maxQueryLength:
-			return p.fail(n, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
+			return p.errorAt(n, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
 		case r == utf8.RuneError && size == 1:
-			return p.fail(n, fmt.Sprintf("byte %#02x is not UTF-8", p.text[i]), "send the query in UTF-8")
+			return p.errorAt(n, fmt.Sprintf("byte %#02x is not UTF-8", p.text[i]), "send the query in UTF-8")
 		case unicode.IsControl(r) && !unicode.IsSpace(r), isBidiControl(r):
-			return p.fail(n, fmt.Sprintf("control character %U", r), "remove it")
+			return p.errorAt(n, fmt.Sprintf("control character %U", r), "remove it")
 		}
 		i += size
 	}
@@ -93,8 +93,8 @@ func isBidiControl(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }
 
-// take reads n characters.
-func (p *parser) take(n int) string {
+// advance reads n characters.
+func (p *parser) advance(n int) string {
 	s := string(p.rest[:n])
 	p.rest, p.at = p.rest[n:], p.at+n
 	return s
@@ -105,43 +105,43 @@ func (p *parser) skipSpace() {
 	for n < len(p.rest) && unicode.IsSpace(p.rest[n]) {
 		n++
 	}
-	p.take(n)
+	p.advance(n)
 }
 
-// item reads a word, a text in quotes, or a filter.
-func (p *parser) item() error {
+// parseItem reads a word, a text in quotes, or a filter.
+func (p *parser) parseItem() error {
 	start := p.at
 	if p.rest[0] == '"' {
-		return p.value(start, func(v string) { p.query.Phrases = append(p.query.Phrases, v) })
+		return p.parseQuoted(start, func(v string) { p.query.Phrases = append(p.query.Phrases, v) })
 	}
 	if p.rest[0] == '-' && len(p.rest) > 1 && (unicode.IsLetter(p.rest[1]) || p.rest[1] == '"') {
-		return p.without(start)
+		return p.parseExclusion(start)
 	}
-	key, ok := p.key()
+	key, ok := p.peekKey()
 	if !ok {
-		return p.bare(start, func(v string) { p.words = append(p.words, v) })
+		return p.parseBareWord(start, func(v string) { p.words = append(p.words, v) })
 	}
-	f, ok := filterOf(key)
+	f, ok := lookupFilter(key)
 	if !ok {
-		return p.fail(start, fmt.Sprintf("unknown key %s:", key), keysHelp())
+		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), describeKeys())
 	}
-	p.take(utf8.RuneCountInString(key) + 1)
+	p.advance(utf8.RuneCountInString(key) + 1)
 	if len(p.rest) == 0 || unicode.IsSpace(p.rest[0]) {
-		return p.fail(p.at, fmt.Sprintf("a value is missing after %s:", key), "write it without a space, as in verb:BOOK")
+		return p.errorAt(p.at, fmt.Sprintf("a value is missing after %s:", key), "write it without a space, as in verb:BOOK")
 	}
 	var wrong error
 	at := p.at
 	add := func(v string) {
 		v = f.canonical(v)
-		if message, help := f.unknown(v); message != "" {
-			wrong = p.fail(at, message, help)
+		if message, help := f.validateValue(v); message != "" {
+			wrong = p.errorAt(at, message, help)
 		} else if to := f.values(&p.query); !slices.Contains(*to, v) {
 			*to = append(*to, v)
 		}
 	}
-	read := p.bare
+	read := p.parseBareWord
 	if p.rest[0] == '"' {
-		read = p.value
+		read = p.parseQuoted
 	}
 	if err := read(start, add); err != nil {
 		return err
@@ -149,23 +149,23 @@ func (p *parser) item() error {
 	return wrong
 }
 
-// without reads a word to leave out.
-func (p *parser) without(start int) error {
-	p.take(1)
+// parseExclusion reads a word to leave out.
+func (p *parser) parseExclusion(start int) error {
+	p.advance(1)
 	if p.rest[0] == '"' {
-		return p.fail(start, "a minus sign before a text in quotes", "only single words can be left out, as in -hotel")
+		return p.errorAt(start, "a minus sign before a text in quotes", "only single words can be left out, as in -hotel")
 	}
-	if key, ok := p.key(); ok {
-		if _, known := filterOf(key); known {
-			return p.fail(start, fmt.Sprintf("a minus sign before %s:", key), "filters cannot be turned around; ask for the values that are wanted")
+	if key, ok := p.peekKey(); ok {
+		if _, known := lookupFilter(key); known {
+			return p.errorAt(start, fmt.Sprintf("a minus sign before %s:", key), "filters cannot be turned around; ask for the values that are wanted")
 		}
 	}
-	return p.bare(start, func(v string) { p.query.Without = append(p.query.Without, v) })
+	return p.parseBareWord(start, func(v string) { p.query.Without = append(p.query.Without, v) })
 }
 
-// key returns the letters before a colon that begins a filter. An address such
+// peekKey returns the letters before a colon that begins a filter. An address such
 // as https://example.com and a time such as 10:30 have none.
-func (p *parser) key() (string, bool) {
+func (p *parser) peekKey() (string, bool) {
 	n := 0
 	for n < len(p.rest) && unicode.IsLetter(p.rest[n]) {
 		n++
@@ -179,38 +179,38 @@ func (p *parser) key() (string, bool) {
 	return string(p.rest[:n]), true
 }
 
-// value reads a text in quotes.
-func (p *parser) value(start int, add func(string)) error {
+// parseQuoted reads a text in quotes.
+func (p *parser) parseQuoted(start int, add func(string)) error {
 	open := p.at
-	p.take(1)
+	p.advance(1)
 	end := slices.Index(p.rest, '"')
 	if end < 0 {
-		return p.fail(open, "a quotation mark is not closed", `add the closing " or remove this one`)
+		return p.errorAt(open, "a quotation mark is not closed", `add the closing " or remove this one`)
 	}
-	v := strings.TrimSpace(p.take(end))
-	p.take(1)
+	v := strings.TrimSpace(p.advance(end))
+	p.advance(1)
 	if v == "" {
-		return p.fail(open, "there is nothing between the quotation marks", "write a text between them or remove them")
+		return p.errorAt(open, "there is nothing between the quotation marks", "write a text between them or remove them")
 	}
-	return p.count(start, v, add)
+	return p.addValue(start, v, add)
 }
 
-// bare reads up to the next space.
-func (p *parser) bare(start int, add func(string)) error {
+// parseBareWord reads up to the next space.
+func (p *parser) parseBareWord(start int, add func(string)) error {
 	n := 0
 	for n < len(p.rest) && !unicode.IsSpace(p.rest[n]) {
 		if p.rest[n] == '"' {
-			return p.fail(p.at+n, "a quotation mark in the middle of a word", "put a space before it, or remove it")
+			return p.errorAt(p.at+n, "a quotation mark in the middle of a word", "put a space before it, or remove it")
 		}
 		n++
 	}
-	return p.count(start, p.take(n), add)
+	return p.addValue(start, p.advance(n), add)
 }
 
-// count adds a value, if there are not too many.
-func (p *parser) count(start int, v string, add func(string)) error {
+// addValue adds a value, if there are not too many.
+func (p *parser) addValue(start int, v string, add func(string)) error {
 	if p.items += len(strings.Fields(v)); p.items > maxQueryItems {
-		return p.fail(start, tooMany, "say it in fewer words")
+		return p.errorAt(start, tooMany, "say it in fewer words")
 	}
 	add(v)
 	return nil
@@ -218,17 +218,17 @@ func (p *parser) count(start int, v string, add func(string)) error {
 
 var tooMany = fmt.Sprintf("the query has more than %d words and values", maxQueryItems)
 
-// canonical checks a query and returns it with its values in the forms that the
+// Canonical checks a query and returns it with its values in the forms that the
 // index holds, and the default limit.
-func (q Query) canonical() (Query, error) {
+func (q Query) Canonical() (Query, error) {
 	fail := func(at int, message, help string) (Query, error) {
-		return Query{}, &QueryError{Query: q.Words, Offset: at, Message: message, Help: help}
+		return Query{}, &Error{Query: q.Words, Offset: at, Message: message, Help: help}
 	}
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	words := len(strings.Fields(q.text())) + len(q.Without)
-	length := utf8.RuneCountInString(q.text())
+	words := len(strings.Fields(q.freeText())) + len(q.Without)
+	length := utf8.RuneCountInString(q.freeText())
 	for _, w := range q.Without {
 		length += utf8.RuneCountInString(w)
 	}
@@ -244,7 +244,7 @@ func (q Query) canonical() (Query, error) {
 		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
 	case len(q.Facets) > maxFacets:
 		return fail(0, fmt.Sprintf("%d facets", len(q.Facets)), fmt.Sprintf("ask for at most %d at once", maxFacets))
-	case q.empty():
+	case q.isEmpty():
 		return fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	case length > maxQueryLength:
 		return fail(maxQueryLength, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
@@ -253,9 +253,9 @@ func (q Query) canonical() (Query, error) {
 	}
 	for _, f := range filters {
 		values := f.values(&q)
-		*values = each(*values, f.canonical)
+		*values = mapValues(*values, f.canonical)
 		for _, v := range *values {
-			if message, help := f.unknown(v); message != "" {
+			if message, help := f.validateValue(v); message != "" {
 				return fail(0, message, help)
 			}
 		}
@@ -263,8 +263,8 @@ func (q Query) canonical() (Query, error) {
 	return q, nil
 }
 
-// each applies f to a copy of values.
-func each(values []string, f func(string) string) []string {
+// mapValues applies f to a copy of values.
+func mapValues(values []string, f func(string) string) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = f(v)

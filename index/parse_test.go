@@ -39,7 +39,7 @@ func TestParseQuery(t *testing.T) {
 		if reflect.DeepEqual(want, Query{}) {
 			continue
 		}
-		got, err := ParseQuery(text)
+		got, err := Parse(text)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\ngot  %+v, %v\nwant %+v", text, got, err, want)
 		}
@@ -79,8 +79,8 @@ func TestQueryErrorPointsAtTheCharacter(t *testing.T) {
 		strings.Repeat("a ", 199) + `"b c"`:     {398, "more than 200 words"},
 		strings.Repeat("verb:A ", 200) + "ns:b": {1400, "more than 200 words"},
 	} {
-		_, err := ParseQuery(text)
-		var bad *QueryError
+		_, err := Parse(text)
+		var bad *Error
 		if !errors.As(err, &bad) {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -97,20 +97,20 @@ func FuzzParseQuery(f *testing.F) {
 	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a`, "host:bücher.example -x", "예약 class:\"값", "a:b", "\xff\x00", "İ ﷺ ½ ｶﾞ e\u0301", "'s 's ’s"} {
 		f.Add(s)
 	}
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		q, err := ParseQuery(text)
+		q, err := Parse(text)
 		if err != nil {
-			var bad *QueryError
+			var bad *Error
 			if !errors.As(err, &bad) || bad.Offset < 0 || bad.Offset > utf8.RuneCountInString(text) {
 				t.Fatalf("%q: %#v", text, err)
 			}
 			return
 		}
-		if _, err := q.canonical(); err != nil {
+		if _, err := q.Canonical(); err != nil {
 			t.Fatalf("%q is read as %+v, which Search refuses: %v", text, q, err)
 		}
 		terms := 0
@@ -129,16 +129,16 @@ func FuzzAnalysis(f *testing.F) {
 	for _, s := range []string{"getUserIDs for HTTPServer", "예약API를", "東京のホテル ｶﾞ", "\xff\xfe a\x00b", "’s", "a_b-c.d/e{f}", "0A0\xe8000"} {
 		f.Add(s)
 	}
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, prepared := range []string{splitText(text), splitName(text)} {
-			if n := utf8.RuneCountInString(prepared); n > 4*maxText {
+		for _, prepared := range []string{PrepareText(text), PrepareName(text)} {
+			if n := utf8.RuneCountInString(prepared); n > 4*maxTextLength {
 				t.Fatalf("%d characters of %d", n, utf8.RuneCountInString(text))
 			}
-			for _, term := range termsOf(a, prepared) {
+			for _, term := range Tokenize(a, prepared) {
 				if term.stem == "" {
 					t.Fatalf("an empty term in %q", prepared)
 				}

@@ -13,15 +13,15 @@ import (
 // would take as much room as all else.
 const maxVerified = 1000
 
-// keepPhrases takes out of what was found the operations in which a phrase does
+// applyPhrases takes out of what was found the operations in which a phrase does
 // not stand word by word. They are read from the store, those with the best words
 // first; if there are more than maxVerified, the others are left out and the
 // result says so.
-func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, f *found, result *Result) error {
+func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, f *matchSet, result *Result) error {
 	phrases := make([][]string, 0, len(q.Phrases))
 	for _, p := range q.Phrases {
 		var stems []string
-		for _, t := range termsOf(x.analyzer, splitText(p)) {
+		for _, t := range Tokenize(x.analyzer, PrepareText(p)) {
 			stems = append(stems, t.stem)
 		}
 		if len(stems) > 0 {
@@ -32,10 +32,10 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 		return nil // nothing but words that are too common to look for
 	}
 	for _, stems := range phrases {
-		if err := giveWay(ctx); err != nil {
+		if err := yieldTurn(ctx); err != nil {
 			return err
 		}
-		if err := l.keepStems(snapshot, v, f.masks, stems); err != nil {
+		if err := l.requireStems(snapshot, v, f.masks, stems); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 	for _, m := range f.masks {
 		total += m.count()
 	}
-	look, _ := v.best(f.words, f.masks, maxVerified)
+	look, _ := v.bestByWords(f.words, f.masks, maxVerified)
 	if total > maxVerified {
 		result.Note = fmt.Sprintf("%d operations have the words of the phrase; the phrase was looked for in the best %d of them", total, maxVerified)
 	}
@@ -51,10 +51,10 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 		clear(f.masks[i])
 	}
 	for _, r := range look {
-		if err := giveWay(ctx); err != nil {
+		if err := yieldTurn(ctx); err != nil {
 			return err
 		}
-		stands, err := x.stands(ctx, v, r.place, phrases)
+		stands, err := x.containsPhrases(ctx, v, r.entryRef, phrases)
 		if err != nil {
 			return err
 		}
@@ -65,42 +65,42 @@ func (x *Index) keepPhrases(ctx context.Context, l *live, snapshot *scorch.Index
 	return nil
 }
 
-// keepStems takes the operations out of masks that lack one of the stems.
-func (l *live) keepStems(snapshot *scorch.IndexSnapshot, v *view, masks []bitset, stems []string) error {
+// requireStems takes the operations out of masks that lack one of the stems.
+func (l *directory) requireStems(snapshot *scorch.IndexSnapshot, v *view, masks []bitset, stems []string) error {
 	for _, stem := range stems {
-		found, err := l.find(snapshot, v, stem)
+		found, err := l.findPostings(snapshot, v, stem)
 		if err != nil {
 			return err
 		}
 		for i, p := range found {
 			have := newBitset(v.segments[i].n)
 			for _, at := range p.all {
-				v.segments[i].spread(at.number, have.add)
+				v.segments[i].eachOperation(at.number, have.add)
 			}
-			masks[i].and(have)
+			masks[i].intersect(have)
 		}
 	}
 	return nil
 }
 
-// stands reports whether all phrases stand in the texts of an operation or of its
+// containsPhrases reports whether all phrases stand in the texts of an operation or of its
 // service.
-func (x *Index) stands(ctx context.Context, v *view, p place, phrases [][]string) (bool, error) {
-	t, o, err := x.operation(ctx, v, p)
+func (x *Index) containsPhrases(ctx context.Context, v *view, p entryRef, phrases [][]string) (bool, error) {
+	t, o, err := x.readOperation(ctx, v, p)
 	if t == nil || err != nil {
 		return false, err
 	}
-	texts := append([][]term{t.serviceTerms(x.analyzer)}, o.terms[:]...)
+	texts := append([][]token{t.serviceTerms(x.analyzer)}, o.terms[:]...)
 	for _, stems := range phrases {
-		if !slices.ContainsFunc(texts, func(terms []term) bool { return standsIn(terms, stems) }) {
+		if !slices.ContainsFunc(texts, func(terms []token) bool { return containsSequence(terms, stems) }) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// standsIn reports whether the stems follow one another in terms.
-func standsIn(terms []term, stems []string) bool {
+// containsSequence reports whether the stems follow one another in terms.
+func containsSequence(terms []token, stems []string) bool {
 	for from := 0; from+len(stems) <= len(terms); from++ {
 		same := true
 		for i, stem := range stems {

@@ -8,7 +8,7 @@ import (
 	"gazetteer/document"
 )
 
-// A Query asks for operations. Parse one from text with [ParseQuery], or fill
+// A Query asks for operations. Parse one from text with [Parse], or fill
 // it in. Within one filter any value may match (OR), across filters all must.
 // The limits of a query text hold for a Query that was filled in, too.
 type Query struct {
@@ -39,9 +39,9 @@ type Query struct {
 
 // What people write: longer texts, and pages further on, come from programs.
 const (
-	usualWords  = 24
-	usualLength = 256
-	usualOffset = 1000
+	typicalWords  = 24
+	typicalLength = 256
+	typicalOffset = 1000
 )
 
 // Large reports whether a query asks for more than people write, so that it takes
@@ -49,8 +49,8 @@ const (
 // in the operations themselves), many filters, or a page far down.
 func (q Query) Large() bool {
 	words := strings.Join(append([]string{q.Words}, q.Without...), " ")
-	return len(words) > usualLength*utf8.UTFMax || utf8.RuneCountInString(words) > usualLength || len(strings.Fields(words)) > usualWords ||
-		len(q.Phrases) > 0 || q.filterValues() > usualWords || q.Offset > usualOffset
+	return len(words) > typicalLength*utf8.UTFMax || utf8.RuneCountInString(words) > typicalLength || len(strings.Fields(words)) > typicalWords ||
+		len(q.Phrases) > 0 || q.filterValues() > typicalWords || q.Offset > typicalOffset
 }
 
 // A Result is one page of hits, best first.
@@ -123,9 +123,9 @@ type ClassHit struct {
 type Why struct {
 	Matched []Match `json:"matched,omitempty"`
 	Verb    *Verb   `json:"verb,omitempty"`
-	// Wish is the one among the things that the query asks for which the operation
+	// Clause is the one among the things that the query asks for which the operation
 	// is nearest to, in the query's words; "" when the query asks for one thing.
-	Wish string `json:"wish,omitempty"`
+	Clause string `json:"clause,omitempty"`
 	// Coverage is the share of the query's terms that matched, 0 to 1; 1 when
 	// the query has filters only.
 	Coverage float64  `json:"coverage"`
@@ -154,12 +154,12 @@ type VerbCount struct {
 	Services   int    `json:"services"`
 }
 
-// A QueryError points at the character of the query that cannot be read.
-type QueryError struct {
+// A Error points at the character of the query that cannot be read.
+type Error struct {
 	Query   string
 	Offset  int // in characters, from 0
 	Message string
 	Help    string
 }
 
-func (e *QueryError) Error() string { return e.Message }
+func (e *Error) Error() string { return e.Message }

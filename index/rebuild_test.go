@@ -86,27 +86,27 @@ func checkAgainstStore(t *testing.T, x *Index, s store.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := readText(r.Value)
+		d, err := decodeDocument(r.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
 		src := source{d.Host, d.Kind}
-		want[entryID(src, d.print, aService, 0)] = true
+		want[entryID(src, d.fingerprint, kindService, 0)] = true
 		for i := range d.DataClasses {
-			want[entryID(src, d.print, aClass, i)] = true
+			want[entryID(src, d.fingerprint, kindClass, i)] = true
 		}
 		for i := range d.operations {
-			want[entryID(src, d.print, anOperation, i)] = true
+			want[entryID(src, d.fingerprint, kindOperation, i)] = true
 		}
 	}
-	snapshot, v, err := x.live.open()
+	snapshot, v, err := x.directory.openSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
 	found := 0
 	for src := range sourcesOf(v) {
-		for _, id := range v.document(src).ids {
+		for _, id := range v.storedIDs(src).ids {
 			found++
 			if !want[id] {
 				t.Errorf("the index has %q, the store does not", id)
@@ -261,7 +261,7 @@ func flipMiddle(b []byte) []byte {
 }
 
 // rewriteState opens the index with bleve and changes what it knows of itself.
-func rewriteState(t *testing.T, dir string, f func(*state) []byte) {
+func rewriteState(t *testing.T, dir string, f func(*indexState) []byte) {
 	t.Helper()
 	b, err := bleve.Open(dir)
 	must(t, err)
@@ -311,22 +311,22 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 		"segment garbage":              {eachSegment(func(t *testing.T, path string) { rewrite(t, path, garbage) }), "checksum"},
 		"segment with one bit flipped": {eachSegment(func(t *testing.T, path string) { rewrite(t, path, flipMiddle) }), "checksum"},
 		"built by another version": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { s.Version = "0123456789abcdef"; return s.encode() })
+			rewriteState(t, dir, func(s *indexState) []byte { s.Version = "0123456789abcdef"; return s.encodeState() })
 		}, "form 0123456789abcdef"},
 		"state garbled": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { return flipMiddle(s.encode()) })
+			rewriteState(t, dir, func(s *indexState) []byte { return flipMiddle(s.encodeState()) })
 		}, "checksum"},
 		"entries lost": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { s.Entries++; return s.encode() })
+			rewriteState(t, dir, func(s *indexState) []byte { s.Entries++; return s.encodeState() })
 		}, "entries and should have"},
 		"of another log": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Store = "other"; return s.encode() })
+			rewriteState(t, dir, func(s *indexState) []byte { s.Cursor.Store = "other"; return s.encodeState() })
 		}, "another log"},
 		"of another incarnation": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Incarnation++; return s.encode() })
+			rewriteState(t, dir, func(s *indexState) []byte { s.Cursor.Incarnation++; return s.encodeState() })
 		}, "another log"},
 		"ahead of the log": {func(t *testing.T, dir string) {
-			rewriteState(t, dir, func(s *state) []byte { s.Cursor.Seq += 1000; return s.encode() })
+			rewriteState(t, dir, func(s *indexState) []byte { s.Cursor.Seq += 1000; return s.encodeState() })
 		}, "another log"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 		t.Errorf("released: stands at %+v", x.Cursor())
 	}
 	compareAnswers(t, answers(t, x), want)
-	if _, err := os.Stat(sibling(dir, 1)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(siblingDir(dir, 1)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory used meanwhile is still there: %v", err)
 	}
 }
@@ -425,10 +425,10 @@ func TestStoreReplacedWhileFollowing(t *testing.T) {
 func mergeWhole(t *testing.T, s store.Store, dir string) {
 	t.Helper()
 	x := openIndex(t, s, dir, io.Discard)
-	must(t, x.live.advanced.(*scorch.Scorch).ForceMerge(context.Background(), nil))
+	must(t, x.directory.advanced.(*scorch.Scorch).ForceMerge(context.Background(), nil))
 	// A forced merge is done before it is on disk, and closing does not wait for
 	// that; a write does, and with it comes all that was there before.
-	must(t, x.live.bleve.SetInternal([]byte("merged"), nil))
+	must(t, x.directory.bleve.SetInternal([]byte("merged"), nil))
 	must(t, x.Close())
 	segments, err := readRoot(filepath.Join(dir, storeDir, rootFile))
 	must(t, err)
@@ -464,7 +464,7 @@ func TestFailedBatchIsTriedAgainFromDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	log := newLogged()
 	x := openIndex(t, s, dir, log)
-	x.retry = time.Millisecond
+	x.firstRetry = time.Millisecond
 	running(t, x)
 	docs := realServices(t)
 	put(t, s, docs[:20]...)

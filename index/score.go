@@ -26,97 +26,97 @@ const (
 	// maxCount is how often a term counts in a field: repeating it more often
 	// only makes the field longer, and so the score lower.
 	maxCount = 3
-	// meaningWeight is how much a cosine counts beside the share of words.
-	meaningWeight = 2
+	// cosineWeight is how much a cosine counts beside the share of words.
+	cosineWeight = 2
 )
 
 // A weighing is how much a field counts, and its usual length in terms, measured
 // over 100,000 operations.
-type weighing struct{ weight, pivot float64 }
+type fieldWeight struct{ weight, pivot float64 }
 
 var (
-	weighings       = [numFields]weighing{actField: {1, 5}, whatField: {1, 12}, ctxField: {0.4, 12}, heldField: {1, 6}}
-	serviceWeighing = weighing{0.7, 30}
+	fieldWeights  = [numFields]fieldWeight{actField: {1, 5}, whatField: {1, 12}, ctxField: {0.4, 12}, heldField: {1, 6}}
+	serviceWeight = fieldWeight{0.7, 30}
 )
 
 // termWeight returns the part of the score that depends on the posting alone,
 // which is kept with it.
 func termWeight(f field, ofService bool, count, length int) float32 {
-	w := weighings[f]
+	w := fieldWeights[f]
 	if ofService {
-		w = serviceWeighing
+		w = serviceWeight
 	}
 	tf := float64(min(count, maxCount))
 	return float32(w.weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
 }
 
-// idf is how much a term tells that df of n entries have.
-func idf(df, n int) float64 {
+// inverseFrequency is how much a term tells that df of n entries have.
+func inverseFrequency(df, n int) float64 {
 	df = min(df, n)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
-// sums are the first parts of the scores of a view's entries.
-type sums struct {
-	scores []float32 // by where an entry lies in the view: see at
-	met    []bitset  // for each segment: the entries with a score, deleted ones too
-	whole  float32   // about what an operation would have that has all words
+// wordScores are the first parts of the scores of a view's entries.
+type wordScores struct {
+	scores  []float32 // by where an entry lies in the view: see at
+	matched []bitset  // for each segment: the entries with a score, deleted ones too
+	maximum float32   // about what an operation would have that has all words
 
-	seen   bitset     // by where an entry lies in the view: those that rank has looked at
-	room   bitset     // of the other sets
-	counts countRoom  // for facets
-	kept   candidates // room for the next
+	ranked   bitset       // by where an entry lies in the view: those that rank has looked at
+	bits     bitset       // of the other sets
+	counting countBuffers // for facets
+	pool     candidates   // room for the next
 
-	// wordless are the operations that rank found by their meaning alone.
-	wordless []place
+	// byEmbedding are the operations that rank found by their meaning alone.
+	byEmbedding []entryRef
 }
 
-// empty makes room for the entries of a view and leaves nothing in it.
-func (s *sums) empty(v *view) {
+// reset makes room for the entries of a view and leaves nothing in it.
+func (s *wordScores) reset(v *view) {
 	if cap(s.scores) < v.size {
 		s.scores = make([]float32, v.size)
 	}
-	s.scores, s.whole, s.wordless = s.scores[:v.size], 0, s.wordless[:0]
+	s.scores, s.maximum, s.byEmbedding = s.scores[:v.size], 0, s.byEmbedding[:0]
 	clear(s.scores)
 	room := bitsetLen(v.size)
 	for i := range v.segments {
 		room += bitsetLen(v.segments[i].n)
 	}
-	if cap(s.room) < room {
-		s.room = make(bitset, room)
+	if cap(s.bits) < room {
+		s.bits = make(bitset, room)
 	}
-	left := s.room[:room]
+	left := s.bits[:room]
 	clear(left)
 	take := func(n int) (set bitset) {
 		set, left = left[:bitsetLen(n)], left[bitsetLen(n):]
 		return set
 	}
-	s.seen, s.met = take(v.size), s.met[:0]
+	s.ranked, s.matched = take(v.size), s.matched[:0]
 	for i := range v.segments {
-		s.met = append(s.met, take(v.segments[i].n))
+		s.matched = append(s.matched, take(v.segments[i].n))
 	}
 }
 
-// score adds up the first parts of the scores of all entries for the stems.
-func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *sums) error {
+// scoreWords adds up the first parts of the scores of all entries for the stems.
+func (l *directory) scoreWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *wordScores) error {
 	swept := 0
 	for _, stem := range stems {
-		if swept >= sweptAtOnce {
+		if swept >= postingsPerTurn {
 			swept = 0
-			if err := giveWay(ctx); err != nil {
+			if err := yieldTurn(ctx); err != nil {
 				return err
 			}
 		}
-		found, err := l.find(snapshot, v, stem)
+		found, err := l.findPostings(snapshot, v, stem)
 		if err != nil {
 			return err
 		}
-		rarity := float32(idf(v.df(stem, found), v.live))
-		to.whole += rarity
+		rarity := float32(inverseFrequency(v.documentFrequency(stem, found), v.operations))
+		to.maximum += rarity
 		for i, p := range found {
 			s := &v.segments[i]
 			swept += len(p.all) + len(p.services)
-			scores, met := to.scores[s.base:s.base+s.n], to.met[i]
+			scores, met := to.scores[s.base:s.base+s.n], to.matched[i]
 			for _, at := range p.all {
 				scores[at.number] += rarity * at.weight
 				met.add(at.number)
@@ -134,16 +134,16 @@ func (l *live) score(ctx context.Context, snapshot *scorch.IndexSnapshot, v *vie
 	return nil
 }
 
-// sweptAtOnce is how many postings are gone through before others may go first, a
+// postingsPerTurn is how many postings are gone through before others may go first, a
 // tenth of a millisecond or so.
-const sweptAtOnce = 1 << 16
+const postingsPerTurn = 1 << 16
 
-// df counts the live operations that a stem occurs in, themselves or through
+// documentFrequency counts the live operations that a stem occurs in, themselves or through
 // their service; one in which it occurs in both ways counts twice.
-func (v *view) df(stem string, found []*termPostings) int {
+func (v *view) documentFrequency(stem string, found []*termPostings) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if n, ok := v.dfs[stem]; ok {
+	if n, ok := v.frequencies[stem]; ok {
 		return n
 	}
 	n := 0
@@ -160,10 +160,10 @@ func (v *view) df(stem string, found []*termPostings) int {
 			}
 		}
 	}
-	if len(v.dfs) >= maxFrequencies {
-		clear(v.dfs)
+	if len(v.frequencies) >= maxFrequencies {
+		clear(v.frequencies)
 	}
-	v.dfs[stem] = n
+	v.frequencies[stem] = n
 	return n
 }
 
@@ -172,44 +172,44 @@ const maxFrequencies = 1 << 16
 
 // A ranked is an entry and its score in millionths. Scores that differ by less
 // are ties, broken by host, kind and ordinal.
-type ranked struct {
-	place
+type rankedEntry struct {
+	entryRef
 	score int64
 }
 
 const scoreUnit = 1e-6
 
-// before orders better entries first.
-func (r ranked) before(v *view, o ranked) bool {
+// ranksBefore orders better entries first.
+func (r rankedEntry) ranksBefore(v *view, o rankedEntry) bool {
 	if r.score != o.score {
 		return r.score > o.score
 	}
-	return v.before(r.place, o.place)
+	return v.entryLess(r.entryRef, o.entryRef)
 }
 
-// best returns the n best of the entries in masks (one for each segment) by their
+// bestByWords returns the n best of the entries in masks (one for each segment) by their
 // words, in order, and how many have a score at all.
-func (v *view) best(words *sums, masks []bitset, n int) (top []ranked, total int) {
-	kept, total := v.candidates(words, masks, n)
-	return kept.ranked(v), total
+func (v *view) bestByWords(words *wordScores, masks []bitset, n int) (top []rankedEntry, total int) {
+	kept, total := v.collectCandidates(words, masks, n)
+	return kept.sortedTop(v), total
 }
 
-// candidates gathers the n best, and how many have a score at all. They lie in the
+// collectCandidates gathers the n best, and how many have a score at all. They lie in the
 // room of words: what was gathered before is gone.
-func (v *view) candidates(words *sums, masks []bitset, n int) (kept candidates, total int) {
-	kept = candidates{n: n, limit: 4 * n, list: words.kept.list[:0], scores: words.kept.scores}
-	defer func() { words.kept = kept }() // who has it is done with it before the next
+func (v *view) collectCandidates(words *wordScores, masks []bitset, n int) (kept candidates, total int) {
+	kept = candidates{n: n, limit: 4 * n, list: words.pool.list[:0], scores: words.pool.scores}
+	defer func() { words.pool = kept }() // who has it is done with it before the next
 	for i := range v.segments {
 		s := &v.segments[i]
 		scores := words.scores[s.base : s.base+s.n]
 		mask := masks[i]
-		for at, met := range words.met[i] {
+		for at, met := range words.matched[i] {
 			met &= mask[at]
 			total += bits.OnesCount64(met)
 			for ; met != 0; met &= met - 1 {
 				number := at*64 + bits.TrailingZeros64(met)
-				if score := scores[number]; score >= kept.least {
-					kept.add(candidate{place{i, uint32(number)}, score})
+				if score := scores[number]; score >= kept.threshold {
+					kept.addCandidate(candidate{entryRef{i, uint32(number)}, score})
 				}
 			}
 		}
@@ -219,22 +219,22 @@ func (v *view) candidates(words *sums, masks []bitset, n int) (kept candidates, 
 
 // A candidate is an entry and its score.
 type candidate struct {
-	place
+	entryRef
 	score float32
 }
 
 // candidates gathers the n best, and as many more as share the score of the last
 // of them, so that what is kept does not depend on the order of what came.
 type candidates struct {
-	n     int
-	list  []candidate
-	least float32 // nothing below it can be among the best any more
-	limit int     // the length at which the list is pruned
+	n         int
+	list      []candidate
+	threshold float32 // nothing below it can be among the best any more
+	limit     int     // the length at which the list is pruned
 
 	scores []float32 // room for those of the list
 }
 
-func (k *candidates) add(c candidate) {
+func (k *candidates) addCandidate(c candidate) {
 	if k.list == nil {
 		k.limit = 4 * k.n
 		k.list = make([]candidate, 0, min(k.limit, 4096))
@@ -244,13 +244,13 @@ func (k *candidates) add(c candidate) {
 		return
 	}
 	// Scores that are a tie when they are rounded stay together.
-	k.least = max(k.least, nthLargest(k.listed(), k.n)-2*scoreUnit)
-	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.least })
+	k.threshold = max(k.threshold, nthLargest(k.copyScores(), k.n)-2*scoreUnit)
+	k.list = slices.DeleteFunc(k.list, func(c candidate) bool { return c.score < k.threshold })
 	k.limit = max(4*k.n, 2*len(k.list))
 }
 
-// listed returns the scores of the list, to be put in another order.
-func (k *candidates) listed() []float32 {
+// copyScores returns the scores of the list, to be put in another order.
+func (k *candidates) copyScores() []float32 {
 	if cap(k.scores) < len(k.list) {
 		k.scores = make([]float32, 2*len(k.list))
 	}
@@ -293,22 +293,22 @@ func nthLargest[T cmp.Ordered](all []T, n int) T {
 	return all[at]
 }
 
-// ranked returns the n best, in order.
-func (k *candidates) ranked(v *view) []ranked {
-	top := k.all(0)
-	v.sort(top)
+// sortedTop returns the n best, in order.
+func (k *candidates) sortedTop(v *view) []rankedEntry {
+	top := k.roundedAll(0)
+	v.sortRanked(top)
 	return top[:min(k.n, len(top))]
 }
 
-// some returns the n best, in any order, with room for so many more.
-func (k *candidates) some(v *view, more int) []ranked {
-	top := k.all(more)
+// unsortedTop returns the n best, in any order, with room for so many more.
+func (k *candidates) unsortedTop(v *view, more int) []rankedEntry {
+	top := k.roundedAll(more)
 	if len(top) <= k.n {
 		return top
 	}
 	// What is better than the last of them by more than a tie is among them; only
 	// those that share its score have to be put in order.
-	least := rounded(nthLargest(k.listed(), k.n))
+	least := roundScore(nthLargest(k.copyScores(), k.n))
 	better := 0
 	for i, r := range top {
 		if r.score > least {
@@ -316,20 +316,20 @@ func (k *candidates) some(v *view, more int) []ranked {
 			better++
 		}
 	}
-	ties := slices.DeleteFunc(top[better:], func(r ranked) bool { return r.score < least })
-	v.sort(ties)
+	ties := slices.DeleteFunc(top[better:], func(r rankedEntry) bool { return r.score < least })
+	v.sortRanked(ties)
 	return top[:k.n]
 }
 
-func (k *candidates) all(more int) []ranked {
-	top := make([]ranked, 0, len(k.list)+more)
+func (k *candidates) roundedAll(more int) []rankedEntry {
+	top := make([]rankedEntry, 0, len(k.list)+more)
 	for _, c := range k.list {
-		top = append(top, ranked{c.place, rounded(c.score)})
+		top = append(top, rankedEntry{c.entryRef, roundScore(c.score)})
 	}
 	return top
 }
 
-func rounded(score float32) int64 { return int64(math.Round(float64(score) / scoreUnit)) }
+func roundScore(score float32) int64 { return int64(math.Round(float64(score) / scoreUnit)) }
 
 // perService is how many operations of one service a ranking by words shows.
 // Without it a large service fills every page; a host: filter lifts it.
@@ -338,160 +338,162 @@ const perService = 3
 // How many operations are looked at closely: those with the best words, and those
 // whose meaning seems nearest. The rest keeps the order of its words.
 const (
-	wordPool    = 128
-	meaningPool = 256
+	wordPool      = 128
+	embeddingPool = 256
 )
 
 // How near the meaning of an operation must be that shares no word with the
 // query, to be an answer at all: by itself, and as a share of the nearest.
 const (
-	leastCosine = 0.13
-	leastShare  = 0.3
+	minCosine      = 0.13
+	minCosineShare = 0.3
 )
 
-// rank orders the operations in masks (one for each segment) by both parts of the
+// rankOperations orders the operations in masks (one for each segment) by both parts of the
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
 // operations match in all. What is near in meaning is being looked for.
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
-func (v *view) rank(words *sums, meant *sense, opposed func(place) bool, masks []bitset, n int, grouped bool) (page []ranked, more bool, total int, err error) {
-	wishes := meant.wishes
-	kept, total := v.candidates(words, masks, wordPool)
-	pool := kept.some(v, meaningPool)
-	scores, seen := words.scores, words.seen
+func (v *view) rankOperations(words *wordScores, meant *queryEmbedding, opposed func(entryRef) bool, masks []bitset, n int, grouped bool) (page []rankedEntry, more bool, total int, err error) {
+	wishes := meant.clauses
+	kept, total := v.collectCandidates(words, masks, wordPool)
+	pool := kept.unsortedTop(v, embeddingPool)
+	scores, seen := words.scores, words.ranked
 	clear(seen)
 	most := float32(0)
 	if len(pool) > 0 {
 		first := pool[0]
 		for _, r := range pool[1:] {
-			if r.before(v, first) {
+			if r.ranksBefore(v, first) {
 				first = r
 			}
 		}
-		most = max(scores[v.at(first.place)], leastWhole*words.whole)
+		most = max(scores[v.scoreIndex(first.entryRef)], minMaximumShare*words.maximum)
 	}
 	highest := float32(0) // cosine
-	look := func(p place) (r ranked, cosine float32) {
-		m := v.meaning(p)
-		cosine = m.cosine(meant.whole)
+	look := func(p entryRef) (r rankedEntry, cosine float32) {
+		m := v.embeddingOf(p)
+		cosine = m.Cosine(meant.whole)
 		if len(wishes) > 0 {
-			_, best := nearestWish(wishes, m)
-			cosine += wishShare * (best - cosine)
+			_, best := nearestClause(wishes, m)
+			cosine += clauseWeight * (best - cosine)
 		}
 		highest = max(highest, cosine)
-		seen.add(uint32(v.at(p)))
-		r = ranked{p, combined(scores[v.at(p)], most, cosine)}
+		seen.add(uint32(v.scoreIndex(p)))
+		r = rankedEntry{p, combineScores(scores[v.scoreIndex(p)], most, cosine)}
 		if m.doubtful {
-			r.score = int64(float64(r.score) * ofDoubtful)
+			r.score = int64(float64(r.score) * doubtfulFactor)
 		}
 		if opposed != nil && opposed(p) {
-			r.score = int64(float64(r.score) * ofOpposed)
+			r.score = int64(float64(r.score) * opposedFactor)
 		}
 		return r, cosine
 	}
 	for i := range pool {
-		pool[i], _ = look(pool[i].place)
+		pool[i], _ = look(pool[i].entryRef)
 	}
 	type wordless struct {
-		ranked
+		rankedEntry
 		cosine float32
 	}
 	var others []wordless
-	if err := meant.wait(); err != nil {
+	if err := meant.awaitNear(); err != nil {
 		return nil, false, 0, err
 	}
 	for _, p := range meant.near {
-		if seen.has(uint32(v.at(p))) {
+		if seen.has(uint32(v.scoreIndex(p))) {
 			continue
 		}
-		if r, cosine := look(p); scores[v.at(p)] > 0 {
+		if r, cosine := look(p); scores[v.scoreIndex(p)] > 0 {
 			pool = append(pool, r)
 		} else {
 			others = append(others, wordless{r, cosine})
 		}
 	}
-	var faint []ranked
+	var faint []rankedEntry
 	for _, o := range others {
-		if o.cosine >= max(leastCosine, leastShare*highest) {
-			pool = append(pool, o.ranked)
-			words.wordless = append(words.wordless, o.place)
+		if o.cosine >= max(minCosine, minCosineShare*highest) {
+			pool = append(pool, o.rankedEntry)
+			words.byEmbedding = append(words.byEmbedding, o.entryRef)
 			total++
 		} else {
-			faint = append(faint, o.ranked)
+			faint = append(faint, o.rankedEntry)
 		}
 	}
-	v.thin(pool, faint)
-	if first := v.sortFirst(pool, perPage*(n+1)); first < len(pool) {
-		if page = v.cut(pool[:first], n+1, grouped); len(page) > n {
+	v.penalizeHubs(pool, faint)
+	if first := v.sortTop(pool, perPage*(n+1)); first < len(pool) {
+		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {
 			return page[:n], true, total, nil
 		}
-		v.sort(pool)
+		v.sortRanked(pool)
 	}
 	for take := 4 * wordPool; ; take *= 4 {
-		page = v.cut(pool, n+1, grouped)
+		page = v.firstEntries(pool, n+1, grouped)
 		if len(page) > n || len(pool) == total {
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total, nil
 		}
 		// Go on with those that were not looked at closely.
-		rest, _ := v.best(words, masks, take)
+		rest, _ := v.bestByWords(words, masks, take)
 		for _, r := range rest {
-			if at := uint32(v.at(r.place)); !seen.has(at) {
+			if at := uint32(v.scoreIndex(r.entryRef)); !seen.has(at) {
 				seen.add(at)
-				r.score = min(combined(scores[v.at(r.place)], most, 0), pool[len(pool)-1].score)
+				r.score = min(combineScores(scores[v.scoreIndex(r.entryRef)], most, 0), pool[len(pool)-1].score)
 				pool = append(pool, r)
 			}
 		}
 	}
 }
 
-// at is where an entry's score lies.
-func (v *view) at(p place) int { return v.segments[p.segment].base + int(p.number) }
+// scoreIndex is where an entry's score lies.
+func (v *view) scoreIndex(p entryRef) int { return v.segments[p.segment].base + int(p.number) }
 
-func (v *view) meaning(p place) meaning { return v.segments[p.segment].meanings.at(p.number) }
+func (v *view) embeddingOf(p entryRef) embedding {
+	return v.segments[p.segment].meanings.embeddingOf(p.number)
+}
 
-// ofDoubtful is the part of its score that an operation keeps whose name and
+// doubtfulFactor is the part of its score that an operation keeps whose name and
 // intent have nothing in common.
-const ofDoubtful = 0.8
+const doubtfulFactor = 0.8
 
-// ofOpposed is the part of its score that an operation keeps whose verb is the
+// opposedFactor is the part of its score that an operation keeps whose verb is the
 // opposite of one that was asked for: who wants to buy has no use for SELL, though
 // the two are said of the same things.
-const ofOpposed = 0.8
+const opposedFactor = 0.8
 
-// leastWhole keeps the best from counting as a full match that has only a small
+// minMaximumShare keeps the best from counting as a full match that has only a small
 // part of what was asked for.
-const leastWhole = 0.4
+const minMaximumShare = 0.4
 
-// combined is a score in its unit, 0 to 1: the share that an operation's words
+// combineScores is a score in its unit, 0 to 1: the share that an operation's words
 // have of the most there is, and its cosine.
-func combined(words, most, cosine float32) int64 {
+func combineScores(words, most, cosine float32) int64 {
 	var score float64
 	if most > 0 {
 		score = float64(words / most)
 	}
-	score += meaningWeight * float64(max(0, cosine))
-	return int64(math.Round(score / (1 + meaningWeight) / scoreUnit))
+	score += cosineWeight * float64(max(0, cosine))
+	return int64(math.Round(score / (1 + cosineWeight) / scoreUnit))
 }
 
-func (v *view) sort(list []ranked) {
-	slices.SortFunc(list, func(a, b ranked) int {
+func (v *view) sortRanked(list []rankedEntry) {
+	slices.SortFunc(list, func(a, b rankedEntry) int {
 		if a.score != b.score {
 			return cmp.Compare(b.score, a.score)
 		}
-		if v.before(a.place, b.place) {
+		if v.entryLess(a.entryRef, b.entryRef) {
 			return -1
 		}
 		return 1
 	})
 }
 
-// sortFirst puts about the n best before all others, in order, and returns how many
+// sortTop puts about the n best before all others, in order, and returns how many
 // they are: as many more as share the score of the last of them.
-func (v *view) sortFirst(list []ranked, n int) int {
+func (v *view) sortTop(list []rankedEntry, n int) int {
 	if n >= len(list) {
-		v.sort(list)
+		v.sortRanked(list)
 		return len(list)
 	}
 	scores := make([]int64, len(list))
@@ -505,7 +507,7 @@ func (v *view) sortFirst(list []ranked, n int) int {
 			first++
 		}
 	}
-	v.sort(list[:first])
+	v.sortRanked(list[:first])
 	return first
 }
 
@@ -513,20 +515,20 @@ func (v *view) sortFirst(list []ranked, n int) int {
 // only where one service has most of them.
 const perPage = 6
 
-// cut returns the first n entries, of each host perService when they are grouped.
-func (v *view) cut(list []ranked, n int, grouped bool) []ranked {
+// firstEntries returns the first n entries, of each host perService when they are grouped.
+func (v *view) firstEntries(list []rankedEntry, n int, grouped bool) []rankedEntry {
 	if grouped {
-		return v.group(list, n)
+		return v.limitPerService(list, n)
 	}
 	return list[:min(n, len(list))]
 }
 
-// group keeps the first perService entries of each host, n in all.
-func (v *view) group(top []ranked, n int) []ranked {
+// limitPerService keeps the first perService entries of each host, n in all.
+func (v *view) limitPerService(top []rankedEntry, n int) []rankedEntry {
 	seen := make(map[string]int)
-	var kept []ranked
+	var kept []rankedEntry
 	for _, r := range top {
-		host := v.run(r.place).host
+		host := v.runOf(r.entryRef).host
 		if seen[host]++; seen[host] <= perService {
 			if kept = append(kept, r); len(kept) == n {
 				break
@@ -536,16 +538,16 @@ func (v *view) group(top []ranked, n int) []ranked {
 	return kept
 }
 
-// inOrder returns entries from to to of those in masks, by host, kind and
+// listInOrder returns entries from to to of those in masks, by host, kind and
 // ordinal, and how many there are.
-func (v *view) inOrder(masks []bitset, from, to int) (page []ranked, total int) {
+func (v *view) listInOrder(masks []bitset, from, to int) (page []rankedEntry, total int) {
 	for i := range masks {
 		total += masks[i].count()
 	}
 	next := make([]int, len(v.segments)) // in each segment
 	for at := 0; at < min(to, total); at++ {
 		first := -1
-		var least place
+		var least entryRef
 		for i := range v.segments {
 			s := &v.segments[i]
 			for next[i] < s.n && !masks[i].has(uint32(next[i])) {
@@ -554,26 +556,26 @@ func (v *view) inOrder(masks []bitset, from, to int) (page []ranked, total int) 
 			if next[i] == s.n {
 				continue
 			}
-			if p := (place{i, uint32(next[i])}); first < 0 || v.before(p, least) {
+			if p := (entryRef{i, uint32(next[i])}); first < 0 || v.entryLess(p, least) {
 				first, least = i, p
 			}
 		}
 		next[first]++
 		if at >= from {
-			page = append(page, ranked{place: least})
+			page = append(page, rankedEntry{entryRef: least})
 		}
 	}
 	return page, total
 }
 
-// filter returns for each segment the entries that a query's filters let
+// applyFilters returns for each segment the entries that a query's filters let
 // through.
-func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
+func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
 	masks := make([]bitset, len(v.segments))
-	narrowed := q.narrowed()
+	narrowed := q.Narrowed()
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
-		mask := vs.searched
+		mask := vs.searchable
 		if q.Aliases {
 			mask = vs.withAliases
 		}
@@ -587,16 +589,16 @@ func (l *live) filter(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitse
 			}
 			any := newBitset(vs.n)
 			for _, value := range values {
-				found, err := l.having(s, vs.segmentData, f.field, value)
+				found, err := l.operationsWithValue(s, vs.segmentData, f.field, value)
 				if err != nil {
 					return nil, err
 				}
-				any.or(found)
+				any.addAll(found)
 			}
-			mask.and(any)
+			mask.intersect(any)
 		}
 		if len(q.Hosts) > 0 {
-			mask.and(vs.ofHosts(q.Hosts))
+			mask.intersect(vs.ofHosts(q.Hosts))
 		}
 		masks[i] = mask
 	}
@@ -609,7 +611,7 @@ func (s *viewSegment) ofHosts(hosts []string) bitset {
 	b := newBitset(s.n)
 	for _, host := range hosts {
 		for _, r := range s.hostRuns(host) {
-			b.addRange(r.from, r.to)
+			b.addRange(r.start, r.operationsEnd)
 		}
 	}
 	return b

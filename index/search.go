@@ -15,7 +15,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// Search answers a query. The error is a *[QueryError] when the query cannot be
+// Search answers a query. The error is a *[Error] when the query cannot be
 // answered as asked, [ErrUnavailable] while the index cannot be read, [ErrClosed],
 // or the context's.
 //
@@ -25,16 +25,16 @@ import (
 // since it was indexed is left out, so a page can be shorter than asked for
 // while the index is behind.
 func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
-	q, err := q.canonical()
+	q, err := q.Canonical()
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Hits: []Hit{}}
-	words := queryWords(x.analyzer, q.text())
+	words := queryWords(x.analyzer, q.freeText())
 	if len(words) == 0 && !q.Filtered() {
 		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
-		if strings.IndexFunc(q.text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+		if strings.IndexFunc(q.freeText(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
 			result.Note = "the query has no words, only signs"
 		}
 		if len(q.Facets) > 0 {
@@ -42,9 +42,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		}
 		return result, nil
 	}
-	err = x.read(func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+	err = x.withSnapshot(func(l *directory, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {
 		result.Seq = seq
-		return x.search(ctx, l, snapshot, v, q, words, &result)
+		return x.fillResult(ctx, l, snapshot, v, q, words, &result)
 	})
 	if err != nil {
 		return Result{}, err
@@ -52,30 +52,30 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	return result, nil
 }
 
-// read runs f on the present state of the index, which has all writes up to the
+// withSnapshot runs f on the present state of the index, which has all writes up to the
 // sequence it is given. Damage that f meets is told to Run, which rebuilds.
-func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error) error {
+func (x *Index) withSnapshot(f func(l *directory, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if x.live == nil {
-		x.place.Lock()
-		defer x.place.Unlock()
+	if x.directory == nil {
+		x.cursorMu.Lock()
+		defer x.cursorMu.Unlock()
 		if x.closed {
 			return ErrClosed
 		}
 		return ErrUnavailable
 	}
-	err := guard(func() error {
+	err := recoverDamage(func() error {
 		seq := x.Cursor().Seq // before the snapshot, which is then at least as new
-		snapshot, v, err := x.live.open()
+		snapshot, v, err := x.directory.openSnapshot()
 		if err != nil {
 			return err
 		}
 		defer snapshot.Close() // only releases
-		if err := x.live.prepare(snapshot, v); err != nil {
+		if err := x.directory.prepareView(snapshot, v); err != nil {
 			return err
 		}
-		return f(x.live, seq, snapshot, v)
+		return f(x.directory, seq, snapshot, v)
 	})
 	var damage *damageError
 	if !errors.As(err, &damage) {
@@ -89,17 +89,17 @@ func (x *Index) read(f func(l *live, seq uint64, snapshot *scorch.IndexSnapshot,
 }
 
 // A found is what matches a query, before any of it is ordered.
-type found struct {
-	masks []bitset // the operations that filters let through, for each segment
-	words *sums    // nil when no words were asked for
-	done  func()   // to be called when the sums are not needed any more
+type matchSet struct {
+	masks   []bitset    // the operations that filters let through, for each segment
+	words   *wordScores // nil when no words were asked for
+	release func()      // to be called when the sums are not needed any more
 }
 
-// operations appends the operations of a segment that match, in order.
-func (f *found) operations(segment int, to []uint32) []uint32 {
+// appendOperations appends the operations of a segment that match, in order.
+func (f *matchSet) appendOperations(segment int, to []uint32) []uint32 {
 	for at, mask := range f.masks[segment] {
 		if f.words != nil {
-			mask &= f.words.met[segment][at]
+			mask &= f.words.matched[segment][at]
 		}
 		for ; mask != 0; mask &= mask - 1 {
 			to = append(to, uint32(at*64+bits.TrailingZeros64(mask)))
@@ -108,53 +108,53 @@ func (f *found) operations(segment int, to []uint32) []uint32 {
 	return to
 }
 
-// let returns for each segment the operations that filters and unwanted words let
+// allowedOperations returns for each segment the operations that filters and unwanted words let
 // through.
-func (x *Index) let(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
-	masks, err := l.filter(snapshot, v, q)
+func (x *Index) allowedOperations(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
+	masks, err := l.applyFilters(snapshot, v, q)
 	if err != nil {
 		return nil, err
 	}
-	return masks, x.leaveOut(l, snapshot, v, q, masks)
+	return masks, x.removeUnwanted(l, snapshot, v, q, masks)
 }
 
-// match finds what matches words among the operations in masks.
-func (l *live) match(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []word, masks []bitset) (*found, error) {
-	f := &found{masks: masks, done: func() {}}
+// matchWords finds what matches words among the operations in masks.
+func (l *directory) matchWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []queryWord, masks []bitset) (*matchSet, error) {
+	f := &matchSet{masks: masks, release: func() {}}
 	if len(words) == 0 {
 		return f, nil
 	}
-	f.words, f.done = l.sums(v)
-	if err := l.score(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
-		f.done()
+	f.words, f.release = l.newWordScores(v)
+	if err := l.scoreWords(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
+		f.release()
 		return nil, err
 	}
 	return f, nil
 }
 
-// giveWay ends a search whose client has left, and lets others go first: without
+// yieldTurn ends a search whose client has left, and lets others go first: without
 // it a long search keeps a processor for ten milliseconds at a time, in which a
 // usual one would be done.
-func giveWay(ctx context.Context) error {
+func yieldTurn(ctx context.Context) error {
 	runtime.Gosched()
 	return ctx.Err()
 }
 
-// turn is about how long a search goes on before it gives way. To do so for each hit
+// turnTime is about how long a search goes on before it gives way. To do so for each hit
 // would cost more than to show it: a processor that idles is woken to look for work.
-const turn = 100 * time.Microsecond
+const turnTime = 100 * time.Microsecond
 
-// leaveOut takes the operations out of masks that have a word that is not wanted.
-func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
+// removeUnwanted takes the operations out of masks that have a word that is not wanted.
+func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
 	for _, unwanted := range q.Without {
-		for _, t := range termsOf(x.analyzer, splitText(unwanted)) {
-			found, err := l.find(snapshot, v, t.stem)
+		for _, t := range Tokenize(x.analyzer, PrepareText(unwanted)) {
+			found, err := l.findPostings(snapshot, v, t.stem)
 			if err != nil {
 				return err
 			}
 			for i, p := range found {
 				for _, at := range p.all {
-					v.segments[i].spread(at.number, masks[i].remove)
+					v.segments[i].eachOperation(at.number, masks[i].remove)
 				}
 			}
 		}
@@ -162,17 +162,17 @@ func (x *Index) leaveOut(l *live, snapshot *scorch.IndexSnapshot, v *view, q Que
 	return nil
 }
 
-// search fills in the result.
-func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, result *Result) error {
-	page, wishes, err := x.answer(ctx, l, snapshot, v, q, words, maxCounts, result)
+// fillResult fills in the result.
+func (x *Index) fillResult(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, result *Result) error {
+	page, wishes, err := x.findPage(ctx, l, snapshot, v, q, words, maxCounts, result)
 	if err != nil {
 		return err
 	}
 	result.Hits = make([]Hit, 0, len(page))
 	began := time.Now()
 	for _, r := range page {
-		if time.Since(began) >= turn {
-			if err := giveWay(ctx); err != nil {
+		if time.Since(began) >= turnTime {
+			if err := yieldTurn(ctx); err != nil {
 				return err
 			}
 			began = time.Now()
@@ -182,47 +182,47 @@ func (x *Index) search(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 		}
 	}
 	if result.Total == 0 {
-		result.Near, err = x.near(l, snapshot, v, q, words)
+		result.Near, err = x.proposeVerbs(l, snapshot, v, q, words)
 	}
 	return err
 }
 
-// answer finds what answers a query, and returns the page of it that is asked for.
+// findPage finds what answers a query, and returns the page of it that is asked for.
 // The result gets all but the hits; of each facet the most frequent values, as
 // many as counts says.
-func (x *Index) answer(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, counts int, result *Result) (page []ranked, wishes []wish, err error) {
-	masks, err := x.let(l, snapshot, v, q)
+func (x *Index) findPage(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, counts int, result *Result) (page []rankedEntry, wishes []clause, err error) {
+	masks, err := x.allowedOperations(l, snapshot, v, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	meant := l.lexicon.meant(words)
+	meant := l.lexicon.embedQuery(words)
 	if len(q.Phrases) == 0 { // which would take some out of the masks
-		defer meant.look(v, masks)()
+		defer meant.startNearest(v, masks)()
 	}
-	f, err := l.match(ctx, snapshot, v, words, masks)
+	f, err := l.matchWords(ctx, snapshot, v, words, masks)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.done()
+	defer f.release()
 	if len(q.Phrases) > 0 {
-		if err := x.keepPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
+		if err := x.applyPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
 			return nil, nil, err
 		}
-		defer meant.look(v, masks)()
+		defer meant.startNearest(v, masks)()
 	}
 	counted := func() error { return nil }
-	var sums tally
+	var sums facetCounts
 	if len(q.Facets) > 0 {
-		counted = beside(func() (err error) {
-			sums, err = l.tally(snapshot, v, f, q.Facets)
+		counted = startConcurrent(func() (err error) {
+			sums, err = l.countFacets(snapshot, v, f, q.Facets)
 			return err
 		})
 		defer counted() // before f is done
 	}
 	if f.words == nil {
-		page, result.Total = v.inOrder(f.masks, q.Offset, q.Offset+q.Limit)
+		page, result.Total = v.listInOrder(f.masks, q.Offset, q.Offset+q.Limit)
 		result.More = q.Offset+q.Limit < result.Total
-	} else if page, err = x.rank(ctx, snapshot, v, q, words, meant, f, result); err != nil {
+	} else if page, err = x.rankPage(ctx, snapshot, v, q, words, meant, f, result); err != nil {
 		return nil, nil, err
 	}
 	if err := counted(); err != nil {
@@ -230,41 +230,41 @@ func (x *Index) answer(ctx context.Context, l *live, snapshot *scorch.IndexSnaps
 	}
 	if sums != nil {
 		if f.words != nil {
-			sums.add(v, f.words.wordless)
+			sums.addEntries(v, f.words.byEmbedding)
 		}
 		result.Facets = sums.mostFrequent(counts)
 	}
-	return page, meant.wishes, nil
+	return page, meant.clauses, nil
 }
 
-// rank orders what was found for words, and returns the page that is asked for. On
+// rankPage orders what was found for words, and returns the page that is asked for. On
 // the first page the result gets the services and the data classes that match.
-func (x *Index) rank(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word, meant *sense, f *found, result *Result) (page []ranked, err error) {
-	opposed, err := x.opposed(snapshot, v, words)
+func (x *Index) rankPage(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, meant *queryEmbedding, f *matchSet, result *Result) (page []rankedEntry, err error) {
+	opposed, err := x.findOpposedVerbs(snapshot, v, words)
 	if err != nil {
 		return nil, err
 	}
 	if q.Offset == 0 {
-		if err := x.addOthers(ctx, v, q, f, result); err != nil {
+		if err := x.findServicesAndClasses(ctx, v, q, f, result); err != nil {
 			return nil, err
 		}
 	}
-	page, result.More, result.Total, err = v.rank(f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
+	page, result.More, result.Total, err = v.rankOperations(f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
 	return page[min(q.Offset, len(page)):], err
 }
 
 // maxClasses is how many data classes of a service a hit names.
 const maxClasses = 20
 
-// operation reads an operation and its document, which are nil when the stored
+// readOperation reads an operation and its document, which are nil when the stored
 // text is that of another version.
-func (x *Index) operation(ctx context.Context, v *view, p place) (*text, *shown, error) {
-	run, n := v.run(p), v.ordinal(p)
-	t, err := x.texts.find(ctx, run.source)
-	if err != nil || t == nil || t.print != run.print || n >= len(t.operations) {
+func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*storedDocument, *preparedOperation, error) {
+	run, n := v.runOf(p), v.ordinalOf(p)
+	t, err := x.documents.readDocument(ctx, run.source)
+	if err != nil || t == nil || t.fingerprint != run.fingerprint || n >= len(t.operations) {
 		return nil, nil, err
 	}
-	o, err := t.show(x.analyzer, x.lexicon, n)
+	o, err := t.prepareOperation(x.analyzer, x.lexicon, n)
 	if err != nil {
 		return nil, nil, nil // logged by the follower
 	}
@@ -273,9 +273,9 @@ func (x *Index) operation(ctx context.Context, v *view, p place) (*text, *shown,
 
 // addHit appends an entry with its text, unless the text is that of another
 // version.
-func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []word, wishes []wish, result *Result) error {
-	run := v.run(r.place)
-	t, operation, err := x.operation(ctx, v, r.place)
+func (x *Index) addHit(ctx context.Context, v *view, r rankedEntry, q Query, words []queryWord, wishes []clause, result *Result) error {
+	run := v.runOf(r.entryRef)
+	t, operation, err := x.readOperation(ctx, v, r.entryRef)
 	if t == nil || err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 		Service:   t.Service,
 		Operation: operation.Operation,
 		Score:     float64(r.score) * scoreUnit,
-		Why:       x.explain(t, operation, q, words),
+		Why:       x.explainHit(t, operation, q, words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,
@@ -297,8 +297,8 @@ func (x *Index) addHit(ctx context.Context, v *view, r ranked, q Query, words []
 		hit.DataClasses = append(hit.DataClasses, c.Name)
 	}
 	if len(wishes) > 0 {
-		if nearest, cosine := nearestWish(wishes, v.meaning(r.place)); cosine >= leastCosine {
-			hit.Why.Wish = wishes[nearest].text
+		if nearest, cosine := nearestClause(wishes, v.embeddingOf(r.entryRef)); cosine >= minCosine {
+			hit.Why.Clause = wishes[nearest].text
 		}
 	}
 	if worst, any := protocol.Worst(t.Findings); any {

@@ -150,7 +150,7 @@ func TestFilters(t *testing.T) {
 		{"level:2 table", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
 		{"level:0", []string{"courier.test DELIVER /parcel"}},
 	} {
-		q, err := ParseQuery(c.query)
+		q, err := Parse(c.query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestPhrases(t *testing.T) {
 		`verb:BUY "sells cars"`:         {"c.test BUY /car"},
 		`verb:BUY "the"`:                {"c.test BUY /car"},
 	} {
-		q, err := ParseQuery(query)
+		q, err := Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +347,7 @@ func TestUnwantedWords(t *testing.T) {
 		"verb:BOOK -cars":   {"a.test BOOK /room", "b.test BOOK /room"},
 		"room -hotel -room": {},
 	} {
-		q, err := ParseQuery(query)
+		q, err := Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,7 +372,7 @@ func TestFiltersOfTheService(t *testing.T) {
 		"protocol:negotiate": "a", "protocol:http": "a", "protocol:agtp": "b", "protocol:agtp protocol:request": "ab",
 		"state:flawed": "a", "state:invalid": "b", "state:valid": "", "source:linked": "a", "source:owner-published": "b",
 	} {
-		q, err := ParseQuery(query)
+		q, err := Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 		"orders", "verb:RETRIEVE verb:LIST", "weather -marine", "orders verb:LIST", "what will the sky be like tomorrow",
 		`"weather data"`, "purchase something", "the verb:LIST", "the", "qwxzy", `"no such words here"`,
 	} {
-		q, err := ParseQuery(text)
+		q, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 	if wordless == 0 {
 		t.Error("no query found anything by its meaning alone")
 	}
-	var bad *QueryError
+	var bad *Error
 	if _, err := x.Search(context.Background(), Query{Words: "x", Facets: []string{"nothing"}}); !errors.As(err, &bad) {
 		t.Errorf("an unknown facet: %v", err)
 	}
@@ -501,7 +501,7 @@ func TestVerbRelations(t *testing.T) {
 		{"book", "RESERVE", "synonym"}, {"buy", "PURCHASE", "synonym"}, {"buy", "SELL", "antonym"}, {"whisper", "SPEAK", "hypernym"},
 		{"speak", "WHISPER", "hypernym"}, {"book", "COOK", ""}, {"", "BOOK", ""}, {"예약", "BOOK", ""},
 	} {
-		if got := relate(c.word, c.offered); got != c.want {
+		if got := relateVerb(c.word, c.offered); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.word, c.offered, got, c.want)
 		}
 	}
@@ -571,11 +571,11 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 	}
 	for _, honest := range []string{"BOOK /room: Reserves accommodation", "SEND /money: Transfers an amount to an account", "CANCEL /order: Stops a purchase before it is shipped", "GITHUB /x: Lists repositories"} {
 		x, _ := indexed(t, agis("a.test", honest))
-		snapshot, v, err := x.live.open()
+		snapshot, v, err := x.directory.openSnapshot()
 		must(t, err)
-		must(t, x.live.prepare(snapshot, v))
-		v.segments[0].operations.each(func(n uint32) {
-			if v.meaning(place{0, n}).doubtful {
+		must(t, x.directory.prepareView(snapshot, v))
+		v.segments[0].operations.forEach(func(n uint32) {
+			if v.embeddingOf(entryRef{0, n}).doubtful {
 				t.Errorf("%s is doubted", honest)
 			}
 		})
@@ -607,7 +607,7 @@ func TestNearVerbs(t *testing.T) {
 		"verb:ZZZ":         nil,
 		"bookmarklet":      {"BOOKMARK", "BOOK"},
 	} {
-		q, err := ParseQuery(query)
+		q, err := Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -644,7 +644,7 @@ func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
 		"negative offset":  {Words: "x", Offset: -1},
 	} {
 		_, err := x.Search(context.Background(), q)
-		var bad *QueryError
+		var bad *Error
 		if !errors.As(err, &bad) || bad.Message == "" || bad.Help == "" {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -24,28 +24,28 @@ import (
 // it is given: so the entries of one document lie beside each other in all that is
 // kept by number, and what is said of its service is spread in one go.
 type segmentEntries struct {
-	runs    []run    // by host, kind and print
-	numbers []uint32 // by bleve's number: ours
-	runOf   []uint32 // by number: the index of its run
-	ordinal []uint16 // by number: its place among its sort in its document
+	runs    []documentRun // by host, kind and print
+	numbers []uint32      // by bleve's number: ours
+	runOf   []uint32      // by number: the index of its run
+	ordinal []uint16      // by number: its place among its sort in its document
 
 	operations, services, classes bitset
-	others                        bitset // services and data classes
+	nonOperations                 bitset // services and data classes
 }
 
 // A run is one version of one document in one segment: its operations, its
 // service and its data classes, of which a damaged segment may lack some.
-type run struct {
+type documentRun struct {
 	source
-	print         string
-	from, to, end uint32 // the numbers of operations are from from to to, the others' from there to end
+	fingerprint               string
+	start, operationsEnd, end uint32 // the numbers of operations are from from to to, the others' from there to end
 }
 
 // readEntries reads the ids of a segment, which its dictionary holds sorted.
 func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	n := int(s.FullSize())
 	if n < 0 || n > math.MaxInt32 {
-		return nil, damaged("segment %d says it has %d entries", s.Id(), n)
+		return nil, newDamageError("segment %d says it has %d entries", s.Id(), n)
 	}
 	e := &segmentEntries{
 		numbers:    make([]uint32, n),
@@ -58,26 +58,26 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	err := eachTerm(s, idField, func(dictionary segment.TermDictionary, id string) error {
 		postings, err := dictionary.PostingsList([]byte(id), nil, nil)
 		if err != nil {
-			return damaged("id in segment %d: %v", s.Id(), err)
+			return newDamageError("id in segment %d: %v", s.Id(), err)
 		}
 		at, err := postings.Iterator(false, false, false, nil).Next()
 		if err != nil || at == nil || at.Number() >= uint64(n) {
-			return damaged("id %q of segment %d leads nowhere", id, s.Id())
+			return newDamageError("id %q of segment %d leads nowhere", id, s.Id())
 		}
 		if len(e.runOf) == n {
-			return damaged("segment %d has more ids than entries", s.Id())
+			return newDamageError("segment %d has more ids than entries", s.Id())
 		}
 		e.numbers[at.Number()] = uint32(len(e.runOf))
-		return e.add(id)
+		return e.addEntry(id)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(e.runOf) != n {
-		return nil, damaged("segment %d has %d entries and %d ids", s.Id(), n, len(e.runOf))
+		return nil, newDamageError("segment %d has %d entries and %d ids", s.Id(), n, len(e.runOf))
 	}
-	e.others = slices.Clone(e.services)
-	e.others.or(e.classes)
+	e.nonOperations = slices.Clone(e.services)
+	e.nonOperations.addAll(e.classes)
 	return e, nil
 }
 
@@ -85,13 +85,13 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment.TermDictionary, term string) error) error {
 	dictionary, err := s.Segment().Dictionary(field)
 	if err != nil {
-		return damaged("field %s of segment %d: %v", field, s.Id(), err)
+		return newDamageError("field %s of segment %d: %v", field, s.Id(), err)
 	}
 	terms := dictionary.AutomatonIterator(nil, nil, nil)
 	for {
 		term, err := terms.Next()
 		if err != nil {
-			return damaged("field %s of segment %d: %v", field, s.Id(), err)
+			return newDamageError("field %s of segment %d: %v", field, s.Id(), err)
 		}
 		if term == nil {
 			return nil
@@ -102,25 +102,25 @@ func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment
 	}
 }
 
-// add appends one entry; ids come in order.
-func (e *segmentEntries) add(id string) error {
+// addEntry appends one entry; ids come in order.
+func (e *segmentEntries) addEntry(id string) error {
 	s, print, of, ordinal, ok := splitID(id)
 	if !ok {
-		return damaged("no id of ours: %q", id)
+		return newDamageError("no id of ours: %q", id)
 	}
 	last, number := len(e.runs)-1, uint32(len(e.runOf))
-	if last < 0 || e.runs[last].source != s || e.runs[last].print != print {
-		e.runs = append(e.runs, run{source: s, print: print, from: number, to: number, end: number})
+	if last < 0 || e.runs[last].source != s || e.runs[last].fingerprint != print {
+		e.runs = append(e.runs, documentRun{source: s, fingerprint: print, start: number, operationsEnd: number, end: number})
 		last++
 	}
 	e.runs[last].end++
 	switch of {
-	case anOperation:
-		e.runs[last].to++
+	case kindOperation:
+		e.runs[last].operationsEnd++
 		e.operations.add(number)
-	case aService:
+	case kindService:
 		e.services.add(number)
-	case aClass:
+	case kindClass:
 		e.classes.add(number)
 	}
 	e.runOf = append(e.runOf, uint32(last))
@@ -130,12 +130,12 @@ func (e *segmentEntries) add(id string) error {
 
 // operationsOf returns the numbers of the operations of a run: from, and up to to.
 func (e *segmentEntries) operationsOf(r uint32) (from, to uint32) {
-	return e.runs[r].from, e.runs[r].to
+	return e.runs[r].start, e.runs[r].operationsEnd
 }
 
 // runsOf returns the versions of one document in the segment.
-func (e *segmentEntries) runsOf(s source) []run {
-	from, _ := slices.BinarySearchFunc(e.runs, s, func(r run, s source) int { return compareSources(r.source, s) })
+func (e *segmentEntries) runsOf(s source) []documentRun {
+	from, _ := slices.BinarySearchFunc(e.runs, s, func(r documentRun, s source) int { return compareSources(r.source, s) })
 	to := from
 	for to < len(e.runs) && e.runs[to].source == s {
 		to++
@@ -144,8 +144,8 @@ func (e *segmentEntries) runsOf(s source) []run {
 }
 
 // hostRuns returns the runs of one host.
-func (e *segmentEntries) hostRuns(host string) []run {
-	from, _ := slices.BinarySearchFunc(e.runs, host, func(r run, host string) int { return strings.Compare(r.host, host) })
+func (e *segmentEntries) hostRuns(host string) []documentRun {
+	from, _ := slices.BinarySearchFunc(e.runs, host, func(r documentRun, host string) int { return strings.Compare(r.host, host) })
 	to := from
 	for to < len(e.runs) && e.runs[to].host == host {
 		to++
@@ -164,23 +164,23 @@ func compareSources(a, b source) int {
 func (e *segmentEntries) eachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
 	found, err := dictionary.PostingsList([]byte(term), nil, nil)
 	if err != nil {
-		return damaged("a term in segment %d: %v", s.Id(), err)
+		return newDamageError("a term in segment %d: %v", s.Id(), err)
 	}
 	n := uint64(len(e.numbers))
 	if found.Count() > n {
-		return damaged("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
+		return newDamageError("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
 	}
 	it := found.Iterator(counted, counted, false, nil)
 	for {
 		p, err := it.Next()
 		if err != nil {
-			return damaged("postings in segment %d: %v", s.Id(), err)
+			return newDamageError("postings in segment %d: %v", s.Id(), err)
 		}
 		if p == nil {
 			return nil
 		}
 		if p.Number() >= n {
-			return damaged("postings in segment %d name entry %d of %d", s.Id(), p.Number(), n)
+			return newDamageError("postings in segment %d name entry %d of %d", s.Id(), p.Number(), n)
 		}
 		count, length := 1, 1
 		if counted {
@@ -216,7 +216,7 @@ type termPostings struct {
 	services []servicePosting // those of services again
 }
 
-func (p *termPostings) size() int {
+func (p *termPostings) memorySize() int {
 	return postingBytes*cap(p.all) + servicePostingBytes*cap(p.services)
 }
 
@@ -230,7 +230,7 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*te
 	for f := range numFields {
 		dictionary, err := s.Segment().Dictionary(f.String())
 		if err != nil {
-			return nil, damaged("field %s of segment %d: %v", f, s.Id(), err)
+			return nil, newDamageError("field %s of segment %d: %v", f, s.Id(), err)
 		}
 		add := func(number uint32, o occurrence) {
 			met.add(number)
@@ -257,7 +257,7 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*te
 		}
 	}
 	p := &termPostings{all: make([]posting, 0, met.count())}
-	met.each(func(number uint32) {
+	met.forEach(func(number uint32) {
 		at := posting{number, sums[number]}
 		p.all = append(p.all, at)
 		if e.services.has(number) {
@@ -273,18 +273,18 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*te
 func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (bitset, error) {
 	dictionary, err := s.Segment().Dictionary(field)
 	if err != nil {
-		return nil, damaged("field %s of segment %d: %v", field, s.Id(), err)
+		return nil, newDamageError("field %s of segment %d: %v", field, s.Id(), err)
 	}
 	found := newBitset(len(e.numbers))
 	err = e.eachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
-		e.spread(number, found.add)
+		e.eachOperation(number, found.add)
 	})
 	return found, err
 }
 
-// spread calls f with an operation's number, or with those of a service's
+// eachOperation calls f with an operation's number, or with those of a service's
 // operations.
-func (e *segmentEntries) spread(number uint32, f func(uint32)) {
+func (e *segmentEntries) eachOperation(number uint32, f func(uint32)) {
 	if !e.services.has(number) {
 		f(number)
 		return
@@ -334,22 +334,22 @@ func (b bitset) hasAny(from, to uint32) bool {
 	return false
 }
 
-// and keeps what is in other too.
-func (b bitset) and(other bitset) {
+// intersect keeps what is in other too.
+func (b bitset) intersect(other bitset) {
 	for i := range b {
 		b[i] &= other[i]
 	}
 }
 
-// or adds what is in other.
-func (b bitset) or(other bitset) {
+// addAll adds what is in other.
+func (b bitset) addAll(other bitset) {
 	for i := range b {
 		b[i] |= other[i]
 	}
 }
 
-// without removes what is in other.
-func (b bitset) without(other bitset) {
+// removeAll removes what is in other.
+func (b bitset) removeAll(other bitset) {
 	for i := range b {
 		b[i] &^= other[i]
 	}
@@ -364,8 +364,8 @@ func (b bitset) count() int {
 	return n
 }
 
-// each calls f with every number in b, in order.
-func (b bitset) each(f func(uint32)) {
+// forEach calls f with every number in b, in order.
+func (b bitset) forEach(f func(uint32)) {
 	for i, w := range b {
 		for ; w != 0; w &= w - 1 {
 			f(uint32(i*64 + bits.TrailingZeros64(w)))
@@ -373,8 +373,8 @@ func (b bitset) each(f func(uint32)) {
 	}
 }
 
-// numbered returns the entries in a bitmap of bleve, which may be nil.
-func (e *segmentEntries) numbered(r *roaring.Bitmap) bitset {
+// translateBitmap returns the entries in a bitmap of bleve, which may be nil.
+func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) bitset {
 	b := newBitset(len(e.numbers))
 	if r == nil {
 		return b
@@ -394,13 +394,13 @@ type damageError struct{ what string }
 
 func (e *damageError) Error() string { return "the index is damaged: " + e.what }
 
-func damaged(format string, args ...any) error {
+func newDamageError(format string, args ...any) error {
 	return &damageError{fmt.Sprintf(format, args...)}
 }
 
-// supersededBy returns the kind whose operations stand in for those of kind k of
+// supersedingKind returns the kind whose operations stand in for those of kind k of
 // the same host.
-func supersededBy(k document.Kind) (document.Kind, bool) {
+func supersedingKind(k document.Kind) (document.Kind, bool) {
 	if k == document.AGISSummary {
 		// The summary repeats verb and path of the full document's operations,
 		// without intent or parameters.

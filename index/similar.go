@@ -29,9 +29,9 @@ type SimilarService struct {
 // on average, and how much of their data classes and of their verbs they share
 // (of all that either has).
 const (
-	meaningPart = 0.7
-	classPart   = 0.15
-	verbPart    = 0.15
+	embeddingPart = 0.7
+	classPart     = 0.15
+	verbPart      = 0.15
 )
 
 // Similar returns the services most like that of a host, at most limit (10 when 0,
@@ -42,15 +42,15 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 		limit = 10
 	}
 	if limit < 1 || limit > maxLimit {
-		return nil, &QueryError{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
+		return nil, &Error{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
 	}
 	similar := []SimilarService{}
-	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		profiles, err := v.profiles(ctx, snapshot)
+	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+		profiles, err := v.listProfiles(ctx, snapshot)
 		if err != nil {
 			return err
 		}
-		for _, l := range mostAlike(profiles, canonicalHost(host), limit) {
+		for _, l := range mostSimilar(profiles, CanonicalHost(host), limit) {
 			s, err := x.similarService(ctx, l)
 			if err != nil {
 				return err
@@ -65,7 +65,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 // A profile sums up one version of a document: what its operations mean on
 // average, and the names of its data classes and verbs, sorted.
 type profile struct {
-	mean           meaning
+	mean           embedding
 	classes, verbs []string
 }
 
@@ -82,17 +82,17 @@ type profiled struct {
 	*profile
 }
 
-// profiles returns those of all documents that a search may return operations of.
-func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]profiled, error) {
+// listProfiles returns those of all documents that a search may return operations of.
+func (v *view) listProfiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]profiled, error) {
 	var all []profiled
 	for i, s := range snapshot.Segments() {
 		vs := &v.segments[i]
-		byRun, err := vs.profile(ctx, s)
+		byRun, err := vs.readProfiles(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		for r := range vs.runs {
-			if vs.searched.hasAny(vs.operationsOf(uint32(r))) {
+			if vs.searchable.hasAny(vs.operationsOf(uint32(r))) {
 				all = append(all, profiled{vs.runs[r].source, &byRun[r]})
 			}
 		}
@@ -100,18 +100,18 @@ func (v *view) profiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]
 	return all, nil
 }
 
-// profile returns the profiles of a segment's runs.
-func (d *segmentData) profile(ctx context.Context, s *scorch.SegmentSnapshot) ([]profile, error) {
+// readProfiles returns the profiles of a segment's runs.
+func (d *segmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapshot) ([]profile, error) {
 	d.profiles.mu.Lock()
 	defer d.profiles.mu.Unlock()
 	if d.profiles.byRun != nil {
 		return d.profiles.byRun, nil
 	}
-	classes, err := d.column(s, classField)
+	classes, err := d.readColumn(s, classField)
 	if err != nil {
 		return nil, err
 	}
-	verbs, err := d.column(s, verbField)
+	verbs, err := d.readColumn(s, verbField)
 	if err != nil {
 		return nil, err
 	}
@@ -123,21 +123,21 @@ func (d *segmentData) profile(ctx context.Context, s *scorch.SegmentSnapshot) ([
 		var used []uint32
 		sum := make([]float32, d.meanings.dim)
 		for n, to := d.operationsOf(uint32(r)); n < to; n++ {
-			m := d.meanings.at(n)
+			m := d.meanings.embeddingOf(n)
 			for i, x := range m.vector {
 				sum[i] += m.scale * float32(x)
 			}
-			used = append(used, verbs.of(n))
+			used = append(used, verbs.valueOf(n))
 		}
-		byRun[r] = profile{mean: newMeaning(sum), classes: classes.names(classes.runs[r]), verbs: verbs.names(used)}
+		byRun[r] = profile{mean: newEmbedding(sum), classes: classes.valueNames(classes.runs[r]), verbs: verbs.valueNames(used)}
 	}
 	d.profiles.byRun = byRun
 	return byRun, nil
 }
 
-// names returns values of the column, sorted and each once, without that of
+// valueNames returns values of the column, sorted and each once, without that of
 // nothing.
-func (c *column) names(at []uint32) []string {
+func (c *column) valueNames(at []uint32) []string {
 	at = slices.Clone(at)
 	slices.Sort(at) // as the values are
 	var names []string
@@ -150,15 +150,15 @@ func (c *column) names(at []uint32) []string {
 }
 
 // A likeness is how much a document is like one of a host.
-type likeness struct {
+type similarity struct {
 	own, other *profiled
 	score      float64
 }
 
-// mostAlike returns the documents that are most like those of a host, the best of
+// mostSimilar returns the documents that are most like those of a host, the best of
 // each other host, best first.
-func mostAlike(all []profiled, host string, limit int) []likeness {
-	best := make(map[string]likeness)
+func mostSimilar(all []profiled, host string, limit int) []similarity {
+	best := make(map[string]similarity)
 	for i := range all {
 		own := &all[i]
 		if own.host != host {
@@ -169,29 +169,29 @@ func mostAlike(all []profiled, host string, limit int) []likeness {
 			if other.host == host {
 				continue
 			}
-			l := likeness{own, other, own.alike(other.profile)}
+			l := similarity{own, other, own.similarityTo(other.profile)}
 			if old, met := best[other.host]; !met || l.score > old.score {
 				best[other.host] = l
 			}
 		}
 	}
-	ordered := slices.SortedFunc(maps.Values(best), func(a, b likeness) int {
+	ordered := slices.SortedFunc(maps.Values(best), func(a, b similarity) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.other.host, b.other.host))
 	})
 	return ordered[:min(limit, len(ordered))]
 }
 
-// alike returns how much two documents are alike, 0 to 1.
-func (p *profile) alike(other *profile) float64 {
-	return meaningPart*max(0, float64(p.mean.cosine(other.mean))) +
-		classPart*share(p.classes, other.classes) + verbPart*share(p.verbs, other.verbs)
+// similarityTo returns how much two documents are alike, 0 to 1.
+func (p *profile) similarityTo(other *profile) float64 {
+	return embeddingPart*max(0, float64(p.mean.Cosine(other.mean))) +
+		classPart*overlapShare(p.classes, other.classes) + verbPart*overlapShare(p.verbs, other.verbs)
 }
 
 // similarService tells of a likeness what an answer tells.
-func (x *Index) similarService(ctx context.Context, l likeness) (SimilarService, error) {
+func (x *Index) similarService(ctx context.Context, l similarity) (SimilarService, error) {
 	s := SimilarService{Host: l.other.host, Kind: l.other.kind, Score: l.score,
-		Classes: slices.Collect(both(l.own.classes, l.other.classes)), Verbs: slices.Collect(both(l.own.verbs, l.other.verbs))}
-	t, err := x.texts.find(ctx, l.other.source)
+		Classes: slices.Collect(intersectSorted(l.own.classes, l.other.classes)), Verbs: slices.Collect(intersectSorted(l.own.verbs, l.other.verbs))}
+	t, err := x.documents.readDocument(ctx, l.other.source)
 	if err != nil {
 		return SimilarService{}, err
 	}
@@ -201,8 +201,8 @@ func (x *Index) similarService(ctx context.Context, l likeness) (SimilarService,
 	return s, nil
 }
 
-// both yields what is in two sorted lists.
-func both(a, b []string) iter.Seq[string] {
+// intersectSorted yields what is in two sorted lists.
+func intersectSorted(a, b []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(a) > 0 && len(b) > 0 {
 			switch c := strings.Compare(a[0], b[0]); {
@@ -220,10 +220,10 @@ func both(a, b []string) iter.Seq[string] {
 	}
 }
 
-// share is how many of the names in either list are in both.
-func share(a, b []string) float64 {
+// overlapShare is how many of the names in either list are in both.
+func overlapShare(a, b []string) float64 {
 	n := 0
-	for range both(a, b) {
+	for range intersectSorted(a, b) {
 		n++
 	}
 	if n == 0 {

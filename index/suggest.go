@@ -52,15 +52,15 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 		limit = 10
 	}
 	if limit < 1 || limit > maxLimit {
-		return nil, &QueryError{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", maxLimit)}
+		return nil, &Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", maxLimit)}
 	}
-	typed = strings.ToLower(splitName(strings.TrimSpace(typed)))
+	typed = strings.ToLower(PrepareName(strings.TrimSpace(typed)))
 	if typed == "" || len(typed) > 4*maxPrefix {
 		return []Suggestion{}, ctx.Err()
 	}
 	var found map[string][]Suggestion
-	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		found, err = x.beginning(ctx, l, snapshot, v, typed)
+	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
+		found, err = x.collectSuggestions(ctx, l, snapshot, v, typed)
 		return err
 	})
 	if err != nil {
@@ -73,21 +73,21 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 			}
 		}
 	}
-	return shareOut(found, typed, limit), nil
+	return distributePlaces(found, typed, limit), nil
 }
 
-// beginning returns by kind all that begins like what was typed, which is in lower
+// collectSuggestions returns by kind all that begins like what was typed, which is in lower
 // case and cut as names are.
-func (x *Index) beginning(ctx context.Context, l *live, snapshot *scorch.IndexSnapshot, v *view, typed string) (map[string][]Suggestion, error) {
+func (x *Index) collectSuggestions(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
 	for kind, field := range map[string]string{SuggestVerb: verbField, SuggestNamespace: namespaceField, SuggestClass: classField} {
-		values, err := l.list(snapshot, v, field)
+		values, err := l.countValues(snapshot, v, field)
 		if err != nil {
 			return nil, err
 		}
 		for _, value := range values {
-			if !begins(value.Value, typed) {
+			if !hasTypedPrefix(value.Value, typed) {
 				continue
 			}
 			found[kind] = append(found[kind], Suggestion{value.Value, kind, value.Operations})
@@ -96,7 +96,7 @@ func (x *Index) beginning(ctx context.Context, l *live, snapshot *scorch.IndexSn
 			}
 		}
 	}
-	found[SuggestService] = v.hostsWith(typed)
+	found[SuggestService] = v.suggestHosts(typed)
 	nouns, err := countTerms(ctx, snapshot, v, actField, typed)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (x *Index) beginning(ctx context.Context, l *live, snapshot *scorch.IndexSn
 			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
 		}
 	}
-	pairs, err := x.pairsWith(ctx, snapshot, v, typed)
+	pairs, err := x.suggestBigrams(ctx, snapshot, v, typed)
 	for _, s := range pairs {
 		if _, named := nouns[s.Text]; !named {
 			found[SuggestNoun] = append(found[SuggestNoun], s)
@@ -128,9 +128,9 @@ func (x *Index) beginning(ctx context.Context, l *live, snapshot *scorch.IndexSn
 	return found, err
 }
 
-// shareOut makes one list of suggestions by kind: a fifth of the places for each
+// distributePlaces makes one list of suggestions by kind: a fifth of the places for each
 // kind, and what is left over for the first ones.
-func shareOut(found map[string][]Suggestion, typed string, limit int) []Suggestion {
+func distributePlaces(found map[string][]Suggestion, typed string, limit int) []Suggestion {
 	taken, left := [len(suggestKinds)]int{}, limit
 	for i, kind := range suggestKinds {
 		taken[i] = min(len(found[kind]), limit/len(suggestKinds))
@@ -162,24 +162,24 @@ func compareBool(a, b bool) int {
 
 // isExactly reports whether a value is what was typed, in any case.
 func isExactly(value, typed string) bool {
-	return strings.EqualFold(value, typed) || strings.EqualFold(splitName(value), typed)
+	return strings.EqualFold(value, typed) || strings.EqualFold(PrepareName(value), typed)
 }
 
-// begins reports whether a value, or what splitting makes of it, begins with what
+// hasTypedPrefix reports whether a value, or what splitting makes of it, begins with what
 // was typed.
-func begins(value, typed string) bool {
-	return hasPrefixFold(value, typed) || hasPrefixFold(splitName(value), typed)
+func hasTypedPrefix(value, typed string) bool {
+	return hasPrefixFold(value, typed) || hasPrefixFold(PrepareName(value), typed)
 }
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// hostsWith returns the hosts of which a label begins with a text; the last label
+// suggestHosts returns the hosts of which a label begins with a text; the last label
 // has most hosts in common, so it is no beginning of one.
-func (v *view) hostsWith(typed string) []Suggestion {
+func (v *view) suggestHosts(typed string) []Suggestion {
 	operations := make(map[string]int)
-	typed = strings.ReplaceAll(typed, " ", ".") // splitName took the dots out
+	typed = strings.ReplaceAll(typed, " ", ".") // PrepareName took the dots out
 	within := "." + typed
 	for i := range v.segments {
 		s := &v.segments[i]
@@ -190,7 +190,7 @@ func (v *view) hostsWith(typed string) []Suggestion {
 				continue
 			}
 			for n, to := s.operationsOf(uint32(r)); n < to; n++ {
-				if s.searched.has(n) {
+				if s.searchable.has(n) {
 					operations[host]++
 				}
 			}
@@ -209,7 +209,7 @@ func countTerms(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, f 
 	operations := make(map[string]int)
 	err := eachTermWith(ctx, snapshot, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
 		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
-			if v.segments[i].searched.has(number) {
+			if v.segments[i].searchable.has(number) {
 				operations[term]++
 			}
 		})
@@ -226,13 +226,13 @@ func eachTermWith(ctx context.Context, snapshot *scorch.IndexSnapshot, of field,
 		}
 		dictionary, err := s.Segment().Dictionary(of.String())
 		if err != nil {
-			return damaged("field %s of segment %d: %v", of, s.Id(), err)
+			return newDamageError("field %s of segment %d: %v", of, s.Id(), err)
 		}
-		terms := dictionary.AutomatonIterator(nil, []byte(typed), after(typed))
+		terms := dictionary.AutomatonIterator(nil, []byte(typed), prefixEnd(typed))
 		for range maxNouns {
 			term, err := terms.Next()
 			if err != nil {
-				return damaged("field %s of segment %d: %v", of, s.Id(), err)
+				return newDamageError("field %s of segment %d: %v", of, s.Id(), err)
 			}
 			if term == nil {
 				break
@@ -246,18 +246,18 @@ func eachTermWith(ctx context.Context, snapshot *scorch.IndexSnapshot, of field,
 }
 
 const (
-	// maxPairs is how many pairs of characters are looked at, and maxLooks in how
+	// maxBigrams is how many pairs of characters are looked at, and maxBigramChecks in how
 	// many operations each.
-	maxPairs = 20
-	maxLooks = 3
+	maxBigrams      = 20
+	maxBigramChecks = 3
 )
 
-// pairsWith completes what is written in a script of which pairs of characters are
+// suggestBigrams completes what is written in a script of which pairs of characters are
 // indexed (Korean, Chinese, Japanese, Thai). The names of operations are Latin by the
 // drafts, so these are words of what operations do. A pair out of the middle of a
 // word is none.
-func (x *Index) pairsWith(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
-	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !paired(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+func (x *Index) suggestBigrams(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
+	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !isBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil
 	}
 	counts, err := countTerms(ctx, snapshot, v, whatField, typed)
@@ -274,7 +274,7 @@ func (x *Index) pairsWith(ctx context.Context, snapshot *scorch.IndexSnapshot, v
 		return cmp.Or(cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Text, b.Text))
 	})
 	var out []Suggestion
-	for _, s := range pairs[:min(len(pairs), maxPairs)] {
+	for _, s := range pairs[:min(len(pairs), maxBigrams)] {
 		begins, err := x.beginsWord(ctx, snapshot, v, s.Text)
 		if err != nil {
 			return nil, err
@@ -289,14 +289,14 @@ func (x *Index) pairsWith(ctx context.Context, snapshot *scorch.IndexSnapshot, v
 // beginsWord reports whether a word begins with a pair in one of the first
 // operations that have it.
 func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, pair string) (bool, error) {
-	var places []place
+	var places []entryRef
 	err := eachTermWith(ctx, snapshot, whatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
 		if term != pair {
 			return nil
 		}
 		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
-			if len(places) < maxLooks && v.segments[i].searched.has(number) {
-				places = append(places, place{i, number})
+			if len(places) < maxBigramChecks && v.segments[i].searchable.has(number) {
+				places = append(places, entryRef{i, number})
 			}
 		})
 	})
@@ -304,19 +304,19 @@ func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, 
 		return false, err
 	}
 	for _, p := range places {
-		_, o, err := x.operation(ctx, v, p)
+		_, o, err := x.readOperation(ctx, v, p)
 		if err != nil {
 			return false, err
 		}
-		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t term) bool { return t.form == pair && hasPrefixFold(t.surface, pair) }) {
+		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t token) bool { return t.form == pair && hasPrefixFold(t.surface, pair) }) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// after is the first text that does not begin with prefix, nil when there is none.
-func after(prefix string) []byte {
+// prefixEnd is the first text that does not begin with prefix, nil when there is none.
+func prefixEnd(prefix string) []byte {
 	end := bytes.Clone([]byte(prefix))
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xFF {

@@ -20,15 +20,15 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 		return nil, err
 	}
 	var verbs []VerbCount
-	err := x.read(func(l *live, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		verbs, err = l.verbs(snapshot, v)
+	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
+		verbs, err = l.countVerbs(snapshot, v)
 		return err
 	})
 	return verbs, err
 }
 
-func (l *live) verbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
-	list, err := l.list(snapshot, v, verbField)
+func (l *directory) countVerbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
+	list, err := l.countValues(snapshot, v, verbField)
 	verbs := make([]VerbCount, len(list))
 	for i, c := range list {
 		verbs[i] = VerbCount{Verb: c.Value, Operations: c.Operations, Services: c.Services}
@@ -37,27 +37,27 @@ func (l *live) verbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, erro
 }
 
 const (
-	// maxNear is how many verbs are proposed.
-	maxNear = 5
-	// nearPrefix is how many letters a verb must begin with in common with a
+	// maxProposals is how many verbs are proposed.
+	maxProposals = 5
+	// minCommonPrefix is how many letters a verb must begin with in common with a
 	// word to be proposed for it.
-	nearPrefix = 4
+	minCommonPrefix = 4
 )
 
-// near proposes verbs that are offered, for a query that found nothing: those
+// proposeVerbs proposes verbs that are offered, for a query that found nothing: those
 // related to a word that was asked for, then those that it may be a typing error
 // of, then those that begin alike.
-func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, words []word) ([]string, error) {
-	verbs, err := l.verbs(snapshot, v)
+func (x *Index) proposeVerbs(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord) ([]string, error) {
+	verbs, err := l.countVerbs(snapshot, v)
 	if err != nil {
 		return nil, err
 	}
-	var asked []sought
+	var asked []proposal
 	for _, w := range words {
-		asked = append(asked, soughtVerb(strings.TrimFunc(w.asked, notLetter)))
+		asked = append(asked, newProposal(strings.TrimFunc(w.asked, notLetter)))
 	}
 	for _, verb := range q.Verbs {
-		asked = append(asked, soughtVerb(verb))
+		asked = append(asked, newProposal(verb))
 	}
 	type candidate struct {
 		VerbCount
@@ -67,7 +67,7 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 	for _, o := range verbs {
 		best := -1
 		for _, word := range asked {
-			if d := word.distance(o.Verb); d >= 0 && (best < 0 || d < best) {
+			if d := word.proposalRank(o.Verb); d >= 0 && (best < 0 || d < best) {
 				best = d
 			}
 		}
@@ -79,7 +79,7 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.Operations, a.Operations))
 	})
 	var near []string
-	for _, c := range candidates[:min(maxNear, len(candidates))] {
+	for _, c := range candidates[:min(maxProposals, len(candidates))] {
 		near = append(near, c.Verb)
 	}
 	return near, nil
@@ -87,25 +87,25 @@ func (x *Index) near(l *live, snapshot *scorch.IndexSnapshot, v *view, q Query, 
 
 // A sought is a word for which a verb may be proposed, and the English words that
 // it may be a typing error of.
-type sought struct {
+type proposal struct {
 	word  string
 	meant []string
 }
 
-func soughtVerb(word string) sought {
-	return sought{word, english.Near(strings.ToLower(word), maxNear)}
+func newProposal(word string) proposal {
+	return proposal{word, english.Near(strings.ToLower(word), maxProposals)}
 }
 
-// distance orders how near an offered verb is to a word; -1 is not near at all.
-func (s sought) distance(offered string) int {
-	if r := relate(s.word, offered); r != "" && r != antonym {
+// proposalRank orders how near an offered verb is to a word; -1 is not near at all.
+func (s proposal) proposalRank(offered string) int {
+	if r := relateVerb(s.word, offered); r != "" && r != relationAntonym {
 		return relationRank(r)
 	}
 	if slices.Contains(s.meant, strings.ToLower(offered)) {
 		return len(relations)
 	}
 	common := commonPrefix(strings.ToUpper(s.word), offered)
-	if common >= nearPrefix || common > 0 && common == utf8.RuneCountInString(offered) && common > 2 {
+	if common >= minCommonPrefix || common > 0 && common == utf8.RuneCountInString(offered) && common > 2 {
 		return len(relations) + 1 + max(0, 32-common)
 	}
 	return -1

@@ -12,20 +12,20 @@ import (
 // A view is one state of the index, made ready for searching. It does not
 // change; searches that began on an older one finish on it.
 type view struct {
-	snapshot *scorch.IndexSnapshot // to recognise the state; not held open by the view
-	segments []viewSegment
-	ids      []uint64 // of the segments
-	live     int      // operations that are not deleted
-	entries  int      // entries of every sort that are not deleted
-	size     int      // entries, deleted ones included
-	prepared bool     // see live.prepare; guarded by the live's mu
+	snapshot   *scorch.IndexSnapshot // to recognise the state; not held open by the view
+	segments   []viewSegment
+	ids        []uint64 // of the segments
+	operations int      // operations that are not deleted
+	entries    int      // entries of every sort that are not deleted
+	size       int      // entries, deleted ones included
+	prepared   bool     // see live.prepare; guarded by the live's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
-	joined map[string]*values
+	joined map[string]*fieldValues
 
-	mu  sync.Mutex     // guards following
-	dfs map[string]int // in how many live operations a stem occurs
+	mu          sync.Mutex     // guards following
+	frequencies map[string]int // in how many live operations a stem occurs
 }
 
 // A viewSegment is a segment and what of it counts now.
@@ -34,45 +34,45 @@ type viewSegment struct {
 	base int // where its entries begin among those of all segments
 	n    int // entries, deleted ones included
 
-	deleted bitset
-	dead    int // how many are deleted
-	// searched has the operations that a search may return: neither deleted nor
+	deleted      bitset
+	deletedCount int // how many are deleted
+	// searchable has the operations that a search may return: neither deleted nor
 	// superseded, nor from an alias; withAliases has the latter too.
-	searched, withAliases bitset
-	// offered has the services and data classes of documents of which a search may
+	searchable, withAliases bitset
+	// reachable has the services and data classes of documents of which a search may
 	// return an operation.
-	offered bitset
+	reachable bitset
 }
 
 // newView makes a view of a snapshot, with what is known of its segments.
 func newView(snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
-	v := &view{snapshot: snapshot, dfs: make(map[string]int)}
+	v := &view{snapshot: snapshot, frequencies: make(map[string]int)}
 	for i, s := range snapshot.Segments() {
 		d := derived[i]
 		n := len(d.numbers)
-		vs := viewSegment{segmentData: d, base: v.size, n: n, deleted: d.numbered(s.Deleted())}
+		vs := viewSegment{segmentData: d, base: v.size, n: n, deleted: d.translateBitmap(s.Deleted())}
 		if s.Deleted() != nil {
-			vs.dead = int(s.Deleted().GetCardinality())
+			vs.deletedCount = int(s.Deleted().GetCardinality())
 		}
 		v.size += n
-		v.entries += n - vs.dead
+		v.entries += n - vs.deletedCount
 		operations := slices.Clone(d.operations)
-		operations.without(vs.deleted)
-		v.live += operations.count()
+		operations.removeAll(vs.deleted)
+		v.operations += operations.count()
 		v.segments, v.ids = append(v.segments, vs), append(v.ids, s.Id())
 	}
-	v.sift()
+	v.markSearchable()
 	return v
 }
 
-// sift computes which entries a search may return. Superseding depends on which
+// markSearchable computes which entries a search may return. Superseding depends on which
 // documents are there now, not on the order in which they came.
-func (v *view) sift() {
+func (v *view) markSearchable() {
 	present := make(map[source]bool) // documents that supersede others
 	for i := range v.segments {
 		s := &v.segments[i]
 		for _, r := range s.runs {
-			if r.kind == document.AGIS && s.alive(r) {
+			if r.kind == document.AGIS && s.hasLiveOperation(r) {
 				present[r.source] = true
 			}
 		}
@@ -80,32 +80,32 @@ func (v *view) sift() {
 	for i := range v.segments {
 		s := &v.segments[i]
 		s.withAliases = slices.Clone(s.operations)
-		s.withAliases.without(s.deleted)
+		s.withAliases.removeAll(s.deleted)
 		for _, r := range s.runs {
-			if by, ok := supersededBy(r.kind); ok && present[source{r.host, by}] {
-				s.remove(s.withAliases, r)
+			if by, ok := supersedingKind(r.kind); ok && present[source{r.host, by}] {
+				s.removeRun(s.withAliases, r)
 			}
 		}
-		s.searched = slices.Clone(s.withAliases)
+		s.searchable = slices.Clone(s.withAliases)
 		for _, r := range s.runs {
 			if r.kind == document.AIAlias {
-				s.remove(s.searched, r)
+				s.removeRun(s.searchable, r)
 			}
 		}
-		s.offered = newBitset(s.n)
+		s.reachable = newBitset(s.n)
 		for _, r := range s.runs {
-			if s.searched.hasAny(r.from, r.to) {
-				s.offered.addRange(r.to, r.end)
+			if s.searchable.hasAny(r.start, r.operationsEnd) {
+				s.reachable.addRange(r.operationsEnd, r.end)
 			}
 		}
-		s.offered.and(s.others)
-		s.offered.without(s.deleted)
+		s.reachable.intersect(s.nonOperations)
+		s.reachable.removeAll(s.deleted)
 	}
 }
 
-// alive reports whether an operation of r is not deleted.
-func (s *viewSegment) alive(r run) bool {
-	for n := r.from; n < r.to; n++ {
+// hasLiveOperation reports whether an operation of r is not deleted.
+func (s *viewSegment) hasLiveOperation(r documentRun) bool {
+	for n := r.start; n < r.operationsEnd; n++ {
 		if !s.deleted.has(n) {
 			return true
 		}
@@ -113,69 +113,69 @@ func (s *viewSegment) alive(r run) bool {
 	return false
 }
 
-// remove takes the entries of r out of b.
-func (s *viewSegment) remove(b bitset, r run) {
-	for n := r.from; n < r.to; n++ {
+// removeRun takes the entries of r out of b.
+func (s *viewSegment) removeRun(b bitset, r documentRun) {
+	for n := r.start; n < r.operationsEnd; n++ {
 		b[n/64] &^= 1 << (n % 64)
 	}
 }
 
 // A place is an entry of a view.
-type place struct {
+type entryRef struct {
 	segment int
 	number  uint32
 }
 
-// run returns the document version that the entry comes from.
-func (v *view) run(p place) run {
+// runOf returns the document version that the entry comes from.
+func (v *view) runOf(p entryRef) documentRun {
 	s := &v.segments[p.segment]
 	return s.runs[s.runOf[p.number]]
 }
 
-func (v *view) ordinal(p place) int { return int(v.segments[p.segment].ordinal[p.number]) }
+func (v *view) ordinalOf(p entryRef) int { return int(v.segments[p.segment].ordinal[p.number]) }
 
-// before orders entries by host, kind and ordinal.
-func (v *view) before(a, b place) bool {
+// entryLess orders entries by host, kind and ordinal.
+func (v *view) entryLess(a, b entryRef) bool {
 	if a.segment == b.segment {
 		return a.number < b.number // as ids are ordered
 	}
-	ra, rb := v.run(a), v.run(b)
+	ra, rb := v.runOf(a), v.runOf(b)
 	if c := compareSources(ra.source, rb.source); c != 0 {
 		return c < 0
 	}
-	return v.ordinal(a) < v.ordinal(b)
+	return v.ordinalOf(a) < v.ordinalOf(b)
 }
 
-// stored is what the view holds of one document: its live ids, and whether they
+// liveEntries is what the view holds of one document: its live ids, and whether they
 // are all of one version.
-type stored struct {
-	ids   []string
-	print string // "" when nothing is there or versions are mixed
+type liveEntries struct {
+	ids         []string
+	fingerprint string // "" when nothing is there or versions are mixed
 }
 
-// document returns what the view holds of a document.
-func (v *view) document(src source) stored {
-	var d stored
+// storedIDs returns what the view holds of a document.
+func (v *view) storedIDs(src source) liveEntries {
+	var d liveEntries
 	for i := range v.segments {
 		s := &v.segments[i]
 		for _, r := range s.runsOf(src) {
-			for n := r.from; n < r.end; n++ {
+			for n := r.start; n < r.end; n++ {
 				if s.deleted.has(n) {
 					continue
 				}
 				if len(d.ids) == 0 {
-					d.print = r.print
-				} else if d.print != r.print {
-					d.print = ""
+					d.fingerprint = r.fingerprint
+				} else if d.fingerprint != r.fingerprint {
+					d.fingerprint = ""
 				}
-				of := anOperation
+				of := kindOperation
 				switch {
 				case s.services.has(n):
-					of = aService
+					of = kindService
 				case s.classes.has(n):
-					of = aClass
+					of = kindClass
 				}
-				d.ids = append(d.ids, entryID(src, r.print, of, int(s.ordinal[n])))
+				d.ids = append(d.ids, entryID(src, r.fingerprint, of, int(s.ordinal[n])))
 			}
 		}
 	}

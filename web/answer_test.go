@@ -178,8 +178,8 @@ func TestAQueryThatCannotBeReadIsPointedAt(t *testing.T) {
 		pre = textOf(n)
 	}
 	query, caret, ok := strings.Cut(pre, "\n")
-	_, err := index.ParseQuery("book verb:")
-	var fault *index.QueryError
+	_, err := index.Parse("book verb:")
+	var fault *index.Error
 	if !errors.As(err, &fault) {
 		t.Fatalf("the grammar takes the query: %v", err)
 	}

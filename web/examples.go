@@ -42,7 +42,7 @@ func (p *Pages) examples(ctx context.Context, verbs []index.VerbCount) ([]string
 }
 
 func (p *Pages) finds(ctx context.Context, text string) (bool, error) {
-	q, err := index.ParseQuery(text)
+	q, err := index.Parse(text)
 	if err != nil {
 		return false, nil
 	}

@@ -61,7 +61,7 @@ func facetsOf(q index.Query, r index.Result) []facetView {
 				off = append(off, v)
 			}
 		}
-		for _, value := range q.Asked(f.field) {
+		for _, value := range q.FilterValues(f.field) {
 			if !slices.ContainsFunc(counts, func(c index.Count) bool { return c.Value == value }) {
 				on = append(on, valueOf(q, f.field, index.Count{Value: value}))
 			}
@@ -79,8 +79,8 @@ func facetsOf(q index.Query, r index.Result) []facetView {
 }
 
 func valueOf(q index.Query, field string, c index.Count) facetValue {
-	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.Asks(field, c.Value)}
-	if turned, ok := q.Turned(field, c.Value); ok {
+	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.HasValue(field, c.Value)}
+	if turned, ok := q.Toggled(field, c.Value); ok {
 		v.Address = searchPath(turned.String())
 	}
 	return v

@@ -99,7 +99,7 @@ func (p *Pages) help(c *gin.Context) (view, error) {
 
 // count returns how many operations a query finds.
 func (p *Pages) count(ctx context.Context, text string) (int, error) {
-	q, err := index.ParseQuery(text)
+	q, err := index.Parse(text)
 	if err != nil {
 		return 0, err
 	}

@@ -53,8 +53,8 @@ func TestEveryExampleOfTheHelpFindsSomething(t *testing.T) {
 
 // The help page names each key that the language has, and no other.
 func TestTheHelpNamesEveryKey(t *testing.T) {
-	_, err := index.ParseQuery("nothing:x")
-	var unknown *index.QueryError
+	_, err := index.Parse("nothing:x")
+	var unknown *index.Error
 	if !errors.As(err, &unknown) {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ var placeWords = map[string]string{
 
 // whyView says why an operation matched.
 type whyView struct {
-	Wish     string // which of several things that were asked for it answers
+	Clause   string // which of several things that were asked for it answers
 	Verb     string // the verb it offers, when the query asked for one
 	Asked    string // the verb that was asked for, when it is another
 	Relation string // how the one offered stands to the one asked for
@@ -142,7 +142,7 @@ var fieldWords = map[string]string{
 
 // whyOf gathers the matches of each word, in the order of the query.
 func whyOf(w index.Why) whyView {
-	v := whyView{Wish: w.Wish, Missing: w.Missing}
+	v := whyView{Clause: w.Clause, Missing: w.Missing}
 	at := map[string]int{}
 	for _, m := range w.Matched {
 		i, seen := at[m.Term]

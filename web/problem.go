@@ -157,7 +157,7 @@ func callerProblem(err error) (problemView, bool) {
 			Links: []problemLink{searchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}},
 		}, true
 	}
-	if e, ok := errors.AsType[*index.QueryError](err); ok {
+	if e, ok := errors.AsType[*index.Error](err); ok {
 		return queryProblem(e), true
 	}
 	if e, ok := errors.AsType[*badRequest](err); ok {
@@ -198,12 +198,12 @@ func callerProblem(err error) (problemView, bool) {
 }
 
 // queryProblem is for a query that came otherwise than by the search page.
-func queryProblem(e *index.QueryError) problemView {
+func queryProblem(e *index.Error) problemView {
 	m := mistakeIn(e)
 	return problemView{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
 }
 
-func mistakeIn(e *index.QueryError) mistake {
+func mistakeIn(e *index.Error) mistake {
 	chars := []rune(e.Query)
 	at := max(0, min(e.Offset, len(chars)))
 	m := mistake{Query: e.Query, Before: oneLine(plain(string(chars[:at]))), At: " ", What: sentence(e.Message), Help: sentence(e.Help)}

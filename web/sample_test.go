@@ -89,7 +89,7 @@ func (s sample) Search(_ context.Context, q index.Query) (index.Result, error) {
 		r.Hits = append(r.Hits, index.Hit{
 			Host: "ristorante.test", Service: s.service(), Operation: s.operation(n), Score: 3,
 			Why: index.Why{
-				Wish: s.word("book tables cheap"),
+				Clause: s.word("book tables cheap"),
 				Matched: []index.Match{
 					{Term: s.word("book"), Field: "act", Kind: "exact", Text: s.word("book")},
 					{Term: s.word("tables"), Field: "what", Kind: "stem", Text: s.word("table")},

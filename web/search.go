@@ -96,7 +96,7 @@ func (p *Pages) search(c *gin.Context) (view, error) {
 		return view{}, err
 	}
 	v, err := p.results(c.Request.Context(), text, number)
-	if e, ok := errors.AsType[*index.QueryError](err); ok {
+	if e, ok := errors.AsType[*index.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
 		return view{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
@@ -106,7 +106,7 @@ func (p *Pages) search(c *gin.Context) (view, error) {
 
 // results answers a query.
 func (p *Pages) results(ctx context.Context, text string, number int) (resultsView, error) {
-	q, err := index.ParseQuery(text)
+	q, err := index.Parse(text)
 	if err != nil {
 		return resultsView{}, err
 	}

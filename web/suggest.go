@@ -58,7 +58,7 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 		}
 	}
 	found, err := p.catalogue.Suggest(ctx, typed, maxSuggestions, kinds...)
-	if _, odd := errors.AsType[*index.QueryError](err); odd {
+	if _, odd := errors.AsType[*index.Error](err); odd {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func completion(s index.Suggestion, key string) string {
 	if own == "" || key != "" && key != own {
 		return ""
 	}
-	q, ok := index.Query{}.Turned(own, s.Text)
+	q, ok := index.Query{}.Toggled(own, s.Text)
 	if own == "host" { // which is no facet: its values are counted nowhere
 		q, ok = index.Query{Hosts: []string{s.Text}}, true
 	}

@@ -208,7 +208,7 @@ func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Docume
 	}
 	for _, q := range queries {
 		r, err := h.index.Search(ctx, index.Query{Words: q.Text, Limit: depth})
-		var bad *index.QueryError
+		var bad *index.Error
 		switch {
 		case errors.As(err, &bad):
 			refused++

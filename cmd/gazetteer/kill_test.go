@@ -386,7 +386,7 @@ func answers(t *testing.T, s store.Store, dir string, queries []string) map[stri
 	}
 	out := map[string][]byte{}
 	for _, text := range queries {
-		q, err := index.ParseQuery(text)
+		q, err := index.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -290,8 +290,8 @@ func parametersText(params []document.Parameter) string {
 
 func whyText(w index.Why) string {
 	var parts []string
-	if w.Wish != "" {
-		parts = append(parts, "answers “"+w.Wish+"”")
+	if w.Clause != "" {
+		parts = append(parts, "answers “"+w.Clause+"”")
 	}
 	if w.Verb != nil {
 		parts = append(parts, fmt.Sprintf("offers the verb %s (%s)", w.Verb.Offered, w.Verb.Relation))

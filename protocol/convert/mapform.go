@@ -135,7 +135,7 @@ func (m *mapForm) colon(e *protocol.Node) int {
 	return i + 1
 }
 
-// wordEnd returns where a null ends that is written as a word, null or ~, and
+// endOfWord returns where a null ends that is written as a word, null or ~, and
 // colon when nothing is written.
 func wordEnd(e *protocol.Node, colon int) int {
 	if e.End > e.Offset {

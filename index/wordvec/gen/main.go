@@ -170,7 +170,7 @@ func writeText(from sources, out string, o options) error {
 	return file.Close()
 }
 
-// firstRun is the stream of chance of the first training; lower ones have other
+// findRun is the stream of chance of the first training; lower ones have other
 // uses.
 const firstRun = 16
 

@@ -11,17 +11,17 @@ import (
 
 // gathered makes a view of operations with the meanings of texts, of which the
 // first lie in one segment and the others in another.
-func gathered(l *lexicon, all []meaning, first int) (*view, []bitset) {
-	v := &view{live: len(all)}
+func gathered(l *lexicon, all []embedding, first int) (*view, []bitset) {
+	v := &view{operations: len(all)}
 	var masks []bitset
-	for _, part := range [][]meaning{all[:first], all[first:]} {
-		m := &meanings{dim: l.table.Dim(), vectors: make([]int8, len(part)*l.table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
+	for _, part := range [][]embedding{all[:first], all[first:]} {
+		m := &segmentEmbeddings{dim: l.table.Dim(), vectors: make([]int8, len(part)*l.table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
 		operations := newBitset(len(part))
 		for i, of := range part {
-			m.set(uint32(i), of)
+			m.setEmbedding(uint32(i), of)
 			operations.add(uint32(i))
 		}
-		m.cells = newCellIndex(l.centres, m, operations)
+		m.clusters = newClusterIndex(l.centroids, m, operations)
 		v.segments = append(v.segments, viewSegment{segmentData: &segmentData{meanings: m}, base: v.size, n: len(part)})
 		v.size += len(part)
 		masks = append(masks, operations)
@@ -31,16 +31,16 @@ func gathered(l *lexicon, all []meaning, first int) (*view, []bitset) {
 
 // manyMeanings are those of texts of operations, of which each but the first few
 // thousand is put together of two.
-func manyMeanings(l *lexicon, n int, random *rand.Rand) []meaning {
+func manyMeanings(l *lexicon, n int, random *rand.Rand) []embedding {
 	texts := wordvec.Samples()
-	var all []meaning
+	var all []embedding
 	for i := range n {
 		words := strings.Fields(texts[i%len(texts)])
 		if i >= len(texts) {
 			more := strings.Fields(texts[random.IntN(len(texts))])
 			words = append(words[:min(4, len(words))], more...)
 		}
-		all = append(all, l.of(words))
+		all = append(all, l.embedForms(words))
 	}
 	return all
 }
@@ -49,13 +49,13 @@ func manyMeanings(l *lexicon, n int, random *rand.Rand) []meaning {
 // are must not depend on the segments.
 func TestCellsAroundAQuery(t *testing.T) {
 	l, random := embeddedLexicon(), rand.New(rand.NewPCG(3, 4))
-	all := manyMeanings(l, 5*probeLeast, random)
+	all := manyMeanings(l, 5*minProbes, random)
 	v, masks := gathered(l, all, len(all)/3)
 	other, otherMasks := gathered(l, all, len(all)-100)
-	numbers := func(v *view, near []place) []int {
+	numbers := func(v *view, near []entryRef) []int {
 		var out []int
 		for _, p := range near {
-			out = append(out, v.at(p))
+			out = append(out, v.scoreIndex(p))
 		}
 		slices.Sort(out)
 		return out
@@ -63,13 +63,13 @@ func TestCellsAroundAQuery(t *testing.T) {
 	found, wanted := 0, 0
 	for range 60 {
 		query := all[random.IntN(len(all))]
-		near := numbers(v, v.nearest(l.centres, query, masks, new([]uint8)))
-		if again := numbers(other, other.nearest(l.centres, query, otherMasks, new([]uint8))); !slices.Equal(near, again) {
+		near := numbers(v, v.nearestOperations(l.centroids, query, masks, new([]uint8)))
+		if again := numbers(other, other.nearestOperations(l.centroids, query, otherMasks, new([]uint8))); !slices.Equal(near, again) {
 			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
 		}
 		cosines := make([]float32, len(all))
 		for i := range all {
-			cosines[i] = all[i].cosine(query)
+			cosines[i] = all[i].Cosine(query)
 		}
 		sorted := slices.Clone(cosines)
 		slices.Sort(sorted)
@@ -91,7 +91,7 @@ func TestCellsAroundAQuery(t *testing.T) {
 // A filter that leaves few operations opens as many cells as it takes.
 func TestCellsUnderAFilter(t *testing.T) {
 	l, random := embeddedLexicon(), rand.New(rand.NewPCG(5, 6))
-	all := manyMeanings(l, 2*probeLeast, random)
+	all := manyMeanings(l, 2*minProbes, random)
 	v, masks := gathered(l, all, len(all)/2)
 	for i := range masks {
 		clear(masks[i])
@@ -100,7 +100,7 @@ func TestCellsUnderAFilter(t *testing.T) {
 		}
 	}
 	want := masks[0].count() + masks[1].count()
-	if near := v.nearest(l.centres, all[7], masks, new([]uint8)); len(near) < min(want, meaningPool/2) {
+	if near := v.nearestOperations(l.centroids, all[7], masks, new([]uint8)); len(near) < min(want, embeddingPool/2) {
 		t.Errorf("%d candidates of %d operations", len(near), want)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// String writes a query as [ParseQuery] reads it: words, texts in quotes, words to
+// String writes a query as [Parse] reads it: words, texts in quotes, words to
 // leave out, then the filters in the order of the keys. A value that was not read
 // from a text may hold what the language cannot say, such as a quotation mark;
 // what is written then is not read back.
@@ -32,27 +32,27 @@ func (q Query) String() string {
 	return strings.Join(items, " ")
 }
 
-// Asks reports whether a query filters by a value of a facet.
-func (q Query) Asks(facet, value string) bool {
-	f, ok := filterOf(facet)
-	return ok && slices.Contains(q.Asked(facet), f.canonical(value))
+// HasValue reports whether a query filters by a value of a facet.
+func (q Query) HasValue(facet, value string) bool {
+	f, ok := lookupFilter(facet)
+	return ok && slices.Contains(q.FilterValues(facet), f.canonical(value))
 }
 
-// Asked returns the values of a facet that a query filters by, in the form in
+// FilterValues returns the values of a facet that a query filters by, in the form in
 // which the index holds them.
-func (q Query) Asked(facet string) []string {
-	f, ok := filterOf(facet)
+func (q Query) FilterValues(facet string) []string {
+	f, ok := lookupFilter(facet)
 	if !ok {
 		return nil
 	}
-	return each(*f.values(&q), f.canonical)
+	return mapValues(*f.values(&q), f.canonical)
 }
 
-// Turned returns the query with the filter for a value of a facet added, or taken
+// Toggled returns the query with the filter for a value of a facet added, or taken
 // out where it stands. It is false where no text says that query: for the facets
 // that only describe, and for a value that the language cannot write.
-func (q Query) Turned(facet, value string) (Query, bool) {
-	f, ok := filterOf(facet)
+func (q Query) Toggled(facet, value string) (Query, bool) {
+	f, ok := lookupFilter(facet)
 	if !ok {
 		return q, false
 	}
@@ -63,6 +63,6 @@ func (q Query) Turned(facet, value string) (Query, bool) {
 		return q, true
 	}
 	*values = append(slices.Clip(*values), value)
-	read, err := ParseQuery(q.String())
-	return q, err == nil && read.Asks(facet, value)
+	read, err := Parse(q.String())
+	return q, err == nil && read.HasValue(facet, value)
 }

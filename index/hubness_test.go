@@ -13,20 +13,20 @@ import (
 func thinned(t *testing.T, score int64, docs ...*document.Document) map[string]int64 {
 	t.Helper()
 	x, _ := indexed(t, docs...)
-	snapshot, v, err := x.live.open()
+	snapshot, v, err := x.directory.openSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, x.live.prepare(snapshot, v))
-	var pool []ranked
+	must(t, x.directory.prepareView(snapshot, v))
+	var pool []rankedEntry
 	for i := range v.segments {
-		v.segments[i].searched.each(func(n uint32) { pool = append(pool, ranked{place{i, n}, score}) })
+		v.segments[i].searchable.forEach(func(n uint32) { pool = append(pool, rankedEntry{entryRef{i, n}, score}) })
 	}
-	v.thin(pool, nil)
+	v.penalizeHubs(pool, nil)
 	left := map[string]int64{}
 	for _, r := range pool {
-		left[fmt.Sprintf("%s %d", v.run(r.place).host, v.ordinal(r.place))] = r.score
+		left[fmt.Sprintf("%s %d", v.runOf(r.entryRef).host, v.ordinalOf(r.entryRef))] = r.score
 	}
 	return left
 }
@@ -81,7 +81,7 @@ func TestACrowdTakesHalfOfAScoreAtMost(t *testing.T) {
 // What is not among the first is not looked at, and must not overtake them.
 func TestTheRestStaysBehindTheFirst(t *testing.T) {
 	docs := []*document.Document{agis("zz.test", lone)} // the last of a tie
-	for i := range crowdPool + 5 {
+	for i := range hubnessPool + 5 {
 		docs = append(docs, agis(fmt.Sprintf("s%02d.test", i), listing))
 	}
 	docs = append(docs, agis("aa.test", lone))

@@ -21,30 +21,30 @@ import (
 
 // The weights with which the words of a field count in a meaning.
 const (
-	ownWords     = 1   // of fields act and what
-	contextWords = 0.4 // of parameter names and of the service
-	// mostContext is how long the sum of those may be, as a share of that of the
+	ownWordWeight     = 1   // of fields act and what
+	contextWordWeight = 0.4 // of parameter names and of the service
+	// maxContextShare is how long the sum of those may be, as a share of that of the
 	// own words: a service with a long name would speak louder than what it does.
-	mostContext = 0.8
-	// kinship is how much all forms of a word's stem count beside the word itself:
+	maxContextShare = 0.8
+	// stemGroupWeight is how much all forms of a word's stem count beside the word itself:
 	// the table knows few of the rarer forms well.
-	kinship = 0.5
+	stemGroupWeight = 0.5
 )
 
 // A lexicon gives each form of a word the vector that it counts with. It belongs
 // to one index and may be used by many goroutines at once.
 type lexicon struct {
-	table    *wordvec.Table
-	families map[string][]string // by stem: its forms, sorted
-	centres  []centre            // of the cells
-	rooms    sync.Pool           // see sense
+	table           *wordvec.Table
+	stemGroups      map[string][]string // by stem: its forms, sorted
+	centroids       []centroid          // of the cells
+	distanceBuffers sync.Pool           // see sense
 
-	mu    sync.Mutex // guards following
-	known map[string]heavy
+	mu      sync.Mutex // guards following
+	vectors map[string]wordVector
 }
 
 // A heavy vector is one with its length.
-type heavy struct {
+type wordVector struct {
 	vector []float32
 	length float32
 }
@@ -52,25 +52,25 @@ type heavy struct {
 // embeddedLexicon is that of the table which comes with the program.
 var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec.Embedded()) })
 
-// maxKnown bounds the words whose vectors are kept ready, some 35 MB.
-const maxKnown = 1 << 15
+// maxCachedVectors bounds the words whose vectors are kept ready, some 35 MB.
+const maxCachedVectors = 1 << 15
 
 func newLexicon(t *wordvec.Table) *lexicon {
-	l := &lexicon{table: t, families: make(map[string][]string, t.Len()), known: make(map[string]heavy)}
+	l := &lexicon{table: t, stemGroups: make(map[string][]string, t.Len()), vectors: make(map[string]wordVector)}
 	for w := range t.Unsorted() {
-		stem := stemOf(w)
-		l.families[stem] = append(l.families[stem], w)
+		stem := StemOf(w)
+		l.stemGroups[stem] = append(l.stemGroups[stem], w)
 	}
-	for _, words := range l.families {
+	for _, words := range l.stemGroups {
 		slices.Sort(words)
 	}
-	l.centres = l.newCentres()
+	l.centroids = l.computeCentroids()
 	return l
 }
 
-// family returns the mean vector of a stem's forms, nil when none is known.
-func (l *lexicon) family(stem string) []float32 {
-	words := l.families[stem]
+// stemGroupMean returns the mean vector of a stem's forms, nil when none is known.
+func (l *lexicon) stemGroupMean(stem string) []float32 {
+	words := l.stemGroups[stem]
 	if len(words) == 0 {
 		return nil
 	}
@@ -92,85 +92,85 @@ func (l *lexicon) family(stem string) []float32 {
 	return mean
 }
 
-// vector returns what a form counts with, nil when nothing is known of it.
-func (l *lexicon) vector(form string) []float32 { return l.heavy(form).vector }
+// formVector returns what a form counts with, nil when nothing is known of it.
+func (l *lexicon) formVector(form string) []float32 { return l.wordVector(form).vector }
 
-func (l *lexicon) heavy(form string) heavy {
+func (l *lexicon) wordVector(form string) wordVector {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if v, ok := l.known[form]; ok {
+	if v, ok := l.vectors[form]; ok {
 		return v
 	}
-	if len(l.known) >= maxKnown {
-		clear(l.known)
+	if len(l.vectors) >= maxCachedVectors {
+		clear(l.vectors)
 	}
-	v := heavy{vector: l.compute(form)}
-	v.length = length(v.vector)
-	l.known[form] = v
+	v := wordVector{vector: l.computeVector(form)}
+	v.length = vectorLength(v.vector)
+	l.vectors[form] = v
 	return v
 }
 
-func (l *lexicon) compute(form string) []float32 {
+func (l *lexicon) computeVector(form string) []float32 {
 	own, scale, ok := l.table.Word(form)
-	kin := l.family(stemOf(form))
+	kin := l.stemGroupMean(StemOf(form))
 	if !ok {
 		return kin
 	}
 	v := make([]float32, len(own))
 	wordvec.AddInt8(v, own, scale)
 	if kin != nil {
-		wordvec.Add(v, kin, kinship)
+		wordvec.Add(v, kin, stemGroupWeight)
 	}
 	return v
 }
 
 // A meaning is a unit vector in whole numbers and what to multiply them by; the
 // zero meaning is of a text of which nothing is known.
-type meaning struct {
+type embedding struct {
 	vector   []int8
 	scale    float32
 	doubtful bool // see meanings
 }
 
-// newMeaning makes a meaning of a sum of vectors, which it changes.
-func newMeaning(sum []float32) meaning {
+// newEmbedding makes a meaning of a sum of vectors, which it changes.
+func newEmbedding(sum []float32) embedding {
 	wordvec.Normalize(sum)
-	m := meaning{}
+	m := embedding{}
 	m.vector, m.scale = wordvec.Quantize(sum)
 	return m
 }
 
-// of returns the meaning of the words of a wish, given by their forms. A wish has
+// embedForms returns the meaning of the words of a wish, given by their forms. A wish has
 // few words, and the heaviest would drown the others: each counts with its weight
 // to the power of ¾.
-func (l *lexicon) of(forms []string) meaning {
+func (l *lexicon) embedForms(forms []string) embedding {
 	sum := make([]float32, l.table.Dim())
 	for _, form := range forms {
-		v := l.heavy(form)
+		v := l.wordVector(form)
 		if v.length == 0 {
 			continue
 		}
 		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.length))))
 		wordvec.Add(sum, v.vector, lighter)
 	}
-	return newMeaning(sum)
+	return newEmbedding(sum)
 }
 
-// cosine of two meanings, 0 when one of them is unknown.
-func (m meaning) cosine(o meaning) float32 {
+// Cosine of two meanings, 0 when one of them is unknown.
+func (m embedding) Cosine(o embedding) float32 {
 	return float32(wordvec.DotInt8(m.vector, o.vector)) * m.scale * o.scale
 }
 
 // A code has the signs of a vector's numbers. Vectors that lie near each other
 // differ in few of them, and a hundred codes are compared in the time of one
 // cosine: that is how candidates are found among all entries.
-type code [codeBits / 64]uint64
+type signCode [codeBits / 64]uint64
 
 // A code has room for codeBits signs, of a longer vector the first.
 const codeBits = 256
 
-func codeOf(vector []int8) code {
-	var c code
+func signCodeOf(vector []int8) signCode {
+	var c signCode
 	for i, x := range vector[:min(codeBits, len(vector))] {
 		if x > 0 {
 			c[i/64] |= 1 << (i % 64)
@@ -179,28 +179,28 @@ func codeOf(vector []int8) code {
 	return c
 }
 
-// distance counts the signs in which two codes differ.
-func (c *code) distance(o *code) int {
+// Distance counts the signs in which two codes differ.
+func (c *signCode) Distance(o *signCode) int {
 	return bits.OnesCount64(c[0]^o[0]) + bits.OnesCount64(c[1]^o[1]) + bits.OnesCount64(c[2]^o[2]) + bits.OnesCount64(c[3]^o[3])
 }
 
-// meanings are those of all entries of a segment.
-type meanings struct {
-	dim     int
-	vectors []int8
-	scales  []float32 // 0: nothing is known
-	cells   cellIndex
+// segmentEmbeddings are those of all entries of a segment.
+type segmentEmbeddings struct {
+	dim      int
+	vectors  []int8
+	scales   []float32 // 0: nothing is known
+	clusters clusterIndex
 	// doubtful are the operations whose name and intent have nothing in common,
 	// as those of a borrowed name have.
 	doubtful bitset
 }
 
-func (m *meanings) at(number uint32) meaning {
+func (m *segmentEmbeddings) embeddingOf(number uint32) embedding {
 	from := int(number) * m.dim
-	return meaning{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
+	return embedding{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
 }
 
-func (m *meanings) set(number uint32, v meaning) {
+func (m *segmentEmbeddings) setEmbedding(number uint32, v embedding) {
 	copy(m.vectors[int(number)*m.dim:], v.vector)
 	m.scales[number] = v.scale
 	if v.doubtful {
@@ -212,8 +212,8 @@ func (m *meanings) set(number uint32, v meaning) {
 // occur as themselves only are left out.
 type vocabulary map[string][]string
 
-// forms returns the forms of a stem.
-func (v vocabulary) forms(stem string) []string {
+// formsOf returns the forms of a stem.
+func (v vocabulary) formsOf(stem string) []string {
 	if forms, ok := v[stem]; ok {
 		return forms
 	}
@@ -221,46 +221,46 @@ func (v vocabulary) forms(stem string) []string {
 }
 
 // A use is a word of an entry and how much it counts there.
-type use struct {
+type weightedTerm struct {
 	word   uint32 // its place among the vectors of a reading
 	field  field
 	weight float32
 }
 
-// readMeanings derives the meanings of a segment's entries and its vocabulary.
+// readEmbeddings derives the meanings of a segment's entries and its vocabulary.
 // What old has of the same document versions is taken over.
-func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *oldMeanings) (*meanings, vocabulary, error) {
+func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *formerEmbeddings) (*segmentEmbeddings, vocabulary, error) {
 	n := len(e.numbers)
-	m := &meanings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
+	m := &segmentEmbeddings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
 	wanted := newBitset(n)
 	for i := range e.runs {
 		r := &e.runs[i]
-		if from := old(r.source, r.print); from != nil && from.fits(r) {
-			from.copyTo(m, r.from)
+		if from := old(r.source, r.fingerprint); from != nil && from.hasShapeOf(r) {
+			from.copyInto(m, r.start)
 			continue
 		}
-		wanted.addRange(r.from, r.end)
+		wanted.addRange(r.start, r.end)
 	}
 	missing := wanted.count() > 0
 	words, forms := make(map[string]uint32), make(vocabulary)
 	var vectors [][]float32
-	var uses [][]use
+	var uses [][]weightedTerm
 	if missing {
-		uses = make([][]use, n)
+		uses = make([][]weightedTerm, n)
 	}
 	for f := range numFields {
-		weight := float32(ownWords)
+		weight := float32(ownWordWeight)
 		if f == ctxField {
-			weight = contextWords
+			weight = contextWordWeight
 		}
 		err := eachTerm(s, f.String(), func(dictionary segment.TermDictionary, form string) error {
-			forms.add(form)
+			forms.addForm(form)
 			if !missing {
 				return nil
 			}
 			at, met := words[form]
 			if !met {
-				v := l.vector(form)
+				v := l.formVector(form)
 				if v == nil {
 					return nil
 				}
@@ -270,7 +270,7 @@ func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old 
 			}
 			return e.eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
 				if wanted.has(number) {
-					uses[number] = append(uses[number], use{at, f, weight * float32(min(count, maxCount))})
+					uses[number] = append(uses[number], weightedTerm{at, f, weight * float32(min(count, maxCount))})
 				}
 			})
 		})
@@ -278,24 +278,24 @@ func readMeanings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old 
 			return nil, nil, err
 		}
 	}
-	forms.settle()
+	forms.sortForms()
 	if missing {
-		m.compute(e, wanted, vectors, uses)
+		m.computeEmbeddings(e, wanted, vectors, uses)
 	}
-	m.cells = newCellIndex(l.centres, m, e.operations)
+	m.clusters = newClusterIndex(l.centroids, m, e.operations)
 	return m, forms, nil
 }
 
-// add notes a form.
-func (v vocabulary) add(form string) {
-	stem := stemOf(form)
+// addForm notes a form.
+func (v vocabulary) addForm(form string) {
+	stem := StemOf(form)
 	if forms := v[stem]; !slices.Contains(forms, form) {
 		v[stem] = append(forms, form)
 	}
 }
 
-// settle puts the forms in order and drops what forms says without being told.
-func (v vocabulary) settle() {
+// sortForms puts the forms in order and drops what forms says without being told.
+func (v vocabulary) sortForms() {
 	for stem, forms := range v {
 		if len(forms) == 1 && forms[0] == stem {
 			delete(v, stem)
@@ -305,35 +305,35 @@ func (v vocabulary) settle() {
 	}
 }
 
-// compute adds up the words of the wanted entries. The words of a service count
+// computeEmbeddings adds up the words of the wanted entries. The words of a service count
 // in each of its operations, too.
-func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32, uses [][]use) {
+func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, vectors [][]float32, uses [][]weightedTerm) {
 	var sums [numFields][]float32
 	for f := range sums {
 		sums[f] = make([]float32, m.dim)
 	}
 	ofService := make([]float32, m.dim)
-	add := func(to []float32, u use) { wordvec.Add(to, vectors[u.word], u.weight) }
+	add := func(to []float32, u weightedTerm) { wordvec.Add(to, vectors[u.word], u.weight) }
 	for _, r := range e.runs {
-		if r.from == r.end || !wanted.has(r.from) {
+		if r.start == r.end || !wanted.has(r.start) {
 			continue
 		}
 		clear(ofService)
-		for number := r.to; number < r.end; number++ {
+		for number := r.operationsEnd; number < r.end; number++ {
 			if e.services.has(number) {
 				for _, u := range uses[number] {
 					add(ofService, u)
 				}
 			}
 		}
-		for number := r.from; number < r.end; number++ {
+		for number := r.start; number < r.end; number++ {
 			for f := range sums {
 				clear(sums[f])
 			}
 			for _, u := range uses[number] {
 				add(sums[u.field], u)
 			}
-			doubtful := apart(sums[actField], sums[whatField])
+			doubtful := pointApart(sums[actField], sums[whatField])
 			own, context := sums[actField], sums[ctxField]
 			for f := range sums {
 				if field(f) != actField && field(f) != ctxField {
@@ -343,20 +343,20 @@ func (m *meanings) compute(e *segmentEntries, wanted bitset, vectors [][]float32
 			if e.operations.has(number) {
 				wordvec.Add(context, ofService, 1)
 			}
-			shorten(context, mostContext*length(own))
+			limitLength(context, maxContextShare*vectorLength(own))
 			wordvec.Add(own, context, 1)
-			v := newMeaning(own)
+			v := newEmbedding(own)
 			v.doubtful = doubtful
-			m.set(number, v)
+			m.setEmbedding(number, v)
 		}
 	}
 }
 
-func length(v []float32) float32 { return float32(math.Sqrt(float64(wordvec.Dot(v, v)))) }
+func vectorLength(v []float32) float32 { return float32(math.Sqrt(float64(wordvec.Dot(v, v)))) }
 
-// shorten makes v no longer than most, unless that is nothing.
-func shorten(v []float32, most float32) {
-	long := length(v)
+// limitLength makes v no longer than most, unless that is nothing.
+func limitLength(v []float32, most float32) {
+	long := vectorLength(v)
 	if most == 0 || long <= most {
 		return
 	}
@@ -365,39 +365,39 @@ func shorten(v []float32, most float32) {
 	}
 }
 
-// leastKinship is how near the meanings of an operation's name and intent must be:
+// minNameIntentCosine is how near the meanings of an operation's name and intent must be:
 // names of brands lie anywhere, so only those that point away are doubted.
-const leastKinship = 0
+const minNameIntentCosine = 0
 
-// apart reports whether two sums of vectors, of which something is known, have
+// pointApart reports whether two sums of vectors, of which something is known, have
 // nothing in common.
-func apart(a, b []float32) bool {
+func pointApart(a, b []float32) bool {
 	lengths := wordvec.Dot(a, a) * wordvec.Dot(b, b)
-	return lengths > 0 && float64(wordvec.Dot(a, b)) < leastKinship*math.Sqrt(float64(lengths))
+	return lengths > 0 && float64(wordvec.Dot(a, b)) < minNameIntentCosine*math.Sqrt(float64(lengths))
 }
 
-// oldMeanings are those of one document version in a segment that another has
+// formerEmbeddings are those of one document version in a segment that another has
 // taken the place of.
-type oldMeanings struct {
+type formerEmbeddings struct {
 	segment *segmentData
-	run     *run
+	run     *documentRun
 }
 
-func (o *oldMeanings) fits(r *run) bool {
-	return o.run.end-o.run.from == r.end-r.from && o.run.to-o.run.from == r.to-r.from
+func (o *formerEmbeddings) hasShapeOf(r *documentRun) bool {
+	return o.run.end-o.run.start == r.end-r.start && o.run.operationsEnd-o.run.start == r.operationsEnd-r.start
 }
 
-// copyTo takes the meanings over, in order.
-func (o *oldMeanings) copyTo(m *meanings, to uint32) {
-	for number := o.run.from; number < o.run.end; number++ {
-		m.set(to+number-o.run.from, o.segment.meanings.at(number))
+// copyInto takes the meanings over, in order.
+func (o *formerEmbeddings) copyInto(m *segmentEmbeddings, to uint32) {
+	for number := o.run.start; number < o.run.end; number++ {
+		m.setEmbedding(to+number-o.run.start, o.segment.meanings.embeddingOf(number))
 	}
 }
 
-// find returns the run of one version of a document, nil when there is none.
-func (e *segmentEntries) find(s source, print string) *run {
-	at, ok := slices.BinarySearchFunc(e.runs, s, func(r run, s source) int {
-		return cmp.Or(compareSources(r.source, s), cmp.Compare(r.print, print))
+// findRun returns the run of one version of a document, nil when there is none.
+func (e *segmentEntries) findRun(s source, print string) *documentRun {
+	at, ok := slices.BinarySearchFunc(e.runs, s, func(r documentRun, s source) int {
+		return cmp.Or(compareSources(r.source, s), cmp.Compare(r.fingerprint, print))
 	})
 	if !ok {
 		return nil

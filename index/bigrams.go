@@ -7,15 +7,15 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// tokenizer adds to the words of Unicode's rules (UAX 29) those that the rules leave
+// wordTokenizer adds to the words of Unicode's rules (UAX 29) those that the rules leave
 // to dictionaries: Thai, Lao, Khmer and Burmese are written without spaces, and a
 // tokenizer that has no dictionary leaves them out. Each run of them is a token.
-type tokenizer struct{ words analysis.Tokenizer }
+type wordTokenizer struct{ words analysis.Tokenizer }
 
 // Tokenize implements analysis.Tokenizer.
-func (t tokenizer) Tokenize(text []byte) analysis.TokenStream {
+func (t wordTokenizer) Tokenize(text []byte) analysis.TokenStream {
 	words := t.words.Tokenize(text)
-	if !has(text, unspaced) {
+	if !containsRune(text, isUnspacedScript) {
 		return words
 	}
 	out := make(analysis.TokenStream, 0, len(words)+8)
@@ -25,7 +25,7 @@ func (t tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	}
 	between := func(from, to int) {
 		for {
-			begin, end := firstRun(text[from:to], unspaced)
+			begin, end := findRun(text[from:to], isUnspacedScript)
 			if begin == end {
 				return
 			}
@@ -44,9 +44,9 @@ func (t tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	return out
 }
 
-// firstRun returns where in a text the first run of characters of a sort begins and
+// findRun returns where in a text the first run of characters of a sort begins and
 // ends, both the end of the text when there is none. No sort has ASCII in it.
-func firstRun(text []byte, is func(rune) bool) (from, to int) {
+func findRun(text []byte, is func(rune) bool) (from, to int) {
 	size := 1
 	for ; from < len(text); from += size {
 		if size = 1; text[from] < utf8.RuneSelf {
@@ -66,41 +66,43 @@ func firstRun(text []byte, is func(rune) bool) (from, to int) {
 	return from, to
 }
 
-func has(text []byte, is func(rune) bool) bool {
-	from, to := firstRun(text, is)
+func containsRune(text []byte, is func(rune) bool) bool {
+	from, to := findRun(text, is)
 	return from < to
 }
 
-// unspaced reports whether r is of a script that is written without spaces between
+// isUnspacedScript reports whether r is of a script that is written without spaces between
 // words and that Unicode's rules do not part.
-func unspaced(r rune) bool {
+func isUnspacedScript(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 		unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet)
 }
 
-// paired reports whether words with r in them are looked up by pairs of characters.
-func paired(r rune) bool { return r >= 0x0E00 && (unicode.Is(unicode.Hangul, r) || unspaced(r)) }
+// isBigramScript reports whether words with r in them are looked up by pairs of characters.
+func isBigramScript(r rune) bool {
+	return r >= 0x0E00 && (unicode.Is(unicode.Hangul, r) || isUnspacedScript(r))
+}
 
-// pairsOfLetters cuts Korean words into pairs of syllables, so that a word is found
+// bigramFilter cuts Korean words into pairs of syllables, so that a word is found
 // whatever particle it carries (예약, 예약을, 예약해), and what is unspaced into pairs
 // of characters, so that a word is found wherever it stands. bleve's cjk filter
 // leaves both alone because they are called letters. Every pair keeps the place of
 // its whole word, which is what an explanation shows.
-type pairsOfLetters struct{}
+type bigramFilter struct{}
 
 // Filter implements analysis.TokenFilter.
-func (pairsOfLetters) Filter(in analysis.TokenStream) analysis.TokenStream {
+func (bigramFilter) Filter(in analysis.TokenStream) analysis.TokenStream {
 	out := make(analysis.TokenStream, 0, len(in))
 	for _, t := range in {
-		if !has(t.Term, paired) {
+		if !containsRune(t.Term, isBigramScript) {
 			out = append(out, t)
 			continue
 		}
 		// A word such as "API를" has Latin and Hangul in one token.
 		for term := t.Term; len(term) > 0; {
-			run, in := leadingRun(term)
+			run, in := cutLeadingRun(term)
 			term = term[len(run):]
-			for _, part := range bigrams(run, in) {
+			for _, part := range splitBigrams(run, in) {
 				c := *t
 				c.Term = part
 				out = append(out, &c)
@@ -110,19 +112,19 @@ func (pairsOfLetters) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// leadingRun returns the longest beginning of term that is all of paired characters
+// cutLeadingRun returns the longest beginning of term that is all of paired characters
 // or has none.
-func leadingRun(term []byte) (run []byte, in bool) {
-	from, to := firstRun(term, paired)
+func cutLeadingRun(term []byte) (run []byte, in bool) {
+	from, to := findRun(term, isBigramScript)
 	if from > 0 {
 		return term[:from], false
 	}
 	return term[:to], true
 }
 
-// bigrams returns the overlapping pairs of a run of paired characters, or the run
+// splitBigrams returns the overlapping pairs of a run of paired characters, or the run
 // itself when it is one character or of others.
-func bigrams(run []byte, paired bool) [][]byte {
+func splitBigrams(run []byte, paired bool) [][]byte {
 	if !paired || utf8.RuneCount(run) < 2 {
 		return [][]byte{run}
 	}

@@ -8,27 +8,27 @@ import "slices"
 // near the nearest other services come.
 
 const (
-	// crowdPool is how many of the first are held against each other.
-	crowdPool = 40
-	// crowdNear is how many other services make a crowd.
-	crowdNear = 10
-	// crowding is how much the cosine to the neighbours takes away from that to the
+	// hubnessPool is how many of the first are held against each other.
+	hubnessPool = 40
+	// hubnessNeighbors is how many other services make a crowd.
+	hubnessNeighbors = 10
+	// hubnessPenalty is how much the cosine to the neighbours takes away from that to the
 	// query. Nothing loses more than half of its score.
-	crowding = 0.2
+	hubnessPenalty = 0.2
 )
 
-// thin lowers the scores of a pool by how crowded the operations are. The least
+// penalizeHubs lowers the scores of a pool by how crowded the operations are. The least
 // crowded keeps its score. Those that are too faint to be answers are company all the
-// same. What comes after the first crowdPool stays behind them.
-func (v *view) thin(pool, faint []ranked) {
-	best := v.sortFirst(pool, crowdPool)
-	company := slices.Concat(pool[:min(crowdPool, best)], faint)
-	best = v.sortFirst(company, crowdPool)
-	company = company[:min(crowdPool, best)]
-	crowds := v.crowds(company)
+// same. What comes after the first hubnessPool stays behind them.
+func (v *view) penalizeHubs(pool, faint []rankedEntry) {
+	best := v.sortTop(pool, hubnessPool)
+	company := slices.Concat(pool[:min(hubnessPool, best)], faint)
+	best = v.sortTop(company, hubnessPool)
+	company = company[:min(hubnessPool, best)]
+	crowds := v.hubness(company)
 	first := crowds[:0] // of the pool, which is in the same order
 	for i, r := range company {
-		if n := len(first); n < len(pool) && r.place == pool[n].place {
+		if n := len(first); n < len(pool) && r.entryRef == pool[n].entryRef {
 			first = append(first, crowds[i])
 		}
 	}
@@ -41,21 +41,21 @@ func (v *view) thin(pool, faint []ranked) {
 		if i < len(first) {
 			crowd = first[i]
 		}
-		less := crowding * float64(crowd-least) * meaningWeight / (1 + meaningWeight)
+		less := hubnessPenalty * float64(crowd-least) * cosineWeight / (1 + cosineWeight)
 		pool[i].score -= min(int64(less/scoreUnit), pool[i].score/2)
 	}
 }
 
-// crowds returns for each of some operations the mean cosine to the nearest one of
+// hubness returns for each of some operations the mean cosine to the nearest one of
 // each of the nearest other services, from 0 to 1. What a service says itself does not
 // crowd it, or it would be the worse for describing all it can do, and it crowds
 // others once.
-func (v *view) crowds(of []ranked) []float32 {
-	meanings, hostOf := make([]meaning, len(of)), make([]int, len(of))
+func (v *view) hubness(of []rankedEntry) []float32 {
+	meanings, hostOf := make([]embedding, len(of)), make([]int, len(of))
 	var hosts []string
 	for i, r := range of {
-		meanings[i] = v.meaning(r.place)
-		host := v.run(r.place).host
+		meanings[i] = v.embeddingOf(r.entryRef)
+		host := v.runOf(r.entryRef).host
 		if hostOf[i] = slices.Index(hosts, host); hostOf[i] < 0 {
 			hostOf[i] = len(hosts)
 			hosts = append(hosts, host)
@@ -67,14 +67,14 @@ func (v *view) crowds(of []ranked) []float32 {
 			if hostOf[i] == hostOf[j] {
 				continue
 			}
-			cosine := meanings[i].cosine(meanings[j])
+			cosine := meanings[i].Cosine(meanings[j])
 			for _, at := range [...]int{i*len(hosts) + hostOf[j], j*len(hosts) + hostOf[i]} {
 				nearest[at] = max(nearest[at], cosine)
 			}
 		}
 	}
 	crowds := make([]float32, len(of))
-	near := min(crowdNear, len(hosts)-1)
+	near := min(hubnessNeighbors, len(hosts)-1)
 	for i := range crowds {
 		if near > 0 {
 			crowds[i] = meanOfLargest(nearest[i*len(hosts):(i+1)*len(hosts)], near)
@@ -84,9 +84,9 @@ func (v *view) crowds(of []ranked) []float32 {
 }
 
 // meanOfLargest returns the mean of the n largest of some numbers that are not
-// negative, n being at most crowdNear.
+// negative, n being at most hubnessNeighbors.
 func meanOfLargest(all []float32, n int) float32 {
-	var room [crowdNear]float32
+	var room [hubnessNeighbors]float32
 	largest := room[:n] // in falling order
 	for _, x := range all {
 		at := n - 1

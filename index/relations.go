@@ -17,34 +17,34 @@ import (
 // that in which a relation is preferred. Exact and stem are of the word itself,
 // the others are WordNet's (package protocol/english).
 const (
-	synonym  = "synonym"  // the two share one of their common senses
-	hypernym = "hypernym" // one is the more general word for the other
-	antonym  = "antonym"  // the two are opposites: named so that nobody is misled
+	relationSynonym  = "synonym"  // the two share one of their common senses
+	relationHypernym = "hypernym" // one is the more general word for the other
+	relationAntonym  = "antonym"  // the two are opposites: named so that nobody is misled
 )
 
-var relations = []string{exact, sameStem, synonym, hypernym, antonym}
+var relations = []string{relationExact, relationStem, relationSynonym, relationHypernym, relationAntonym}
 
 func relationRank(relation string) int { return slices.Index(relations, relation) }
 
-// commonSenses is how many senses of a verb are looked at: the rarer ones lead to
+// maxSenses is how many senses of a verb are looked at: the rarer ones lead to
 // words that nobody would call related.
-const commonSenses = 3
+const maxSenses = 3
 
-// relate tells how an offered verb stands to a word, in any case: one of
+// relateVerb tells how an offered verb stands to a word, in any case: one of
 // relations, or "" when they are not related.
-func relate(word, offered string) string {
+func relateVerb(word, offered string) string {
 	word, offered = strings.ToLower(word), strings.ToLower(offered)
 	if word == "" || offered == "" {
 		return ""
 	}
 	if word == offered {
-		return exact
+		return relationExact
 	}
-	if stemOf(word) == stemOf(offered) {
-		return sameStem
+	if StemOf(word) == StemOf(offered) {
+		return relationStem
 	}
 	best := ""
-	for _, verb := range verbsIn(word) {
+	for _, verb := range verbsOf(word) {
 		if r := relateVerbs(verb, offered); r != "" && (best == "" || relationRank(r) < relationRank(best)) {
 			best = r
 		}
@@ -52,18 +52,18 @@ func relate(word, offered string) string {
 	return best
 }
 
-// A verbGraph remembers how words and verbs stand to each other, because the same
+// A relationCache remembers how words and verbs stand to each other, because the same
 // few are asked for in every hit. It may be used from any goroutine.
-type verbGraph struct {
+type relationCache struct {
 	mu    sync.Mutex // guards following
 	known map[[2]string]string
 }
 
-// maxRelations bounds what a verbGraph remembers.
+// maxRelations bounds what a relationCache remembers.
 const maxRelations = 1 << 15
 
-// relate is the function relate.
-func (g *verbGraph) relate(word, offered string) string {
+// relateVerb is the function relate.
+func (g *relationCache) relateVerb(word, offered string) string {
 	key := [2]string{word, offered}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,16 +73,16 @@ func (g *verbGraph) relate(word, offered string) string {
 	if g.known == nil || len(g.known) >= maxRelations {
 		g.known = make(map[[2]string]string)
 	}
-	r := relate(word, offered)
+	r := relateVerb(word, offered)
 	if len(word) <= maxPrefix { // a longer one is no word that comes again
 		g.known[key] = r
 	}
 	return r
 }
 
-// verbsIn returns the verbs that a word is a form of, or, for a noun, is made
+// verbsOf returns the verbs that a word is a form of, or, for a noun, is made
 // from: found gives find, cancellation cancel.
-func verbsIn(word string) []string {
+func verbsOf(word string) []string {
 	verbs := english.Base(word)
 	if english.Lookup(word).Verb {
 		verbs = append([]string{word}, verbs...)
@@ -96,31 +96,31 @@ func verbsIn(word string) []string {
 func relateVerbs(asked, offered string) string {
 	switch {
 	case asked == offered:
-		return sameStem
-	case slices.Contains(english.Synonyms(asked, commonSenses), offered), slices.Contains(english.Synonyms(offered, commonSenses), asked):
-		return synonym
+		return relationStem
+	case slices.Contains(english.Synonyms(asked, maxSenses), offered), slices.Contains(english.Synonyms(offered, maxSenses), asked):
+		return relationSynonym
 	case english.Antonyms(asked, offered):
-		return antonym
+		return relationAntonym
 	case slices.Contains(english.Hypernyms(asked), offered), slices.Contains(english.Hypernyms(offered), asked):
-		return hypernym
+		return relationHypernym
 	}
 	return ""
 }
 
-// opposed returns a function that tells whether an operation's verb is the
+// findOpposedVerbs returns a function that tells whether an operation's verb is the
 // opposite of a word, and related to none in another way; nil when no verb is. It is
 // asked for every candidate, so all the work is done here.
-func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (func(place) bool, error) {
+func (x *Index) findOpposedVerbs(snapshot *scorch.IndexSnapshot, v *view, words []queryWord) (func(entryRef) bool, error) {
 	var opposites []string
 	for _, w := range words {
-		for _, verb := range verbsIn(strings.ToLower(strings.TrimFunc(w.asked, notLetter))) {
+		for _, verb := range verbsOf(strings.ToLower(strings.TrimFunc(w.asked, notLetter))) {
 			opposites = append(opposites, english.Opposites(verb)...)
 		}
 	}
 	if len(opposites) == 0 {
 		return nil, nil
 	}
-	offered, err := v.values(snapshot, verbField)
+	offered, err := v.joinColumns(snapshot, verbField)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (
 	for _, opposite := range opposites {
 		for _, at := range offered.folded()[opposite] {
 			asked := x.explainVerb(offered.all[at], Query{}, words)
-			if asked == nil || asked.Relation != antonym {
+			if asked == nil || asked.Relation != relationAntonym {
 				continue
 			}
 			if marked == nil {
@@ -140,7 +140,7 @@ func (x *Index) opposed(snapshot *scorch.IndexSnapshot, v *view, words []word) (
 	if marked == nil {
 		return nil, nil
 	}
-	return func(p place) bool { return marked[offered.number(p)] }, nil
+	return func(p entryRef) bool { return marked[offered.valueNumber(p)] }, nil
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
@@ -159,13 +159,13 @@ func (x *Index) VerbFamily(ctx context.Context, word string) ([]RelatedVerb, err
 	if err != nil {
 		return nil, err
 	}
-	return family(offered, strings.TrimSpace(word)), nil
+	return filterRelated(offered, strings.TrimSpace(word)), nil
 }
 
-func family(offered []VerbCount, word string) []RelatedVerb {
+func filterRelated(offered []VerbCount, word string) []RelatedVerb {
 	related := []RelatedVerb{}
 	for _, o := range offered {
-		if r := relate(word, o.Verb); r != "" {
+		if r := relateVerb(word, o.Verb); r != "" {
 			related = append(related, RelatedVerb{o, r})
 		}
 	}

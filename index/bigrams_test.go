@@ -10,7 +10,7 @@ import (
 // Scripts without spaces between words, which Unicode's rules do not part, are
 // indexed by pairs, in their places among other words.
 func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
-	a, err := newAnalyzer()
+	a, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
 func TestThaiIsFound(t *testing.T) {
 	x, _ := indexed(t, agis("table.test", "BOOK /table: จองโต๊ะในร้านอาหารสำหรับลูกค้า"), agis("weather.test", "RETRIEVE /weather: ดูพยากรณ์อากาศของวันนี้"))
 	for query, want := range map[string]string{"จองโต๊ะ": "table.test", "ร้านอาหาร": "table.test", "พยากรณ์อากาศ": "weather.test", `"จองโต๊ะ"`: "table.test", "BOOK โต๊ะ": "table.test"} {
-		q, err := ParseQuery(query)
+		q, err := Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}

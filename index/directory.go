@@ -25,8 +25,8 @@ const maxPostingsCache = 128 << 20
 
 // A live is one opened index directory and what was derived from it. A rebuild
 // replaces it whole.
-type live struct {
-	dir      string
+type directory struct {
+	path     string
 	bleve    bleve.Index
 	advanced api.Index
 	lexicon  *lexicon
@@ -37,7 +37,7 @@ type live struct {
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*segmentData
-	former   []*segmentData // gone, and not yet asked for the meanings they had
+	replaced []*segmentData // gone, and not yet asked for the meanings they had
 	last     *view
 }
 
@@ -49,19 +49,19 @@ type keywordKey struct {
 // segmentData is what was derived from a segment, which never changes.
 type segmentData struct {
 	*segmentEntries
-	meanings   *meanings  // nil until the first search; set by prepare
-	vocabulary vocabulary // as meanings
+	meanings   *segmentEmbeddings // nil until the first search; set by prepare
+	vocabulary vocabulary         // as meanings
 	columns    columns
 	profiles   profiles
 }
 
-func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {
+func newDirectory(dir string, b bleve.Index, l *lexicon) (*directory, error) {
 	advanced, err := b.Advanced()
 	if err != nil {
 		return nil, err
 	}
-	return &live{
-		dir:      dir,
+	return &directory{
+		path:     dir,
 		bleve:    b,
 		advanced: advanced,
 		lexicon:  l,
@@ -71,18 +71,18 @@ func newLive(dir string, b bleve.Index, l *lexicon) (*live, error) {
 	}, nil
 }
 
-// open gives the snapshot of this moment and its view. The snapshot must be
+// openSnapshot gives the snapshot of this moment and its view. The snapshot must be
 // closed: its segments may be read until then.
-func (l *live) open() (*scorch.IndexSnapshot, *view, error) {
+func (l *directory) openSnapshot() (*scorch.IndexSnapshot, *view, error) {
 	reader, err := l.advanced.Reader()
 	if err != nil {
-		return nil, nil, fmt.Errorf("read index %s: %w", l.dir, err)
+		return nil, nil, fmt.Errorf("read index %s: %w", l.path, err)
 	}
 	snapshot, ok := reader.(*scorch.IndexSnapshot)
 	if !ok || snapshot == nil {
-		return nil, nil, fmt.Errorf("read index %s: no snapshot but %T", l.dir, reader)
+		return nil, nil, fmt.Errorf("read index %s: no snapshot but %T", l.path, reader)
 	}
-	v, err := l.view(snapshot)
+	v, err := l.viewOf(snapshot)
 	if err != nil {
 		snapshot.Close() // the view's error says more
 		return nil, nil, err
@@ -90,8 +90,8 @@ func (l *live) open() (*scorch.IndexSnapshot, *view, error) {
 	return snapshot, v, nil
 }
 
-// view returns the view of a snapshot, the last one again if nothing changed.
-func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
+// viewOf returns the view of a snapshot, the last one again if nothing changed.
+func (l *directory) viewOf(snapshot *scorch.IndexSnapshot) (*view, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last != nil && l.last.snapshot == snapshot {
@@ -99,7 +99,7 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	}
 	segments := snapshot.Segments()
 	derived := make([]*segmentData, len(segments))
-	err := atOnce(len(segments), func(i int) error {
+	err := runParallel(len(segments), func(i int) error {
 		if d, ok := l.segments[segments[i].Id()]; ok {
 			derived[i] = d
 			return nil
@@ -118,32 +118,32 @@ func (l *live) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	}
 	for id, d := range l.segments {
 		if current[id] == nil && d.meanings != nil {
-			l.former = append(l.former, d)
+			l.replaced = append(l.replaced, d)
 		}
 	}
 	l.segments, l.last = current, v
 	return v, nil
 }
 
-// latest is the last view that was made, nil when there is none.
-func (l *live) latest() *view {
+// latestView is the last view that was made, nil when there is none.
+func (l *directory) latestView() *view {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
 }
 
-// prepare derives what a search needs of a view's segments. The follower does
+// prepareView derives what a search needs of a view's segments. The follower does
 // without, and most segments that it makes are merged away before anybody asks.
-func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
+func (l *directory) prepareView(snapshot *scorch.IndexSnapshot, v *view) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v.prepared {
 		return nil
 	}
 	segments := snapshot.Segments()
-	err := atOnce(len(segments), func(i int) (err error) {
+	err := runParallel(len(segments), func(i int) (err error) {
 		if d := v.segments[i].segmentData; d.meanings == nil {
-			d.meanings, d.vocabulary, err = readMeanings(segments[i], d.segmentEntries, l.lexicon, l.formerly)
+			d.meanings, d.vocabulary, err = readEmbeddings(segments[i], d.segmentEntries, l.lexicon, l.formerEmbeddingsOf)
 		}
 		return err
 	})
@@ -152,17 +152,17 @@ func (l *live) prepare(snapshot *scorch.IndexSnapshot, v *view) error {
 	}
 	v.prepared = true
 	if v == l.last {
-		l.former = nil // what they had was taken over
+		l.replaced = nil // what they had was taken over
 	}
 	return nil
 }
 
-// formerly returns the meanings of a document version in a segment that has them,
+// formerEmbeddingsOf returns the meanings of a document version in a segment that has them,
 // nil when there is none. The caller holds mu until it is done with them.
-func (l *live) formerly(src source, print string) *oldMeanings {
-	for _, d := range l.former {
-		if r := d.find(src, print); r != nil {
-			return &oldMeanings{d, r}
+func (l *directory) formerEmbeddingsOf(src source, print string) *formerEmbeddings {
+	for _, d := range l.replaced {
+		if r := d.findRun(src, print); r != nil {
+			return &formerEmbeddings{d, r}
 		}
 	}
 	return nil
@@ -175,18 +175,18 @@ type stemPostings struct {
 	found    []*termPostings
 }
 
-// of returns the postings in a segment, nil when they are not there.
-func (p *stemPostings) of(id uint64) *termPostings {
+// postingsIn returns the postings in a segment, nil when they are not there.
+func (p *stemPostings) postingsIn(id uint64) *termPostings {
 	if i := slices.Index(p.segments, id); i >= 0 {
 		return p.found[i]
 	}
 	return nil
 }
 
-// find returns the decoded postings of a stem for each segment. The caller must not
+// findPostings returns the decoded postings of a stem for each segment. The caller must not
 // change them.
-func (l *live) find(snapshot *scorch.IndexSnapshot, v *view, stem string) ([]*termPostings, error) {
-	kept, ok := l.postings.find(stem)
+func (l *directory) findPostings(snapshot *scorch.IndexSnapshot, v *view, stem string) ([]*termPostings, error) {
+	kept, ok := l.postings.lookup(stem)
 	if !ok {
 		kept = &stemPostings{}
 	} else if slices.Equal(kept.segments, v.ids) {
@@ -195,48 +195,48 @@ func (l *live) find(snapshot *scorch.IndexSnapshot, v *view, stem string) ([]*te
 	p := &stemPostings{v.ids, make([]*termPostings, len(v.ids))}
 	size := len(stem) + 200
 	for i, s := range snapshot.Segments() {
-		if p.found[i] = kept.of(v.ids[i]); p.found[i] == nil {
+		if p.found[i] = kept.postingsIn(v.ids[i]); p.found[i] == nil {
 			d, err := v.segments[i].segmentData, error(nil)
-			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.forms(stem)); err != nil {
+			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.formsOf(stem)); err != nil {
 				return nil, err
 			}
 		}
-		size += p.found[i].size() + 100
+		size += p.found[i].memorySize() + 100
 	}
-	l.postings.keep(stem, p, size)
+	l.postings.put(stem, p, size)
 	return p.found, nil
 }
 
-// having returns the operations of a segment that have a value of a keyword
+// operationsWithValue returns the operations of a segment that have a value of a keyword
 // field. The caller must not change it.
-func (l *live) having(s *scorch.SegmentSnapshot, d *segmentData, field, value string) (bitset, error) {
+func (l *directory) operationsWithValue(s *scorch.SegmentSnapshot, d *segmentData, field, value string) (bitset, error) {
 	key := keywordKey{s.Id(), field, value}
-	if b, ok := l.keywords.find(key); ok {
+	if b, ok := l.keywords.lookup(key); ok {
 		return b, nil
 	}
 	b, err := readKeyword(s, d.segmentEntries, field, value)
 	if err != nil {
 		return nil, err
 	}
-	l.keywords.keep(key, b, 8*len(b)+len(field)+len(value)+200)
+	l.keywords.put(key, b, 8*len(b)+len(field)+len(value)+200)
 	return b, nil
 }
 
-// sums returns those of a view with nothing in them, and what takes them back when
+// newWordScores returns those of a view with nothing in them, and what takes them back when
 // they are done with.
-func (l *live) sums(v *view) (s *sums, done func()) {
-	s, _ = l.scratch.Get().(*sums)
+func (l *directory) newWordScores(v *view) (s *wordScores, done func()) {
+	s, _ = l.scratch.Get().(*wordScores)
 	if s == nil {
-		s = &sums{}
+		s = &wordScores{}
 	}
-	s.empty(v)
+	s.reset(v)
 	return s, func() { l.scratch.Put(s) }
 }
 
-// atOnce calls f with every number below n, on all processors at once, as guarded
+// runParallel calls f with every number below n, on all processors at once, as guarded
 // as its caller should be. It returns the error of the lowest number that had one;
 // after an error no more calls are begun.
-func atOnce(n int, f func(i int) error) error {
+func runParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -246,7 +246,7 @@ func atOnce(n int, f func(i int) error) error {
 			if i >= n {
 				return
 			}
-			if errs[i] = guard(func() error { return f(i) }); errs[i] != nil {
+			if errs[i] = recoverDamage(func() error { return f(i) }); errs[i] != nil {
 				failed.Store(true)
 			}
 		}
@@ -260,25 +260,25 @@ func atOnce(n int, f func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// beside runs f, guarded, while its caller goes on. The caller must wait, which
+// startConcurrent runs f, guarded, while its caller goes on. The caller must wait, which
 // it may do more than once, and learns what f returned.
-func beside(f func() error) (wait func() error) {
+func startConcurrent(f func() error) (wait func() error) {
 	var err error
 	var running sync.WaitGroup
-	running.Go(func() { err = guard(f) })
+	running.Go(func() { err = recoverDamage(f) })
 	return func() error {
 		running.Wait()
 		return err
 	}
 }
 
-// guard runs f and makes an error of a panic: a damaged segment can lead bleve
+// recoverDamage runs f and makes an error of a panic: a damaged segment can lead bleve
 // beyond the end of a slice or of the mapped file.
-func guard(f func() error) (err error) {
+func recoverDamage(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = damaged("%v", r)
+			err = newDamageError("%v", r)
 		}
 	}()
 	return f()
@@ -286,7 +286,7 @@ func guard(f func() error) (err error) {
 
 // A state is what the index knows of itself. It lies in the index's own batch,
 // so it is true of exactly what the index holds.
-type state struct {
+type indexState struct {
 	Version string       `json:"version"` // currentVersion of the program that built it
 	Cursor  store.Cursor `json:"cursor"`
 	Entries int          `json:"entries"` // live entries, to notice lost ones
@@ -295,8 +295,8 @@ type state struct {
 // stateKey is where the state lies among bleve's internal values.
 const stateKey = "gazetteer/state"
 
-// encode gives the stored form: a checksum, a space and JSON.
-func (s state) encode() []byte {
+// encodeState gives the stored form: a checksum, a space and JSON.
+func (s indexState) encodeState() []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // strings and numbers always encode
@@ -304,17 +304,17 @@ func (s state) encode() []byte {
 	return fmt.Appendf(nil, "%08x %s", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)), text)
 }
 
-func decodeState(b []byte) (state, error) {
-	var s state
+func decodeState(b []byte) (indexState, error) {
+	var s indexState
 	if len(b) < 9 {
-		return s, damaged("its state is missing")
+		return s, newDamageError("its state is missing")
 	}
 	sum, err := strconv.ParseUint(string(b[:8]), 16, 32)
 	if err != nil || uint32(sum) != crc32.Checksum(b[9:], crc32.MakeTable(crc32.Castagnoli)) {
-		return s, damaged("its state does not match its checksum")
+		return s, newDamageError("its state does not match its checksum")
 	}
 	if err := json.Unmarshal(b[9:], &s); err != nil {
-		return s, damaged("its state is unreadable: %v", err)
+		return s, newDamageError("its state is unreadable: %v", err)
 	}
 	return s, nil
 }

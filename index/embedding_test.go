@@ -43,20 +43,20 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 		}
 	}
 	catchUp(t, x, s)
-	compare := func(x *Index) map[string]meaning {
-		snapshot, v, err := x.live.open()
+	compare := func(x *Index) map[string]embedding {
+		snapshot, v, err := x.directory.openSnapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer snapshot.Close()
-		must(t, x.live.prepare(snapshot, v))
-		all := map[string]meaning{}
+		must(t, x.directory.prepareView(snapshot, v))
+		all := map[string]embedding{}
 		for i := range v.segments {
 			seg := &v.segments[i]
 			for n := range seg.n {
 				if !seg.deleted.has(uint32(n)) && seg.operations.has(uint32(n)) {
-					p := place{i, uint32(n)}
-					all[entryID(v.run(p).source, "", anOperation, v.ordinal(p))] = v.meaning(p)
+					p := entryRef{i, uint32(n)}
+					all[entryID(v.runOf(p).source, "", kindOperation, v.ordinalOf(p))] = v.embeddingOf(p)
 				}
 			}
 		}
@@ -80,34 +80,34 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 // must be among the nearest by code.
 func TestNearCodesAreNearMeanings(t *testing.T) {
 	x, _ := indexed(t, manyServices(t, 4000)...)
-	snapshot, v, err := x.live.open()
+	snapshot, v, err := x.directory.openSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, x.live.prepare(snapshot, v))
+	must(t, x.directory.prepareView(snapshot, v))
 	random := rand.New(rand.NewPCG(7, 7))
 	found, wanted := 0, 0
 	for range 30 {
 		s := &v.segments[random.IntN(len(v.segments))]
-		query := s.meanings.at(uint32(random.IntN(s.n)))
+		query := s.meanings.embeddingOf(uint32(random.IntN(s.n)))
 		var masks []bitset
-		var all []ranked
+		var all []rankedEntry
 		for i := range v.segments {
-			masks = append(masks, v.segments[i].searched)
-			v.segments[i].searched.each(func(n uint32) {
-				p := place{i, n}
-				all = append(all, ranked{p, int64(1e6 * v.meaning(p).cosine(query))})
+			masks = append(masks, v.segments[i].searchable)
+			v.segments[i].searchable.forEach(func(n uint32) {
+				p := entryRef{i, n}
+				all = append(all, rankedEntry{p, int64(1e6 * v.embeddingOf(p).Cosine(query))})
 			})
 		}
-		v.sort(all)
-		near := v.nearest(x.lexicon.centres, query, masks, new([]uint8))
+		v.sortRanked(all)
+		near := v.nearestOperations(x.lexicon.centroids, query, masks, new([]uint8))
 		if len(near) == len(all) {
 			t.Fatal("there are too few operations to tell")
 		}
 		for _, r := range all[:20] {
 			wanted++
-			if slices.Contains(near, r.place) {
+			if slices.Contains(near, r.entryRef) {
 				found++
 			}
 		}
@@ -120,13 +120,13 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 func TestFormsOfAStem(t *testing.T) {
 	v := vocabulary{}
 	for _, form := range []string{"books", "book", "booking", "weather", "meetings", "book"} {
-		v.add(form)
+		v.addForm(form)
 	}
-	v.settle()
+	v.sortForms()
 	for stem, want := range map[string][]string{
 		"book": {"book", "booking", "books"}, "weather": {"weather"}, "meet": {"meetings"}, "unheard": {"unheard"},
 	} {
-		if got := v.forms(stem); !slices.Equal(got, want) {
+		if got := v.formsOf(stem); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", stem, got, want)
 		}
 	}

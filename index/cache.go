@@ -26,8 +26,8 @@ func newSizedCache[K comparable, V any](limit int) *sizedCache[K, V] {
 	return &sizedCache[K, V]{limit: limit, order: list.New(), byKey: make(map[K]*list.Element)}
 }
 
-// find returns the value of key, if it is kept.
-func (c *sizedCache[K, V]) find(key K) (V, bool) {
+// lookup returns the value of key, if it is kept.
+func (c *sizedCache[K, V]) lookup(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byKey[key]
@@ -39,31 +39,31 @@ func (c *sizedCache[K, V]) find(key K) (V, bool) {
 	return e.Value.(*cached[K, V]).value, true
 }
 
-// keep stores a value of so many bytes. What is larger than the whole cache is
+// put stores a value of so many bytes. What is larger than the whole cache is
 // not kept.
-func (c *sizedCache[K, V]) keep(key K, value V, size int) {
+func (c *sizedCache[K, V]) put(key K, value V, size int) {
 	if size > c.limit {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(key)
+	c.removeLocked(key)
 	c.byKey[key] = c.order.PushFront(&cached[K, V]{key, value, size})
 	c.used += size
 	for c.used > c.limit {
-		c.remove(c.order.Back().Value.(*cached[K, V]).key)
+		c.removeLocked(c.order.Back().Value.(*cached[K, V]).key)
 	}
 }
 
-// drop forgets a key.
-func (c *sizedCache[K, V]) drop(key K) {
+// delete forgets a key.
+func (c *sizedCache[K, V]) delete(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(key)
+	c.removeLocked(key)
 }
 
-// remove forgets a key; the caller holds mu.
-func (c *sizedCache[K, V]) remove(key K) {
+// removeLocked forgets a key; the caller holds mu.
+func (c *sizedCache[K, V]) removeLocked(key K) {
 	e, ok := c.byKey[key]
 	if !ok {
 		return

@@ -23,7 +23,7 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 		"transfer 500 to John at St. Mary and the hospital": nil,
 	} {
 		var got []string
-		for _, w := range x.lexicon.wishes(queryWords(x.analyzer, query)) {
+		for _, w := range x.lexicon.embedClauses(queryWords(x.analyzer, query)) {
 			got = append(got, w.text)
 		}
 		if !slices.Equal(got, want) {
@@ -35,11 +35,11 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
 	words := queryWords(x.analyzer, strings.Repeat("Book a table tonight. ", 60))
-	if got := x.lexicon.wishes(words); len(got) != maxWishes {
+	if got := x.lexicon.embedClauses(words); len(got) != maxClauses {
 		t.Errorf("%d wishes", len(got))
 	}
 	words = queryWords(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40))
-	if got := x.lexicon.wishes(words); len(got) != 2 || len(strings.Fields(got[1].text)) != shownWords+1 {
+	if got := x.lexicon.embedClauses(words); len(got) != 2 || len(strings.Fields(got[1].text)) != maxShownWords+1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestAnOperationAnswersOneOfTheWishes(t *testing.T) {
 	answers := func(query string) (wish string, score float64) {
 		for _, h := range search(t, x, Query{Words: query}).Hits {
 			if h.Operation.Path == "/ride" {
-				return h.Why.Wish, h.Score
+				return h.Why.Clause, h.Score
 			}
 		}
 		t.Fatalf("%q does not find the taxi", query)

@@ -20,49 +20,49 @@ import (
 	"gazetteer/store"
 )
 
-// maxTextsCache bounds the memory of the documents that are kept, in bytes.
-const maxTextsCache = 128 << 20
+// maxDocumentCache bounds the memory of the documents that are kept, in bytes.
+const maxDocumentCache = 128 << 20
 
-// texts reads the documents whose text is shown, from the store, and keeps the
+// documentReader reads the documents whose text is shown, from the store, and keeps the
 // ones used last.
-type texts struct {
-	store     store.Store
-	log       *slog.Logger
-	kept      *sizedCache[source, *text]
-	forgotten atomic.Uint64 // counts the calls of forget
+type documentReader struct {
+	store         store.Store
+	log           *slog.Logger
+	cache         *sizedCache[source, *storedDocument]
+	invalidations atomic.Uint64 // counts the calls of forget
 }
 
 // A text is a stored document of which each operation is read when it is asked
 // for: a hit shows one of hundreds.
-type text struct {
+type storedDocument struct {
 	document.Document                   // without its operations
 	operations        []json.RawMessage // as stored
-	print             string
+	fingerprint       string
 
 	once    sync.Once
-	service []term // of what its entries share; set by once
+	service []token // of what its entries share; set by once
 
-	mu    sync.Mutex // guards following
-	shown map[int]*shown
+	mu       sync.Mutex // guards following
+	prepared map[int]*preparedOperation
 }
 
-// shown is an operation that was asked for, and its terms by field.
-type shown struct {
+// preparedOperation is an operation that was asked for, and its terms by field.
+type preparedOperation struct {
 	document.Operation
-	terms [numFields][]term
+	terms [numFields][]token
 	// vectors are those of the terms of its name and its intent, for explain.
-	vectors [ctxField][]heavy
+	vectors [ctxField][]wordVector
 }
 
-// maxShown is how many operations of a document are kept ready.
-const maxShown = 50
+// maxPrepared is how many operations of a document are kept ready.
+const maxPrepared = 50
 
-func newTexts(s store.Store, log *slog.Logger) *texts {
-	return &texts{store: s, log: log, kept: newSizedCache[source, *text](maxTextsCache)}
+func newDocumentReader(s store.Store, log *slog.Logger) *documentReader {
+	return &documentReader{store: s, log: log, cache: newSizedCache[source, *storedDocument](maxDocumentCache)}
 }
 
-// readText reads the stored form of a document.
-func readText(value []byte) (*text, error) {
+// decodeDocument reads the stored form of a document.
+func decodeDocument(value []byte) (*storedDocument, error) {
 	var stored struct {
 		document.Document
 		Operations json.RawMessage `json:"operations"` // hides those of Document
@@ -70,17 +70,17 @@ func readText(value []byte) (*text, error) {
 	if err := jsonv1.Unmarshal(value, &stored); err != nil {
 		return nil, err
 	}
-	t := &text{Document: stored.Document}
-	if err := t.split(stored.Operations); err != nil {
+	t := &storedDocument{Document: stored.Document}
+	if err := t.splitOperations(stored.Operations); err != nil {
 		return nil, err
 	}
-	print, err := printOf(&t.Document, stored.Operations)
-	t.print = print
+	print, err := fingerprintOf(&t.Document, stored.Operations)
+	t.fingerprint = print
 	return t, err
 }
 
-// split cuts the list of operations.
-func (t *text) split(list []byte) error {
+// splitOperations cuts the list of operations.
+func (t *storedDocument) splitOperations(list []byte) error {
 	if len(list) == 0 || string(list) == "null" {
 		return nil
 	}
@@ -99,55 +99,55 @@ func (t *text) split(list []byte) error {
 	return nil
 }
 
-// operation reads the n-th operation. The package reads as encoding/json does, in
+// decodeOperation reads the n-th operation. The package reads as encoding/json does, in
 // half the time, which is a tenth of that of indexing.
-func (t *text) operation(n int) (document.Operation, error) {
+func (t *storedDocument) decodeOperation(n int) (document.Operation, error) {
 	var o document.Operation
 	err := jsonv1.Unmarshal(t.operations[n], &o)
 	return o, err
 }
 
-// show returns the n-th operation with its terms.
-func (t *text) show(a analysis.Analyzer, l *lexicon, n int) (*shown, error) {
+// prepareOperation returns the n-th operation with its terms.
+func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *lexicon, n int) (*preparedOperation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s, ok := t.shown[n]; ok {
+	if s, ok := t.prepared[n]; ok {
 		return s, nil
 	}
-	o, err := t.operation(n)
+	o, err := t.decodeOperation(n)
 	if err != nil {
 		return nil, err
 	}
-	s := &shown{Operation: o}
+	s := &preparedOperation{Operation: o}
 	for f, prepared := range operationEntry(&o).text {
-		s.terms[f] = termsOf(a, prepared)
+		s.terms[f] = Tokenize(a, prepared)
 	}
 	for f := range s.vectors {
 		for _, term := range s.terms[f] {
-			s.vectors[f] = append(s.vectors[f], l.heavy(term.form))
+			s.vectors[f] = append(s.vectors[f], l.wordVector(term.form))
 		}
 	}
-	if t.shown == nil {
-		t.shown = make(map[int]*shown)
+	if t.prepared == nil {
+		t.prepared = make(map[int]*preparedOperation)
 	}
-	if len(t.shown) >= maxShown {
-		clear(t.shown)
+	if len(t.prepared) >= maxPrepared {
+		clear(t.prepared)
 	}
-	t.shown[n] = s
+	t.prepared[n] = s
 	return s, nil
 }
 
 // serviceTerms are the terms of what is said of the service.
-func (t *text) serviceTerms(a analysis.Analyzer) []term {
-	t.once.Do(func() { t.service = termsOf(a, serviceText(&t.Document)) })
+func (t *storedDocument) serviceTerms(a analysis.Analyzer) []token {
+	t.once.Do(func() { t.service = Tokenize(a, serviceText(&t.Document)) })
 	return t.service
 }
 
-// printOf returns a short digest of everything the index takes from a document,
+// fingerprintOf returns a short digest of everything the index takes from a document,
 // whose operations are given as stored. Two documents with one print have the
 // same entries in the same places, so a fetch that brought no news for the index
 // changes nothing in it.
-func printOf(d *document.Document, operations []byte) (string, error) {
+func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 	head, err := json.Marshal(struct {
 		Service document.Service
 		Classes []document.DataClass
@@ -161,47 +161,47 @@ func printOf(d *document.Document, operations []byte) (string, error) {
 	h := sha256.New()
 	h.Write(head)       // never fails; JSON ends where it ends, so that no two
 	h.Write(operations) // pairs read alike
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:printBytes]), nil
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:fingerprintBytes]), nil
 }
 
-// printBytes is the length of a print: 48 bits tell two versions of one document
+// fingerprintBytes is the length of a print: 48 bits tell two versions of one document
 // apart, which is all they are for.
-const printBytes = 6
+const fingerprintBytes = 6
 
-// find returns the stored document, or nil when there is none to show: it is
+// readDocument returns the stored document, or nil when there is none to show: it is
 // gone, or damaged.
-func (t *texts) find(ctx context.Context, src source) (*text, error) {
-	if kept, ok := t.kept.find(src); ok {
+func (t *documentReader) readDocument(ctx context.Context, src source) (*storedDocument, error) {
+	if kept, ok := t.cache.lookup(src); ok {
 		return kept, nil
 	}
-	before := t.forgotten.Load()
+	before := t.invalidations.Load()
 	r, err := t.store.Get(ctx, store.DocumentKey(src.host, string(src.kind)))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	if errors.Is(err, store.ErrCorrupt) {
 		t.log.Error("a document of the index is damaged in the store and left out of answers", "host", src.host, "kind", src.kind, "error", err)
-		t.kept.keep(src, nil, 100) // so that it is said once
+		t.cache.put(src, nil, 100) // so that it is said once
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read document of a hit: %w", err)
 	}
-	read, err := readText(r.Value)
+	read, err := decodeDocument(r.Value)
 	if err != nil {
 		return nil, nil // logged by the follower, which left it out
 	}
-	if t.forgotten.Load() == before {
+	if t.invalidations.Load() == before {
 		// Nothing was replaced while we read, so this is what stands. The
 		// operations are kept as stored; of those that were shown each takes some
 		// 5 kB more, all else less than twice its bytes.
-		t.kept.keep(src, read, 2*len(r.Value)+5000*min(maxShown, len(read.operations))/5)
+		t.cache.put(src, read, 2*len(r.Value)+5000*min(maxPrepared, len(read.operations))/5)
 	}
 	return read, nil
 }
 
-// forget drops a document that was replaced.
-func (t *texts) forget(src source) {
-	t.forgotten.Add(1)
-	t.kept.drop(src)
+// invalidate drops a document that was replaced.
+func (t *documentReader) invalidate(src source) {
+	t.invalidations.Add(1)
+	t.cache.delete(src)
 }
