@@ -7,7 +7,7 @@ BIN      := bin/gazetteer
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format vet race crowd installed browser demo bench soak
+.PHONY: help run build tools test lint format vet race tooltests crowd installed browser demo bench soak
 
 help: ## what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -19,23 +19,35 @@ build: ## build bin/gazetteer (the first build takes one to three minutes)
 	@mkdir -p bin
 	$(GO) build -trimpath -o $(BIN) ./cmd/gazetteer
 
-test: lint installed race crowd demo ## everything the gate runs
+tools: ## build bin/gazetteer-bench, which measures search
+	@mkdir -p bin
+	$(GO) -C tools build -trimpath -o ../bin/ ./gazetteer-bench
+
+test: lint installed race tooltests crowd demo ## everything the gate runs
 
 lint: format vet ## formatting, go vet, staticcheck, tidy modules
 	$(TOOLS) staticcheck ./...
 	$(GO) mod verify
 	$(GO) mod tidy -diff
+	$(GO) -C tools mod tidy -diff
+	cd tools && $(GO) tool -modfile=../.ci/tools.mod staticcheck ./...
 
 format:
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$bad"; exit 1; fi
 
 vet:
 	$(GO) vet ./...
+	$(GO) -C tools vet ./...
 
 # The race detector needs cgo, and nothing else here does. The browser walk is a
 # test of package web: it skips itself, loudly, where there is no Chromium.
 race:
 	@GO='$(GO)' .ci/race
+
+# The generators of the embedded tables and gazetteer-bench are a module of their
+# own, so that the product's go.mod is free of what only they need.
+tooltests:
+	CGO_ENABLED=1 $(GO) -C tools test -race ./...
 
 # What the race detector has no room for: more than 8,128 goroutines, and thousands
 # that take turns.

@@ -1,4 +1,4 @@
-module gazetteer/tools
+module gazetteer/ci
 
 go 1.26.0
 

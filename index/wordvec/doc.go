@@ -10,9 +10,9 @@
 // A vector's length is its word's weight: "the" is short, "invoice" is long. So
 // the vectors of single words are never normalised, only their sums are.
 //
-// The embedded table was trained as a retriever by the program in the folder gen;
+// The embedded table was trained as a retriever by the program tools/wordvec;
 // README.md tells from what and how, and what was tried without gain.
 package wordvec
 
-//go:generate go run ./gen -dict=$WORDNET -encoder=$ENCODER -glove=$GLOVE
-//go:generate go run ./gen -samples=samples.txt
+//go:generate go -C ../../tools run ./wordvec -dict=$WORDNET -encoder=$ENCODER -glove=$GLOVE -out=../index/wordvec/vectors.bin
+//go:generate go -C ../../tools run ./wordvec -samples=../index/wordvec/samples.txt

@@ -30,6 +30,8 @@ func TestTableIsOfItsSources(t *testing.T) {
 		case strings.HasPrefix(name, "data."), strings.HasPrefix(name, "group1-shard"), strings.HasPrefix(name, "wink-embeddings-"),
 			name == "model.json", name == "vocab.json":
 			continue // WordNet's, the encoder's and GloVe's: not in the repository
+		case strings.HasPrefix(name, "tools/"):
+			path = filepath.Join("..", "..", name)
 		case strings.HasSuffix(name, ".jsonl"):
 			path, zipped = filepath.Join("..", "..", "internal", "fakenet", "testdata", name+".zst"), true
 		}

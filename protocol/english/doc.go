@@ -9,9 +9,9 @@
 //
 // The words come from WordNet 3.0 of Princeton University (its licence is the
 // file LICENSE-wordnet) and, for what the web has added since, from
-// supplement.txt. The folder gen holds the program that makes the table out of
-// them; layout.go says what the table looks like. It is unpacked on first use,
-// never changes, and may be used by many goroutines at once.
+// supplement.txt. The program tools/english makes the table out of them; layout.go
+// says what the table looks like. It is unpacked on first use, never changes, and
+// may be used by many goroutines at once.
 package english
 
-//go:generate go run ./gen -dict=$WORDNET
+//go:generate go -C ../../tools run ./english -dict=$WORDNET -supplement=../protocol/english/supplement.txt -out=../protocol/english/words.zlib

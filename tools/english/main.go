@@ -1,4 +1,4 @@
-// Gen writes the word table of package english from the files of a WordNet
+// Command english writes the word table of package english from the files of a WordNet
 // dictionary and a supplement of newer words.
 //
 // WordNet 3.0 is in every Debian as the package wordnet-base. To get its files
@@ -6,7 +6,7 @@
 //
 //	apt-get download wordnet-base
 //	dpkg-deb -x wordnet-base_*.deb wordnet
-//	WORDNET=$PWD/wordnet/usr/share/wordnet go generate gazetteer/protocol/english
+//	WORDNET=$PWD/wordnet/usr/share/wordnet go generate ./protocol/english
 //
 // The same input always gives the same bytes; their digest is written beside
 // them, and a test compares it. The shape of the table is
@@ -34,7 +34,7 @@ func main() {
 		*dict = "/usr/share/wordnet"
 	}
 	if err := generate(*dict, *supplement, *out); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
+		fmt.Fprintln(os.Stderr, "english:", err)
 		os.Exit(1)
 	}
 }

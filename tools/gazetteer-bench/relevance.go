@@ -45,7 +45,7 @@ the store and the index as a document of one operation, asks every query among
 the records of its set, and prints hit@1, recall@5, MRR@10 and nDCG@10 of each set
 and their plain mean (macro).
 
-Floors are kept in cmd/gazetteer-bench/floors.json for each folder it knows (by a
+Floors are kept in tools/gazetteer-bench/floors.json for each folder it knows (by a
 digest of its files); when a figure is below, the exit code is 1. --floors FILE
 holds any folder to the floors of a file of the same form.
 

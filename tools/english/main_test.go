@@ -102,14 +102,14 @@ func TestReproducible(t *testing.T) {
 		need.Missing(t, "no WordNet here; see the comment of package main for how to get it")
 	}
 	out := filepath.Join(t.TempDir(), "words.zlib")
-	if err := generate(dict, "../supplement.txt", out); err != nil {
+	if err := generate(dict, "../../protocol/english/supplement.txt", out); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("../words.zlib")
+	want, err := os.ReadFile("../../protocol/english/words.zlib")
 	if err != nil {
 		t.Fatal(err)
 	}
