@@ -16,7 +16,8 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
-	"gazetteer/protocol/convert"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/mcp"
 	"gazetteer/store"
 )
 
@@ -274,11 +275,7 @@ func (a *Answers) addSchemas(ctx context.Context, offers []call.Offer) error {
 // inputSchemas are the schemas of the inputs of an AGIS document, by the pointers
 // of its endpoints; references are resolved.
 func inputSchemas(text []byte) map[string]json.RawMessage {
-	toMCP, err := convert.Find("agis", "mcp")
-	if err != nil {
-		panic(err) // the table has that row
-	}
-	converted, err := toMCP.Do(text, convert.Options{})
+	converted, err := mcp.FromAGIS(text, conversion.Options{})
 	if err != nil {
 		return nil // the parameters have to do
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol/aidiscovery"
-	"gazetteer/protocol/convert"
+	"gazetteer/protocol/wording"
 )
 
 // maxCapabilities is how many capabilities of a document become operations
@@ -61,7 +61,7 @@ func aiService(ai *aidiscovery.Document) Service {
 func aiOperation(host string, c aidiscovery.Capability) Operation {
 	return Operation{
 		ID:          c.ID,
-		Verb:        convert.Verb(c.ID, c.Description, c.Method),
+		Verb:        wording.Verb(c.ID, c.Description, c.Method),
 		VerbDerived: true,
 		Intent:      c.Description,
 		Returns:     c.Returns,

@@ -16,9 +16,13 @@ const module = "gazetteer"
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
 	{"protocol", "protocol/english", "protocol/jcs"},
-	{"protocol/effect"},
+	{"protocol/effect", "protocol/tree"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
-	{"protocol/convert", "protocol/agis/agishttp"},
+	{"protocol/wording", "protocol/agis/agishttp"},
+	{"protocol/conversion"},
+	{"protocol/notation", "protocol/mcp"},
+	{"convert/openapi"},
+	{"convert"},
 	{"document", "store", "index/wordvec"},
 	{"store/boltstore", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
 	{"crawler", "index", "registry", "lint"},

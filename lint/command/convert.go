@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/convert"
 	"gazetteer/lint"
 	"gazetteer/protocol"
-	"gazetteer/protocol/convert"
 )
 
 // Convert returns the command that turns documents of one format into another.
 func Convert(w World) *cobra.Command {
-	v := conversion{World: w}
+	v := convertRun{World: w}
 	c := &cobra.Command{
 		Use:   "convert --to FORMAT FILE | -",
 		Short: "Turn a document of one format into another",
@@ -47,8 +47,8 @@ Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 	return c
 }
 
-// conversion is one run of the command.
-type conversion struct {
+// convertRun is one run of the command.
+type convertRun struct {
 	World
 	list          bool
 	from, to, out string
@@ -56,7 +56,7 @@ type conversion struct {
 	o             convert.Options
 }
 
-func (v *conversion) run(ctx context.Context, args []string) error {
+func (v *convertRun) run(ctx context.Context, args []string) error {
 	if v.list {
 		for _, c := range convert.Conversions {
 			fmt.Fprintf(v.Out, "%-10s --to %-6s %s\n", c.From, c.To, c.Summary)
@@ -106,7 +106,7 @@ func (w World) read(ctx context.Context, name string) ([]byte, error) {
 	return text, nil
 }
 
-func (v *conversion) convert(name string, text []byte) error {
+func (v *convertRun) convert(name string, text []byte) error {
 	if v.from == "" {
 		guess := lint.Tell(name, text)
 		if guess.Format == "" {
@@ -137,7 +137,7 @@ func conversionError(name string, err error) error {
 	return &exitError{ExitFindings, fmt.Errorf("%s: %w", name, err)}
 }
 
-func (v *conversion) write(text []byte) error {
+func (v *convertRun) write(text []byte) error {
 	if !strings.HasSuffix(string(text), "\n") {
 		text = append(text, '\n')
 	}

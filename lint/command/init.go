@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/convert"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
-	"gazetteer/protocol/convert"
 )
 
 // Init returns the command that makes a first document for a service.

@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
-	"gazetteer/protocol/convert"
+	"gazetteer/protocol/notation"
 )
 
 // versionText puts the version 1.0 into quotes where it was written as a number.
@@ -86,7 +86,7 @@ func languageTag(r *reading, n *protocol.Node) []protocol.Edit {
 }
 
 func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
-	if e, ok := convert.ParamDialect(n); ok {
+	if e, ok := notation.ParamDialect(n); ok {
 		return []protocol.Edit{e}
 	}
 	return nil
@@ -107,7 +107,7 @@ func endpointList(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Pointer != "/endpoints" {
 		return nil // an endpoint inside the list
 	}
-	edits, err := convert.MapForm(r.body, r.root)
+	edits, err := notation.MapForm(r.body, r.root)
 	if err != nil {
 		return nil
 	}

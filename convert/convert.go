@@ -1,0 +1,61 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"gazetteer/convert/openapi"
+	"gazetteer/protocol"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/mcp"
+	"gazetteer/protocol/notation"
+)
+
+// A Conversion is one row of [Conversions].
+type Conversion struct {
+	// From and To name the formats, for example "openapi" and "agis".
+	From, To string
+	// Summary says in one line what the conversion does.
+	Summary string
+	// Do converts one text. The error says in plain words why a text cannot be
+	// converted; for a text that cannot be read it wraps
+	// [protocol.ErrUnreadable], for one of another format
+	// [protocol.ErrOtherFormat].
+	Do func(text []byte, o Options) (Output, error)
+}
+
+// Conversions lists every conversion, in the order in which a program may list
+// them for a person.
+var Conversions = []Conversion{
+	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", checkFormat("openapi", openapi.ToAGIS)},
+	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", checkFormat("openapi", openapi.ToAIDiscovery)},
+	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", checkFormat("agis", mcp.FromAGIS)},
+	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", checkFormat("mcp", mcp.ToAGIS)},
+	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", checkFormat("notation", notation.ToAGIS)},
+	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", checkFormat("agis-map", notation.ListEndpoints)},
+	{"ai", "agis", "an AI Discovery document to the skeleton of an AGIS document, to be gone through", checkFormat("ai", openapi.AIDiscoveryToAGIS)},
+	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", checkFormat("ai", notation.ParamsToDraft)},
+}
+
+// Find returns the conversion between two formats. The error names the formats
+// that there are.
+func Find(from, to string) (Conversion, error) {
+	var pairs []string
+	for _, c := range Conversions {
+		if c.From == from && c.To == to {
+			return c, nil
+		}
+		pairs = append(pairs, c.From+" to "+c.To)
+	}
+	return Conversion{}, fmt.Errorf("there is no conversion from %s to %s; there are: %s",
+		protocol.Quote(from), protocol.Quote(to), strings.Join(pairs, ", "))
+}
+
+// Options tell a conversion what the text alone does not. The zero value is usable.
+type Options = conversion.Options
+
+// Output is a converted document, with the places to review.
+type Output = conversion.Output
+
+// A Review asks a person to look at one place of an output.
+type Review = conversion.Review

@@ -1,0 +1,700 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
+	"gazetteer/protocol/tree"
+	"gazetteer/protocol/wording"
+)
+
+// ToAGIS converts an OpenAPI description into an AGIS document, after
+// the informative mapping in appendix B of the draft.
+func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
+	a, err := readOpenAPI(text)
+	if err != nil {
+		return conversion.Output{}, err
+	}
+	return newAGISBuilder(a, o).buildDocument()
+}
+
+func newAGISBuilder(a *description, o conversion.Options) *agisBuilder {
+	b := &agisBuilder{api: a, options: o, levels: make([]conversion.Simplification, len(a.operations))}
+	b.orderOperations()
+	return b
+}
+
+// An agisBuilder writes a document as often as it takes: with less detail until
+// it is small enough, with more care for each endpoint that the reader objects
+// to.
+type agisBuilder struct {
+	api        *description
+	options    conversion.Options
+	detail     detail
+	levels     []conversion.Simplification // by operation
+	chosen     []int                       // operations in the order of preference
+	maxWritten int                         // how many of them are written
+	// rewordReview, where it is set, gives the text of each review its last form, and
+	// foreword is a review in front of all others.
+	rewordReview func(string) string
+	foreword     string
+
+	notes   *conversion.Notes
+	schemas *schemaWriter
+	taken   wording.PathSet
+	written []int // the operation of each endpoint
+}
+
+// orderOperations puts the operations into the order in which they are kept.
+func (b *agisBuilder) orderOperations() {
+	b.chosen = b.api.orderByUse()
+	b.maxWritten = min(len(b.chosen), conversion.MaxEndpoints)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// buildDocument writes the document until it fits and is accepted.
+func (b *agisBuilder) buildDocument() (conversion.Output, error) {
+	const rounds = 64 // far more than it takes: each one lowers a detail, a count or a care
+	for range rounds {
+		root := b.writeTree()
+		if len(b.written) == 0 {
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be said in AGIS")
+		}
+		if b.detail < notedOnce && (b.schemas.isOverLimit() || b.tooLong(root)) {
+			b.detail++ // what is to be reviewed would only make it longer
+			continue
+		}
+		reviews := b.collectReviews(root)
+		text, err := conversion.WriteDocument(root, reviews, b.options.Format)
+		if err != nil {
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: %w", err)
+		}
+		if b.schemas.isOverLimit() || len(text) > protocol.DefaultLimits.Bytes {
+			b.reduceDetail(len(text))
+			continue
+		}
+		_, findings, err := agis.Parse(text, agis.Options{})
+		if b.simplifyRejected(findings) {
+			continue
+		}
+		if worst, _ := protocol.Worst(findings); err != nil || worst == protocol.Error {
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: the document that came out is not accepted: %s", conversion.DescribeFirstError(findings, err))
+		}
+		return conversion.Output{Text: text, Reviews: reviews}, nil
+	}
+	return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: the description cannot be brought below %d bytes", protocol.DefaultLimits.Bytes)
+}
+
+// tooLong reports whether a document is too long even without its comments.
+func (b *agisBuilder) tooLong(root *protocol.Node) bool {
+	text, err := conversion.WriteDocument(root, nil, b.options.Format)
+	return err == nil && len(text) > protocol.DefaultLimits.Bytes
+}
+
+// collectReviews places what was noted while the document was written.
+func (b *agisBuilder) collectReviews(root *protocol.Node) []conversion.Review {
+	var out []conversion.Review
+	if b.foreword != "" {
+		out = append(out, conversion.Review{Message: b.foreword})
+	}
+	for _, r := range b.notes.Reviews(root) {
+		if b.rewordReview != nil {
+			r.Message = b.rewordReview(r.Message)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// reduceDetail lowers the detail, and where that is at its end the number of
+// endpoints.
+func (b *agisBuilder) reduceDetail(size int) {
+	if b.detail < notedOnce {
+		b.detail++
+		return
+	}
+	fit := int(float64(len(b.written)) * 0.97 * float64(protocol.DefaultLimits.Bytes) / float64(size))
+	b.maxWritten = max(1, min(fit, b.maxWritten-1))
+}
+
+// simplifyRejected takes more care with the endpoints that were objected to and reports
+// whether anything changed.
+func (b *agisBuilder) simplifyRejected(findings []protocol.Finding) bool {
+	changed := map[int]conversion.Simplification{}
+	for _, f := range findings {
+		rest, ok := strings.CutPrefix(f.Pointer, "/endpoints/")
+		if !ok {
+			continue
+		}
+		number, _, _ := strings.Cut(rest, "/")
+		i, err := strconv.Atoi(number)
+		if err != nil || i >= len(b.written) {
+			continue
+		}
+		op := b.written[i]
+		switch {
+		case f.Severity == protocol.Error && b.levels[op] < conversion.LeftOut:
+			changed[op] = b.levels[op] + 1
+		case slices.Contains(conversion.IntentCodes, f.Code) && b.levels[op] < conversion.PlainVerb && changed[op] == 0:
+			changed[op] = b.levels[op] + 1
+		}
+	}
+	for op, c := range changed {
+		b.levels[op] = c
+	}
+	return len(changed) > 0
+}
+
+// writeTree writes the whole document once.
+func (b *agisBuilder) writeTree() *protocol.Node {
+	b.notes = &conversion.Notes{}
+	b.schemas = newSchemaWriter(b.api, b.detail, b.notes)
+	b.taken = wording.PathSet{}
+	b.written = nil
+
+	root := tree.Object()
+	tree.Put(root, "agis", tree.String("1.0"))
+	name, guessed := b.serviceName()
+	if service := tree.Put(root, "service", tree.String(name)); guessed {
+		b.notes.Add(service, "the description has no title; name the service")
+	}
+	b.addAddress(root, name)
+	b.addDescription(root, name)
+	vocabulary := tree.Put(root, "vocabulary", tree.Object())
+	list := tree.Array()
+	verbs := map[string]bool{}
+	kept := slices.Clone(b.chosen[:b.maxWritten])
+	slices.Sort(kept)
+	var without []string
+	for _, i := range kept {
+		op := b.api.operations[i]
+		if b.levels[i] == conversion.LeftOut {
+			without = append(without, strings.ToUpper(op.method)+" "+op.path)
+			continue
+		}
+		endpoint := b.buildEndpoint(op, b.levels[i])
+		verbs[endpoint.Member("method").Text] = true
+		list.Items = append(list.Items, endpoint)
+		b.written = append(b.written, i)
+	}
+	b.fillVocabulary(vocabulary, verbs, name)
+	tree.Put(root, "endpoints", list)
+	if schemas := b.schemas.writeCollected(); schemas != nil {
+		tree.Put(root, "schemas", schemas)
+	}
+	b.noteOmissions(without)
+	return root
+}
+
+// noteEachEndpoint notes what is guessed in the same way of every endpoint. In a
+// document that has no room for that it is said once for all of them.
+func (b *agisBuilder) noteEachEndpoint(at *protocol.Node, message string) {
+	if b.detail < notedOnce {
+		b.notes.Add(at, message)
+	}
+}
+
+// noteOmissions notes what concerns the document as a whole.
+func (b *agisBuilder) noteOmissions(without []string) {
+	for _, message := range b.api.listOmissions() {
+		b.notes.Add(nil, message)
+	}
+	if names := tree.Members(b.api.root.Member("components").Member("securitySchemes")); len(names) > 0 {
+		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
+	}
+	if len(without) > 0 {
+		b.notes.Add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AGIS: %s", len(without), someOf(without)))
+	}
+	if out := slices.Sorted(slices.Values(b.chosen[b.maxWritten:])); len(out) > 0 {
+		operations := make([]*operation, len(out))
+		for i, n := range out {
+			operations[i] = b.api.operations[n]
+		}
+		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are left out to keep the document below %d endpoints and %d bytes: deprecated ones first, then those without a text, then those "+
+			"deepest in a path; describe them in a document of their own: %s", len(out), len(b.chosen), conversion.MaxEndpoints, protocol.DefaultLimits.Bytes, summarizeOperations(operations)))
+	}
+	switch b.detail {
+	case noTexts:
+		b.notes.Add(nil, "the texts inside schemas are left out to keep the document small")
+	case shallow:
+		b.notes.Add(nil, "schemas are cut below their second level to keep the document small")
+	case namesAndTypes, notedOnce:
+		b.notes.Add(nil, "schemas are cut to the names and types of parameters to keep the document small")
+	}
+	if names := slices.DeleteFunc(wording.SortedKeys(b.api.common), func(key string) bool {
+		return b.detail < namesAndTypes && !strings.HasPrefix(key, "header ")
+	}); len(names) > 0 {
+		b.notes.Add(nil, "optional parameters that nearly all operations have are left out: "+someOf(names))
+	}
+	if b.detail == notedOnce {
+		b.notes.Add(nil, "of every endpoint these are guessed: the method (from operationId, path, summary or HTTP method), the path, the outcome (a general sentence), "+
+			"capability, confidence_guidance and impact_tier (from the verb), is_idempotent (from the HTTP method), and the names of errors (from the HTTP status)")
+	}
+}
+
+// serviceName returns the name of the service.
+func (b *agisBuilder) serviceName() (name string, guessed bool) {
+	if name := wording.Shorten(wording.OneLine(b.options.Name), 100); name != "" {
+		return name, false
+	}
+	if b.api.title != "" {
+		return wording.Shorten(b.api.title, 100), false
+	}
+	if host := conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers"))); host != "" {
+		return host, true
+	}
+	return "Service", true
+}
+
+func (b *agisBuilder) addAddress(root *protocol.Node, name string) {
+	host := conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers")))
+	if host != "" {
+		n := tree.Put(root, "agtp", tree.String("agtp://"+host))
+		b.notes.Add(n, "from the address of the service; AGTP may be served elsewhere")
+		return
+	}
+	n := tree.Put(root, "agtp", tree.String("agtp://"+strings.ReplaceAll(conversion.NamespaceOf(name), "_", "-")+".example"))
+	b.notes.Add(n, "no address is known; write the host of the service")
+}
+
+// addDescription writes description and version.
+func (b *agisBuilder) addDescription(root *protocol.Node, name string) {
+	description := wording.Shorten(b.api.description, 300)
+	if description == "" {
+		b.notes.Add(tree.Put(root, "description", tree.String("Operations of "+name)), "the description has none; say in a sentence what the service is for")
+	} else {
+		tree.Put(root, "description", tree.String(description))
+	}
+	if b.api.version == "" {
+		b.notes.Add(tree.Put(root, "version", tree.String("1.0.0")), "the description has no version")
+		return
+	}
+	tree.Put(root, "version", tree.String(b.api.version))
+}
+
+func (b *agisBuilder) fillVocabulary(n *protocol.Node, verbs map[string]bool, name string) {
+	tree.Put(n, "declared_verbs", tree.Strings(wording.SortedKeys(verbs)...))
+	var tags []string
+	for _, i := range b.written {
+		if t := b.api.operations[i].tags; len(t) > 0 { // appendix B: tags[0]
+			tags = append(tags, t[0])
+		}
+	}
+	domain := strings.Join(conversion.TrimServiceWords(wording.IdentifierWords(wording.DropInstruction(wording.StripMarkup(wording.MostFrequent(tags))))), " ")
+	why := "the most frequent tag of the operations; name the field of business"
+	if domain == "" {
+		domain, why = strings.ReplaceAll(conversion.NamespaceOf(name), "-", " "), "from the name of the service; name the field of business"
+	}
+	b.notes.Add(tree.Put(n, "domain", tree.String(wording.Shorten(domain, 60))), why)
+	b.notes.Add(tree.Put(n, "namespace", tree.String(conversion.NamespaceOf(name))), "from the name of the service; it qualifies the verbs in headers")
+}
+
+// buildEndpoint writes one operation.
+func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) *protocol.Node {
+	verb, why, parts := b.chooseVerb(op, c)
+	noun := b.fallbackNoun(op, verb)
+	names := b.nameParameters(op)
+	path := wording.NewPath(parts, verb, func(name string) string { return names["path "+name] }, noun)
+	many := b.answersWithList(op, path)
+	if verb == "" {
+		verb = wording.DefaultVerb(op.method, many)
+		why = "from the HTTP method " + strings.ToUpper(op.method) + "; a verb of the business says more"
+	}
+	why += suggestVerbs(op, verb, path)
+	pathChanged := b.taken.Claim(&path, verb, noun)
+
+	e := tree.Object()
+	method := tree.Put(e, "method", tree.String(verb))
+	b.noteEachEndpoint(method, why)
+	if n := tree.Put(e, "path", tree.String(path.String())); pathChanged || path.String() != op.path {
+		b.noteEachEndpoint(n, "from "+wording.Shorten(wording.OneLine(op.path), 100))
+	}
+	b.addSemantic(e, op, verb, path.Noun, many, c)
+	input := b.buildInput(op, path, names, c)
+	tree.Put(e, "input", input)
+	b.addOutput(e, op, c)
+	b.addErrors(e, op, path.Noun, many)
+	return e
+}
+
+// chooseVerb chooses the method of an endpoint and says where it comes from; it is ""
+// where the HTTP method decides. The parts of the path come without a verb at
+// their end.
+func (b *agisBuilder) chooseVerb(op *operation, c conversion.Simplification) (verb, why string, parts []wording.PathPart) {
+	parts = wording.SplitPath(op.path)
+	trailing := wording.TrailingVerb(parts, op.method)
+	if trailing != "" {
+		words := wording.TrimVerbs(parts[len(parts)-1].Words, trailing)
+		parts = slices.Clone(parts)
+		parts[len(parts)-1].Words = words
+		if len(words) == 0 {
+			parts = parts[:len(parts)-1]
+		}
+	}
+	if c >= conversion.PlainVerb {
+		return "", "", parts
+	}
+	word, fromSummary := wording.VerbOfWords(op.action, op.summary, op.method)
+	switch {
+	case word != "" && wording.HTTPVerbs[word] == nil && !fromSummary:
+		return strings.ToUpper(word), "from the operationId " + protocol.Quote(wording.Shorten(op.id, 60)), parts
+	case trailing != "":
+		return strings.ToUpper(trailing), "from the end of the path " + protocol.Quote(wording.Shorten(op.path, 100)), parts
+	case word == "" || word == op.method:
+		return "", "", parts
+	}
+	why = "from the operationId " + protocol.Quote(wording.Shorten(op.id, 60))
+	if fromSummary {
+		why = "from the summary"
+	}
+	if wording.HTTPVerbs[word] != nil {
+		return wording.DefaultVerb(word, false), why, parts
+	}
+	return strings.ToUpper(word), why, parts
+}
+
+// suggestVerbs names verbs that may say more than the one chosen: the one that
+// the summary begins with, and for a thing that is created those that its noun
+// is made from. A POST to /reservations may be meant to RESERVE.
+func suggestVerbs(op *operation, verb string, path wording.Path) string {
+	var out []string
+	add := func(word string) {
+		name := strings.ToUpper(word)
+		if name != verb && len(out) < 3 && wording.IsMethodVerb(word) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	if word := wording.VerbOfSummary(op.summary, op.method); word != "" && effect.Of(word) != effect.Of(strings.ToLower(verb)) {
+		add(word)
+	}
+	if verb == "CREATE" && op.method == "post" && len(path.Noun) > 0 {
+		noun := wording.SingularOf(path.Noun[len(path.Noun)-1])
+		for _, word := range append(english.VerbsOf(noun), noun) {
+			add(word)
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return "; perhaps " + strings.Join(out, " or ")
+}
+
+// fallbackNoun names what an operation acts on when its path does not.
+func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
+	var candidates [][]string
+	parts := wording.SplitPath(op.path)
+	ofParameter := wording.ParameterNoun(parts)
+	named := slices.ContainsFunc(parts, func(p wording.PathPart) bool { return p.Words != nil && !p.Prefix })
+	if named && len(ofParameter) > 0 { // the id names what stands further behind in the path
+		candidates = append(candidates, ofParameter)
+	}
+	if !b.api.shared[op.id] {
+		candidates = append(candidates, wording.NounOfID(op.action, verb))
+	}
+	candidates = append(candidates, wording.NounOfSummary(op.summary))
+	if len(op.tags) > 0 {
+		candidates = append(candidates, wording.TrimVerbs(wording.IdentifierWords(op.tags[0]), verb))
+	}
+	candidates = append(candidates, ofParameter)
+	for _, words := range candidates {
+		words = wording.ASCIIWords(words)
+		if len(words) > 0 && wording.IsAcceptablePath(verb, "/"+strings.Join(words[:min(len(words), 4)], "-")) {
+			return words[:min(len(words), 4)]
+		}
+	}
+	return []string{wording.NoNoun}
+}
+
+// answersWithList reports whether a GET answers with a list.
+func (b *agisBuilder) answersWithList(op *operation, path wording.Path) bool {
+	if op.method != "get" || !path.EndsWithNoun {
+		return false
+	}
+	if _, schema, _ := op.successResponse(); schema != nil && slices.Contains(conversion.TypesOf(b.api.refs.MergeAllOf(schema)), "array") {
+		return true
+	}
+	return len(path.Noun) > 0 && wording.IsPlural(path.Noun[len(path.Noun)-1])
+}
+
+// nameParameters gives the parameters of an operation, and those that only its path
+// names, their names in the input: snake_case and unique. The keys are the
+// place and the name in the description.
+func (b *agisBuilder) nameParameters(op *operation) map[string]string {
+	names := map[string]string{}
+	taken := map[string]bool{}
+	give := func(in, name string) {
+		if key := in + " " + name; names[key] == "" {
+			s := wording.SnakeCase(name, 64)
+			if s == "" {
+				s = "parameter"
+			}
+			names[key] = wording.UniqueName(s, 64, taken)
+		}
+	}
+	for _, part := range wording.SplitPath(op.path) {
+		if part.Words == nil {
+			give("path", part.Parameter)
+		}
+	}
+	for _, p := range op.parameters {
+		if p.in != "path" {
+			give(p.in, p.name)
+		}
+	}
+	return names
+}
+
+// addSemantic writes the semantic block.
+func (b *agisBuilder) addSemantic(e *protocol.Node, op *operation, verb string, noun []string, many bool, c conversion.Simplification) {
+	generic := wording.GenericIntent(verb, noun, many || verb == "LIST" || verb == "SEARCH")
+	intent, guessed := generic, true
+	if c < conversion.PlainIntent {
+		intent, guessed = wording.IntentOf(verb, op.summary, generic)
+	}
+	n := wording.ClassifyVerb(verb, noun, many, op.method == "get")
+	given := false
+	if outcome := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(op.node.Member("x-outcome").Str()))); outcome != "" && c < conversion.PlainIntent { // appendix B
+		n.Outcome, given = wording.Shorten(outcome, 240), true
+	}
+	s := tree.Put(e, "semantic", wording.SemanticBlock(intent, n, op.method != "post" && op.method != "patch"))
+	if guessed {
+		b.notes.Add(s.Member("intent"), "written from the verb and the path; say what the caller wants")
+	}
+	if !given {
+		b.noteEachEndpoint(s.Member("outcome"), "a general sentence; say what is true after success")
+	}
+	b.noteEachEndpoint(s.Member("capability"), "capability, confidence_guidance and impact_tier follow from the verb")
+	b.noteEachEndpoint(s.Member("is_idempotent"), "from the HTTP method "+strings.ToUpper(op.method))
+}
+
+// buildInput merges parameters and request body into one schema.
+func (b *agisBuilder) buildInput(op *operation, path wording.Path, names map[string]string, c conversion.Simplification) *protocol.Node {
+	properties := tree.Object()
+	var required []string
+	add := func(name string, schema *protocol.Node, must bool) *protocol.Node {
+		if must {
+			required = append(required, name)
+		}
+		return tree.Put(properties, name, schema)
+	}
+	described := map[string]bool{}
+	var renamed []string
+	for _, p := range op.parameters {
+		name := names[p.in+" "+p.name]
+		if name == "" || described[name] || p.in == "cookie" || p.in == "header" && headersOfTransport[strings.ToLower(p.name)] {
+			continue // a path parameter that the path does not have, or one of the transport
+		}
+		if !p.required && b.api.common[p.in+" "+p.name] && (p.in == "header" || b.detail >= namesAndTypes) {
+			continue
+		}
+		described[name] = true
+		if name != p.name {
+			renamed = append(renamed, p.name+" is "+name)
+		}
+		add(name, b.parameterSchema(p, c), p.required)
+	}
+	for _, s := range path.Segments {
+		if name := strings.Trim(s, "{}"); s[0] == '{' && !described[name] {
+			described[name] = true
+			n := tree.Object()
+			tree.Put(n, "type", tree.String("string"))
+			b.notes.Add(add(name, n, true), "the description does not declare this parameter of the path")
+		}
+	}
+	b.addBody(op, properties, add, c)
+
+	input := tree.Object()
+	tree.Put(input, "type", tree.String("object"))
+	tree.Put(input, "properties", properties)
+	if len(required) > 0 {
+		tree.Put(input, "required", tree.Strings(required...))
+	}
+	if len(renamed) > 0 {
+		b.noteEachEndpoint(input, "parameters are renamed to snake_case: "+wording.Shorten(wording.OneLine(strings.Join(renamed, ", ")), 120))
+	}
+	return input
+}
+
+// parameterSchema writes the schema of one parameter with its description.
+func (b *agisBuilder) parameterSchema(p parameter, c conversion.Simplification) *protocol.Node {
+	if c >= conversion.PlainContract || b.detail >= namesAndTypes {
+		n := tree.Object()
+		names := conversion.TypesOf(b.api.refs.MergeAllOf(p.schema))
+		if len(names) == 0 {
+			names = []string{"string"}
+		}
+		tree.Put(n, "type", conversion.TypeNode(names))
+		return n
+	}
+	n := b.schemas.writeSchema(p.schema, 1)
+	if n.Kind != protocol.Object {
+		n = conversion.AnySchema()
+	}
+	if text := wording.Shorten(wording.DropInstruction(p.description), 160); text != "" && n.Member("description") == nil && n.Member("$ref") == nil {
+		tree.Put(n, "description", tree.String(text))
+	}
+	return n
+}
+
+// addBody adds what the request body asks for: its properties where it is a plain
+// object, else one parameter that holds it.
+func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func(string, *protocol.Node, bool) *protocol.Node, c conversion.Simplification) {
+	schema, media, required := b.api.bodySchema(op)
+	if media == "" {
+		return
+	}
+	whole := b.api.refs.MergeAllOf(schema)
+	members := tree.Members(whole.Member("properties"))
+	mergeable := len(members) > 0 && len(members) <= conversion.MaxParameters && whole.Member("oneOf") == nil && whole.Member("anyOf") == nil &&
+		!slices.ContainsFunc(members, func(m *protocol.Node) bool {
+			return properties.Member(m.Key) != nil || len(m.Key) > conversion.MaxKey
+		})
+	if !mergeable {
+		name := "body"
+		for properties.Member(name) != nil {
+			name += "_content"
+		}
+		n := conversion.AnySchema()
+		if c < conversion.PlainContract && b.detail < namesAndTypes {
+			n = b.schemas.writeSchema(schema, 1)
+		}
+		if n.Kind != protocol.Object {
+			n = conversion.AnySchema()
+		}
+		if len(n.Items) == 0 && schema == nil {
+			tree.Put(n, "type", tree.String("string"))
+			tree.Put(n, "contentMediaType", tree.String(wording.Shorten(wording.OneLine(media), 60)))
+		}
+		b.notes.Add(add(name, n, required), "the request body as a whole ("+wording.Shorten(wording.OneLine(media), 60)+")")
+		return
+	}
+	needed := map[string]bool{}
+	for _, name := range whole.Member("required").Strs() {
+		// Few descriptions say that the body itself is required.
+		needed[name] = required || op.method != "patch"
+	}
+	for _, m := range members {
+		if b.schemas.isReadOnly(m) {
+			continue
+		}
+		var n *protocol.Node
+		if c >= conversion.PlainContract || b.detail >= namesAndTypes {
+			n = b.schemas.outline(m)
+		} else {
+			n = b.schemas.writeSchema(m, 2)
+		}
+		if n.Kind != protocol.Object {
+			n = conversion.AnySchema()
+		}
+		add(m.Key, n, needed[m.Key])
+	}
+}
+
+// isReadOnly reports whether a property is sent by the service only.
+func (s *schemaWriter) isReadOnly(n *protocol.Node) bool {
+	return n.Member("readOnly").True() || s.api.refs.Resolve(n).Member("readOnly").True()
+}
+
+// addOutput writes the schema of a successful answer.
+func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Simplification) {
+	status, schema, _ := op.successResponse()
+	object := func() *protocol.Node {
+		n := tree.Object()
+		tree.Put(n, "type", tree.String("object"))
+		return n
+	}
+	switch {
+	case schema == nil:
+		n := tree.Put(e, "output", object())
+		if status != "204" {
+			b.noteEachEndpoint(n, "the description does not say what is answered")
+		}
+	case c >= conversion.PlainContract || b.detail >= namesAndTypes:
+		n := b.schemas.outline(schema)
+		if len(n.Items) == 0 {
+			n = object()
+		}
+		tree.Put(e, "output", n)
+	default:
+		n := b.schemas.writeSchema(schema, 1)
+		if n.Kind != protocol.Object || len(n.Items) == 0 {
+			n = object()
+		}
+		tree.Put(e, "output", n)
+	}
+}
+
+// errorNames are the names of what a status says went wrong; "%" stands for the
+// noun of the endpoint.
+var errorNames = map[string]string{
+	"400": "invalid_%_request", "401": "authentication_required", "402": "payment_required", "403": "permission_denied",
+	"404": "%_not_found", "405": "method_not_allowed", "406": "answer_format_unavailable", "408": "request_timed_out",
+	"409": "%_conflict", "410": "%_gone", "411": "length_required", "412": "precondition_failed", "413": "request_too_large",
+	"415": "media_type_unsupported", "422": "%_not_processable", "423": "%_locked", "424": "dependency_failed",
+	"428": "precondition_required", "429": "too_many_requests", "451": "%_legally_unavailable",
+	"500": "service_failed", "501": "not_implemented", "502": "upstream_failed", "503": "service_unavailable", "504": "upstream_timed_out",
+	"4XX": "%_request_refused", "5XX": "service_failed",
+}
+
+// addErrors writes the ways in which an endpoint may fail.
+func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, many bool) {
+	thing := wording.ErrorNoun(noun)
+	list := tree.Array()
+	seen := map[string]bool{}
+	add := func(name, description string) {
+		name = strings.ReplaceAll(name, "%", thing)
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		n := tree.Object()
+		tree.Put(n, "name", tree.String(name))
+		if b.detail < namesAndTypes {
+			tree.Put(n, "description", tree.String(description))
+		}
+		list.Items = append(list.Items, n)
+	}
+	for _, r := range op.responses {
+		if len(list.Items) == 12 {
+			break
+		}
+		name := errorNames[r.status]
+		switch {
+		case name != "":
+		case len(r.status) == 3 && r.status[0] == '4':
+			name = "%_request_refused"
+		case len(r.status) == 3 && r.status[0] == '5':
+			name = "service_failed"
+		default:
+			continue
+		}
+		description := wording.Shorten(wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(r.node.Member("description").Str()))), 120)
+		if description == "" {
+			description = "Answered with HTTP status " + r.status
+		}
+		add(name, description)
+	}
+	if len(list.Items) == 0 {
+		name := "invalid_%_request"
+		if op.method == "get" && !many {
+			name = "%_not_found"
+		}
+		add(name, "The service did not carry out the request")
+		b.noteEachEndpoint(tree.Put(e, "errors", list), "the description names no errors; list what can go wrong")
+		return
+	}
+	b.noteEachEndpoint(tree.Put(e, "errors", list), "named after the HTTP status codes")
+}

@@ -1,0 +1,604 @@
+package openapi
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/tree"
+	"gazetteer/protocol/wording"
+)
+
+// ToAIDiscovery converts an OpenAPI description into an AI Discovery document.
+func ToAIDiscovery(text []byte, o conversion.Options) (conversion.Output, error) {
+	a, err := readOpenAPI(text)
+	if err != nil {
+		return conversion.Output{}, err
+	}
+	b := &aiBuilder{api: a, options: o, levels: map[*operation]conversion.Simplification{}}
+	b.chooseOperations()
+	b.readAuth()
+	return b.buildDocument()
+}
+
+// maxCapabilities is how many capabilities of a document readers process
+// (AI Discovery §6.5).
+const maxCapabilities = 100
+
+// An aiBuilder writes a document as often as it takes, like an [agisBuilder].
+type aiBuilder struct {
+	api          *description
+	options      conversion.Options
+	chosen       []*operation
+	omitted      []*operation // left out for their number
+	levels       map[*operation]conversion.Simplification
+	shortening   int            // from 0: how much is cut to stay below the size readers like
+	genericTexts bool           // the texts about the service are ours, not the description's
+	scheme       *protocol.Node // how callers authenticate; nil when nothing is asked for
+	header       string         // that carries an API key
+
+	notes   *conversion.Notes
+	schemas *schemaWriter
+	written []*operation
+	ids     map[string]bool
+}
+
+// chooseOperations keeps the operations that a document has room for, in the order of the
+// description.
+func (b *aiBuilder) chooseOperations() {
+	order := b.api.orderByUse()
+	keep := slices.Sorted(slices.Values(order[:min(len(order), maxCapabilities)]))
+	out := slices.Sorted(slices.Values(order[len(keep):]))
+	for _, i := range keep {
+		b.chosen = append(b.chosen, b.api.operations[i])
+	}
+	for _, i := range out {
+		b.omitted = append(b.omitted, b.api.operations[i])
+	}
+}
+
+// maxShortening is the last step of cutting.
+const maxShortening = 4
+
+func (b *aiBuilder) buildDocument() (conversion.Output, error) {
+	const rounds = 32
+	for range rounds {
+		root := b.writeTree()
+		if len(b.written) == 0 {
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: no operation of the description can become a capability")
+		}
+		reviews := b.notes.Reviews(root)
+		b.addMeta(root, reviews)
+		text := append(protocol.WriteJSON(root, "  "), '\n')
+		if len(text) > aidiscovery.SoftSize && b.shortening < maxShortening {
+			b.shortening++
+			continue
+		}
+		_, findings, err := aidiscovery.Parse(text, aidiscovery.Options{})
+		if b.simplifyRejected(findings) {
+			continue
+		}
+		if worst, _ := protocol.Worst(findings); err != nil || worst == protocol.Error {
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: the document that came out is not accepted: %s", conversion.DescribeFirstError(findings, err))
+		}
+		return conversion.Output{Text: text, Reviews: reviews}, nil
+	}
+	return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: the description cannot be brought below %d bytes", aidiscovery.HardSize)
+}
+
+// simplifyRejected takes more care with what the reader objected to and reports whether
+// anything changed.
+func (b *aiBuilder) simplifyRejected(findings []protocol.Finding) bool {
+	changed := map[*operation]conversion.Simplification{}
+	plainly := false
+	for _, f := range findings {
+		bad := f.Severity == protocol.Error || f.Code == "AI904" || f.Code == "AI316"
+		rest, ok := strings.CutPrefix(f.Pointer, "/capabilities/")
+		switch {
+		case !bad:
+		case !ok:
+			plainly = true
+		default:
+			number, _, _ := strings.Cut(rest, "/")
+			if i, err := strconv.Atoi(number); err == nil && i < len(b.written) && b.levels[b.written[i]] < conversion.LeftOut {
+				next := conversion.PlainContract // texts first, then the whole capability
+				if b.levels[b.written[i]] == conversion.PlainContract {
+					next = conversion.LeftOut
+				}
+				changed[b.written[i]] = next
+			}
+		}
+	}
+	for op, c := range changed {
+		b.levels[op] = c
+	}
+	if plainly && !b.genericTexts {
+		b.genericTexts = true
+		return true
+	}
+	return len(changed) > 0
+}
+
+func (b *aiBuilder) writeTree() *protocol.Node {
+	b.notes = &conversion.Notes{}
+	b.schemas = newSchemaWriter(b.api, namesAndTypes, b.notes)
+	b.written, b.ids = nil, map[string]bool{}
+	root := tree.Object()
+	tree.Put(root, "aiendpoint", tree.String("1.0"))
+	b.addService(root)
+	list := tree.Put(root, "capabilities", tree.Array())
+	var without []string
+	for _, op := range b.chosen {
+		if b.levels[op] == conversion.LeftOut {
+			without = append(without, strings.ToUpper(op.method)+" "+op.path)
+			continue
+		}
+		b.written = append(b.written, op)
+		list.Items = append(list.Items, b.buildCapability(op))
+	}
+	b.addAuth(root)
+	for _, message := range b.api.listOmissions() {
+		b.notes.Add(nil, message)
+	}
+	if len(b.omitted) > 0 {
+		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are left out, because readers process %d capabilities: deprecated ones first, then those without a text, then those deepest in a path: %s",
+			len(b.omitted), len(b.api.operations), maxCapabilities, summarizeOperations(b.omitted)))
+	}
+	if len(without) > 0 {
+		b.notes.Add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AI Discovery: %s", len(without), someOf(without)))
+	}
+	if b.shortening > 0 {
+		b.notes.Add(nil, "texts and parameters are shortened to keep the document small")
+	}
+	return root
+}
+
+// maxReviews is how many bytes the reviews may take inside a document.
+const maxReviews = 8192
+
+// addMeta puts the reviews into meta, together with the date: JSON has no
+// comments. Those that say the same of many places stand there once.
+func (b *aiBuilder) addMeta(root *protocol.Node, reviews []conversion.Review) {
+	meta := tree.Object()
+	if !b.options.Today.IsZero() {
+		tree.Put(meta, "last_updated", tree.String(b.options.Today.UTC().Format("2006-01-02")))
+	}
+	var messages []string
+	places := map[string][]string{}
+	for _, r := range reviews {
+		if places[r.Message] == nil {
+			messages = append(messages, r.Message)
+		}
+		places[r.Message] = append(places[r.Message], r.Pointer)
+	}
+	list := tree.Array()
+	size := 0
+	for i, message := range messages {
+		at := places[message]
+		line := message
+		if at[0] != "" {
+			line = at[0] + ": " + message
+		}
+		if len(at) > 1 {
+			line = at[0] + fmt.Sprintf(" and %d more: ", len(at)-1) + message
+		}
+		line = wording.Shorten(wording.OneLine(line), 300)
+		if size += len(line); size > maxReviews {
+			list.Items = append(list.Items, tree.String(fmt.Sprintf("%d more remarks are not listed here", len(messages)-i)))
+			break
+		}
+		if !b.genericTexts || wording.DropInstruction(line) != "" {
+			list.Items = append(list.Items, tree.String(line))
+		}
+	}
+	if len(list.Items) > 0 && !b.genericTexts {
+		tree.Put(meta, "review", list)
+	}
+	if len(meta.Items) > 0 {
+		tree.Put(root, "meta", meta)
+	}
+}
+
+func (b *aiBuilder) addService(root *protocol.Node) {
+	s := tree.Put(root, "service", tree.Object())
+	name := wording.Shorten(wording.OneLine(b.options.Name), 100)
+	if name == "" && !b.genericTexts {
+		name = wording.Shorten(b.api.title, 100)
+	}
+	guessed := name == ""
+	if guessed {
+		if name = conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers"))); name == "" {
+			name = "Service"
+		}
+	}
+	if n := tree.Put(s, "name", tree.String(name)); guessed {
+		b.notes.Add(n, "the description has no title that can be used; name the service")
+	}
+	text := wording.Shorten(b.api.description, 200)
+	if text == "" || b.genericTexts {
+		b.notes.Add(tree.Put(s, "description", tree.String(wording.Shorten("Operations of "+name, 200))), "say in a sentence what the service is for")
+	} else {
+		tree.Put(s, "description", tree.String(text))
+	}
+	if categories := b.findCategories(); len(categories) > 0 {
+		b.notes.Add(tree.Put(s, "category", tree.Strings(categories...)), "from words of the description")
+	}
+}
+
+// A server is where the operations of a description are called.
+type serverAddress struct {
+	base    string // "https://host/prefix", "/prefix" or ""
+	guessed string // why it is not what the description says; "" when it is
+}
+
+// resolveServer reads the first of a list of servers. A server on the host that
+// publishes the document gives a path, any other one an absolute address.
+func (b *aiBuilder) resolveServer(servers *protocol.Node) serverAddress {
+	address := serverURL(servers)
+	if address == "" || address == "/" {
+		return serverAddress{}
+	}
+	u, err := url.Parse(address)
+	if err != nil || strings.ContainsAny(address, "{}") {
+		return serverAddress{guessed: "the address " + protocol.Quote(address) + " of the server cannot be used; the path is taken to be on the host of the document"}
+	}
+	prefix := strings.TrimRight(u.EscapedPath(), "/")
+	if u.Host == "" && u.Scheme == "" {
+		if prefix != "" && prefix[0] != '/' {
+			prefix = "/" + prefix
+		}
+		return serverAddress{base: prefix}
+	}
+	if u.Scheme != "https" && u.Scheme != "http" || !conversion.IsHostName(u.Hostname()) {
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is no web address; the path is taken to be on the host of the document"}
+	}
+	if published := conversion.HostOf(b.options.URL); strings.EqualFold(published, u.Hostname()) {
+		return serverAddress{base: prefix}
+	}
+	if !strings.Contains(u.Hostname(), ".") {
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is on a private network; the path is taken to be on the host of the document"}
+	}
+	base := u.Scheme + "://" + strings.ToLower(u.Host) + prefix
+	if form, _ := aidiscovery.Endpoint(base + "/"); form != aidiscovery.Absolute || isPrivateAddress(base) {
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " cannot be reached by callers; the path is taken to be on the host of the document"}
+	}
+	return serverAddress{base: base}
+}
+
+// isPrivateAddress reports whether the reader would refuse an address as private
+// (AI906).
+func isPrivateAddress(base string) bool {
+	text := `{"aiendpoint":"1.0","service":{"name":"n","description":"d"},"auth":{"type":"none"},` +
+		`"capabilities":[{"id":"a","description":"d","method":"GET","endpoint":` + string(protocol.WriteJSON(tree.String(base), "")) + `}]}`
+	_, findings, _ := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
+	return slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Severity == protocol.Error })
+}
+
+func (b *aiBuilder) buildCapability(op *operation) *protocol.Node {
+	c := tree.Object()
+	b.addID(c, op)
+	b.addDescription(c, op)
+	b.addEndpoint(c, op)
+	tree.Put(c, "method", tree.String(strings.ToUpper(op.method)))
+	if params := b.buildParams(op); len(params.Items) > 0 {
+		tree.Put(c, "params", params)
+	}
+	if returns := b.describeReturns(op); returns != "" && b.levels[op] < conversion.PlainContract && b.shortening < maxShortening {
+		tree.Put(c, "returns", tree.String(returns))
+	}
+	return c
+}
+
+// addID names a capability after its operationId, or else its method and path.
+func (b *aiBuilder) addID(c *protocol.Node, op *operation) {
+	const most = 64
+	if name := wording.SnakeCase(op.id, most); name != "" {
+		if n := tree.Put(c, "id", tree.String(wording.UniqueName(name, most, b.ids))); b.api.shared[op.id] {
+			b.notes.Add(n, "several operations have the operationId "+protocol.Quote(wording.Shorten(op.id, 60))+"; keep the id once it is published")
+		}
+		return
+	}
+	parts := wording.SplitPath(op.path)
+	var words, by []string
+	for _, p := range parts {
+		switch {
+		case p.Words == nil:
+			by = append([]string{"by"}, wording.IdentifierWords(p.Parameter)...)
+		case !p.Prefix:
+			words, by = append(words, p.Words...), nil
+		}
+	}
+	verb := strings.ToLower(wording.DefaultVerb(op.method, false))
+	if trailing := wording.TrailingVerb(parts, op.method); trailing != "" {
+		verb = trailing
+		words = words[:len(words)-1]
+	}
+	if op.method == "get" && verb == "retrieve" {
+		verb = "get"
+	}
+	name := wording.JoinWords(append(append([]string{verb}, words...), by...), "_", most)
+	b.notes.Add(tree.Put(c, "id", tree.String(wording.UniqueName(name, most, b.ids))), "the operation has no operationId that can be an id; keep the id once it is published")
+}
+
+func (b *aiBuilder) addDescription(c *protocol.Node, op *operation) {
+	most := 200
+	if b.shortening >= 2 {
+		most = 100
+	}
+	text := wording.DropInstruction(wording.FirstSentence(op.summary))
+	if protocol.Length(text) < 15 { // hardly more than a name: the description may say more
+		if longer := wording.DropInstruction(wording.FirstSentence(op.description)); longer != "" {
+			text = longer
+		}
+	}
+	if text == "" || b.levels[op] >= conversion.PlainContract {
+		parts := wording.SplitPath(op.path)
+		var noun []string
+		for _, p := range parts {
+			if p.Words != nil && !p.Prefix {
+				noun = wording.ASCIIWords(p.Words)
+			}
+		}
+		text = wording.GenericIntent(wording.DefaultVerb(op.method, false), noun, false)
+		b.notes.Add(tree.Put(c, "description", tree.String(wording.Shorten(text, most))), "written from the method and the path; say what the capability does")
+		return
+	}
+	tree.Put(c, "description", tree.String(wording.Shorten(text, most)))
+}
+
+// addEndpoint joins server and path template.
+func (b *aiBuilder) addEndpoint(c *protocol.Node, op *operation) {
+	servers := op.servers
+	if servers == nil {
+		servers = b.api.root.Member("servers")
+	}
+	s := b.resolveServer(servers)
+	path := strings.ReplaceAll(wording.OneLine(op.path), " ", "%20")
+	path, _, _ = strings.Cut(path, "#")
+	path = "/" + strings.TrimLeft(strings.ReplaceAll(path, `\`, "/"), "/")
+	text := s.base + path
+	form, _ := aidiscovery.Endpoint(text)
+	if form != aidiscovery.Relative && form != aidiscovery.Absolute {
+		text, s.guessed = path, "the server and the path do not make an address; the path is taken to be on the host of the document"
+	}
+	if n := tree.Put(c, "endpoint", tree.String(text)); s.guessed != "" {
+		b.notes.Add(n, s.guessed)
+	}
+}
+
+// maxParams is how many parameters of one capability are described.
+const maxParams = 40
+
+// buildParams describes the parameters in the draft's dialect. Required ones come
+// first, and stay when there are too many.
+func (b *aiBuilder) buildParams(op *operation) *protocol.Node {
+	type described struct {
+		name     string
+		text     string
+		required bool
+	}
+	var list []described
+	seen := map[string]bool{}
+	add := func(name string, required bool, schema *protocol.Node, where, text string) {
+		if name == "" || seen[name] || !conversion.IsUsableKey(name) {
+			return
+		}
+		seen[name] = true
+		list = append(list, described{name, b.describeParam(op, required, schema, where, text), required})
+	}
+	for _, p := range op.parameters {
+		if p.in == "cookie" || p.in == "header" && (headersOfTransport[strings.ToLower(p.name)] || strings.EqualFold(p.name, b.header)) {
+			continue
+		}
+		where := ""
+		switch {
+		case p.in == "header":
+			where = "header"
+		case p.in == "query" && op.method != "get" && op.method != "delete":
+			where = "query"
+		case p.in == "path" && !strings.Contains(op.path, "{"+p.name+"}"):
+			continue
+		}
+		add(p.name, p.required, p.schema, where, p.description)
+	}
+	for _, name := range aidiscovery.PathParams(op.path) {
+		add(name, true, nil, "", "")
+	}
+	b.addBodyParams(op, add)
+	slices.SortStableFunc(list, func(x, y described) int { return boolInt(y.required) - boolInt(x.required) })
+	most := maxParams
+	if b.shortening >= 3 {
+		most = 12
+	}
+	out := tree.Object()
+	for i, p := range list {
+		if i >= most && !p.required {
+			b.notes.Add(out, fmt.Sprintf("%d optional parameters are left out", len(list)-i))
+			break
+		}
+		if i >= 4*most {
+			break
+		}
+		tree.Put(out, p.name, tree.String(p.text))
+	}
+	return out
+}
+
+// addBodyParams adds the properties of the request body, or the body as a whole.
+func (b *aiBuilder) addBodyParams(op *operation, add func(name string, required bool, schema *protocol.Node, where, text string)) {
+	schema, media, required := b.api.bodySchema(op)
+	if media == "" {
+		return
+	}
+	whole := b.api.refs.MergeAllOf(schema)
+	needed := map[string]bool{}
+	for _, name := range whole.Member("required").Strs() {
+		needed[name] = required || op.method != "patch"
+	}
+	where := ""
+	if !strings.Contains(strings.ToLower(media), "json") && !strings.HasPrefix(media, "*") {
+		where = "sent as " + strings.Map(func(r rune) rune {
+			if r == ',' || r == '(' || r == ')' {
+				return -1
+			}
+			return r
+		}, wording.Shorten(wording.OneLine(media), 60))
+	}
+	members := tree.Members(whole.Member("properties"))
+	if len(members) == 0 {
+		add("body", required, schema, where, "the request body")
+		return
+	}
+	for _, m := range members {
+		if !b.schemas.isReadOnly(m) {
+			add(m.Key, needed[m.Key], m, where, wording.StripMarkup(b.api.refs.Resolve(m).Member("description").Str()))
+		}
+	}
+}
+
+// describeParam writes one description: type, requirement, constraints, text.
+func (b *aiBuilder) describeParam(op *operation, required bool, schema *protocol.Node, where, text string) string {
+	n := b.api.refs.MergeAllOf(schema)
+	parts := []string{paramType(conversion.TypesOf(n)), "optional"}
+	if required {
+		parts[1] = "required"
+	}
+	if slices.Contains(conversion.TypesOf(n), "object") {
+		parts = append(parts, "JSON object")
+	}
+	if b.shortening < maxShortening {
+		parts = append(parts, describeConstraints(n)...)
+		if items := b.api.refs.Resolve(n.Member("items")); parts[0] == "array" && items != nil {
+			parts = append(parts, describeConstraints(items)...)
+		}
+	}
+	if where != "" {
+		parts = append(parts, where)
+	}
+	out := strings.Join(parts, ", ")
+	most := 120
+	if b.shortening >= 1 {
+		most = 60
+	}
+	text = wording.Shorten(wording.DropInstruction(wording.FirstSentence(text)), most)
+	if text != "" && b.levels[op] < conversion.PlainContract && b.shortening < 3 {
+		out += " -- " + text
+	}
+	return out
+}
+
+// paramType is the type word of the draft for the types of a schema. The draft
+// has none for objects and null; objects travel as JSON text.
+func paramType(types []string) string {
+	for _, t := range types {
+		switch t {
+		case "string", "integer", "number", "boolean", "array":
+			return t
+		}
+	}
+	return "string"
+}
+
+// describeConstraints says what a schema demands of a value, in the words of the draft.
+func describeConstraints(n *protocol.Node) []string {
+	var out []string
+	// A comma or a dash would end the constraint for a reader.
+	safe := func(s string) bool {
+		return s != "" && len(s) <= 40 && !strings.ContainsAny(s, ",|()") && !strings.Contains(s, "--") &&
+			!strings.ContainsAny(s, "—–") && wording.OneLine(s) == s
+	}
+	var choices []string
+	for _, item := range n.Member("enum").Elements() {
+		if item.Kind != protocol.Null && conversion.IsShortScalar(item) && safe(item.Text) {
+			choices = append(choices, item.Text)
+		}
+	}
+	const most = 12
+	if len(choices) > 0 && len(choices) <= most {
+		out = append(out, strings.Join(choices, "|"))
+	}
+	for _, c := range []struct{ keyword, word, unit string }{
+		{"default", "default ", ""}, {"minimum", "min ", ""}, {"maximum", "max ", ""},
+		{"minLength", "min ", " characters"}, {"maxLength", "max ", " characters"},
+		{"minItems", "min ", " items"}, {"maxItems", "max ", " items"},
+	} {
+		if v := n.Member(c.keyword); v != nil && v.Kind != protocol.Null && conversion.IsShortScalar(v) && safe(v.Text) && (c.keyword == "default" || v.Kind == protocol.Number) {
+			out = append(out, c.word+v.Text+c.unit)
+		}
+	}
+	if f := n.Member("format").Str(); f == "date" || f == "date-time" || f == "uuid" || f == "email" || f == "uri" {
+		out = append(out, "format "+f)
+	}
+	return out
+}
+
+// describeReturns names the fields of a successful answer: "pets[] {id, name}".
+func (b *aiBuilder) describeReturns(op *operation) string {
+	const most = 300
+	_, schema, node := op.successResponse()
+	n := b.api.refs.MergeAllOf(schema)
+	if slices.Contains(conversion.TypesOf(n), "array") {
+		if fields := b.listFields(b.api.refs.MergeAllOf(n.Member("items")), most-10); fields != "" {
+			return "[] " + fields
+		}
+		return "[]"
+	}
+	if fields := b.listFields(n, most); fields != "" {
+		return fields
+	}
+	text := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(node.Member("description").Str())))
+	return wording.Shorten(text, 100)
+}
+
+// listFields lists the properties of a schema in braces, with those of the objects
+// in a list where there is room; "" when there are none.
+func (b *aiBuilder) listFields(n *protocol.Node, most int) string {
+	members := tree.Members(n.Member("properties"))
+	var parts []string
+	size := len("{}")
+	for _, m := range members {
+		if !conversion.IsUsableKey(m.Key) || len(m.Key) > 60 || m.Member("writeOnly").True() {
+			continue
+		}
+		part := m.Key
+		property := b.api.refs.MergeAllOf(m)
+		if slices.Contains(conversion.TypesOf(property), "array") {
+			part += "[]"
+			if inner := listPropertyNames(b.api.refs.MergeAllOf(property.Member("items")), 6); inner != "" && size+len(part)+len(inner) < most*2/3 {
+				part += " " + inner
+			}
+		}
+		if size += len(part) + len(", "); size > most-len(", …") {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return ""
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// listPropertyNames lists the first properties of a schema in braces.
+func listPropertyNames(n *protocol.Node, most int) string {
+	var parts []string
+	for _, m := range tree.Members(n.Member("properties")) {
+		if len(parts) == most {
+			parts = append(parts, "…")
+			break
+		}
+		if conversion.IsUsableKey(m.Key) && len(m.Key) <= 60 {
+			parts = append(parts, m.Key)
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}

@@ -1,0 +1,466 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/tree"
+	"gazetteer/protocol/wording"
+)
+
+// maxOperations is how many operations of one description are looked at.
+const maxOperations = 20000
+
+// An openAPI is a description of version 3 that has been read.
+type description struct {
+	root *protocol.Node
+	// v30 is set for 3.0, whose schemas are a dialect of their own; from 3.1
+	// on they are those of JSON Schema 2020-12.
+	v30         bool
+	title       string
+	description string
+	version     string
+	operations  []*operation
+	// leftOut says what was in the text and is in no operation.
+	leftOut []string
+	refs    *conversion.References
+	// common holds optional parameters that nearly all operations have, by
+	// place and name: they concern the transport more than what is asked for.
+	common map[string]bool
+	// shared holds the operationIds that several operations have.
+	shared map[string]bool
+}
+
+// An operation is one HTTP method of one path.
+type operation struct {
+	node        *protocol.Node
+	path        string
+	method      string // in lower case
+	id          string
+	action      string // the id without the name of the service in front
+	summary     string // one line, without markup; of the description when there is none
+	description string // one line, without markup
+	tags        []string
+	deprecated  bool
+	parameters  []parameter
+	body        *protocol.Node // requestBody, resolved
+	responses   []response
+	servers     *protocol.Node // of the operation or its path; nil when the document's hold
+}
+
+// A parameter of an operation, resolved.
+type parameter struct {
+	name, in    string
+	required    bool
+	schema      *protocol.Node // nil when there is none
+	description string
+}
+
+// A response of an operation, resolved.
+type response struct {
+	status string // "200", "4XX", "default"
+	node   *protocol.Node
+}
+
+// readOpenAPI reads a description in JSON or YAML.
+func readOpenAPI(text []byte) (*description, error) {
+	root, err := conversion.ReadText(text)
+	if err != nil {
+		return nil, fmt.Errorf("read OpenAPI description: %w: %w", protocol.ErrUnreadable, err)
+	}
+	return newOpenAPI(root)
+}
+
+// newOpenAPI makes sense of the tree of a description.
+func newOpenAPI(root *protocol.Node) (*description, error) {
+	version := root.Member("openapi")
+	if v := root.Member("swagger"); version == nil && v != nil {
+		version = v
+		if version2(root) {
+			root = upgrade(root)
+			version = root.Member("openapi")
+		}
+	}
+	if version == nil || !tree.IsKind(root, protocol.Object) {
+		return nil, fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrOtherFormat, conversion.IdentifyFormat(root, "openapi"))
+	}
+	if !openAPIVersion.MatchString(version.Text) {
+		return nil, fmt.Errorf("read OpenAPI description: %w: the member %s is %s; versions 2.0, 3.0, 3.1 and 3.2 can be converted",
+			protocol.ErrOtherFormat, version.Key, protocol.Quote(version.Text))
+	}
+	info := root.Member("info")
+	a := &description{
+		root: root, v30: strings.HasPrefix(version.Text, "3.0"),
+		title:       wording.DropInstruction(wording.StripMarkup(info.Member("title").Str())),
+		description: wording.DropInstruction(wording.StripMarkup(info.Member("description").Str())),
+		refs:        conversion.NewReferences(root),
+	}
+	if v := info.Member("version"); tree.IsKind(v, protocol.String) || tree.IsKind(v, protocol.Number) {
+		a.version = wording.Shorten(wording.OneLine(v.Text), 40)
+	}
+	if s := wording.DropInstruction(wording.StripMarkup(info.Member("summary").Str())); a.description == "" {
+		a.description = s
+	}
+	if err := a.readPaths(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+var openAPIVersion = regexp.MustCompile(`\A3\.[0-2](?:\.|\z)`)
+
+// httpMethods are the members of a path item that are operations, in the order
+// of the specification.
+var httpMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// maxPath is the longest path that is looked at, in bytes.
+const maxPath = 2000
+
+func (a *description) readPaths() error {
+	paths := a.root.Member("paths")
+	var skipped []string
+	callbacks, beyond := 0, 0
+	for _, item := range tree.Members(paths) {
+		if strings.HasPrefix(item.Key, "x-") {
+			continue
+		}
+		if len(item.Key) > maxPath {
+			a.leftOut = append(a.leftOut, "the path "+protocol.Quote(item.Key)+" is left out: it is too long")
+			continue
+		}
+		path := a.refs.Resolve(item)
+		if !tree.IsKind(path, protocol.Object) {
+			a.leftOut = append(a.leftOut, "the path "+protocol.Quote(item.Key)+" is left out: it leads nowhere in this document")
+			continue
+		}
+		for _, method := range httpMethods {
+			n := path.Member(method)
+			if !tree.IsKind(n, protocol.Object) {
+				continue
+			}
+			if method == "options" || method == "head" || method == "trace" {
+				skipped = append(skipped, strings.ToUpper(method)+" "+item.Key)
+				continue
+			}
+			if len(a.operations) == maxOperations {
+				beyond++
+				continue
+			}
+			callbacks += len(tree.Members(n.Member("callbacks")))
+			a.operations = append(a.operations, a.readOperation(item.Key, method, path, n))
+		}
+	}
+	if len(skipped) > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d operations with HEAD, OPTIONS or TRACE are left out: %s", len(skipped), someOf(skipped)))
+	}
+	if beyond > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d operations are not looked at: only the first %d are", beyond, maxOperations))
+	}
+	if callbacks > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d callbacks are left out: the service calls them, not the agent", callbacks))
+	}
+	if n := len(tree.Members(a.root.Member("webhooks"))); n > 0 {
+		a.leftOut = append(a.leftOut, fmt.Sprintf("%d webhooks are left out: the service calls them, not the agent", n))
+	}
+	if len(a.operations) == 0 {
+		return fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrUnreadable, noOperations(a.root, paths))
+	}
+	a.dropCommonWord()
+	a.findCommon()
+	return nil
+}
+
+// findCommon notes what many operations have alike.
+func (a *description) findCommon() {
+	const few = 20
+	a.common, a.shared = map[string]bool{}, map[string]bool{}
+	count, ids := map[string]int{}, map[string]int{}
+	for _, op := range a.operations {
+		if ids[op.id]++; op.id != "" && ids[op.id] > 1 {
+			a.shared[op.id] = true
+		}
+		for _, p := range op.parameters {
+			if !p.required && p.in != "path" {
+				count[p.in+" "+p.name]++
+			}
+		}
+	}
+	for key, n := range count {
+		if len(a.operations) >= few && n*10 >= len(a.operations)*9 {
+			a.common[key] = true
+		}
+	}
+}
+
+// listOmissions says what of a description is in no operation.
+func (a *description) listOmissions() []string {
+	out := slices.Clone(a.leftOut)
+	if servers := a.root.Member("servers").Elements(); len(servers) > 1 {
+		out = append(out, fmt.Sprintf("the description names %d servers; the first is taken: %s", len(servers), protocol.Quote(serverURL(a.root.Member("servers")))))
+	} else if len(servers) == 1 && len(tree.Members(servers[0].Member("variables"))) > 0 {
+		out = append(out, "the address of the server has variables; their defaults are taken: "+protocol.Quote(serverURL(a.root.Member("servers"))))
+	}
+	if refs := a.refs.Unresolved(); len(refs) > 0 {
+		out = append(out, fmt.Sprintf("%d references lead nowhere in the description or out of it, and are not followed; put what they lead to into the description: %s",
+			len(refs), someOf(refs)))
+	}
+	return out
+}
+
+// orderByUse orders operations by what a caller misses least: those that are
+// deprecated last, then those that nobody described, then the ones deep in a
+// path, which are details of what stands above them.
+func (a *description) orderByUse() []int {
+	order := make([]int, len(a.operations))
+	depth := make([]int, len(a.operations))
+	for i, op := range a.operations {
+		order[i] = i
+		for _, part := range wording.SplitPath(op.path) {
+			if !part.Prefix {
+				depth[i]++
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		x, y := a.operations[i], a.operations[j]
+		return cmp.Or(boolInt(x.deprecated)-boolInt(y.deprecated), boolInt(x.summary == "")-boolInt(y.summary == ""), depth[i]-depth[j])
+	})
+	return order
+}
+
+// summarizeOperations names many operations by what they are about: "/disks (12), /images (7)".
+func summarizeOperations(operations []*operation) string {
+	count := map[string]int{}
+	var groups []string
+	for _, op := range operations {
+		group := "/"
+		for _, part := range wording.SplitPath(op.path) {
+			if !part.Prefix && part.Words != nil {
+				group += strings.Join(part.Words, "-")
+				break
+			}
+		}
+		if len(op.tags) > 0 {
+			group = wording.Shorten(wording.OneLine(op.tags[0]), 40)
+		}
+		if count[group]++; count[group] == 1 {
+			groups = append(groups, group)
+		}
+	}
+	slices.SortStableFunc(groups, func(x, y string) int { return count[y] - count[x] })
+	const most = 10
+	more := ""
+	if len(groups) > most {
+		more = fmt.Sprintf(" and %d more kinds", len(groups)-most)
+		groups = groups[:most]
+	}
+	for i, g := range groups {
+		groups[i] = fmt.Sprintf("%s (%d)", g, count[g])
+	}
+	return strings.Join(groups, ", ") + more
+}
+
+// dropCommonWord takes the first word from the operationIds when nearly all
+// begin with it: it is the name of the service then, not what is done
+// (compute_instances_list, compute_disks_insert).
+func (a *description) dropCommonWord() {
+	const few = 4
+	first := map[string]int{}
+	named := 0
+	for _, op := range a.operations {
+		if words := wording.IdentifierWords(op.id); len(words) > 2 {
+			first[words[0]]++
+		}
+		if op.id != "" {
+			named++
+		}
+	}
+	for word, n := range first {
+		if named < few || n*10 < named*9 || wording.HTTPVerbs[word] != nil || wording.ActionWords[word] {
+			continue
+		}
+		for _, op := range a.operations {
+			if words := wording.IdentifierWords(op.id); len(words) > 2 && words[0] == word {
+				op.action = strings.TrimLeft(op.id[min(len(word), len(op.id)):], "_.-/: ")
+			}
+		}
+	}
+}
+
+// noOperations says why a description has nothing to convert.
+func noOperations(root, paths *protocol.Node) string {
+	switch {
+	case paths == nil && root.Member("webhooks") != nil:
+		return "it describes only webhooks, which the service calls, and no paths"
+	case paths == nil:
+		return "it has no paths"
+	case !tree.IsKind(paths, protocol.Object):
+		return "paths is " + conversion.KindPhrase(paths) + ", not an object"
+	default:
+		return "its paths have no operation with GET, PUT, POST, DELETE or PATCH"
+	}
+}
+
+// someOf lists the first of many texts for a message.
+func someOf(texts []string) string {
+	const most = 4
+	more := ""
+	if len(texts) > most {
+		more = fmt.Sprintf(" and %d more", len(texts)-most)
+		texts = texts[:most]
+	}
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = protocol.Quote(t)
+	}
+	return strings.Join(quoted, ", ") + more
+}
+
+func (a *description) readOperation(path, method string, item, n *protocol.Node) *operation {
+	o := &operation{
+		node: n, path: path, method: method,
+		id:          n.Member("operationId").Str(),
+		summary:     wording.StripMarkup(n.Member("summary").Str()),
+		description: wording.StripMarkup(n.Member("description").Str()),
+		tags:        n.Member("tags").Strs(),
+		deprecated:  n.Member("deprecated").True(),
+		body:        a.refs.Resolve(n.Member("requestBody")),
+		servers:     n.Member("servers"),
+	}
+	o.action = o.id
+	if o.servers == nil {
+		o.servers = item.Member("servers")
+	}
+	if o.summary == "" {
+		o.summary = o.description
+	}
+	if o.summary == "" {
+		o.summary = wording.StripMarkup(item.Member("summary").Str())
+	}
+	o.parameters = a.readParameters(item.Member("parameters"), n.Member("parameters"))
+	for _, m := range tree.Members(n.Member("responses")) {
+		if r := a.refs.Resolve(m); tree.IsKind(r, protocol.Object) && !strings.HasPrefix(m.Key, "x-") {
+			o.responses = append(o.responses, response{strings.ToUpper(m.Key), r})
+		}
+	}
+	return o
+}
+
+// readParameters merges those of a path with those of an operation, which replace
+// the former of the same name and place.
+func (a *description) readParameters(lists ...*protocol.Node) []parameter {
+	var out []parameter
+	at := map[string]int{}
+	for _, list := range lists {
+		for _, item := range list.Elements() {
+			n := a.refs.Resolve(item)
+			p := parameter{
+				name: n.Member("name").Str(), in: n.Member("in").Str(),
+				required: n.Member("required").True(), schema: n.Member("schema"),
+				description: wording.StripMarkup(n.Member("description").Str()),
+			}
+			if p.name == "" || p.in == "" || len(p.name) > 100 || len(out) == conversion.MaxParameters {
+				continue
+			}
+			if p.in == "path" {
+				p.required = true
+			}
+			if content := tree.Members(n.Member("content")); p.schema == nil && len(content) > 0 {
+				p.schema = content[0].Member("schema")
+			}
+			key := p.in + " " + p.name
+			if i, known := at[key]; known {
+				out[i] = p
+				continue
+			}
+			at[key] = len(out)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bodySchema returns the schema of the request body, the media type it is of,
+// and whether a body must be sent. JSON is preferred, then forms, then whatever
+// comes first.
+func (a *description) bodySchema(o *operation) (schema *protocol.Node, media string, required bool) {
+	m := preferredMedia(o.body.Member("content"))
+	if m == nil {
+		return nil, "", false
+	}
+	return m.Member("schema"), m.Key, o.body.Member("required").True()
+}
+
+// preferredMedia picks the media type of a content map that is most like JSON.
+func preferredMedia(content *protocol.Node) *protocol.Node {
+	var best *protocol.Node
+	rank := 0
+	for _, m := range tree.Members(content) {
+		r := 1
+		media, _, _ := strings.Cut(strings.ToLower(m.Key), ";")
+		switch media = strings.TrimSpace(media); {
+		case media == "application/json":
+			r = 5
+		case strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "/json"):
+			r = 4
+		case media == "*/*" || media == "application/*":
+			r = 3
+		case strings.Contains(media, "form"):
+			r = 2
+		}
+		if r > rank {
+			best, rank = m, r
+		}
+	}
+	return best
+}
+
+// successResponse returns the response that says the call was carried out: the lowest
+// 2xx with a schema, else the lowest, else the default one.
+func (o *operation) successResponse() (status string, schema, node *protocol.Node) {
+	var best, fallback *response
+	for i := range o.responses {
+		r := &o.responses[i]
+		switch {
+		case strings.HasPrefix(r.status, "2"):
+			withSchema := preferredMedia(r.node.Member("content")).Member("schema") != nil
+			bestHas := best != nil && preferredMedia(best.node.Member("content")).Member("schema") != nil
+			if best == nil || withSchema && !bestHas || withSchema == bestHas && r.status < best.status {
+				best = r
+			}
+		case r.status == "DEFAULT":
+			fallback = r
+		}
+	}
+	if best == nil {
+		best = fallback
+	}
+	if best == nil {
+		return "", nil, nil
+	}
+	return best.status, preferredMedia(best.node.Member("content")).Member("schema"), best.node
+}
+
+// serverURL returns the address of the service that a list of servers names
+// first, with its variables replaced by their defaults; "" when there is none.
+func serverURL(servers *protocol.Node) string {
+	if len(servers.Elements()) == 0 {
+		return ""
+	}
+	first := servers.Items[0]
+	address := first.Member("url").Str()
+	for _, v := range tree.Members(first.Member("variables")) {
+		if len(address) > 2000 {
+			return ""
+		}
+		if d := v.Member("default"); d != nil && len(d.Text) <= 200 {
+			address = strings.ReplaceAll(address, "{"+v.Key+"}", d.Text)
+		}
+	}
+	return strings.TrimSpace(address)
+}

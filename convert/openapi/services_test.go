@@ -1,0 +1,186 @@
+package openapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/effect"
+)
+
+// every is which of the real services a test run converts: one in so many.
+var every = flag.Int("every", 12, "convert one in so many real services")
+
+// A realService is a line of the directory of real services (its origin and
+// licence are in the README.md beside it).
+type realService struct {
+	ID, Name, Description, URL string
+	Ops                        []struct {
+		ID string   `json:"id"`
+		M  string   `json:"m"`
+		E  string   `json:"e"`
+		I  string   `json:"i"`
+		A  []string `json:"a"`
+		T  string   `json:"t"`
+	}
+}
+
+func realServices(t *testing.T) []realService {
+	t.Helper()
+	f, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 16<<20)
+	var out []realService
+	for i := 0; lines.Scan(); i++ {
+		if i%*every != 0 {
+			continue
+		}
+		var s realService
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := lines.Err(); err != nil || len(out) < 10 {
+		t.Fatalf("%d services, error %v", len(out), err)
+	}
+	return out
+}
+
+// description makes an OpenAPI description of what the directory says.
+func (s realService) description() []byte {
+	paths := map[string]map[string]any{}
+	for i, op := range s.Ops {
+		method := strings.ToLower(op.M)
+		if paths[op.E] == nil {
+			paths[op.E] = map[string]any{}
+		}
+		var parameters []any
+		for _, a := range op.A {
+			in := "query"
+			if strings.Contains(op.E, "{"+a+"}") {
+				in = "path"
+			}
+			parameters = append(parameters, map[string]any{"name": a, "in": in, "schema": map[string]any{"type": "string"}})
+		}
+		o := map[string]any{"summary": op.I, "tags": []string{op.T}, "parameters": parameters, "responses": map[string]any{"200": map[string]any{"description": "ok"}}}
+		if i%3 > 0 { // a third without operationId
+			o["operationId"] = op.ID
+		}
+		paths[op.E][method] = o
+	}
+	text, err := json.Marshal(map[string]any{
+		"openapi": "3.0.0", "info": map[string]any{"title": s.Name, "description": s.Description, "version": "1"},
+		"servers": []any{map[string]any{"url": s.URL}}, "paths": paths,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// roomy is how many endpoints a document has room for in any case.
+const roomy = 150
+
+var leftOutNumber = regexp.MustCompile(`\A([0-9]+) (?:of [0-9]+ )?operations are left out`)
+
+// saidToBeLeftOut adds up the operations that reviews say are left out.
+func saidToBeLeftOut(t *testing.T, out conversion.Output) int {
+	t.Helper()
+	sum := 0
+	for _, r := range out.Reviews {
+		if m := leftOutNumber.FindStringSubmatch(r.Message); m != nil {
+			n, err := strconv.Atoi(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return sum
+}
+
+// Each real service becomes documents that our readers accept, and every
+// operation an endpoint where there is room, or is said to be left out. Run with -v for the figures, with -every 1 for all.
+func TestRealServices(t *testing.T) {
+	operations, endpoints, capabilities, named, intents := 0, 0, 0, 0, 0
+	verbs := map[string]int{}
+	for _, s := range realServices(t) {
+		text := s.description()
+		a, err := readOpenAPI(text)
+		if err != nil {
+			t.Fatalf("%s: %v", s.ID, err)
+		}
+		operations += len(a.operations)
+		out, err := ToAGIS(text, conversion.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", s.ID, err)
+			continue
+		}
+		d := readAGIS(t, out.Text)
+		if want := min(len(a.operations), roomy); len(d.Endpoints) < want {
+			t.Errorf("%s: %d endpoints for %d operations, want at least %d", s.ID, len(d.Endpoints), len(a.operations), want)
+		}
+		if n := len(d.Endpoints) + saidToBeLeftOut(t, out); n != len(a.operations) {
+			t.Errorf("%s: %d endpoints, and with those said to be left out %d, of %d operations", s.ID, len(d.Endpoints), n, len(a.operations))
+		}
+		endpoints += len(d.Endpoints)
+		for _, e := range d.Endpoints {
+			verbs[e.Method]++
+			if !slices.Contains([]string{"RETRIEVE", "LIST", "CREATE", "REPLACE", "REMOVE", "MODIFY"}, e.Method) {
+				named++
+			}
+			if effect.Compare(e.Method, e.Semantic.Intent).Verdict == effect.Consistent {
+				intents++
+			}
+		}
+		out, err = ToAIDiscovery(text, sampleOptions)
+		if err != nil {
+			t.Errorf("%s: %v", s.ID, err)
+			continue
+		}
+		doc, _, err := aidiscovery.Parse(out.Text, aidiscovery.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", s.ID, err)
+			continue
+		}
+		if n := len(doc.Capabilities) + saidToBeLeftOut(t, out); n != len(a.operations) {
+			t.Errorf("%s: %d capabilities, and with those said to be left out %d, of %d operations", s.ID, len(doc.Capabilities), n, len(a.operations))
+		}
+		capabilities += len(doc.Capabilities)
+	}
+	var most []string
+	for v := range verbs {
+		most = append(most, v)
+	}
+	slices.SortFunc(most, func(x, y string) int { return verbs[y] - verbs[x] })
+	for i, v := range most {
+		most[i] = fmt.Sprint(v, " ", verbs[v])
+	}
+	t.Logf("%d operations: %d endpoints, %d capabilities; %d endpoints have a verb of their own, %d an intent that is consistent with it",
+		operations, endpoints, capabilities, named, intents)
+	if intents*100 < endpoints*97 {
+		t.Errorf("only %d of %d intents are consistent with their verbs", intents, endpoints)
+	}
+	t.Logf("%d verbs: %s", len(most), strings.Join(most, ", "))
+}

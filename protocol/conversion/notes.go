@@ -1,0 +1,61 @@
+package conversion
+
+import (
+	"gazetteer/protocol"
+	"slices"
+)
+
+// Notes collects reviews while a tree is being built, when its nodes have no
+// pointers yet.
+type Notes struct{ list []note }
+
+type note struct {
+	at      *protocol.Node // nil: the document as a whole
+	message string
+}
+
+// Add asks for a review of a node.
+func (n *Notes) Add(at *protocol.Node, message string) {
+	n.list = append(n.list, note{at, message})
+}
+
+// Reviews gives the nodes below root their pointers and returns what was noted
+// about them, in the order of the document. A note about a node that did not
+// get into the tree is left out.
+func (n *Notes) Reviews(root *protocol.Node) []Review {
+	order := map[*protocol.Node]int{nil: 0}
+	setPointers(root, "", order)
+	type placed struct {
+		Review
+		order int
+	}
+	var found []placed
+	for _, note := range n.list {
+		if at, ok := order[note.at]; ok {
+			r := Review{Message: note.message}
+			if note.at != nil {
+				r.Pointer = note.at.Pointer
+			}
+			found = append(found, placed{r, at})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b placed) int { return a.order - b.order })
+	out := make([]Review, len(found))
+	for i, p := range found {
+		out[i] = p.Review
+	}
+	return out
+}
+
+// setPointers numbers the nodes in the order of the text.
+func setPointers(n *protocol.Node, pointer string, order map[*protocol.Node]int) {
+	n.Pointer = pointer
+	order[n] = len(order)
+	for i, item := range n.Items {
+		if n.Kind == protocol.Object {
+			setPointers(item, protocol.MemberPointer(pointer, item.Key), order)
+		} else {
+			setPointers(item, protocol.ItemPointer(pointer, i), order)
+		}
+	}
+}

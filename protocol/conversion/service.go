@@ -1,0 +1,51 @@
+package conversion
+
+import (
+	"gazetteer/protocol/wording"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// publicName matches names in a domain, not addresses of numbers.
+var publicName = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9\-]*\z`)
+
+// HostOf returns the host of the first address that has one with a public name.
+func HostOf(addresses ...string) string {
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err == nil && IsHostName(u.Hostname()) && publicName.MatchString(u.Hostname()) {
+			return strings.ToLower(u.Hostname())
+		}
+	}
+	return ""
+}
+
+// IsHostName reports whether s is a plain name of a host on the network.
+func IsHostName(s string) bool {
+	if s == "" || len(s) > 253 || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "-") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-')
+	})
+}
+
+// NamespaceOf makes a namespace of a name: a short lower-case token (AGIS706).
+func NamespaceOf(name string) string {
+	words := TrimServiceWords(wording.ASCIIWords(wording.IdentifierWords(name)))
+	if ns := wording.JoinWords(words, "-", 40); ns != "" {
+		return ns
+	}
+	return "service"
+}
+
+// TrimServiceWords takes the words off the end of a name that only say what kind of
+// thing it names.
+func TrimServiceWords(words []string) []string {
+	for len(words) > 1 && slices.Contains([]string{"api", "apis", "service", "services", "controller", "endpoints"}, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return words
+}

@@ -1,0 +1,70 @@
+package tree
+
+import (
+	"strconv"
+
+	"gazetteer/protocol"
+)
+
+// The functions below build trees. A node belongs to one place of one tree:
+// what is to stand in two places is copied with dup.
+
+// String returns a string.
+func String(s string) *protocol.Node { return &protocol.Node{Kind: protocol.String, Text: s} }
+
+// Number returns a number from its literal.
+func Number(literal string) *protocol.Node {
+	return &protocol.Node{Kind: protocol.Number, Text: literal}
+}
+
+// Bool returns true or false.
+func Bool(b bool) *protocol.Node {
+	return &protocol.Node{Kind: protocol.Bool, Text: strconv.FormatBool(b)}
+}
+
+// Strings returns an array of strings.
+func Strings(texts ...string) *protocol.Node {
+	n := Array()
+	for _, s := range texts {
+		n.Items = append(n.Items, String(s))
+	}
+	return n
+}
+
+// Array returns an array of the nodes.
+func Array(items ...*protocol.Node) *protocol.Node {
+	return &protocol.Node{Kind: protocol.Array, Items: items}
+}
+
+// Object returns an object without members; fill it with put.
+func Object() *protocol.Node { return &protocol.Node{Kind: protocol.Object} }
+
+// Put appends a member to an object and returns the member. The name must be
+// new to the object.
+func Put(object *protocol.Node, name string, value *protocol.Node) *protocol.Node {
+	value.Key = name
+	object.Items = append(object.Items, value)
+	return value
+}
+
+// Clone copies a value with all below it. The copy has no key and no place.
+func Clone(n *protocol.Node) *protocol.Node {
+	out := &protocol.Node{Kind: n.Kind, Text: n.Text}
+	for _, item := range n.Items {
+		c := Clone(item)
+		c.Key = item.Key
+		out.Items = append(out.Items, c)
+	}
+	return out
+}
+
+// IsKind reports whether n is there and of the kind.
+func IsKind(n *protocol.Node, k protocol.Kind) bool { return n != nil && n.Kind == k }
+
+// Members returns the members of an object, and nothing for any other node.
+func Members(n *protocol.Node) []*protocol.Node {
+	if !IsKind(n, protocol.Object) {
+		return nil
+	}
+	return n.Items
+}
