@@ -81,7 +81,7 @@ func canonicalWithout(body []byte, member string) ([]byte, error) {
 	if d.Root().Kind() != jcs.Object {
 		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: "send one JSON object"}
 	}
-	return d.Root().AppendWithout(nil, member), nil
+	return d.Root().AppendWith(nil, member, nil), nil
 }
 
 // ReadRotation reads the body of a rotation: public_key (the new key),

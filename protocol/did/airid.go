@@ -2,15 +2,68 @@ package did
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
+
+	"gazetteer/protocol/jcs"
 )
 
 // crockford is the alphabet of a minted AIR ID: no I, L, O or U, which are
 // taken for 1, 1, 0 and V.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// DeriveAirID returns the AIR ID that the reference registry gives to an identity
+// document, a flat JSON object of name, description, creator_did or public_key,
+// and timestamp in milliseconds. Its groups are 20 bits each: of the first and the
+// second four bytes of the SHA-256 of the sorted document, and of the CRC-32 of
+// that hash. Our registry mints IDs of random bits instead ([MintAirID]), because
+// nobody but the reference knows the timestamp and can derive an ID again. The
+// error is an [*Error].
+func DeriveAirID(identity []byte) (string, error) {
+	refuse := func(message string) (string, error) {
+		return "", &Error{CodeIdentity, message, "send one JSON object of name, description, creator_did or public_key, and timestamp"}
+	}
+	var d jcs.Document
+	if err := d.Parse(identity, jcs.Options{Numbers: jcs.Doubles, KeepForm: true, Bytes: MaxDocument}); err != nil {
+		return refuse("the identity document cannot be read: " + err.Error())
+	}
+	root := d.Root()
+	if root.Kind() != jcs.Object {
+		return refuse("the identity document is no JSON object")
+	}
+	for name, v := range root.Members() {
+		if holdsObject(v) {
+			return refuse(fmt.Sprintf("member %q of the identity document holds an object", clip(name)))
+		}
+	}
+	hash := sha256.Sum256(root.Append(nil))
+	id := []byte("AIR-")
+	for i, bits := range []uint32{binary.BigEndian.Uint32(hash[:4]), binary.BigEndian.Uint32(hash[4:8]), crc32.ChecksumIEEE(hash[:])} {
+		if i > 0 {
+			id = append(id, '-')
+		}
+		for shift := 27; shift >= 12; shift -= 5 {
+			id = append(id, crockford[bits>>shift&31])
+		}
+	}
+	return string(id), nil
+}
+
+func holdsObject(v jcs.Value) bool {
+	for e := range v.Elements() {
+		if holdsObject(e) {
+			return true
+		}
+	}
+	return v.Kind() == jcs.Object
+}
+
+// CodeIdentity is the code of errors about an identity document.
+const CodeIdentity = "air-identity"
 
 // airIDShape is the length of "AIR-XXXX-XXXX-XXXX"; its dashes stand at 3, 8
 // and 13.

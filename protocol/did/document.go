@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 )
 
 // The service types that the A2A draft and the registry define, and the types
@@ -69,12 +71,40 @@ func (d Document) Key() (ed25519.PublicKey, error) {
 		if m.ID != d.ID+KeyFragment {
 			continue
 		}
-		if m.Controller != d.ID || m.Revoked != "" {
+		if !d.controls(m) || m.Revoked != "" {
 			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", clip(d.ID), KeyFragment), "ask the owner to publish a current key"}
 		}
 		return ParseMultikey(m.PublicKeyMultibase)
 	}
 	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", clip(d.ID), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
+}
+
+// controls reports whether a method is under the subject's own control. One that
+// names no controller is: it stands in the subject's document under the subject's
+// id.
+func (d Document) controls(m VerificationMethod) bool {
+	return m.Controller == d.ID || m.Controller == ""
+}
+
+// KeyAt returns the key that the subject used at a time: the retired key
+// ({did}#retired-1, #retired-2 …) that was revoked first after that time, and
+// else the current one. Mail waits while keys rotate, so what a key signed before
+// it was revoked still counts. The error is an [*Error].
+func (d Document) KeyAt(t time.Time) (ed25519.PublicKey, error) {
+	key, until := "", time.Time{}
+	for _, m := range d.VerificationMethod {
+		if !strings.HasPrefix(m.ID, d.ID+RetiredFragment) || !d.controls(m) {
+			continue
+		}
+		revoked, err := time.Parse(time.RFC3339, m.Revoked)
+		if err == nil && t.Before(revoked) && (key == "" || revoked.Before(until)) {
+			key, until = m.PublicKeyMultibase, revoked
+		}
+	}
+	if key == "" {
+		return d.Key()
+	}
+	return ParseMultikey(key)
 }
 
 // Vouches reports whether the document says that its subject uses a key: one of

@@ -101,7 +101,10 @@ func FormatPublicKey(key ed25519.PublicKey) string {
 // 0xed, it is always 48 characters long (the draft says "approximately 50").
 const multikeyLength = 48
 
-var multicodecEd25519 = []byte{0xed, 0x01}
+var (
+	multicodecEd25519 = []byte{0xed, 0x01}
+	multicodecX25519  = []byte{0xec, 0x01}
+)
 
 // FormatMultikey writes a key as "z6Mk…", the publicKeyMultibase of a DID
 // document. The key must have 32 bytes.
@@ -115,9 +118,38 @@ func FormatMultikey(key ed25519.PublicKey) string {
 // ParseMultikey reads what [FormatMultikey] writes. The length is checked
 // before anything is decoded. The error is an [*Error].
 func ParseMultikey(text string) (ed25519.PublicKey, error) {
+	key, err := decodeMultikey(text, multicodecEd25519, "Ed25519", "ed 01")
+	if err != nil {
+		return nil, err
+	}
+	return checked(key)
+}
+
+// FormatX25519 writes an X25519 public key as "z6LS…", the multikey with the
+// multicodec ec 01 (A2A draft-1 §14.5). The key must have 32 bytes.
+func FormatX25519(key []byte) string {
+	var b [34]byte
+	copy(b[:], multicodecX25519)
+	copy(b[2:], key)
+	return "z" + base58.Encode(b[:])
+}
+
+// ParseX25519 reads what [FormatX25519] writes. Whether the point is of small
+// order shows only in the key agreement. The error is an [*Error].
+func ParseX25519(text string) ([]byte, error) {
+	b, err := decodeMultikey(text, multicodecX25519, "X25519", "ec 01")
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// decodeMultikey returns the 32 bytes of a multikey of one multicodec. The length
+// is checked before anything is decoded.
+func decodeMultikey(text string, codec []byte, name, prefix string) ([]byte, error) {
 	if len(text) != multikeyLength {
-		return nil, &Error{CodeKeyLength, fmt.Sprintf("a multikey of an Ed25519 public key has %d characters (got %d)", multikeyLength, len(text)),
-			"it is 'z' and base58btc of the bytes ed 01 and the key"}
+		return nil, &Error{CodeKeyLength, fmt.Sprintf("a multikey of an %s public key has %d characters (got %d)", name, multikeyLength, len(text)),
+			"it is 'z' and base58btc of the bytes " + prefix + " and the key"}
 	}
 	if text[0] != 'z' {
 		return nil, &Error{CodeKeyEncoding, "a multikey begins with 'z' (base58btc)", "no other multibase is allowed by A2A draft-1 §5.1"}
@@ -126,11 +158,14 @@ func ParseMultikey(text string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, &Error{CodeKeyEncoding, "the multikey is not base58btc", "the alphabet has no 0, O, I and l"}
 	}
-	key, ok := bytes.CutPrefix(b, multicodecEd25519)
+	key, ok := bytes.CutPrefix(b, codec)
 	if !ok {
-		return nil, &Error{CodeKeyEncoding, "the multikey is not an Ed25519 public key", "its bytes must begin with ed 01; only Ed25519 is used by A2A draft-1"}
+		return nil, &Error{CodeKeyEncoding, "the multikey is not an " + name + " public key", "its bytes must begin with " + prefix}
 	}
-	return checked(key)
+	if len(key) != ed25519.PublicKeySize {
+		return nil, &Error{CodeKeyLength, fmt.Sprintf("the multikey holds a key of %d bytes, not 32", len(key)), "encode the 32 bytes of the public key"}
+	}
+	return key, nil
 }
 
 func checked(key []byte) (ed25519.PublicKey, error) {

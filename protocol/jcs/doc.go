@@ -3,9 +3,9 @@
 // white space.
 //
 // Begin with [Canonicalize]. To look into the value as well, call
-// [Document.Parse] once and read members through [Value]; [Value.AppendWithout]
+// [Document.Parse] once and read members through [Value]; [Value.AppendWith]
 // writes the canonical form of an object without one of its members, which is
-// what A2A signs.
+// what A2A signs, or with another value in its place.
 //
 // The zero [Options] are the rules of A2A draft-1 §4.4 and §5.2, which narrow
 // the RFC:

@@ -173,10 +173,18 @@ func TestReadingValues(t *testing.T) {
 	if got := strings.Join(names, " "); got != "f list n s z" {
 		t.Error(got)
 	}
-	if got := string(root.AppendWithout(nil, "list")); got != `{"f":-1,"n":18446744073709551615,"s":"a\nb","z":0}` {
+	for name, want := range map[string]string{"a": `{"a":7,"f":-1,`, "f": `{"f":7,"list":`, "g": `{"f":-1,"g":7,"list":`} {
+		if got := string(root.AppendWith(nil, name, []byte("7"))); !strings.HasPrefix(got, want) {
+			t.Errorf("with %s: %s", name, got)
+		}
+	}
+	if got := string(root.AppendWith(nil, "zz", []byte("7"))); !strings.HasSuffix(got, `"z":0,"zz":7}`) {
 		t.Error(got)
 	}
-	if got := string(root.AppendWithout(nil, "f")); !strings.HasPrefix(got, `{"list"`) {
+	if got := string(root.AppendWith(nil, "list", nil)); got != `{"f":-1,"n":18446744073709551615,"s":"a\nb","z":0}` {
+		t.Error(got)
+	}
+	if got := string(root.AppendWith(nil, "f", nil)); !strings.HasPrefix(got, `{"list"`) {
 		t.Error(got)
 	}
 	if none := root.Member("none"); none.Kind() != jcs.Absent || none.Member("x").Text() != "" || none.Len() != 0 || none.Append(nil) != nil {

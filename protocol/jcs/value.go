@@ -133,20 +133,36 @@ func (v Value) Append(out []byte) []byte {
 	return v.d.append(out, v.at)
 }
 
-// AppendWithout appends the canonical form of an object without one of its
-// members. For other values it is [Value.Append].
-func (v Value) AppendWithout(out []byte, name string) []byte {
+// AppendWith appends the canonical form of an object with one member set to a
+// value that is canonical already, in the place of the member's own value, or
+// added when there is no such member. A nil value leaves the member out. For what
+// is no object it is [Value.Append].
+func (v Value) AppendWith(out []byte, name string, value []byte) []byte {
 	if v.Kind() != Object {
 		return v.Append(out)
 	}
 	out = append(out, '{')
-	begin := len(out)
+	begin, due := len(out), value != nil
 	for _, at := range v.names() {
-		if string(v.d.stringBytes(&v.d.nodes[at])) != name {
+		order := compareUTF16(v.d.stringBytes(&v.d.nodes[at]), []byte(name))
+		if due && order >= 0 {
+			out, due = appendSet(out, begin, name, value), false
+		}
+		if order != 0 {
 			out = v.d.appendMember(out, begin, at)
 		}
 	}
+	if due {
+		out = appendSet(out, begin, name, value)
+	}
 	return append(out, '}')
+}
+
+func appendSet(out []byte, begin int, name string, value []byte) []byte {
+	if len(out) > begin {
+		out = append(out, ',')
+	}
+	return append(append(AppendString(out, name), ':'), value...)
 }
 
 func (d *Document) append(out []byte, at uint32) []byte {
