@@ -18,7 +18,7 @@ var rows = [][]string{
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
-	{"protocol/wording", "protocol/agis/agishttp"},
+	{"protocol/wording", "protocol/agis/agishttp", "protocol/a2a"},
 	{"protocol/conversion"},
 	{"protocol/notation", "protocol/mcp"},
 	{"convert/openapi"},

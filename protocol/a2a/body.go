@@ -1,0 +1,292 @@
+package a2a
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/jcs"
+)
+
+// The types of body that the draft defines.
+const (
+	TypeOffer     = "Offer"
+	TypeCounter   = "Counter"
+	TypeAccept    = "Accept"
+	TypeDecline   = "Decline"
+	TypeWithdraw  = "Withdraw"
+	TypeEncrypted = "encrypted"
+)
+
+// A Body is what an envelope says: an [Offer], [Counter], [Accept], [Decline],
+// [Withdraw], [Sealed] or [Other].
+type Body interface {
+	// Type returns the member "type".
+	Type() string
+	appendJSON(out []byte) []byte
+}
+
+// Money is an amount in the smallest unit of its currency (§4.3.1).
+type Money struct {
+	AmountCents uint64
+	Currency    string // three capital letters, ISO 4217
+}
+
+// String returns the amount in minor units and the currency: "1000 USD minor".
+func (m Money) String() string {
+	return strconv.FormatUint(m.AmountCents, 10) + " " + m.Currency + " minor"
+}
+
+// An Offer begins a negotiation (§4.3.2).
+type Offer struct {
+	Description string // at most 2,048 characters
+	Price       Money
+	ExpiresAt   time.Time
+}
+
+// A Counter proposes other terms (§4.3.3).
+type Counter struct {
+	Description string // at most 2,048 characters
+	Price       Money
+	ExpiresAt   time.Time
+}
+
+// An Accept agrees to the proposal on the table (§4.3.4).
+type Accept struct {
+	AcceptedPrice Money // that of the proposal
+}
+
+// A Decline ends the negotiation (§4.3.5).
+type Decline struct {
+	Reason string // at most 512 characters, "" for none
+}
+
+// A Withdraw takes back a proposal of the sender's own (§4.3.6).
+type Withdraw struct {
+	WithdrawnID string // the id of the envelope that made it
+	Reason      string // at most 512 characters, "" for none
+}
+
+// An Other is a body of a type that the draft does not have, or one that lacks
+// members of its type. Only the [Wire] profile has it.
+type Other struct {
+	Kind string // the member "type"
+	JSON []byte // the whole body, canonical
+}
+
+func (Offer) Type() string    { return TypeOffer }
+func (Counter) Type() string  { return TypeCounter }
+func (Accept) Type() string   { return TypeAccept }
+func (Decline) Type() string  { return TypeDecline }
+func (Withdraw) Type() string { return TypeWithdraw }
+func (o Other) Type() string  { return o.Kind }
+
+func (b Offer) appendJSON(out []byte) []byte {
+	return appendProposal(out, TypeOffer, b.Description, b.Price, b.ExpiresAt)
+}
+
+func (b Counter) appendJSON(out []byte) []byte {
+	return appendProposal(out, TypeCounter, b.Description, b.Price, b.ExpiresAt)
+}
+
+func appendProposal(out []byte, kind, description string, price Money, expires time.Time) []byte {
+	out = appendText(append(out, '{'), "description", description)
+	out = appendText(append(out, ','), "expires_at", expires.UTC().Format(timeFormat))
+	out = append(out, `,"price":`...)
+	out = price.appendJSON(out)
+	out = appendText(append(out, ','), "type", kind)
+	return append(out, '}')
+}
+
+func (b Accept) appendJSON(out []byte) []byte {
+	out = b.AcceptedPrice.appendJSON(append(out, `{"accepted_price":`...))
+	return append(out, `,"type":"Accept"}`...)
+}
+
+func (b Decline) appendJSON(out []byte) []byte {
+	out = append(out, '{')
+	if b.Reason != "" {
+		out = append(appendText(out, "reason", b.Reason), ',')
+	}
+	return append(out, `"type":"Decline"}`...)
+}
+
+func (b Withdraw) appendJSON(out []byte) []byte {
+	out = append(out, '{')
+	if b.Reason != "" {
+		out = append(appendText(out, "reason", b.Reason), ',')
+	}
+	out = append(out, `"type":"Withdraw",`...)
+	return append(appendText(out, "withdrawn_id", b.WithdrawnID), '}')
+}
+
+func (o Other) appendJSON(out []byte) []byte { return append(out, o.JSON...) }
+
+func (m Money) appendJSON(out []byte) []byte {
+	out = strconv.AppendUint(append(out, `{"amount_cents":`...), m.AmountCents, 10)
+	return append(appendText(append(out, ','), "currency", m.Currency), '}')
+}
+
+// appendText appends a member that is a string. Text that is not UTF-8 is caught
+// when the message is read again before it is signed.
+func appendText(out []byte, name, text string) []byte {
+	return jcs.AppendString(append(jcs.AppendString(out, name), ':'), text)
+}
+
+// parseBody reads a body that is an object with a type.
+func parseBody(v jcs.Value) Body {
+	kind := v.Member("type").Text()
+	if b, ok := parseKnown(v, kind); ok {
+		return b
+	}
+	return Other{Kind: kind, JSON: v.Append(nil)}
+}
+
+// parseKnown reads a body of a type of the draft; ok is false when it lacks what
+// the type needs.
+func parseKnown(v jcs.Value, kind string) (b Body, ok bool) {
+	switch kind {
+	case TypeOffer, TypeCounter:
+		price, good := parseMoney(v.Member("price"))
+		expires, isTime := parseTime(v.Member("expires_at").Text())
+		description := v.Member("description")
+		if !good || !isTime || description.Kind() != jcs.String {
+			return nil, false
+		}
+		if kind == TypeOffer {
+			return Offer{description.Text(), price, expires}, true
+		}
+		return Counter{description.Text(), price, expires}, true
+	case TypeAccept:
+		price, good := parseMoney(v.Member("accepted_price"))
+		return Accept{price}, good
+	case TypeDecline:
+		return Decline{v.Member("reason").Text()}, true
+	case TypeWithdraw:
+		id := v.Member("withdrawn_id").Text()
+		return Withdraw{id, v.Member("reason").Text()}, id != ""
+	case TypeEncrypted:
+		s := Sealed{Algorithm: v.Member("alg").Text(), EphemeralKey: v.Member("epk").Text(), Nonce: v.Member("nonce").Text(), Ciphertext: v.Member("ct").Text()}
+		s.Version, _ = v.Member("v").Uint64()
+		return s, true
+	}
+	return nil, false
+}
+
+func parseMoney(v jcs.Value) (Money, bool) {
+	amount, ok := v.Member("amount_cents").Uint64()
+	currency := v.Member("currency").Text()
+	return Money{amount, currency}, ok && currency != ""
+}
+
+// checkBody judges the body. In the wire profile its type is free, and only that of
+// a sealed body is looked at.
+func (c *checker) checkBody(body jcs.Value) {
+	kind := body.Member("type")
+	if kind.Kind() != jcs.String || kind.Text() == "" {
+		c.fail("body-type", "body.type", "is missing or no text")
+		return
+	}
+	if kind.Text() == TypeEncrypted {
+		c.checkSealed(body)
+	}
+	if c.profile == Wire {
+		return
+	}
+	switch kind.Text() {
+	case TypeOffer, TypeCounter:
+		c.checkMembers(body, "description", "price", "expires_at")
+		c.checkLength(body.Member("description"), "body.description", 2048)
+		c.checkMoney(body.Member("price"), "body.price")
+		if v := body.Member("expires_at"); v.Kind() == jcs.String {
+			c.checkTime(v, "body.expires_at")
+		}
+	case TypeAccept:
+		c.checkMembers(body, "accepted_price")
+		c.checkMoney(body.Member("accepted_price"), "body.accepted_price")
+	case TypeDecline:
+		c.checkMembers(body)
+		c.checkLength(body.Member("reason"), "body.reason", 512)
+	case TypeWithdraw:
+		c.checkMembers(body, "withdrawn_id")
+		if v := body.Member("withdrawn_id"); v.Kind() == jcs.String {
+			c.checkIdentifier(v, "body.withdrawn_id")
+		}
+		c.checkLength(body.Member("reason"), "body.reason", 512)
+	case TypeEncrypted:
+		c.checkMembers(body, "alg", "v", "epk", "nonce", "ct")
+	default:
+		c.fail("body-type", "body.type", "is none of Offer, Counter, Accept, Decline, Withdraw, encrypted")
+	}
+	c.checkArrays(body, "body")
+}
+
+// checkMembers wants members of the type of body and no others. Prices are objects,
+// v is a number, all others are strings.
+func (c *checker) checkMembers(body jcs.Value, required ...string) {
+	for _, name := range required {
+		if body.Member(name).Kind() == jcs.Absent {
+			c.fail("body-member", "body."+name, "is missing")
+		}
+	}
+	optional := ""
+	if kind := body.Member("type").Text(); kind == TypeDecline || kind == TypeWithdraw {
+		optional = "reason"
+	}
+	for name, v := range body.Members() {
+		want := jcs.String
+		switch {
+		case name == "price" || name == "accepted_price":
+			want = jcs.Object
+		case name == "v":
+			want = jcs.Number
+		}
+		known := name == "type" || name == optional && optional != ""
+		for _, r := range required {
+			known = known || name == r
+		}
+		switch {
+		case !known:
+			c.fail("unknown-member", "body."+strings.Trim(quoted(name), `"`), "is no member of this type of body")
+		case v.Kind() != want:
+			c.fail("body-member", "body."+name, "is a "+v.Kind().String()+", not a "+want.String())
+		}
+	}
+}
+
+func (c *checker) checkLength(v jcs.Value, path string, most int) {
+	if n := runesOf(v); n > most {
+		c.fail("length", path, "has "+strconv.Itoa(n)+" characters, more than "+strconv.Itoa(most))
+	}
+}
+
+func (c *checker) checkMoney(v jcs.Value, path string) {
+	if v.Kind() != jcs.Object {
+		return // said by checkMembers
+	}
+	if _, ok := v.Member("amount_cents").Uint64(); !ok {
+		c.fail("money", path+".amount_cents", "is no integer from 0 to 2^64-1")
+	}
+	currency := v.Member("currency").Text()
+	if len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		c.fail("money", path+".currency", "is not three capital letters")
+	}
+	for name := range v.Members() {
+		if name != "amount_cents" && name != "currency" {
+			c.fail("unknown-member", path+"."+strings.Trim(quoted(name), `"`), "is no member of a price")
+		}
+	}
+}
+
+// checkArrays refuses empty arrays (§5.2.2 R5) wherever they are in the body.
+func (c *checker) checkArrays(v jcs.Value, path string) {
+	if v.Kind() == jcs.Array && v.Len() == 0 {
+		c.fail("empty-array", path, "holds an empty array")
+	}
+	for _, member := range v.Members() {
+		c.checkArrays(member, path)
+	}
+	for element := range v.Elements() {
+		c.checkArrays(element, path)
+	}
+}

@@ -1,0 +1,160 @@
+package a2a
+
+import (
+	"errors"
+	"slices"
+
+	"gazetteer/protocol/jcs"
+)
+
+// A Verdict says whether a rule holds.
+type Verdict uint8
+
+const (
+	// Unjudged: an earlier rule is broken, so that this one could not be judged.
+	Unjudged Verdict = iota
+	// Holds: it holds.
+	Holds
+	// Broken: it does not.
+	Broken
+)
+
+// String returns "-", "ok" or "no".
+func (v Verdict) String() string { return [...]string{"-", "ok", "no"}[v] }
+
+// A Finding is what [Check] found about one rule.
+type Finding struct {
+	Rule         Rule
+	Strict, Wire Verdict
+	Detail       string // what is wrong, "" for nothing; it quotes the envelope
+}
+
+// A Report is what [Check] found about the form of an envelope.
+type Report struct {
+	Findings []Finding // one for each rule, in the order of [Rules]
+	Envelope *Envelope // nil when its form is right in neither profile
+}
+
+// Profiles returns the profiles in which the envelope is well-formed, its signature
+// included.
+func (r Report) Profiles() []Profile {
+	var out []Profile
+	for _, p := range [...]Profile{Strict, Wire} {
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.verdict(p) != Holds }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (f Finding) verdict(p Profile) Verdict {
+	if p == Wire {
+		return f.Wire
+	}
+	return f.Strict
+}
+
+// Check judges the form of an envelope by every rule, in both profiles, where
+// [Read] stops at the first rule that is broken. Whether the signature verifies is
+// not judged, only whether it can be one.
+func Check(text []byte) Report {
+	last := slices.IndexFunc(rules, func(r Rule) bool { return r.Code == RuleSignatureText })
+	r := Report{Findings: make([]Finding, last+1)}
+	for i := range r.Findings {
+		r.Findings[i].Rule = rules[i]
+	}
+	e := &Envelope{Text: text}
+	if !r.checkJSON(e) {
+		return r
+	}
+	for _, p := range [...]Profile{Strict, Wire} {
+		c := checker{profile: p}
+		c.checkEnvelope(e.document.Root())
+		r.judge(p, c.found)
+	}
+	if e.document.Root().Kind() != jcs.Object {
+		return r
+	}
+	e.fill()
+	_, err := e.signatureBytes()
+	r.judgeSignature(err)
+	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Wire == Broken && f.Rule.Code != RuleSignatureText }) {
+		r.Envelope = e
+	}
+	return r
+}
+
+// checkJSON judges the rules of the text and reports whether the others can be
+// judged. Numbers that break a rule do not prevent that.
+func (r *Report) checkJSON(e *Envelope) bool {
+	err := parseJSON(&e.document, e.Text, jcs.ExactIntegers)
+	if err == nil {
+		r.holdBefore("object")
+		return true
+	}
+	why, _ := errors.AsType[*Refusal](err)
+	number := why.Rule == string(jcs.Float) || why.Rule == string(jcs.Range)
+	if number {
+		if again := parseJSON(&e.document, e.Text, jcs.Verbatim); again != nil {
+			why, _ = errors.AsType[*Refusal](again)
+			number = false
+		}
+	}
+	if number {
+		r.holdBefore("object")
+	} else {
+		r.holdBefore(why.Rule)
+	}
+	f := &r.Findings[r.find(why.Rule)]
+	f.Strict, f.Wire, f.Detail = Broken, Broken, why.Detail
+	return number
+}
+
+// holdBefore marks the rules before one as held. A reader finds problems in the
+// order of the text, so rules before the broken one are those that were looked at
+// up to there.
+func (r *Report) holdBefore(code string) {
+	for i := range r.find(code) {
+		r.Findings[i].Strict, r.Findings[i].Wire = Holds, Holds
+	}
+}
+
+func (r *Report) find(code string) int {
+	return slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule.Code == code })
+}
+
+// judge enters the violations of one profile.
+func (r *Report) judge(p Profile, found []violation) {
+	verdict := Holds
+	for i := r.find("object"); i < len(r.Findings)-1; i++ {
+		f := &r.Findings[i]
+		if verdict == Broken && r.Findings[i-1].Rule.Code == "object" {
+			return // nothing else can be said of what is no object
+		}
+		verdict = Holds
+		for _, v := range found {
+			if v.rule != f.Rule.Code {
+				continue
+			}
+			verdict = Broken
+			if text := v.text(); f.Detail == "" {
+				f.Detail = text
+			} else if p == Strict {
+				f.Detail += "; " + text
+			}
+		}
+		if p == Wire {
+			f.Wire = verdict
+		} else {
+			f.Strict = verdict
+		}
+	}
+}
+
+func (r *Report) judgeSignature(err error) {
+	f := &r.Findings[len(r.Findings)-1]
+	f.Strict, f.Wire = Holds, Holds
+	if why, ok := errors.AsType[*Refusal](err); ok {
+		f.Strict, f.Wire, f.Detail = Broken, Broken, why.Detail
+	}
+}

@@ -1,0 +1,161 @@
+package a2a
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"time"
+)
+
+// A Receiver is a recipient: it judges what arrives in one inbox, in the order of
+// §6.2, and remembers what it accepted.
+type Receiver struct {
+	Verifier
+	Store Store // required
+	// Self is the DID of the inbox; envelopes to another are refused. "" takes
+	// envelopes to anybody.
+	Self string
+	// Keys open sealed bodies: the current key, then those that are retired. Without
+	// any, sealed bodies stay closed and leave the thread as it is.
+	Keys []ed25519.PrivateKey
+	// Rotated says that the key of the inbox changed before. A box that does not open
+	// is then refused with 403 Stale Key, and the sender looks for the new key.
+	Rotated bool
+	// RelayKey verifies receipts. Without it none is accepted.
+	RelayKey ed25519.PublicKey
+	// KeepReplay is how long an entry of the replay window is kept after the envelope
+	// can no longer be fresh; [DefaultKeepReplay] when 0. It must not be less than the
+	// time that relays keep mail.
+	KeepReplay time.Duration
+}
+
+// DefaultKeepReplay is the longest time that the deployed relay keeps mail.
+const DefaultKeepReplay = 30 * 24 * time.Hour
+
+// A Delivery says how an envelope arrived.
+type Delivery struct {
+	// Pulled: it comes from a relay, which delivers it again until it is acknowledged.
+	// One that was received before is then no error (§8.4).
+	Pulled bool
+	// Receipt is the relay's, nil for none. With one the timestamp is held against the
+	// time at which the relay received the envelope.
+	Receipt []byte
+}
+
+// Received is an envelope that was accepted.
+type Received struct {
+	*Verified
+	// AlreadyProcessed: it was accepted earlier and is to be acknowledged again;
+	// nothing else is to be done, and the fields below are empty.
+	AlreadyProcessed bool
+	// Opened is the content of a sealed body, nil for others.
+	Opened *Opened
+	// Thread is the state after the message.
+	Thread Thread
+}
+
+// Receive judges an envelope that arrives (§6.2). Envelopes of one thread must be
+// given to it one after the other. The error is a [*Refusal], that of the store, or
+// that of ctx.
+func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Received, error) {
+	v, err := r.Authenticate(ctx, text)
+	if err != nil {
+		return Received{}, err
+	}
+	if r.Self != "" && v.To != r.Self {
+		return Received{}, refusal(RuleRecipient, "the envelope is addressed to another")
+	}
+	keep := r.KeepReplay
+	if keep == 0 {
+		keep = DefaultKeepReplay
+	}
+	now := r.now()
+	entry := EntryOf(v.Envelope, now, keep)
+	replay, err := r.Store.FindReplay(ctx, entry)
+	if err != nil {
+		return Received{}, err
+	}
+	// A relay delivers again what was not acknowledged, hours later: then the clock
+	// would refuse what was accepted long ago.
+	if d.Pulled && replay == Repeated {
+		return Received{Verified: v, AlreadyProcessed: true}, nil
+	}
+	at, err := r.arrival(v, d, now)
+	if err == nil {
+		err = v.CheckFresh(at)
+	}
+	if err == nil {
+		err = replay.refusal(v.Envelope)
+	}
+	if err != nil {
+		return Received{}, err
+	}
+	out := Received{Verified: v}
+	if out.Opened, err = r.open(v); err != nil {
+		return Received{}, err
+	}
+	return r.enter(ctx, out, entry)
+}
+
+// arrival returns the time at which the envelope came in.
+func (r *Receiver) arrival(v *Verified, d Delivery, now time.Time) (time.Time, error) {
+	if d.Receipt == nil {
+		return now, nil
+	}
+	receipt, err := ReadReceipt(d.Receipt)
+	if err == nil {
+		err = receipt.Verify(v.Envelope, r.RelayKey)
+	}
+	if err == nil && receipt.ReceivedAt.After(now.Add(MaxAhead)) {
+		err = refusal(RuleReceipt, "the receipt is of a time to come")
+	}
+	return receipt.ReceivedAt, err
+}
+
+// open opens a sealed body when there are keys.
+func (r *Receiver) open(v *Verified) (*Opened, error) {
+	if _, sealed := v.Body.(Sealed); !sealed || len(r.Keys) == 0 {
+		return nil, nil
+	}
+	opened, err := v.Open(r.Keys...)
+	if errors.Is(err, ErrNotOpened) && r.Rotated {
+		stale := refusal(RuleStaleKey, "the body is not sealed to the current key")
+		stale.AirID = airIDOf(v.To)
+		return nil, stale.because(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &opened, nil
+}
+
+// enter advances the thread and remembers the envelope. An envelope that its thread
+// refuses is remembered as well: it would be refused again.
+func (r *Receiver) enter(ctx context.Context, out Received, entry ReplayEntry) (Received, error) {
+	before, err := r.Store.FindThread(ctx, out.ThreadID)
+	if err != nil {
+		return Received{}, err
+	}
+	var body Body
+	if out.Opened != nil {
+		body = out.Opened.Body
+	}
+	after, refused := before.Next(EventOf(out.Envelope, body))
+	keep := &after
+	if refused != nil || after.isPending() {
+		keep = nil
+	}
+	replay, err := r.Store.Commit(ctx, entry, out.ThreadID, keep)
+	if err == nil {
+		err = replay.refusal(out.Envelope)
+	}
+	if err != nil {
+		return Received{}, err
+	}
+	if why, ok := errors.AsType[*Refusal](refused); ok {
+		why.ThreadID = out.ThreadID
+		return Received{}, why
+	}
+	out.Thread = after
+	return out, nil
+}

@@ -1,0 +1,92 @@
+package a2a
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// The error texts of §9. Payload Too Large and Conflict are not in its tables: the
+// first is what the deployed relay answers, the second the text of §8.3, which
+// names the status alone.
+const (
+	ErrorBadRequest      = "Bad Request"
+	ErrorTooLarge        = "Payload Too Large"
+	ErrorBadSignature    = "Bad Signature"
+	ErrorStaleKey        = "Stale Key"
+	ErrorNotFound        = "Not Found"
+	ErrorReplay          = "Replay"
+	ErrorStaleTimestamp  = "Stale Timestamp"
+	ErrorThreadClosed    = "Thread Closed"
+	ErrorConflict        = "Conflict"
+	ErrorRateLimited     = "Rate Limited"
+	ErrorReplayExhausted = "Replay Window Exhausted"
+	ErrorBadGateway      = "Bad Gateway"
+)
+
+// A Refusal says why an envelope is not accepted. Its JSON is the error body of
+// §9.3.
+type Refusal struct {
+	Status int    // the HTTP status of §9
+	Reason string // the error text of §9, one of the constants above
+	Rule   string // the code of the rule, see [Rules]
+	Detail string // one sentence; it may quote the envelope, so escape it
+	// AirID and ThreadID are the members of those names in the error body, "" for
+	// none.
+	AirID    string
+	ThreadID string
+	cause    error
+}
+
+// Error returns the error text and the detail.
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return r.Reason
+	}
+	return r.Reason + ": " + r.Detail
+}
+
+// Unwrap returns the error behind the refusal, nil for none.
+func (r *Refusal) Unwrap() error { return r.cause }
+
+// MarshalJSON writes the error body of §9.3.
+func (r *Refusal) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Error    string `json:"error"`
+		Detail   string `json:"detail,omitempty"`
+		AirID    string `json:"air_id,omitempty"`
+		ThreadID string `json:"thread_id,omitempty"`
+	}{r.Reason, r.Detail, r.AirID, r.ThreadID})
+}
+
+// refusal returns a refusal by a rule of the table.
+func refusal(rule, detail string) *Refusal {
+	r := ruleOf(rule)
+	return &Refusal{Status: r.Status, Reason: r.Reason, Rule: rule, Detail: detail}
+}
+
+// because adds the error behind a refusal.
+func (r *Refusal) because(err error) *Refusal {
+	r.cause = err
+	return r
+}
+
+// reasonOf is the error text of a status that has one only.
+func reasonOf(status int) string {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return ErrorTooLarge
+	case http.StatusUnauthorized:
+		return ErrorBadSignature
+	case http.StatusForbidden:
+		return ErrorStaleKey
+	case http.StatusNotFound:
+		return ErrorNotFound
+	case http.StatusBadGateway:
+		return ErrorBadGateway
+	case http.StatusTooManyRequests:
+		return ErrorReplayExhausted
+	case http.StatusConflict:
+		return ErrorConflict
+	}
+	return ErrorBadRequest
+}

@@ -1,0 +1,198 @@
+package a2a
+
+import (
+	"container/heap"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+	"time"
+)
+
+// A ReplayEntry is what is remembered of an envelope: a sender uses an id once,
+// and a nonce once in a thread (§4.2, §8.4). An id alone is no key, because
+// anybody could take it before its owner uses it.
+type ReplayEntry struct {
+	From, ID, ThreadID, Nonce string
+	Digest                    [sha256.Size]byte // of what was signed
+	Seen                      time.Time         // now, by the recipient's clock
+	Until                     time.Time         // when it may be forgotten
+}
+
+// EntryOf returns the entry of an envelope that is seen now and kept for a time
+// after the last moment at which its timestamp is fresh.
+func EntryOf(e *Envelope, now time.Time, keep time.Duration) ReplayEntry {
+	until := e.Timestamp.Add(MaxAge)
+	if now.After(until) {
+		until = now
+	}
+	return ReplayEntry{e.From, e.ID, e.ThreadID, e.Nonce, e.Digest(), now, until.Add(MaxAhead + keep)}
+}
+
+// A ReplayState says whether an entry was seen before.
+type ReplayState uint8
+
+const (
+	// Fresh: neither the id nor the nonce was seen.
+	Fresh ReplayState = iota
+	// Repeated: the same content was seen before.
+	Repeated
+	// Taken: the id or the nonce was seen with another content.
+	Taken
+	// Full: there is no room for another entry of that sender.
+	Full
+)
+
+// refusal returns the refusal of a state, nil for Fresh.
+func (s ReplayState) refusal(e *Envelope) error {
+	switch s {
+	case Repeated:
+		return refusal(RuleReplay, "the envelope was received before")
+	case Taken:
+		return refusal(RuleReplay, "the sender used the id, or the nonce in this thread, for another envelope")
+	case Full:
+		r := refusal(RuleReplayFull, "too many messages in this thread; open another")
+		r.ThreadID = e.ThreadID
+		return r
+	}
+	return nil
+}
+
+// idKey and nonceKey are the two keys of an entry. Lengths stand before the texts,
+// so that no two entries share one by accident.
+func (e ReplayEntry) idKey() [sha256.Size]byte { return hashTexts("id", e.From, e.ID) }
+func (e ReplayEntry) nonceKey() [sha256.Size]byte {
+	return hashTexts("nonce", e.From, e.ThreadID, e.Nonce)
+}
+
+func hashTexts(texts ...string) [sha256.Size]byte {
+	var b []byte
+	for _, text := range texts {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	return sha256.Sum256(b)
+}
+
+// A Store keeps what a recipient must remember of what it received.
+type Store interface {
+	// FindReplay returns Fresh, Repeated or Taken.
+	FindReplay(ctx context.Context, e ReplayEntry) (ReplayState, error)
+	// FindThread returns a thread, the zero Thread when it is not known.
+	FindThread(ctx context.Context, id string) (Thread, error)
+	// Commit keeps an entry and, unless it is nil, a thread: both or neither, so that
+	// a crash leaves no message half processed. It looks the entry up again, and
+	// keeps nothing unless it is Fresh and there is room.
+	Commit(ctx context.Context, e ReplayEntry, threadID string, t *Thread) (ReplayState, error)
+}
+
+// The limits of a [MemoryStore] whose own are 0. The first is that of §8.4.
+const (
+	DefaultPerThread = 10_000
+	DefaultPerSender = 100_000
+)
+
+// A MemoryStore is a [Store] that forgets when the program ends: for tests, and for
+// agents that live as long as their negotiations. It refuses entries when it is
+// full, instead of forgetting the oldest, and only those of the sender who filled it.
+// The zero MemoryStore is ready. Its methods may be called from any goroutine.
+type MemoryStore struct {
+	PerThread int // entries of one sender in one thread
+	PerSender int // entries of one sender
+
+	mu      sync.Mutex // guards all that follows
+	seen    map[[sha256.Size]byte][sha256.Size]byte
+	counts  map[[sha256.Size]byte]int // by sender, and by sender and thread
+	expiry  expiryQueue
+	threads map[string]Thread
+}
+
+// FindReplay is that of [Store].
+func (s *MemoryStore) FindReplay(_ context.Context, e ReplayEntry) (ReplayState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropExpired(e.Seen)
+	return s.find(e), nil
+}
+
+func (s *MemoryStore) find(e ReplayEntry) ReplayState {
+	digest, nonceSeen := s.seen[e.nonceKey()]
+	other, idSeen := s.seen[e.idKey()]
+	switch {
+	case !nonceSeen && !idSeen:
+		return Fresh
+	case nonceSeen && digest == e.Digest && idSeen && other == e.Digest:
+		return Repeated
+	}
+	return Taken
+}
+
+// FindThread is that of [Store].
+func (s *MemoryStore) FindThread(_ context.Context, id string) (Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.threads[id], nil
+}
+
+// Commit is that of [Store].
+func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, t *Thread) (ReplayState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropExpired(e.Seen)
+	if state := s.find(e); state != Fresh {
+		return state, nil
+	}
+	sender, thread := hashTexts("sender", e.From), hashTexts("thread", e.From, e.ThreadID)
+	if s.counts[sender] >= orDefault(s.PerSender, DefaultPerSender) || s.counts[thread] >= orDefault(s.PerThread, DefaultPerThread) {
+		return Full, nil
+	}
+	if s.seen == nil {
+		s.seen, s.counts, s.threads = map[[sha256.Size]byte][sha256.Size]byte{}, map[[sha256.Size]byte]int{}, map[string]Thread{}
+	}
+	s.seen[e.idKey()], s.seen[e.nonceKey()] = e.Digest, e.Digest
+	s.counts[sender]++
+	s.counts[thread]++
+	heap.Push(&s.expiry, e)
+	if t != nil {
+		s.threads[threadID] = *t
+	}
+	return Fresh, nil
+}
+
+// dropExpired forgets entries whose time is over.
+func (s *MemoryStore) dropExpired(now time.Time) {
+	for len(s.expiry) > 0 && s.expiry[0].Until.Before(now) {
+		e := heap.Pop(&s.expiry).(ReplayEntry)
+		delete(s.seen, e.idKey())
+		delete(s.seen, e.nonceKey())
+		for _, key := range [...][sha256.Size]byte{hashTexts("sender", e.From), hashTexts("thread", e.From, e.ThreadID)} {
+			if s.counts[key]--; s.counts[key] == 0 {
+				delete(s.counts, key)
+			}
+		}
+	}
+}
+
+func orDefault(n, usual int) int {
+	if n == 0 {
+		return usual
+	}
+	return n
+}
+
+// expiryQueue is a heap with the entry that expires first at its top.
+type expiryQueue []ReplayEntry
+
+func (q expiryQueue) Len() int           { return len(q) }
+func (q expiryQueue) Less(i, j int) bool { return q[i].Until.Before(q[j].Until) }
+func (q expiryQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push is that of [heap.Interface].
+func (q *expiryQueue) Push(e any) { *q = append(*q, e.(ReplayEntry)) }
+
+// Pop is that of [heap.Interface].
+func (q *expiryQueue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	*q = (*q)[:last]
+	return e
+}

@@ -1,0 +1,103 @@
+package a2a
+
+import (
+	"net/http"
+	"slices"
+
+	"gazetteer/protocol/jcs"
+)
+
+// A Rule is something that an envelope must fulfil.
+type Rule struct {
+	Code    string // for example "duplicate-key"
+	Section string // of the draft, "" for a limit of ours
+	Title   string // what must hold, one sentence without a full stop
+	Status  int    // of the refusal
+	Reason  string // its error text
+}
+
+// The codes of the rules that come after the form of an envelope.
+const (
+	RuleSignatureText = "signature-text"
+	RuleSender        = "sender"
+	RuleSenderKey     = "sender-key"
+	RuleResolver      = "resolver"
+	RuleSignature     = "signature"
+	RuleRecipient     = "recipient"
+	RuleClock         = "clock"
+	RuleReplay        = "replay"
+	RuleReplayFull    = "replay-full"
+	RuleThreadClosed  = "thread-closed"
+	RuleThread        = "thread"
+	RuleThreadBody    = "thread-body"
+	RuleOpen          = "open"
+	RuleStaleKey      = "stale-key"
+	RuleReceipt       = "receipt"
+)
+
+// rules are in the order in which an envelope is judged. Rules up to
+// [RuleSignatureText] concern its form and are what [Check] reports.
+var rules = complete([]Rule{
+	{Code: "size", Section: "7.2", Title: "the envelope has at most 65,536 bytes", Status: http.StatusRequestEntityTooLarge},
+	{Code: string(jcs.Syntax), Section: "4.1", Title: "the text is one JSON value"},
+	{Code: string(jcs.Encoding), Section: "5.2.2 R2", Title: "the text is UTF-8"},
+	{Code: string(jcs.Surrogate), Section: "5.2.2 R2", Title: "escapes do not stand for half a surrogate pair"},
+	{Code: string(jcs.Duplicate), Section: "5.2.2 R3", Title: "no object has two members of one name"},
+	{Code: string(jcs.Float), Section: "5.2.2 R1", Title: "numbers have no fraction and no exponent"},
+	{Code: string(jcs.Range), Section: "5.6", Title: "integers lie in [-2^63, 2^64-1]"},
+	{Code: string(jcs.Depth), Title: "nesting is at most 512 deep"},
+	{Code: string(jcs.Count), Title: "there are at most 4,096 members and elements"},
+	{Code: "object", Section: "4.1", Title: "the envelope is an object"},
+	{Code: "required", Section: "4.2", Title: "id, from, to, timestamp, thread_id, nonce and body are there"},
+	{Code: "null", Section: "4.4", Title: "no member of the envelope is null"},
+	{Code: "type", Section: "4.2", Title: "members are strings, body is an object"},
+	{Code: "identifier", Section: "4.2", Title: "id, thread_id and in_reply_to are UUIDs of version 4"},
+	{Code: "did", Section: "4.2", Title: "from and to are DIDs"},
+	{Code: "timestamp", Section: "4.2", Title: "timestamp is a time in UTC, such as 2026-05-28T09:00:00.000Z"},
+	{Code: "nonce", Section: "4.2", Title: "nonce is not empty"},
+	{Code: "unknown-member", Section: "11.2", Title: "the envelope and its body have no other members"},
+	{Code: "body-type", Section: "4.3", Title: "body has a type, one of Offer, Counter, Accept, Decline, Withdraw, encrypted"},
+	{Code: "body-member", Section: "4.3", Title: "body has the members of its type"},
+	{Code: "money", Section: "4.3.1", Title: "a price has amount_cents, from 0, and currency, three capital letters"},
+	{Code: "length", Section: "4.3", Title: "description has at most 2,048 characters, reason 512"},
+	{Code: "empty-array", Section: "5.2.2 R5", Title: "body has no empty array"},
+	{Code: "sealed-body", Section: "14.5", Title: "a sealed body names the cipher suite of version 1"},
+	{Code: RuleSignatureText, Section: "5.4", Title: "signature is z and base58btc of 64 bytes", Status: http.StatusUnauthorized},
+
+	{Code: RuleSender, Section: "6.2 step 4", Title: "the DID document of the sender can be found and has a key", Status: http.StatusNotFound},
+	{Code: RuleResolver, Section: "9.1", Title: "the registry of the sender answers", Status: http.StatusBadGateway},
+	{Code: RuleSenderKey, Section: "5.1", Title: "the key of the sender is a point of the curve under which nobody else can sign", Status: http.StatusUnauthorized},
+	{Code: RuleSignature, Section: "6.2 step 5", Title: "the signature verifies", Status: http.StatusUnauthorized},
+	{Code: RuleRecipient, Section: "4.2", Title: "the envelope is addressed to this inbox"},
+	{Code: RuleReceipt, Title: "the receipt is signed by the relay and is that of the envelope", Status: http.StatusUnauthorized},
+	{Code: RuleClock, Section: "6.2 step 6", Title: "timestamp is at most 300 s old and at most 30 s ahead", Status: http.StatusConflict, Reason: ErrorStaleTimestamp},
+	{Code: RuleReplay, Section: "8.4", Title: "sender and id, and sender, thread and nonce, are new", Status: http.StatusConflict, Reason: ErrorReplay},
+	{Code: RuleReplayFull, Section: "9.2", Title: "the replay window has room", Status: http.StatusTooManyRequests},
+	{Code: RuleThreadClosed, Section: "8.2", Title: "the thread is not closed", Status: http.StatusConflict, Reason: ErrorThreadClosed},
+	{Code: RuleThread, Section: "8.3", Title: "the message fits the state of the thread", Status: http.StatusConflict},
+	{Code: RuleThreadBody, Section: "8.1", Title: "the message has what its thread needs"},
+	{Code: RuleOpen, Section: "14.4", Title: "the sealed body opens"},
+	{Code: RuleStaleKey, Section: "4.5.3", Title: "the body is sealed to the current key", Status: http.StatusForbidden},
+})
+
+func complete(table []Rule) []Rule {
+	for i := range table {
+		if table[i].Status == 0 {
+			table[i].Status = http.StatusBadRequest
+		}
+		if table[i].Reason == "" {
+			table[i].Reason = reasonOf(table[i].Status)
+		}
+	}
+	return table
+}
+
+// Rules returns all rules in the order in which an envelope is judged.
+func Rules() []Rule { return slices.Clone(rules) }
+
+func ruleOf(code string) Rule {
+	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code }); i >= 0 {
+		return rules[i]
+	}
+	return Rule{Code: code, Status: http.StatusBadRequest, Reason: ErrorBadRequest}
+}

@@ -1,0 +1,200 @@
+package a2a
+
+import "fmt"
+
+// A State is the state of a negotiation (§8.2).
+//
+//	pending ──Offer──▶ offered ──Counter──▶ countered ──Counter──▶ countered …
+//	                      │                     │
+//	                      └─Accept, Decline, Withdraw─▶ closed_accepted,
+//	                                            closed_declined, closed_withdrawn
+type State string
+
+// The states. The zero value of a [Thread] is pending.
+const (
+	Pending         State = "pending"
+	Offered         State = "offered"
+	Countered       State = "countered"
+	ClosedAccepted  State = "closed_accepted"
+	ClosedDeclined  State = "closed_declined"
+	ClosedWithdrawn State = "closed_withdrawn"
+)
+
+// IsClosed reports whether nothing can follow.
+func (s State) IsClosed() bool {
+	return s == ClosedAccepted || s == ClosedDeclined || s == ClosedWithdrawn
+}
+
+// A Proposal is an Offer or a Counter that was made in a thread.
+type Proposal struct {
+	ID    string `json:"id"` // of the envelope
+	From  string `json:"from"`
+	Price Money  `json:"price"`
+}
+
+// A Thread is the state of one negotiation as one participant sees it. The zero
+// Thread is one that has no message. It is a value: [Thread.Next] returns another.
+type Thread struct {
+	State State `json:"state"`
+	// Parties are the sender and the recipient of the Offer.
+	Parties [2]string `json:"parties"`
+	// Outstanding is the proposal on the table, or the last one of a closed thread.
+	Outstanding Proposal `json:"outstanding"`
+	// Superseded are the ids of the proposals before it, the newest maxSuperseded.
+	Superseded []Proposal `json:"superseded,omitempty"`
+}
+
+const maxSuperseded = 100
+
+// An Event is what a thread learns from an envelope. The body is the opened one
+// where it was sealed.
+type Event struct {
+	ID, From, To, InReplyTo string
+	Body                    Body
+}
+
+// EventOf returns the event of an envelope. Body is the opened body of a sealed
+// envelope, nil for the envelope's own.
+func EventOf(e *Envelope, body Body) Event {
+	if body == nil {
+		body = e.Body
+	}
+	return Event{e.ID, e.From, e.To, e.InReplyTo, body}
+}
+
+// Next returns the thread after an event. It depends on nothing but its arguments.
+// The error is a [*Refusal], and the thread stays as it is. Beyond the draft:
+//
+//   - A thread belongs to the two parties of its Offer; a message of or to anybody
+//     else is refused with 409.
+//   - Only an Offer begins a thread, and there is one Offer in it (409).
+//   - Nobody counters or accepts a proposal of their own (409), and a Counter, like
+//     an Accept, answers the proposal on the table (409). Either party may decline,
+//     as the example of §4.3.5 does, in reply to any proposal of the thread.
+//   - A withdrawal of the other's proposal is 400 (§8.3), of one that is superseded
+//     409, of one that the thread does not know 400.
+//   - The accepted price is that of the proposal on the table (409).
+//   - Bodies of other types, and sealed ones that nobody opened, leave an open
+//     thread as it is; a closed one refuses them, too (§8.2).
+func (t Thread) Next(e Event) (Thread, error) {
+	switch e.Body.(type) {
+	case Offer, Counter, Accept, Decline, Withdraw:
+	default:
+		switch e.Body.Type() {
+		case TypeOffer, TypeCounter, TypeAccept, TypeDecline, TypeWithdraw:
+			return t, refusal(RuleThreadBody, "the body lacks members of its type "+e.Body.Type())
+		}
+		return t, t.checkOpen(e)
+	}
+	if err := t.checkOpen(e); err != nil {
+		return t, err
+	}
+	if offer, ok := e.Body.(Offer); ok {
+		if !t.isPending() {
+			return t, t.conflict("the thread has an Offer already")
+		}
+		return Thread{State: Offered, Parties: [2]string{e.From, e.To}, Outstanding: Proposal{e.ID, e.From, offer.Price}}, nil
+	}
+	if t.isPending() {
+		return t, t.conflict("the thread has no Offer")
+	}
+	if _, withdraw := e.Body.(Withdraw); e.InReplyTo == "" && !withdraw {
+		return t, refusal(RuleThreadBody, "in_reply_to is missing, which "+e.Body.Type()+" needs")
+	}
+	switch body := e.Body.(type) {
+	case Counter:
+		if err := t.checkAnswer(e); err != nil {
+			return t, err
+		}
+		keep := t.Superseded[max(0, len(t.Superseded)-maxSuperseded+1):]
+		next := t
+		next.State = Countered
+		next.Superseded = append(keep[:len(keep):len(keep)], t.Outstanding)
+		next.Outstanding = Proposal{e.ID, e.From, body.Price}
+		return next, nil
+	case Accept:
+		if err := t.checkAnswer(e); err != nil {
+			return t, err
+		}
+		if body.AcceptedPrice != t.Outstanding.Price {
+			return t, t.conflict("accepted_price is not the price of the proposal on the table")
+		}
+		return t.closeAs(ClosedAccepted), nil
+	case Decline:
+		if _, ok := t.find(e.InReplyTo); !ok {
+			return t, t.conflict("in_reply_to names no proposal of the thread")
+		}
+		return t.closeAs(ClosedDeclined), nil
+	case Withdraw:
+		return t.withdraw(e, body)
+	}
+	return t, nil
+}
+
+func (t Thread) isPending() bool { return t.State == "" || t.State == Pending }
+
+func (t Thread) closeAs(s State) Thread {
+	t.State = s
+	return t
+}
+
+// checkOpen refuses messages of a closed thread and of strangers.
+func (t Thread) checkOpen(e Event) error {
+	if t.isPending() {
+		return nil
+	}
+	if !(e.From == t.Parties[0] && e.To == t.Parties[1] || e.From == t.Parties[1] && e.To == t.Parties[0]) {
+		return t.conflict("the thread is between two others")
+	}
+	if t.State.IsClosed() {
+		return refusal(RuleThreadClosed, "the thread is "+string(t.State))
+	}
+	return nil
+}
+
+// checkAnswer wants an answer to the proposal on the table by the other party.
+func (t Thread) checkAnswer(e Event) error {
+	switch {
+	case e.From == t.Outstanding.From:
+		return t.conflict("the proposal on the table is the sender's own")
+	case e.InReplyTo != t.Outstanding.ID:
+		return t.conflict("in_reply_to is not the proposal on the table, " + quoted(t.Outstanding.ID))
+	}
+	return nil
+}
+
+func (t Thread) withdraw(e Event, body Withdraw) (Thread, error) {
+	p, ok := t.find(body.WithdrawnID)
+	switch {
+	case !ok:
+		return t, refusal(RuleThreadBody, "withdrawn_id names no proposal of the thread")
+	case p.From != e.From:
+		return t, refusal(RuleThreadBody, "the proposal to withdraw was made by the other party")
+	case p.ID != t.Outstanding.ID:
+		return t, t.conflict("the proposal to withdraw is superseded")
+	}
+	return t.closeAs(ClosedWithdrawn), nil
+}
+
+// find returns the proposal of an envelope of the thread.
+func (t Thread) find(id string) (Proposal, bool) {
+	if t.Outstanding.ID == id {
+		return t.Outstanding, true
+	}
+	for _, p := range t.Superseded {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Proposal{}, false
+}
+
+// conflict is a refusal that names the state, so that a sender whose message
+// crossed another can tell.
+func (t Thread) conflict(detail string) *Refusal {
+	state := t.State
+	if state == "" {
+		state = Pending
+	}
+	return refusal(RuleThread, fmt.Sprintf("%s; the thread is %s", detail, state))
+}

@@ -1,0 +1,197 @@
+package a2a
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+
+	"gazetteer/protocol/did"
+)
+
+// The clock window of §4.2, bounds included.
+const (
+	MaxAge   = 300 * time.Second
+	MaxAhead = 30 * time.Second
+)
+
+// A KeyFinder finds the keys of senders.
+type KeyFinder interface {
+	// FindKeys returns the keys under which a signature of a sender, made at a
+	// time, counts: the current key first, then one that was in use at that time
+	// and is retired now. The error matches [ErrUnknownSender] when the DID
+	// document or its key is not there, is a [*did.Error] when the key cannot be
+	// used, and anything else when it may be found later.
+	FindKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error)
+}
+
+// ErrUnknownSender: there is no DID document of that DID, or it has no key.
+var ErrUnknownSender = errors.New("the DID does not resolve to a document with a key")
+
+// A Resolver finds DID documents.
+type Resolver interface {
+	// Resolve returns the document of a DID, whose id is that DID. The error
+	// matches [ErrUnknownSender] when there is none, and anything else when it may
+	// be found later.
+	Resolve(ctx context.Context, id string) (did.Document, error)
+}
+
+// DocumentKeys finds keys in the DID documents of a resolver.
+type DocumentKeys struct{ Resolver Resolver }
+
+// FindKeys returns the key {did}#key-1 (§3.5), and the retired key of that time if
+// there is one.
+func (d DocumentKeys) FindKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error) {
+	document, err := d.Resolver.Resolve(ctx, sender)
+	if err != nil {
+		return nil, err
+	}
+	if document.ID != sender {
+		return nil, fmt.Errorf("%w: the document is that of another", ErrUnknownSender)
+	}
+	current, err := document.Key()
+	if err != nil {
+		return nil, err
+	}
+	keys := []ed25519.PublicKey{current}
+	if then, err := document.KeyAt(at); err == nil && !then.Equal(current) {
+		keys = append(keys, then)
+	}
+	return keys, nil
+}
+
+// A Form says over which of two texts a signature was made.
+type Form uint8
+
+const (
+	// Removed is the envelope without the member "signature": what the vectors and
+	// all implementations sign, and what [Sign] does.
+	Removed Form = iota
+	// Null is the envelope with "signature":null, as the text of §5.3 has it.
+	Null
+)
+
+// String returns "removed" or "null".
+func (f Form) String() string {
+	if f == Null {
+		return "null"
+	}
+	return "removed"
+}
+
+// A Verified envelope is one whose signature a [Verifier] found good: it comes from
+// the DID in From.
+type Verified struct {
+	*Envelope
+	Key  ed25519.PublicKey // that verified it
+	Form Form
+}
+
+// A Verifier judges envelopes. Its methods may be called from any goroutine when
+// those of Keys may.
+type Verifier struct {
+	Profile Profile
+	Keys    KeyFinder        // required
+	Now     func() time.Time // time.Now when nil
+}
+
+func (v Verifier) now() time.Time {
+	if v.Now == nil {
+		return time.Now()
+	}
+	return v.Now()
+}
+
+// Verify makes the checks of §6.2 that need no memory, in the order there: form,
+// signature, sender, clock. The error is a [*Refusal], or that of ctx.
+func (v Verifier) Verify(ctx context.Context, text []byte) (*Verified, error) {
+	verified, err := v.Authenticate(ctx, text)
+	if err == nil {
+		err = verified.CheckFresh(v.now())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified, nil
+}
+
+// Authenticate makes the checks of [Verifier.Verify] but that of the clock: for
+// mail that a relay took in earlier. The error is a [*Refusal], or that of ctx.
+func (v Verifier) Authenticate(ctx context.Context, text []byte) (*Verified, error) {
+	e, err := Read(text, v.Profile)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := e.signatureBytes()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := v.Keys.FindKeys(ctx, e.From, e.Timestamp)
+	if err != nil {
+		return nil, refuseSender(ctx, e, err)
+	}
+	return e.checkSignature(signature, keys)
+}
+
+// signatureBytes decodes the signature (§6.2 step 2).
+func (e *Envelope) signatureBytes() ([]byte, error) {
+	if e.Signature == "" {
+		return nil, refusal(RuleSignatureText, "signature field absent or null")
+	}
+	signature, err := did.ParseSignature(e.Signature)
+	if err != nil {
+		return nil, refusal(RuleSignatureText, err.Error()).because(err)
+	}
+	return signature, nil
+}
+
+// checkSignature verifies the signature under one of the keys (§6.2 step 5).
+func (e *Envelope) checkSignature(signature []byte, keys []ed25519.PublicKey) (*Verified, error) {
+	for _, key := range keys {
+		if ed25519.Verify(key, e.canonical, signature) {
+			return &Verified{e, key, Removed}, nil
+		}
+	}
+	withNull := e.canonicalWithNull()
+	for _, key := range keys {
+		if ed25519.Verify(key, withNull, signature) {
+			return &Verified{e, key, Null}, nil
+		}
+	}
+	return nil, refusal(RuleSignature, "signature does not verify")
+}
+
+// refuseSender turns an error of a [KeyFinder] into a refusal (§6.2 step 4).
+func refuseSender(ctx context.Context, e *Envelope, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var r *Refusal
+	if keyError, ok := errors.AsType[*did.Error](err); ok {
+		switch keyError.Code {
+		case did.CodeKeyCurve, did.CodeKeyCanonical, did.CodeKeySmallOrder:
+			r = refusal(RuleSenderKey, "the sender's key cannot be relied on: "+keyError.Message)
+		default:
+			r = refusal(RuleSender, "the sender's DID document has no key that can be used: "+keyError.Message)
+		}
+	} else if errors.Is(err, ErrUnknownSender) {
+		r = refusal(RuleSender, "the sender's DID cannot be resolved")
+	} else {
+		r = refusal(RuleResolver, "the registry of the sender does not answer")
+	}
+	r.AirID = airIDOf(e.From)
+	return r.because(err)
+}
+
+// CheckFresh holds the timestamp against a clock (§6.2 step 6): now, or the time at
+// which a relay received the envelope. The error is a [*Refusal].
+func (e *Envelope) CheckFresh(now time.Time) error {
+	switch age := now.Sub(e.Timestamp); {
+	case age > MaxAge:
+		return refusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the past", MaxAge.Seconds()))
+	case -age > MaxAhead:
+		return refusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the future", MaxAhead.Seconds()))
+	}
+	return nil
+}
