@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"gazetteer/limit"
 )
 
 // answerTimeout bounds the work for one answer. Streams lift it.
@@ -61,23 +63,10 @@ func clientAddress(c *gin.Context) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// truncateAddress is the address with only its first bits kept.
-func truncateAddress(a netip.Addr, v4, v6 int) netip.Prefix {
-	bits := v6
-	if a.Is4() {
-		bits = v4
-	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
-}
-
 // logNetwork names a client in the log: /24 or /48.
 func logNetwork(c *gin.Context) string {
 	if a := clientAddress(c); a.IsValid() {
-		return truncateAddress(a, 24, 48).String()
+		return limit.WideNetwork(a).String()
 	}
 	return "local"
 }
@@ -101,11 +90,13 @@ func (a *API) applyRoutePolicy(c *gin.Context) {
 		c.Next()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), responseKey{}, c.Writer), answerTimeout)
+	ctx, counted := limit.WithRecord(context.WithValue(c.Request.Context(), responseKey{}, c.Writer))
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	original := c.Request
 	c.Request = original.WithContext(ctx)
 	c.Next()
+	counted.SetHeaders(h)
 	// The layers above ask whether the client left, not whether we were slow.
 	c.Request = original
 }
@@ -121,7 +112,7 @@ var commonHeaders = http.Header{
 // may read, never with credentials.
 var publicReadHeaders = http.Header{
 	"Access-Control-Allow-Origin":   {"*"},
-	"Access-Control-Expose-Headers": {"ETag, Link, Repr-Digest, Retry-After"},
+	"Access-Control-Expose-Headers": {"ETag, Link, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After"},
 }
 
 // setHeaders sets headers. The values are shared by all answers: a header is

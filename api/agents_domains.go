@@ -72,7 +72,7 @@ func (a *API) proveDomain(ctx context.Context, in *updateInput) (*output[DomainA
 	if err := a.answers.Registry.AdmitChange(ctx, in.body.client); err != nil {
 		return nil, err
 	}
-	if err := a.proofs.admitClient(in.body.client, "proofs of domains"); err != nil {
+	if err := admitClient(ctx, a.proofs, in.body.client, "proofs of domains"); err != nil {
 		return nil, err
 	}
 	d, agent, err := a.answers.Registry.ProveDomain(ctx, in.AirID, domain, a.readCredentials(&in.body, in.Secret))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/crawler"
+	"gazetteer/limit"
 )
 
 // Options says what an API is made of. Only Answers is required.
@@ -52,6 +54,9 @@ type Options struct {
 	Add   func(ctx context.Context, hosts ...string) error
 	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	Now   func() time.Time // nil: time.Now
+	// Limits lists the limits for the metrics; share one with all that refuses clients.
+	// Nil: the API has one of its own.
+	Limits *limit.Set
 }
 
 // API is the HTTP side of Gazetteer. Make one with [New].
@@ -62,8 +67,9 @@ type API struct {
 	add      func(ctx context.Context, hosts ...string) error
 	crawl    func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	cursors  cursorCodec
-	proofs   *rateQuota // of looks at a domain
-	lookups  *rateQuota // of DIDs of other hosts
+	limits   *limit.Set
+	proofs   *limit.Limiter // of looks at a domain
+	lookups  *limit.Limiter // of DIDs of other hosts
 	anchored func() *Anchor
 	publish  func(ctx context.Context) error
 	written  atomic.Uint64 // the store's sequence after the last write of a route
@@ -99,20 +105,15 @@ func New(o Options) (*API, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Limits == nil {
+		o.Limits = &limit.Set{Now: o.Now}
+	}
 	if len(o.CursorKey) == 0 {
 		o.CursorKey = make([]byte, 32)
 		rand.Read(o.CursorKey) // never fails
 	}
 	if len(o.CursorKey) < 16 {
 		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
-	}
-	proofs, err := newQuota(defaultInt(o.Proofs, 30), defaultInt(o.ProofsGlobal, 600), o.Now)
-	if err != nil {
-		return nil, err
-	}
-	lookups, err := newQuota(defaultInt(o.Resolutions, 120), defaultInt(o.ResolutionsGlobal, 3000), o.Now)
-	if err != nil {
-		return nil, err
 	}
 	public, err := url.Parse(o.PublicURL)
 	if err != nil {
@@ -123,12 +124,14 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
-		cursors: cursorCodec{key: o.CursorKey, now: o.Now},
-		proofs:  proofs, lookups: lookups,
+		cursors:  cursorCodec{key: o.CursorKey, now: o.Now},
+		limits:   o.Limits,
+		proofs:   o.Limits.Limiter(limit.Rule{Name: "proofs", Each: cmp.Or(o.Proofs, 30), All: cmp.Or(o.ProofsGlobal, 600)}),
+		lookups:  o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
 		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
 		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
 		now:   o.Now, started: o.Now(),
-		streams: newStreams(),
+		streams: newStreams(o.Limits),
 	}
 	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {
 		return nil, err

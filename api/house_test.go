@@ -93,12 +93,10 @@ func newHouse(t testing.TB, o options) *house {
 	must(err)
 	directory := r.NewDirectory()
 	h.run("follow the store into the directory", directory.Run)
-	judge, err := api.NewValidator(o.judge)
-	must(err)
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: judge}
+	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: api.NewValidator(o.judge)}
 	if o.log {
 		h.openLog()
 	}

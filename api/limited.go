@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"gazetteer/index"
+	"gazetteer/limit"
 	"gazetteer/store"
 )
 
@@ -30,62 +31,54 @@ type SearchLimits struct {
 	// ([index.Query.Large]) run beside them, a quarter as many, so that those who ask
 	// them wait for each other and nobody for them; of these 64 times as many wait.
 	Concurrent int
+	Limits     *limit.Set // lists the limits for the metrics; may be nil
 }
 
-// How many searches may wait for each that runs: more would wait longer than they
-// may take.
+// How many searches may wait for each that runs: more would wait longer than they may take.
 const (
 	waitingPerSearch      = 32
 	waitingPerLargeSearch = 64
 )
 
-// LimitedSearcher is a [Searcher] with a deadline for each search and a bound on how many
-// run at the same time. Make one with [NewLimitedSearcher].
+// LimitedSearcher is a [Searcher] with a deadline for each search and a bound on how many run at the
+// same time. Make one with [NewLimitedSearcher].
 type LimitedSearcher struct {
 	searcher     Searcher
 	timeout      time.Duration
-	usual, large *searchLimiter
-}
-
-// A lane is a row of places and who waits for one.
-type searchLimiter struct {
-	permits    chan struct{} // one for each search that runs
-	waiting    atomic.Int64
-	maxWaiting int64 // that may wait
-}
-
-func newSearchLimiter(places, waitingEach int) *searchLimiter {
-	return &searchLimiter{permits: make(chan struct{}, places), maxWaiting: int64(places * waitingEach)}
+	usual, large *limit.Slots
 }
 
 // NewLimitedSearcher puts limits around a searcher.
 func NewLimitedSearcher(s Searcher, o SearchLimits) *LimitedSearcher {
-	atOnce := cmp.Or(o.Concurrent, 2*runtime.GOMAXPROCS(0))
+	usual := cmp.Or(o.Concurrent, 2*runtime.GOMAXPROCS(0))
+	large := max(1, usual/4)
 	return &LimitedSearcher{
 		searcher: s, timeout: cmp.Or(o.Time, 2*time.Second),
-		usual: newSearchLimiter(atOnce, waitingPerSearch), large: newSearchLimiter(max(1, atOnce/4), waitingPerLargeSearch),
+		usual: o.Limits.Slots(limit.SlotRule{Name: "searches", All: usual, Waiting: usual * waitingPerSearch}),
+		large: o.Limits.Slots(limit.SlotRule{Name: "searches-large", All: large, Waiting: large * waitingPerLargeSearch}),
 	}
 }
 
-// limiterFor is where a query is asked.
-func (l *LimitedSearcher) limiterFor(q index.Query) *searchLimiter {
+// slotsFor returns the slots that a query is answered in.
+func (l *LimitedSearcher) slotsFor(q index.Query) *limit.Slots {
 	if q.Large() {
 		return l.large
 	}
 	return l.usual
 }
 
-// withPermit does work in one of the places of a lane. The error is [ErrTooManySearches] when there is
-// none, [ErrSearchTimeout] when the work was not done in time, the context's when who
-// asked has left, or the work's own.
-func withPermit[T any](ctx context.Context, l *LimitedSearcher, in *searchLimiter, work func(context.Context) (T, error)) (T, error) {
+// withSlot does work in one of the slots. The error is [ErrTooManySearches] when there is none,
+// [ErrSearchTimeout] when the work was not done in time, that of the context when the client has
+// left, or the work's own.
+func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots, work func(context.Context) (T, error)) (T, error) {
 	var none T
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	if err := in.acquirePermit(limited); err != nil {
-		return none, cmp.Or(ctx.Err(), err)
+	release, err := slots.Acquire(limited, netip.Addr{})
+	if err != nil {
+		return none, cmp.Or(ctx.Err(), ErrTooManySearches)
 	}
-	defer func() { <-in.permits }()
+	defer release()
 	done, err := work(limited)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return none, ErrSearchTimeout
@@ -93,72 +86,53 @@ func withPermit[T any](ctx context.Context, l *LimitedSearcher, in *searchLimite
 	return done, err
 }
 
-// acquirePermit takes a place, or waits for one until ctx ends.
-func (l *searchLimiter) acquirePermit(ctx context.Context) error {
-	select {
-	case l.permits <- struct{}{}:
-		return nil
-	default:
-	}
-	defer l.waiting.Add(-1)
-	if l.waiting.Add(1) > l.maxWaiting {
-		return ErrTooManySearches
-	}
-	select {
-	case l.permits <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ErrTooManySearches
-	}
-}
-
 // Search is that of the index, within the limits; so are the others.
 func (l *LimitedSearcher) Search(ctx context.Context, q index.Query) (index.Result, error) {
-	return withPermit(ctx, l, l.limiterFor(q), func(ctx context.Context) (index.Result, error) { return l.searcher.Search(ctx, q) })
+	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) (index.Result, error) { return l.searcher.Search(ctx, q) })
 }
 
 // Explore counts the values of fields.
 func (l *LimitedSearcher) Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error) {
-	return withPermit(ctx, l, l.limiterFor(q), func(ctx context.Context) (map[string][]index.Count, error) {
+	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) (map[string][]index.Count, error) {
 		return l.searcher.Explore(ctx, q, fields, limit)
 	})
 }
 
 // Hosts lists the hosts of all that a query finds.
 func (l *LimitedSearcher) Hosts(ctx context.Context, q index.Query) ([]string, error) {
-	return withPermit(ctx, l, l.limiterFor(q), func(ctx context.Context) ([]string, error) { return l.searcher.Hosts(ctx, q) })
+	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) ([]string, error) { return l.searcher.Hosts(ctx, q) })
 }
 
 // Suggest completes what was typed.
 func (l *LimitedSearcher) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
-	return withPermit(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {
+	return withSlot(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {
 		return l.searcher.Suggest(ctx, typed, limit, kinds...)
 	})
 }
 
 // Similar finds the services most like that of a host.
 func (l *LimitedSearcher) Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error) {
-	return withPermit(ctx, l, l.usual, func(ctx context.Context) ([]index.SimilarService, error) { return l.searcher.Similar(ctx, host, limit) })
+	return withSlot(ctx, l, l.usual, func(ctx context.Context) ([]index.SimilarService, error) { return l.searcher.Similar(ctx, host, limit) })
 }
 
 // Verbs lists the verbs that are offered.
 func (l *LimitedSearcher) Verbs(ctx context.Context) ([]index.VerbCount, error) {
-	return withPermit(ctx, l, l.usual, l.searcher.Verbs)
+	return withSlot(ctx, l, l.usual, l.searcher.Verbs)
 }
 
 // VerbFamily lists the verbs related to a word.
 func (l *LimitedSearcher) VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error) {
-	return withPermit(ctx, l, l.usual, func(ctx context.Context) ([]index.RelatedVerb, error) { return l.searcher.VerbFamily(ctx, word) })
+	return withSlot(ctx, l, l.usual, func(ctx context.Context) ([]index.RelatedVerb, error) { return l.searcher.VerbFamily(ctx, word) })
 }
 
 // Namespaces lists the namespaces that qualify verbs.
 func (l *LimitedSearcher) Namespaces(ctx context.Context) ([]index.ValueCount, error) {
-	return withPermit(ctx, l, l.usual, l.searcher.Namespaces)
+	return withSlot(ctx, l, l.usual, l.searcher.Namespaces)
 }
 
 // DataClasses lists the data classes that services hold.
 func (l *LimitedSearcher) DataClasses(ctx context.Context) ([]index.ValueCount, error) {
-	return withPermit(ctx, l, l.usual, l.searcher.DataClasses)
+	return withSlot(ctx, l, l.usual, l.searcher.DataClasses)
 }
 
 // Cursor is the place in the log up to which answers are based. It waits for

@@ -10,6 +10,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"gazetteer/crawler"
+	"gazetteer/limit"
 )
 
 // CrawlMetrics is what the metrics need of the crawler, when there is one.
@@ -45,6 +46,7 @@ func (a *API) collectMetrics() []byte {
 	if c, ok := a.answers.Crawler.(CrawlMetrics); ok {
 		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}
+	writeLimitMetrics(&b, a.limits)
 	metrics.WriteProcessMetrics(&b)
 	return b.Bytes()
 }
@@ -71,6 +73,19 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 		for _, outcome := range slices.Sorted(maps.Keys(m.Outcomes[kind])) {
 			count(fmt.Sprintf("fetches_total{kind=%q,outcome=%q}", kind, outcome), m.Outcomes[kind][outcome])
 		}
+	}
+}
+
+// writeLimitMetrics writes what each limit has admitted and refused.
+func writeLimitMetrics(b *bytes.Buffer, limits *limit.Set) {
+	for _, s := range limits.Stats() {
+		label := fmt.Sprintf("{limit=%q}", s.Name)
+		metrics.WriteCounterUint64(b, "gazetteer_limit_admitted_total"+label, s.Taken)
+		metrics.WriteCounterUint64(b, fmt.Sprintf("gazetteer_limit_refused_total{limit=%q,scope=\"client\"}", s.Name), s.Refused)
+		metrics.WriteCounterUint64(b, fmt.Sprintf("gazetteer_limit_refused_total{limit=%q,scope=\"all\"}", s.Name), s.RefusedAll)
+		metrics.WriteGaugeUint64(b, "gazetteer_limit_keys"+label, uint64(s.Keys))
+		metrics.WriteGaugeUint64(b, "gazetteer_limit_in_use"+label, uint64(s.InUse))
+		metrics.WriteGaugeUint64(b, "gazetteer_limit_waiting"+label, uint64(s.Waiting))
 	}
 }
 

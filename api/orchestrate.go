@@ -70,7 +70,7 @@ func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (
 		return nil, err
 	}
 	q.Limit, q.Offset = in.Limit, c.Offset
-	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(in.client)}, in.Joined, a.now())
+	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(ctx, in.client)}, in.Joined, a.now())
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +83,6 @@ func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (
 
 // admitLookup counts the DIDs of other hosts that are looked for on behalf of a
 // client.
-func (a *API) admitLookup(client netip.Addr) func() error {
-	return func() error { return a.lookups.admitClient(client, "DIDs of other hosts") }
+func (a *API) admitLookup(ctx context.Context, client netip.Addr) func() error {
+	return func() error { return admitClient(ctx, a.lookups, client, "DIDs of other hosts") }
 }

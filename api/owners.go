@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/store"
@@ -75,8 +77,8 @@ type OwnerRequests struct {
 	owners  *owner.Owners
 	recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	add     func(ctx context.Context, hosts ...string) error
-	clients *rateQuota
-	domains *rateQuota
+	clients *limit.Limiter
+	domains *limit.Limiter
 }
 
 // OwnerRequestOptions shape [Wishes].
@@ -91,40 +93,33 @@ type OwnerRequestOptions struct {
 	// many there may be about one registrable domain, All how many together. 0
 	// means 30, 12 and 600; a negative number lifts the limit.
 	PerClient, PerDomain, All int
-	Now                       func() time.Time // nil: time.Now
+	Limits                    *limit.Set // has the clock and lists the limits; may be nil
 }
 
-// NewOwnerRequests returns what takes wishes. It starts nothing.
-func NewOwnerRequests(o OwnerRequestOptions) (*OwnerRequests, error) {
-	if o.Now == nil {
-		o.Now = time.Now
+// NewOwnerRequests returns what handles the requests. It starts nothing.
+func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
+	return &OwnerRequests{
+		owners: o.Owners, recrawl: o.Recrawl, add: o.Add,
+		clients: o.Limits.Limiter(limit.Rule{Name: "owner-requests", Each: cmp.Or(o.PerClient, 30), All: cmp.Or(o.All, 600)}),
+		domains: o.Limits.Limiter(limit.Rule{Name: "owner-requests-domain", Each: cmp.Or(o.PerDomain, 12), All: -1}),
 	}
-	clients, err := newQuota(defaultInt(o.PerClient, 30), defaultInt(o.All, 600), o.Now)
-	if err != nil {
-		return nil, err
-	}
-	domains, err := newQuota(defaultInt(o.PerDomain, 12), -1, o.Now)
-	if err != nil {
-		return nil, err
-	}
-	return &OwnerRequests{owners: o.Owners, recrawl: o.Recrawl, add: o.Add, clients: clients, domains: domains}, nil
 }
 
 // admitRequest counts a wish about a host. The zero address, the owner of the machine,
 // is not counted.
-func (w *OwnerRequests) admitRequest(client netip.Addr, host string) error {
+func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := w.clients.reserveOne(clientNetwork(client)); over != nil {
-		return &QuotaError{"too many requests about hosts came from your address in the last hour", "come back later", over.wait}
+	if err := w.clients.Take(ctx, client); err != nil {
+		return quotaError(err, "too many requests about hosts came from your network in the last hour", "come back later")
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		domain = host
 	}
-	if over := w.domains.reserveOne(domain); over != nil {
-		return &QuotaError{"too many requests about hosts below " + domain + " came in the last hour", "come back later", over.wait}
+	if err := w.domains.TakeKey(ctx, domain); err != nil {
+		return quotaError(err, "too many requests about hosts below "+domain+" came in the last hour", "come back later")
 	}
 	return nil
 }
@@ -144,7 +139,7 @@ func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind
 	if err != nil {
 		return owner.Answer{}, err
 	}
-	if err := a.OwnerRequests.admitRequest(client, host); err != nil {
+	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
 		return owner.Answer{}, err
 	}
 	if wish == owner.OptOut {
@@ -173,7 +168,7 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 	if err := a.checkShown(ctx, host); err != nil {
 		return Submission{}, err
 	}
-	if err := a.OwnerRequests.admitRequest(client, host); err != nil {
+	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
 		return Submission{}, err
 	}
 	signed, err := a.OwnerRequests.owners.Signed(ctx, host, request)

@@ -70,14 +70,10 @@ func withOwners(t *testing.T, limit int) *estate {
 		t.Fatal(err)
 	}
 	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
-	if e.answers.OwnerRequests, err = api.NewOwnerRequests(api.OwnerRequestOptions{
+	e.answers.OwnerRequests = api.NewOwnerRequests(api.OwnerRequestOptions{
 		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if e.answers.Submitter, err = api.NewSubmitter(api.SubmitterOptions{Add: e.crawler.Add}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	e.answers.Submitter = api.NewSubmitter(api.SubmitterOptions{Add: e.crawler.Add})
 	e.answers.Blocks = e.crawler
 	return e
 }

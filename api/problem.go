@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/store"
@@ -183,7 +186,7 @@ func (r *problemError) GetStatus() int { return r.problem.Status }
 func (r *problemError) GetHeaders() http.Header {
 	h := http.Header{}
 	if r.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(ceilSeconds(r.retry)))
+		h.Set("Retry-After", strconv.Itoa(limit.CeilSeconds(r.retry)))
 	}
 	if r.current != "" {
 		h.Set("Link", "<"+r.current+`>; rel="current"`)
@@ -231,7 +234,7 @@ func (r *problemError) withRule(rule, section string) *problemError {
 // withRetry asks to try again no sooner than d.
 func (r *problemError) withRetry(d time.Duration) *problemError {
 	r.retry = max(d, time.Second)
-	r.problem.Retry = ceilSeconds(r.retry)
+	r.problem.Retry = limit.CeilSeconds(r.retry)
 	return r
 }
 
@@ -241,8 +244,19 @@ func (r *problemError) withCause(err error) *problemError {
 	return r
 }
 
-// ceilSeconds rounds up: who waits that long finds the door open.
-func ceilSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+// admitClient counts one of what a client does against a limit, or refuses it and says when to
+// come back. A client without an address, which came over the operator's socket, is not counted.
+func admitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what string) error {
+	e, exceeded := errors.AsType[*limit.ExceededError](l.Take(ctx, client))
+	if !exceeded {
+		return nil
+	}
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", e.Quota, what)
+	if e.All {
+		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
+	}
+	return newProblem(rateLimited, detail, "wait as long as Retry-After says").withRetry(e.Wait)
+}
 
 // ardCode is the code of the ARD convention for a status.
 func ardCode(status int) string {

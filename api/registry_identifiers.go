@@ -198,7 +198,7 @@ func (a *API) resolveForeignDID(ctx context.Context, in *identifierInput) (regis
 	if a.answers.Resolver == nil {
 		return failedResolution("methodNotSupported", "this server asks no other hosts"), http.StatusNotImplemented, nil
 	}
-	if err := a.lookups.admitClient(in.client, "DIDs of other hosts"); err != nil {
+	if err := admitClient(ctx, a.lookups, in.client, "DIDs of other hosts"); err != nil {
 		return registry.Resolution{}, 0, err
 	}
 	r, err := a.answers.Resolver.Resolve(ctx, in.DID)

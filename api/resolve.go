@@ -74,7 +74,7 @@ func (a *API) resolveName(ctx context.Context, in *resolveInput) (*output[Resolu
 	if err := checkName(strings.TrimSpace(in.Name)); err != nil {
 		return nil, err
 	}
-	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(in.client), a.now())
+	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(ctx, in.client), a.now())
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == "id" {
 		return nil, newProblem(badParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", cleanText(in.Name, 80)), e.Help+", or "+verbForm).
 			withLocation(Location{Parameter: "name"})

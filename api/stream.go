@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/limit"
 )
 
 // How many clients may follow the standing at a time, in all and from one network
@@ -30,55 +33,35 @@ const (
 	streamPath = statusPath + "/stream"
 )
 
-// streams are the clients that follow the standing. Each event is made once for
-// all of them.
+// streams are the clients that follow the status. Each event is made once for all of them.
 type streams struct {
+	slots  *limit.Slots
 	ending chan struct{} // closed when streams have to end
 	once   sync.Once
 
 	mu    sync.Mutex // guards what follows
-	all   int
-	each  map[string]int // by network
-	event []byte         // the newest, and when it was made
-	made  time.Time
+	event []byte     // the newest
+	made  time.Time  // when it was made
 }
 
-func newStreams() *streams {
-	return &streams{ending: make(chan struct{}), each: map[string]int{}}
+func newStreams(limits *limit.Set) *streams {
+	return &streams{
+		slots:  limits.Slots(limit.SlotRule{Name: "status-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
+		ending: make(chan struct{}),
+	}
 }
 
-// limited reports whether a client is one of a network that has only so many
-// places. The owner of the machine, who comes by the socket and has no address, is
-// not, nor is this machine itself: whatever stands before the server answers for
-// everybody.
-func limited(client netip.Addr) bool { return client.IsValid() && !client.IsLoopback() }
-
-// enter takes a place for a client.
-func (s *streams) enter(client netip.Addr) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= maxStreams {
-		return newProblem(unavailable, "too many clients follow the status already", "ask "+statusPath+" instead").withRetry(time.Minute)
-	}
-	if limited(client) {
-		if s.each[clientNetwork(client)] >= maxStreamsEach {
-			return newProblem(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", maxStreamsEach), "ask "+statusPath+" instead").withRetry(time.Minute)
-		}
-		s.each[clientNetwork(client)]++
-	}
-	s.all++
-	return nil
-}
-
-func (s *streams) leave(client netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if !limited(client) {
-		return
-	}
-	if s.each[clientNetwork(client)]--; s.each[clientNetwork(client)] == 0 {
-		delete(s.each, clientNetwork(client))
+// followStream takes a slot for a client.
+func (s *streams) followStream(ctx context.Context, client netip.Addr) (release func(), err error) {
+	release, err = s.slots.Acquire(ctx, client)
+	e, exceeded := errors.AsType[*limit.ExceededError](err)
+	switch {
+	case !exceeded:
+		return release, err
+	case e.All:
+		return nil, newProblem(unavailable, "too many clients follow the status already", "ask "+statusPath+" instead").withRetry(e.Wait)
+	default:
+		return nil, newProblem(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", e.Quota), "ask "+statusPath+" instead").withRetry(e.Wait)
 	}
 }
 
@@ -96,7 +79,7 @@ func (in *streamInput) Resolve(ctx huma.Context) []error {
 
 // followStatus lets a client in that begins, or that goes on after an event of
 // ours. Each event tells all, so nobody misses anything but what was between.
-func (a *API) followStatus(_ context.Context, in *streamInput) (*streamOutput, error) {
+func (a *API) followStatus(ctx context.Context, in *streamInput) (*streamOutput, error) {
 	if in.Last != "" {
 		if _, err := a.cursors.decodeCursor(in.Last, streamPath, nil, a.answers.Store.Head()); err != nil {
 			r := problemFor(err).withLocation(Location{Header: "Last-Event-ID"})
@@ -105,11 +88,12 @@ func (a *API) followStatus(_ context.Context, in *streamInput) (*streamOutput, e
 			return nil, r
 		}
 	}
-	if err := a.streams.enter(in.client); err != nil {
+	release, err := a.streams.followStream(ctx, in.client)
+	if err != nil {
 		return nil, err
 	}
 	return &streamOutput{Body: func(ctx huma.Context) {
-		defer a.streams.leave(in.client)
+		defer release()
 		a.streamStatus(ctx)
 	}}, nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -25,16 +27,16 @@ const maxSubmittedHosts = 100
 // ErrNoCrawl: this server crawls nothing. Test with errors.Is.
 var ErrNoCrawl = errors.New("this server does not crawl")
 
-// A Door takes names of hosts from strangers into the frontier. A visit is work
+// A Submitter takes names of hosts from strangers into the frontier. A visit is work
 // for somebody else's server, and a name a place in our store, so what one client
 // may name, and what may be named below one registrable domain, is bounded.
 type Submitter struct {
 	add     func(ctx context.Context, hosts ...string) error
-	clients *rateQuota
-	domains *rateQuota
+	clients *limit.Limiter
+	domains *limit.Limiter
 }
 
-// SubmitterOptions shape a [Door].
+// SubmitterOptions shape a [Submitter].
 type SubmitterOptions struct {
 	// Add makes hosts known to the crawler; nil: nothing is taken.
 	Add func(ctx context.Context, hosts ...string) error
@@ -42,23 +44,16 @@ type SubmitterOptions struct {
 	// how many may be named below one registrable domain, All how many there may
 	// be together. 0 means 60, 20 and 5,000; a negative number lifts the limit.
 	PerClient, PerDomain, All int
-	Now                       func() time.Time // nil: time.Now
+	Limits                    *limit.Set // has the clock and lists the limits; may be nil
 }
 
-// NewSubmitter returns a door. It starts nothing.
-func NewSubmitter(o SubmitterOptions) (*Submitter, error) {
-	if o.Now == nil {
-		o.Now = time.Now
+// NewSubmitter returns a submitter. It starts nothing.
+func NewSubmitter(o SubmitterOptions) *Submitter {
+	return &Submitter{
+		add:     o.Add,
+		clients: o.Limits.Limiter(limit.Rule{Name: "submissions", Each: cmp.Or(o.PerClient, 60), All: cmp.Or(o.All, 5000)}),
+		domains: o.Limits.Limiter(limit.Rule{Name: "submissions-domain", Each: cmp.Or(o.PerDomain, 20), All: -1}),
 	}
-	clients, err := newQuota(defaultInt(o.PerClient, 60), defaultInt(o.All, 5000), o.Now)
-	if err != nil {
-		return nil, err
-	}
-	domains, err := newQuota(defaultInt(o.PerDomain, 20), -1, o.Now)
-	if err != nil {
-		return nil, err
-	}
-	return &Submitter{add: o.Add, clients: clients, domains: domains}, nil
 }
 
 // Submission says what became of one name that was handed in.
@@ -102,7 +97,7 @@ func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr)
 			}
 			continue
 		}
-		if e := a.Submitter.admitHost(client, host); e != nil {
+		if e, ok := errors.AsType[*QuotaError](a.Submitter.admitHost(ctx, client, host)); ok {
 			over = e
 			out[i] = Submission{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
 			continue
@@ -133,19 +128,19 @@ func (a *Answers) addHosts(ctx context.Context, fresh map[int]string, out []Subm
 }
 
 // admitHost counts a host that is new against who names it and its domain.
-func (d *Submitter) admitHost(client netip.Addr, host string) *QuotaError {
+func (s *Submitter) admitHost(ctx context.Context, client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := d.clients.reserveOne(clientNetwork(client)); over != nil {
-		return &QuotaError{"too many hosts were named in the last hour", "name the rest later", over.wait}
+	if err := s.clients.Take(ctx, client); err != nil {
+		return quotaError(err, "too many hosts were submitted in the last hour", "submit the rest later")
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		domain = host
 	}
-	if over := d.domains.reserveOne(domain); over != nil {
-		return &QuotaError{"too many hosts below " + domain + " were named in the last hour", "name the rest later", over.wait}
+	if err := s.domains.TakeKey(ctx, domain); err != nil {
+		return quotaError(err, "too many hosts below "+domain+" were submitted in the last hour", "submit the rest later")
 	}
 	return nil
 }

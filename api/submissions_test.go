@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
+	"gazetteer/limit"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store"
 )
@@ -24,9 +25,7 @@ func withDoor(t *testing.T, o api.SubmitterOptions) *house {
 		t.Fatal(err)
 	}
 	o.Add = c.Add
-	if h.answers.Submitter, err = api.NewSubmitter(o); err != nil {
-		t.Fatal(err)
-	}
+	h.answers.Submitter = api.NewSubmitter(o)
 	return h
 }
 
@@ -115,7 +114,7 @@ func TestSubmitAddresses(t *testing.T) {
 }
 
 func TestSubmitTooMuch(t *testing.T) {
-	h := withDoor(t, api.SubmitterOptions{PerClient: 6, PerDomain: 3, Now: func() time.Time { return seen }})
+	h := withDoor(t, api.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
 	names := func(domain string, n int) []string {
 		var out []string
 		for i := range n {
@@ -141,12 +140,15 @@ func TestSubmitTooMuch(t *testing.T) {
 		t.Errorf("known hosts: %+v", got)
 	}
 	got, _ = h.submit(names("example.org", 3)...)
-	if count(got, "waiting") != 1 || !strings.Contains(got[2].Detail, "too many hosts were named") {
+	if count(got, "waiting") != 1 || !strings.Contains(got[2].Detail, "too many hosts were submitted") {
 		t.Errorf("the client's budget: %+v", got)
 	}
 	_, r = h.submit("one-more.example.net")
 	if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 		t.Errorf("nothing left: %s %s", r.Status, r.body)
+	}
+	if policy, left := r.Header.Get("RateLimit-Policy"), r.Header.Get("RateLimit"); policy != `"submissions";q=6;w=3600` || !strings.HasPrefix(left, `"submissions";r=0;t=`) {
+		t.Errorf("the headers say %s and %s", policy, left)
 	}
 }
 

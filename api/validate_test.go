@@ -165,11 +165,7 @@ func TestValidateAddress(t *testing.T) {
 }
 
 func TestJudgeTakesOneThing(t *testing.T) {
-	judge, err := api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return seen }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &api.Answers{Validator: judge}
+	a := &api.Answers{Validator: api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return seen }})}
 	for _, s := range []api.ValidationRequest{{}, {Text: []byte("{}"), Address: "a.example"}} {
 		if _, err := a.Validate(t.Context(), s); err != api.ErrNothingToValidate {
 			t.Errorf("%+v: %v", s, err)

@@ -366,15 +366,10 @@ func openHouse(t *testing.T) *house {
 	must(t, directory.WaitFor(ctx, s.Head().Seq))
 	joiner, err := join.New(join.Options{Store: s, Registry: r, Directory: directory})
 	must(t, err)
-	judge, err := api.NewValidator(api.ValidatorOptions{})
-	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
-	door, err := api.NewSubmitter(api.SubmitterOptions{Add: crawl.Add})
-	must(t, err)
-	wishes, err := api.NewOwnerRequests(api.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
-	must(t, err)
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: judge, Submitter: door, Crawler: crawl, OwnerRequests: wishes, Blocks: crawl}
+	requests := api.NewOwnerRequests(api.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
+	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: api.NewValidator(api.ValidatorOptions{}), Submitter: api.NewSubmitter(api.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Bot: web.Bot{

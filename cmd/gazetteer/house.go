@@ -26,6 +26,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/index/wordvec"
 	"gazetteer/join"
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/resolve"
@@ -179,14 +180,14 @@ const judgeTime = 12 * time.Second
 
 // newJudge returns what checks documents for visitors of the API and the pages.
 // It fetches as the crawler does, by a connection of its own.
-func newJudge(c Config, e edge, made func(fetch.Made)) (*api.Validator, error) {
+func newJudge(c Config, e edge, limits *limit.Set, made func(fetch.Made)) (*api.Validator, error) {
 	client, err := newFetcher(c, e, judgeTime, made)
 	if err != nil {
 		return nil, err
 	}
 	return api.NewValidator(api.ValidatorOptions{
-		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour,
-	})
+		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour, Limits: limits,
+	}), nil
 }
 
 // newFetcher returns a client that fetches under the rules of the crawler.
@@ -208,9 +209,9 @@ func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) 
 
 // newDoor returns what takes names of hosts from strangers, nobody's where
 // nothing is crawled.
-func newDoor(h *house) (*api.Submitter, error) {
+func newDoor(h *house, limits *limit.Set) *api.Submitter {
 	o := api.SubmitterOptions{
-		PerClient: h.config.API.SubmissionsPerHour, PerDomain: h.config.API.SubmissionsPerDomainHour, All: h.config.API.SubmissionsGlobalPerHour,
+		PerClient: h.config.API.SubmissionsPerHour, PerDomain: h.config.API.SubmissionsPerDomainHour, All: h.config.API.SubmissionsGlobalPerHour, Limits: limits,
 	}
 	if h.config.Crawler.Enabled {
 		o.Add = h.crawler.Add
@@ -233,24 +234,21 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return err
 	}
-	judge, err := newJudge(h.config, e, h.recorder.note)
+	limits := &limit.Set{}
+	judge, err := newJudge(h.config, e, limits, h.recorder.note)
 	if err != nil {
 		return fmt.Errorf("set up the checking of documents: %w", err)
 	}
-	door, err := newDoor(h)
-	if err != nil {
-		return fmt.Errorf("set up submissions: %w", err)
-	}
-	search := api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), Concurrent: h.config.Search.AtOnce})
-	wishes, err := h.openWishes(e)
+	search := api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), Concurrent: h.config.Search.AtOnce, Limits: limits})
+	wishes, err := h.openWishes(e, limits)
 	if err != nil {
 		return fmt.Errorf("set up the wishes of owners: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Validator: judge, Submitter: door, OwnerRequests: wishes, Blocks: h.crawler}
+	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Validator: judge, Submitter: newDoor(h, limits), OwnerRequests: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,
-		Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(),
+		Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(), Limits: limits,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)

@@ -8,13 +8,14 @@ import (
 	"gazetteer/api"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
 )
 
 // openWishes returns what takes the wishes of owners of hosts. Blocking works in
 // every process; only one that crawls visits a host again.
-func (h *house) openWishes(e edge) (*api.OwnerRequests, error) {
+func (h *house) openWishes(e edge, limits *limit.Set) (*api.OwnerRequests, error) {
 	web, err := newHTTPS(h.config, e)
 	if err != nil {
 		return nil, err
@@ -27,12 +28,12 @@ func (h *house) openWishes(e edge) (*api.OwnerRequests, error) {
 	}
 	o := api.OwnerRequestOptions{
 		Owners:    owner.New(owner.Options{Crawler: h.crawler, DNS: registry.NewDNS(h.config.Registry.DNS), Web: told, Resolver: resolver}),
-		PerClient: h.config.API.FetchesPerHour, PerDomain: h.config.API.FetchesPerHostHour, All: h.config.API.FetchesGlobalPerHour,
+		PerClient: h.config.API.FetchesPerHour, PerDomain: h.config.API.FetchesPerHostHour, All: h.config.API.FetchesGlobalPerHour, Limits: limits,
 	}
 	if h.config.Crawler.Enabled {
 		o.Recrawl, o.Add = h.crawler.Recrawl, h.crawler.Add
 	}
-	return api.NewOwnerRequests(o)
+	return api.NewOwnerRequests(o), nil
 }
 
 // recorded is a client whose requests are written into the ledger of the hosts

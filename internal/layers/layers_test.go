@@ -15,6 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
+	{"limit"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
@@ -39,7 +40,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec"}
+var alone = []string{"limit", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec"}
 
 // commands below these folders are generators that never ship.
 var generators = []string{"internal/fakenet/gen"}

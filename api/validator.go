@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/lint"
 )
 
@@ -43,6 +45,14 @@ type QuotaError struct {
 
 func (e *QuotaError) Error() string { return e.Message }
 
+// quotaError says what a limit means for the caller.
+func quotaError(err error, message, help string) error {
+	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
+		return &QuotaError{message, help, e.Wait}
+	}
+	return err
+}
+
 // maxConcurrentFetches is how many requests of strangers may make us fetch at a time.
 const maxConcurrentFetches = 8
 
@@ -51,10 +61,10 @@ const maxConcurrentFetches = 8
 // one client may cause one, and how often one host may be asked, is bounded.
 type Validator struct {
 	fetcher Fetcher
-	clients *rateQuota
-	hosts   *rateQuota
+	clients *limit.Limiter
+	hosts   *limit.Limiter
+	fetches *limit.Slots
 	now     func() time.Time
-	slots   chan struct{}
 }
 
 // ValidatorOptions shape a [Judge]. The zero value fetches nothing.
@@ -64,23 +74,21 @@ type ValidatorOptions struct {
 	// often one host may be asked on request, All how many there may be
 	// together. 0 means 30, 12 and 600; a negative number lifts the limit.
 	PerClient, PerHost, All int
-	Now                     func() time.Time // nil: time.Now
+	Now                     func() time.Time // the day documents are judged on; nil: time.Now
+	Limits                  *limit.Set       // has the clock and lists the limits; may be nil
 }
 
-// NewValidator returns a judge. It starts nothing.
-func NewValidator(o ValidatorOptions) (*Validator, error) {
+// NewValidator returns a validator. It starts nothing.
+func NewValidator(o ValidatorOptions) *Validator {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	clients, err := newQuota(defaultInt(o.PerClient, 30), defaultInt(o.All, 600), o.Now)
-	if err != nil {
-		return nil, err
+	return &Validator{
+		fetcher: o.Fetcher, now: o.Now,
+		clients: o.Limits.Limiter(limit.Rule{Name: "fetches", Each: cmp.Or(o.PerClient, 30), All: cmp.Or(o.All, 600)}),
+		hosts:   o.Limits.Limiter(limit.Rule{Name: "fetches-host", Each: cmp.Or(o.PerHost, 12), All: -1}),
+		fetches: o.Limits.Slots(limit.SlotRule{Name: "fetches", All: maxConcurrentFetches}),
 	}
-	hosts, err := newQuota(defaultInt(o.PerHost, 12), -1, o.Now)
-	if err != nil {
-		return nil, err
-	}
-	return &Validator{fetcher: o.Fetcher, clients: clients, hosts: hosts, now: o.Now, slots: make(chan struct{}, maxConcurrentFetches)}, nil
 }
 
 // A Submission is what somebody wants judged: a text, or what an address leads
@@ -147,15 +155,14 @@ func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lin
 	if j.fetcher == nil {
 		return nil, ErrNoFetcher
 	}
-	if err := j.admitFetch(s.Client, host); err != nil {
+	if err := j.admitFetch(ctx, s.Client, host); err != nil {
 		return nil, err
 	}
-	select {
-	case j.slots <- struct{}{}:
-		defer func() { <-j.slots }()
-	default:
+	release, err := j.fetches.Acquire(ctx, netip.Addr{})
+	if err != nil {
 		return nil, ErrBusy
 	}
+	defer release()
 	var answers []fetch.Answer
 	if whole {
 		answers, err = j.fetcher.Host(ctx, host)
@@ -187,15 +194,15 @@ func parseTarget(address string) (host string, whole bool, err error) {
 }
 
 // admitFetch counts the fetch against its client and its host.
-func (j *Validator) admitFetch(client netip.Addr, host string) error {
+func (j *Validator) admitFetch(ctx context.Context, client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
 	}
-	if over := j.clients.reserveOne(clientNetwork(client)); over != nil {
-		return &QuotaError{"too many addresses were given to be fetched in the last hour", "send the text itself", over.wait}
+	if err := j.clients.Take(ctx, client); err != nil {
+		return quotaError(err, "too many addresses were given to be fetched in the last hour", "send the text itself")
 	}
-	if over := j.hosts.reserveOne(host); over != nil {
-		return &QuotaError{host + " was asked often enough on request for now", "send the text itself", over.wait}
+	if err := j.hosts.TakeKey(ctx, host); err != nil {
+		return quotaError(err, host+" was asked often enough on request for now", "send the text itself")
 	}
 	return nil
 }

@@ -1,0 +1,280 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/limit"
+)
+
+// A clock is set by the test.
+type clock struct{ at time.Time }
+
+func newSet() (*limit.Set, *clock) {
+	c := &clock{time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
+	return &limit.Set{Now: func() time.Time { return c.at }}, c
+}
+
+func takeAll(t *testing.T, l *limit.Limiter, client string) (taken int, err error) {
+	t.Helper()
+	for taken < 10_000 {
+		if err = l.Take(t.Context(), netip.MustParseAddr(client)); err != nil {
+			return taken, err
+		}
+		taken++
+	}
+	return taken, nil
+}
+
+func exceeded(t *testing.T, err error) *limit.ExceededError {
+	t.Helper()
+	e, ok := errors.AsType[*limit.ExceededError](err)
+	if !ok {
+		t.Fatalf("the error is %v, want an ExceededError", err)
+	}
+	return e
+}
+
+func TestAQuotaReturnsEvenly(t *testing.T) {
+	set, c := newSet()
+	l := set.Limiter(limit.Rule{Name: "reports", Each: 10, All: -1, Span: time.Hour})
+	taken, err := takeAll(t, l, "192.0.2.1")
+	if e := exceeded(t, err); taken != 10 || e.Wait != 6*time.Minute || e.All || e.Quota != 10 || e.Span != time.Hour {
+		t.Errorf("%d were taken, then %+v", taken, e)
+	}
+	if taken, _ := takeAll(t, l, "192.0.2.2"); taken != 10 {
+		t.Errorf("another address took %d", taken)
+	}
+	c.at = c.at.Add(6*time.Minute + time.Millisecond)
+	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 1 {
+		t.Errorf("after the wait it took %d, want 1", taken)
+	}
+	c.at = c.at.Add(3 * time.Hour)
+	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 10 {
+		t.Errorf("much later it took %d, want 10", taken)
+	}
+}
+
+func TestNetworksAndAllTogether(t *testing.T) {
+	set, _ := newSet()
+	l := set.Limiter(limit.Rule{Name: "registrations", Each: 2, Wide: 8, All: 20})
+	for i := range 5 {
+		taken, err := takeAll(t, l, fmt.Sprintf("192.0.2.%d", i))
+		if want := 2; i < 4 && taken != want || i == 4 && taken != 0 {
+			t.Errorf("address %d took %d", i, taken)
+		}
+		if e := exceeded(t, err); i == 4 && e.Quota != 8 {
+			t.Errorf("the wider network is not what refused: %+v", e)
+		}
+	}
+	if taken, _ := takeAll(t, l, "2001:db8::1"); taken != 2 {
+		t.Errorf("an IPv6 address took %d", taken)
+	}
+	if taken, _ := takeAll(t, l, "2001:db8::ffff"); taken != 0 {
+		t.Errorf("its /64 took %d more", taken)
+	}
+	total := 10
+	for i := range 40 {
+		taken, err := takeAll(t, l, fmt.Sprintf("10.%d.0.1", i))
+		if total += taken; total == 20 && taken == 0 {
+			if e := exceeded(t, err); !e.All {
+				t.Errorf("not all together are what refused: %+v", e)
+			}
+			return
+		}
+	}
+	t.Errorf("all together took %d, want 20", total)
+}
+
+func TestNoLimitAndNever(t *testing.T) {
+	set, _ := newSet()
+	free := set.Limiter(limit.Rule{Name: "free", Each: -1, All: -1})
+	if taken, err := takeAll(t, free, "192.0.2.1"); taken != 10_000 || err != nil {
+		t.Errorf("without limits %d were taken: %v", taken, err)
+	}
+	never := set.Limiter(limit.Rule{Name: "never", Each: 0, All: -1})
+	if taken, err := takeAll(t, never, "192.0.2.1"); taken != 0 || exceeded(t, err).Wait != time.Hour {
+		t.Errorf("a quota of none gave %d: %v", taken, err)
+	}
+	if err := never.Take(t.Context(), netip.Addr{}); err != nil {
+		t.Errorf("the operator's socket is refused: %v", err)
+	}
+}
+
+func TestACanceledReservationIsNotCounted(t *testing.T) {
+	set, c := newSet()
+	l := set.Limiter(limit.Rule{Name: "registrations", Each: 1, All: 1})
+	client := netip.MustParseAddr("192.0.2.1")
+	r, err := l.Reserve(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exceeded(t, l.Check(t.Context(), client))
+	c.at = c.at.Add(time.Second)
+	r.Cancel()
+	r.Cancel() // a second time counts nothing
+	if err := l.Check(t.Context(), client); err != nil {
+		t.Errorf("after Cancel: %v", err)
+	}
+	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 1 {
+		t.Errorf("%d were taken after Cancel, want 1", taken)
+	}
+}
+
+// A client with very many addresses meets a bound in memory, and does not reset the count of others.
+func TestKeysAreBounded(t *testing.T) {
+	set, c := newSet()
+	l := set.Limiter(limit.Rule{Name: "proofs", Each: 2, All: -1, MaxKeys: 10})
+	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 2 {
+		t.Fatalf("%d were taken", taken)
+	}
+	total := 0
+	for i := range 100 {
+		taken, _ := takeAll(t, l, fmt.Sprintf("10.0.%d.1", i))
+		total += taken
+	}
+	if total != 9*2+4*2 {
+		t.Errorf("100 addresses took %d, want 9 with a quota of their own and 8 from the shared one", total)
+	}
+	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 0 {
+		t.Errorf("the first address was forgotten: it took %d", taken)
+	}
+	if keys := set.Stats()[0].Keys; keys > 11 {
+		t.Errorf("%d keys are counted", keys)
+	}
+	c.at = c.at.Add(2 * time.Hour)
+	if taken, _ := takeAll(t, l, "198.51.100.1"); taken != 2 {
+		t.Errorf("once the quotas have returned, a new address took %d", taken)
+	}
+}
+
+func TestKeysByName(t *testing.T) {
+	set, _ := newSet()
+	l := set.Limiter(limit.Rule{Name: "domains", Each: 1, All: -1})
+	for _, name := range []string{"example.com", "example.org"} {
+		if err := l.TakeKey(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	exceeded(t, l.TakeKey(t.Context(), "example.com"))
+}
+
+func TestHeaders(t *testing.T) {
+	set, c := newSet()
+	l := set.Limiter(limit.Rule{Name: "submissions", Each: 2, All: 100})
+	client := netip.MustParseAddr("192.0.2.1")
+	for _, want := range []string{`"submissions";r=1;t=1800`, `"submissions";r=0;t=3600`, `"submissions";r=0;t=1800`} {
+		ctx, record := limit.WithRecord(t.Context())
+		l.Take(ctx, client)
+		h := http.Header{}
+		record.SetHeaders(h)
+		if h.Get("RateLimit") != want || h.Get("RateLimit-Policy") != `"submissions";q=2;w=3600` {
+			t.Errorf("%v, want %s", h, want)
+		}
+	}
+	c.at = c.at.Add(time.Hour)
+	_, record := limit.WithRecord(context.Background())
+	h := http.Header{}
+	record.SetHeaders(h)
+	if len(h) != 0 {
+		t.Errorf("without a limit: %v", h)
+	}
+}
+
+func TestStats(t *testing.T) {
+	set, _ := newSet()
+	takeAll(t, set.Limiter(limit.Rule{Name: "b", Each: 3, All: -1}), "192.0.2.1")
+	takeAll(t, set.Limiter(limit.Rule{Name: "b", Each: 3, All: 2}), "192.0.2.1")
+	slots := set.Slots(limit.SlotRule{Name: "a", All: 1})
+	if _, err := slots.Acquire(t.Context(), netip.Addr{}); err != nil {
+		t.Fatal(err)
+	}
+	slots.Acquire(t.Context(), netip.Addr{})
+	stats := set.Stats()
+	if len(stats) != 2 || stats[0].Name != "a" || stats[0].InUse != 1 || stats[0].RefusedAll != 1 {
+		t.Errorf("the slots: %+v", stats)
+	}
+	if b := stats[1]; b.Taken != 5 || b.Refused != 1 || b.RefusedAll != 1 {
+		t.Errorf("the limiters of one name: %+v", b)
+	}
+	if (*limit.Set)(nil).Stats() != nil {
+		t.Error("a nil set has statistics")
+	}
+}
+
+func TestSlotsOfOneNetwork(t *testing.T) {
+	set, _ := newSet()
+	slots := set.Slots(limit.SlotRule{Name: "status stream", All: 4, Each: 2, Retry: time.Minute})
+	acquire := func(client string) (func(), error) {
+		return slots.Acquire(t.Context(), netip.MustParseAddr(client))
+	}
+	first, err := acquire("192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acquire("192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = acquire("192.0.2.1")
+	if e := exceeded(t, err); e.All || e.Wait != time.Minute || e.Span != 0 {
+		t.Errorf("%+v", e)
+	}
+	for range 2 {
+		if _, err := acquire("127.0.0.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err = acquire("127.0.0.1"); !exceeded(t, err).All {
+		t.Errorf("%v", err)
+	}
+	first()
+	first() // once is enough
+	if _, err := acquire("192.0.2.1"); err != nil {
+		t.Errorf("a slot that was released is not there: %v", err)
+	}
+	if _, err := acquire("198.51.100.1"); err == nil {
+		t.Error("a release that is repeated gives a second slot")
+	}
+}
+
+func TestCallersWaitForSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slots := (*limit.Set)(nil).Slots(limit.SlotRule{Name: "searches", All: 1, Waiting: 1})
+		release, err := slots.Acquire(t.Context(), netip.Addr{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var waiters sync.WaitGroup
+		waiters.Go(func() {
+			release, err := slots.Acquire(t.Context(), netip.Addr{})
+			if err != nil {
+				t.Errorf("the one that waits: %v", err)
+				return
+			}
+			release()
+		})
+		synctest.Wait()
+		if _, err := slots.Acquire(t.Context(), netip.Addr{}); err == nil {
+			t.Error("a second one waits")
+		}
+		release()
+		waiters.Wait()
+		held, err := slots.Acquire(t.Context(), netip.Addr{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := slots.Acquire(ctx, netip.Addr{}); err == nil {
+			t.Error("a caller whose time is over has a slot")
+		}
+	})
+}

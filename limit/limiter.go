@@ -1,0 +1,266 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Rule says how often something may be done within a span of time. A client may use its whole
+// quota at once; after that the quota returns evenly over the span. 0 forbids it, a negative number
+// lifts that part of the rule.
+type Rule struct {
+	Name string        // names the limit in metrics and headers, such as "submissions"
+	Each int           // of one network of clients, or of one key
+	Wide int           // of the wider network around a client ([WideNetwork]); 0: it is not counted
+	All  int           // of all together
+	Span time.Duration // an hour when 0
+	// MaxKeys bounds how many networks or keys are counted at a time, 20,000 when 0. Those beyond
+	// share one quota of four times Each, so that a client with very many addresses cannot push
+	// another one's count out of memory.
+	MaxKeys int
+}
+
+const (
+	defaultMaxKeys = 20_000
+	overflowShare  = 4 // times Each, for all keys that have no room
+	sweepInterval  = time.Minute
+	maxWait        = 24 * time.Hour // what Wait says of "never"
+)
+
+// A key is what a limiter counts: a network or a name; the zero key is all together.
+type key struct {
+	network netip.Prefix
+	name    string
+}
+
+// overflowKey counts the keys for which there is no room.
+var overflowKey = key{name: "\x00overflow"}
+
+// A share is one quota that an event counts against.
+type share struct {
+	of    key
+	quota int
+}
+
+// A Limiter applies one [Rule]. Make one with [Set.Limiter]. It may be used by any number of
+// goroutines.
+type Limiter struct {
+	rule Rule
+	now  func() time.Time
+
+	mu      sync.Mutex // guards following
+	byKey   map[key]*rate.Limiter
+	swept   time.Time
+	taken   uint64
+	refused uint64
+	all     uint64 // refused because of all together
+}
+
+// Limiter makes a limiter that the set lists.
+func (s *Set) Limiter(r Rule) *Limiter {
+	if r.Span == 0 {
+		r.Span = time.Hour
+	}
+	if r.MaxKeys == 0 {
+		r.MaxKeys = defaultMaxKeys
+	}
+	l := &Limiter{rule: r, now: s.clock(), byKey: map[key]*rate.Limiter{}}
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.limiters = append(s.limiters, l)
+	}
+	return l
+}
+
+// Rule returns the rule, with its defaults filled in.
+func (l *Limiter) Rule() Rule { return l.rule }
+
+// A Reservation is one event that was counted.
+type Reservation struct {
+	l            *Limiter
+	at           time.Time
+	reservations []*rate.Reservation
+}
+
+// Cancel takes the event out of the count, for something that did not come about.
+func (r *Reservation) Cancel() {
+	if r == nil || r.l == nil {
+		return
+	}
+	r.l.mu.Lock()
+	defer r.l.mu.Unlock()
+	for _, counted := range r.reservations {
+		counted.CancelAt(r.at)
+	}
+	r.l.taken--
+	r.l = nil
+}
+
+// Take counts one event of a client. The error is an [*ExceededError], and then nothing is counted.
+// A client without an address, which came over the operator's socket, is never refused.
+func (l *Limiter) Take(ctx context.Context, client netip.Addr) error {
+	_, err := l.Reserve(ctx, client)
+	return err
+}
+
+// Reserve is [Limiter.Take] for an event that may still fail: [Reservation.Cancel] takes it back.
+func (l *Limiter) Reserve(ctx context.Context, client netip.Addr) (*Reservation, error) {
+	if !client.IsValid() {
+		return nil, nil
+	}
+	return l.reserve(ctx, l.clientShares(client), true)
+}
+
+// TakeKey counts one event of a key, such as a host or a registrable domain.
+func (l *Limiter) TakeKey(ctx context.Context, name string) error {
+	_, err := l.reserve(ctx, l.keyShares(key{name: name}), true)
+	return err
+}
+
+// Check returns what [Limiter.Take] would return, and counts nothing.
+func (l *Limiter) Check(ctx context.Context, client netip.Addr) error {
+	if !client.IsValid() {
+		return nil
+	}
+	_, err := l.reserve(ctx, l.clientShares(client), false)
+	return err
+}
+
+func (l *Limiter) clientShares(client netip.Addr) []share {
+	shares := l.keyShares(key{network: Network(client)})
+	if l.rule.Each >= 0 && l.rule.Wide > 0 {
+		shares = append(shares, share{key{network: WideNetwork(client)}, l.rule.Wide})
+	}
+	return shares
+}
+
+func (l *Limiter) keyShares(k key) []share {
+	shares := make([]share, 0, 3)
+	if l.rule.All >= 0 {
+		shares = append(shares, share{key{}, l.rule.All})
+	}
+	if l.rule.Each >= 0 {
+		shares = append(shares, share{k, l.rule.Each})
+	}
+	return shares
+}
+
+// reserve counts one event against all shares, or against none of them.
+func (l *Limiter) reserve(ctx context.Context, shares []share, count bool) (*Reservation, error) {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var exceeded *ExceededError
+	state := State{Rule: l.rule.Name, Quota: math.MaxInt, Span: l.rule.Span, Remaining: math.MaxInt}
+	limiters := make([]*rate.Limiter, len(shares))
+	for i, s := range shares {
+		s, limiters[i] = l.find(s, now)
+		tokens := limiters[i].TokensAt(now)
+		if wait := l.waitFor(s, tokens); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
+			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{}, Quota: s.quota, Span: l.rule.Span, Wait: wait}
+		}
+		if remaining := int(tokens); remaining < state.Remaining {
+			state.Remaining, state.Quota = remaining, s.quota
+		}
+	}
+	if exceeded != nil {
+		if count {
+			l.refused++
+			if exceeded.All {
+				l.refused--
+				l.all++
+			}
+		}
+		state.Remaining, state.Quota, state.Reset = 0, exceeded.Quota, exceeded.Wait
+		record(ctx, state)
+		return nil, exceeded
+	}
+	if !count {
+		return nil, nil
+	}
+	l.taken++
+	r := &Reservation{l: l, at: now}
+	for _, limiter := range limiters {
+		r.reservations = append(r.reservations, limiter.ReserveN(now, 1))
+	}
+	if len(shares) > 0 {
+		state.Remaining--
+		state.Reset = l.rule.Span / time.Duration(max(state.Quota, 1)) * time.Duration(state.Quota-state.Remaining)
+		record(ctx, state)
+	}
+	return r, nil
+}
+
+// find returns the limiter of a share, or that of the overflow when there is no room; l.mu is held.
+func (l *Limiter) find(s share, now time.Time) (share, *rate.Limiter) {
+	if limiter, ok := l.byKey[s.of]; ok {
+		return s, limiter
+	}
+	if len(l.byKey) >= l.rule.MaxKeys && now.Sub(l.swept) >= sweepInterval {
+		l.sweep(now)
+	}
+	if len(l.byKey) >= l.rule.MaxKeys && s.of != (key{}) {
+		s = share{overflowKey, overflowShare * l.rule.Each}
+		if limiter, ok := l.byKey[overflowKey]; ok {
+			return s, limiter
+		}
+	}
+	limiter := rate.NewLimiter(rate.Limit(float64(s.quota)/l.rule.Span.Seconds()), s.quota)
+	l.byKey[s.of] = limiter
+	return s, limiter
+}
+
+// sweep forgets the keys whose whole quota has returned; l.mu is held.
+func (l *Limiter) sweep(now time.Time) {
+	l.swept = now
+	for k, limiter := range l.byKey {
+		if limiter.TokensAt(now) >= float64(limiter.Burst()) {
+			delete(l.byKey, k)
+		}
+	}
+}
+
+// waitFor is how long it takes until one of the quota has returned; 0 for now.
+func (l *Limiter) waitFor(s share, tokens float64) time.Duration {
+	switch {
+	case tokens >= 1:
+		return 0
+	case s.quota == 0:
+		return min(l.rule.Span, maxWait)
+	}
+	wait := time.Duration(math.Ceil((1 - tokens) / float64(s.quota) * float64(l.rule.Span)))
+	return min(wait, maxWait)
+}
+
+func (l *Limiter) stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Stats{Name: l.rule.Name, Taken: l.taken, Refused: l.refused, RefusedAll: l.all, Keys: len(l.byKey)}
+}
+
+// An ExceededError says that a limit was reached and nothing was done.
+type ExceededError struct {
+	Rule  string        // the name of the limit
+	All   bool          // all clients together reached it, not this one alone
+	Quota int           // how often, or how many at a time
+	Span  time.Duration // within which time; 0 for a number at a time
+	Wait  time.Duration // until it may be tried again
+}
+
+func (e *ExceededError) Error() string {
+	who := "one client"
+	if e.All {
+		who = "all clients together"
+	}
+	if e.Span == 0 {
+		return fmt.Sprintf("limit %s: %s may have %d at a time", e.Rule, who, e.Quota)
+	}
+	return fmt.Sprintf("limit %s: %s may do this %d times in %s", e.Rule, who, e.Quota, e.Span)
+}

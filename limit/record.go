@@ -1,0 +1,68 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A State is how a limit stands after an event: what is left of the quota that is nearest to its
+// end.
+type State struct {
+	Rule      string
+	Quota     int
+	Span      time.Duration
+	Remaining int
+	Reset     time.Duration // until the whole quota has returned; after a refusal, until the next try
+}
+
+// A Record collects the states of the limits that one request counted against, for the headers of
+// its answer.
+type Record struct {
+	mu     sync.Mutex // guards following
+	states []State
+}
+
+type recordKey struct{}
+
+// WithRecord returns a context whose limits are noted in the record.
+func WithRecord(ctx context.Context) (context.Context, *Record) {
+	r := &Record{}
+	return context.WithValue(ctx, recordKey{}, r), r
+}
+
+func record(ctx context.Context, s State) {
+	r, ok := ctx.Value(recordKey{}).(*Record)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.states {
+		if r.states[i].Rule == s.Rule {
+			r.states[i] = s
+			return
+		}
+	}
+	r.states = append(r.states, s)
+}
+
+// SetHeaders writes RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-10), one
+// item for each limit. Without limits it writes nothing.
+func (r *Record) SetHeaders(h http.Header) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.states {
+		h.Add("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", s.Rule, s.Quota, int(s.Span.Seconds())))
+		h.Add("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", s.Rule, s.Remaining, CeilSeconds(s.Reset)))
+	}
+}
+
+// CeilSeconds rounds up to whole seconds, so that a client that waits as long as Retry-After says
+// is not refused again.
+func CeilSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
