@@ -11,8 +11,8 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/crawler"
-	"gazetteer/limit"
 	"gazetteer/internal/fakenet"
+	"gazetteer/limit"
 	"gazetteer/store"
 )
 
