@@ -30,7 +30,7 @@ var rows = [][]string{
 	{"lint/format", "registry/audit", "join", "crawler/owner"},
 	{"api", "lint/command"},
 	{"web"},
-	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
+	{"internal/fakenet", "internal/need"},          // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver"}, // tests alone
 	{"cmd/gazetteer", "cmd/gazlint"},
 }
