@@ -25,13 +25,13 @@ var rows = [][]string{
 	{"convert/openapi"},
 	{"convert"},
 	{"document", "store", "index/wordvec"},
-	{"store/boltstore", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
+	{"store/boltfile", "store/boltstore", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
 	{"crawler", "index", "registry", "lint"},
 	{"lint/format", "registry/audit", "join", "crawler/owner"},
 	{"api", "lint/command"},
 	{"web"},
-	{"internal/fakenet", "internal/need"},          // for the demo and the tests: they know nothing of the house
-	{"internal/privatenet", "internal/nameserver"}, // tests alone
+	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
+	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
 	{"cmd/gazetteer", "cmd/gazlint"},
 }
 

@@ -1,0 +1,274 @@
+package boltfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Names in the directory, beside the file of the schema.
+const (
+	// FormatFile says what the directory holds: format number, id and incarnation, as JSON. Where it
+	// lies, a file was begun.
+	FormatFile = "FORMAT"
+
+	lockFile      = "LOCK"     // flock and the holder's pid
+	headFile      = "HEAD"     // the last acknowledged sequence, see head
+	newSuffix     = ".new"     // a file before it gets its name
+	rebuiltSuffix = ".rebuilt" // a compact copy before it replaces the file
+)
+
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// identity is the content of FormatFile.
+type identity struct {
+	Format      int    `json:"format"`
+	Store       string `json:"store"`
+	Incarnation uint64 `json:"incarnation"`
+}
+
+func newIdentity(format int) identity {
+	id := make([]byte, 16)
+	rand.Read(id)
+	return identity{Format: format, Store: hex.EncodeToString(id), Incarnation: 1}
+}
+
+// prepareDir makes the directory when it is missing. Its parent must exist: a mistyped path should
+// be noticed. An existing directory keeps its mode, it may hold other files; ours are private
+// anyway.
+func prepareDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return makeDir(dir)
+	case err != nil:
+		return fmt.Errorf("data directory: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("data directory %s: it is a file, not a directory", dir)
+	}
+	return nil
+}
+
+func makeDir(dir string) error {
+	err := os.Mkdir(dir, dirMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data directory %s: its parent directory does not exist; create that first", dir)
+	}
+	if err != nil {
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	if err := os.Chmod(dir, dirMode); err != nil { // Mkdir obeys the umask
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	if err := syncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	return nil
+}
+
+// openPrivate opens a file of ours with mode 0600 whatever the umask was or is.
+func openPrivate(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm() != fileMode {
+		err = f.Chmod(fileMode)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// replaceFile writes a whole file, synced, or leaves the one that was there.
+func replaceFile(dir, name string, content []byte) error {
+	path := filepath.Join(dir, name)
+	f, err := openPrivate(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(path+newSuffix, path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// readIdentity returns the content of FormatFile, and false when there is none.
+func readIdentity(dir string, schema Schema) (identity, bool, error) {
+	path := filepath.Join(dir, FormatFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return identity{}, false, nil
+	}
+	if err != nil {
+		return identity{}, false, fmt.Errorf("data directory: %w", err)
+	}
+	var id identity
+	if err := json.Unmarshal(text, &id); err == nil && id.Format > schema.Format {
+		return identity{}, false, &FormatError{File: path, Noun: schema.Noun, Format: id.Format, Known: schema.Format}
+	}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	raw, hexErr := hex.DecodeString(id.Store)
+	if strict.Decode(&id) != nil || id.Format < 1 || id.Incarnation == 0 || hexErr != nil || len(raw) != 16 {
+		return identity{}, false, &DamagedError{Dir: dir, File: path, Problem: "cannot be read as the description of a " + schema.Noun}
+	}
+	return id, true, nil
+}
+
+func writeIdentity(dir string, id identity) error {
+	text, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(dir, FormatFile, append(text, '\n')); err != nil {
+		return fmt.Errorf("data directory: write %s: %w", FormatFile, err)
+	}
+	return nil
+}
+
+// lockWait is how long a held directory is tried again: long enough for a process that is just
+// leaving, or that has the lock but has not yet written its pid.
+const (
+	lockWait  = time.Second
+	lockRetry = 20 * time.Millisecond
+)
+
+// lockDir takes the directory for this process, or says with a *HeldError who has it.
+func lockDir(ctx context.Context, dir string) (*os.File, error) {
+	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s must be writable: %w", dir, err)
+	}
+	deadline := time.Now().Add(lockWait)
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
+		}
+		if pid := readPID(f); isAlive(pid) || time.Now().After(deadline) {
+			f.Close()
+			return nil, &HeldError{PID: pid, Dir: dir}
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(lockRetry):
+		}
+	}
+	if err := writePID(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("data directory %s: write %s: %w", dir, lockFile, err)
+	}
+	return f, nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// unlockDir wipes the pid before it releases the lock, so that the next holder is not taken for this
+// process.
+func unlockDir(f *os.File) error {
+	return errors.Join(f.Truncate(0), f.Close())
+}
+
+func readPID(f *os.File) int {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return pid
+}
+
+func isAlive(pid int) bool {
+	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// freeSpace returns the bytes of disk that this user may still fill under dir.
+func freeSpace(dir string) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}
+
+// head is what headFile holds: a lower bound of what was acknowledged. It is rewritten in place after
+// each commit and not synced: that costs one system call, survives the death of the process, and
+// after a loss of power it is merely older. A file that is behind it has lost acknowledged writes: an
+// older file was put in its place, or its newest commit was damaged.
+type head struct{ incarnation, seq uint64 }
+
+const headFormat = "%020d %020d"
+
+func (h head) isAfter(other head) bool {
+	if h.incarnation != other.incarnation {
+		return h.incarnation > other.incarnation
+	}
+	return h.seq > other.seq
+}
+
+func writeHead(f *os.File, h head) error {
+	line := fmt.Appendf(nil, headFormat, h.incarnation, h.seq)
+	line = fmt.Appendf(line, " %08x\n", crc32.Checksum(line, castagnoli))
+	_, err := f.WriteAt(line, 0)
+	return err
+}
+
+// readHead returns false when the file holds nothing to go by.
+func readHead(f *os.File) (head, bool) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64))
+	if err != nil || len(text) != 20+1+20+1+8+1 {
+		return head{}, false
+	}
+	var h head
+	var sum uint32
+	if _, err := fmt.Sscanf(string(text), "%d %d %x\n", &h.incarnation, &h.seq, &sum); err != nil {
+		return head{}, false
+	}
+	return h, crc32.Checksum(text[:41], castagnoli) == sum
+}

@@ -1,0 +1,61 @@
+package boltfile
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"gazetteer/store"
+)
+
+// HeldError says that another process has the directory open. PID is 0 when that process has not
+// said who it is.
+type HeldError struct {
+	PID int
+	Dir string
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("data directory %s is in use by another process", e.Dir)
+	}
+	return fmt.Sprintf("data directory %s is in use by process %d", e.Dir, e.PID)
+}
+
+// DamagedError says that a file of the directory is not what was left there. Open changed nothing:
+// what can be saved is still in the file. It matches store.ErrCorrupt.
+type DamagedError struct {
+	Dir     string
+	File    string // path of the file that is wrong
+	Problem string // what is wrong with it
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s %s; nothing was changed: restore a backup into %s, or move that directory away to begin anew", e.File, e.Problem, e.Dir)
+}
+
+func (e *DamagedError) Unwrap() error { return store.ErrCorrupt }
+
+// FormatError says that the file was written by a newer version of the program. Open changed
+// nothing.
+type FormatError struct {
+	File          string // path of the FORMAT file
+	Noun          string // what the directory holds
+	Format, Known int
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s says that the %s has format %d, this program knows formats up to %d; nothing was changed: use the newer program that wrote it", e.File, e.Noun, e.Format, e.Known)
+}
+
+// CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics when it
+// meets a page that makes no sense, and the memory of a file faults where the disk cannot deliver
+// it or the file was cut; a fault can only be caught in the goroutine that asked for it.
+func CatchDamage(doing string, f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %s: %v", store.ErrCorrupt, doing, p)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,231 @@
+// Package boltfile keeps one bbolt file in a directory of its own so that a crash, a full disk, a
+// damaged disk or a second process loses nothing that was acknowledged. It opens the file only when
+// it is what was left there, groups the writes of concurrent callers into one commit, and can
+// replace the file by a compact copy while it serves. Begin at [Open]; [File.View], [File.Write]
+// and [File.Rebuild] are the heart. What the buckets mean is the caller's: see [Schema]. Package
+// boltstore is built on it.
+//
+// # The directory
+//
+//	FORMAT        format number, id of the file and incarnation (JSON)
+//	NAME.bolt     the bbolt file; the schema gives the name
+//	HEAD          the last acknowledged sequence, to detect a rollback
+//	LOCK          flock, and the pid of the process that holds it
+//	*.new         a file that is being made; it replaces the one without the suffix or is removed
+//	*.rebuilt     a compact copy that is being made, likewise
+//
+// # Promises
+//
+// When Write returns nil its changes are synced. When a commit fails, nothing is acknowledged any
+// more: see [File.Failed]. A file that is not what was left there is refused by Open and stays
+// unchanged. Errors are those of package store. Runs on Linux, macOS and FreeBSD.
+package boltfile
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+var (
+	metaBucket     = []byte("meta")
+	idKey          = []byte("store")
+	incarnationKey = []byte("incarnation")
+)
+
+// Schema says what a File holds.
+type Schema struct {
+	// Name is the name of the bbolt file in its directory, for example "store.bolt".
+	Name string
+	// Noun is what messages call the whole, for example "store".
+	Noun string
+	// Format is the number written into the FORMAT file. Open raises a lower one and refuses a
+	// higher one with a *FormatError.
+	Format int
+	// Buckets are created in a new file, beside "meta", which this package shares with the caller:
+	// it uses the keys "store" and "incarnation" there. A file without one of them is refused.
+	Buckets [][]byte
+	// LastSequence returns the sequence of the newest write in the file, 0 for none. Open calls it
+	// to compare the file with the HEAD file.
+	LastSequence func(tx *bolt.Tx) (uint64, error)
+}
+
+// Options are the settings of Open. The zero value works.
+type Options struct {
+	// Log gets a line when the file was rolled back and when it fails; nil for none.
+	Log *slog.Logger
+	// MinFree is the number of bytes of free disk below which Write refuses everything but requests
+	// that free space, with store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
+	MinFree int64
+	// Commit ends a transaction; nil is bbolt's own. Tests replace it to make commits fail.
+	Commit func(tx *bolt.Tx, file *os.File) error
+}
+
+const defaultMinFree = 64 << 20
+
+// File is an open file. All methods may be called from any goroutine.
+type File struct {
+	dir         string
+	schema      Schema
+	id          string // with incarnation it names the history that sequences belong to
+	incarnation uint64
+	minFree     int64
+	log         *slog.Logger
+	commit      func(*bolt.Tx, *os.File) error
+
+	lock *os.File
+	head *os.File // owned by runCommits once that runs
+	room int64    // the file is known to be written up to here; owned by runCommits
+
+	requests  chan *pending // to runCommits
+	exclusive chan *task    // to runCommits
+	closing   chan struct{} // closed by Close
+	stopped   chan struct{} // closed by runCommits
+	failed    chan struct{} // closed by fail
+
+	// broken is closed when bbolt panicked where it may hold its locks: then it must not be called
+	// again, not even to close.
+	broken chan struct{}
+
+	// inUse is held for reading while db is used by anyone but runCommits, for a page at a time and
+	// never while a consumer runs. Close holds it for writing when it closes closing, Rebuild when
+	// it replaces db.
+	inUse  sync.RWMutex
+	db     *bolt.DB // replaced by runCommits, with inUse held
+	handle *os.File // bbolt's own handle of the file; replaced with db
+
+	rebuilding sync.Mutex // held by Rebuild; Close waits for it
+
+	mu    sync.Mutex    // guards the following
+	seq   uint64        // the newest write that is on disk
+	grown chan struct{} // closed and replaced when seq grows
+	err   error         // why the file failed
+}
+
+// ID returns the id of the file, which it keeps for its whole life, copies of it included.
+func (f *File) ID() string { return f.id }
+
+// Incarnation returns the number of the history that sequences belong to. It grows when
+// acknowledged writes were lost.
+func (f *File) Incarnation() uint64 { return f.incarnation }
+
+// Dir returns the directory of the file.
+func (f *File) Dir() string { return f.dir }
+
+// Progress returns the sequence of the newest write on disk, and a channel that is closed when
+// there is a newer one.
+func (f *File) Progress() (uint64, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seq, f.grown
+}
+
+func (f *File) advance(seq uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seq = seq
+	close(f.grown)
+	f.grown = make(chan struct{})
+}
+
+// Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
+// or the file turned out to be damaged while it was written to. From then on Write answers
+// store.ErrUnknown. The process should end with a non-zero code: only reading the file anew tells
+// what it holds.
+func (f *File) Failed() <-chan struct{} { return f.failed }
+
+// Closing returns a channel that is closed when Close is called.
+func (f *File) Closing() <-chan struct{} { return f.closing }
+
+// Err returns why the file failed, nil as long as it has not. It matches store.ErrUnknown.
+func (f *File) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *File) fail(cause error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return f.err
+	}
+	f.err = fmt.Errorf("%w: %w", store.ErrUnknown, cause)
+	close(f.failed)
+	f.log.Error("the "+f.schema.Noun+" takes no more writes until it is reopened", "dir", f.dir, "cause", cause)
+	return f.err
+}
+
+// failReads fails the file, and ends reading from it too.
+func (f *File) failReads(cause error) error {
+	err := f.fail(cause)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.isBroken() {
+		close(f.broken)
+	}
+	return err
+}
+
+func (f *File) isBroken() bool {
+	select {
+	case <-f.broken:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close waits for running calls and releases the files. A Write that has begun to commit still gets
+// its answer, a Rebuild is given up. Calling Close again does nothing.
+func (f *File) Close() error {
+	if !f.markClosed() {
+		return nil
+	}
+	select {
+	case <-f.stopped:
+	case <-f.broken:
+	}
+	f.rebuilding.Lock() // a Rebuild notices that the file is closing and gives up
+	defer f.rebuilding.Unlock()
+	return errors.Join(f.closeBolt(), f.head.Close(), unlockDir(f.lock))
+}
+
+func (f *File) markClosed() bool {
+	if !f.isBroken() { // a reader may be stuck in a broken bbolt
+		f.inUse.Lock()
+		defer f.inUse.Unlock()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isClosed() {
+		return false
+	}
+	close(f.closing)
+	return true
+}
+
+func (f *File) isClosed() bool {
+	select {
+	case <-f.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *File) closeBolt() error {
+	if f.isBroken() {
+		return abandonFile(f.handle)
+	}
+	if err := CatchDamage("close the file", f.db.Close); err != nil {
+		return fmt.Errorf("close %s: %w", f.schema.Name, err)
+	}
+	return nil
+}

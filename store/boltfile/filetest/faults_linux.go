@@ -1,0 +1,442 @@
+package filetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/internal/need"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+// tmpfs mounts a small file system, or skips where that is not allowed.
+func tmpfs(t *testing.T, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+		need.Missing(t, "cannot mount a file system (the floor of free space is tested without): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// runLinux runs the tests that need the system to fail.
+func runLinux(t *testing.T, s Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"full disk", testFullDisk},
+		{"full disk at the beginning", testFullDiskAtTheBeginning},
+		{"full disk during a rebuild", testFullDiskDuringRebuild},
+		{"read-only disk", testReadOnlyDisk},
+		{"unwritable directory", testUnwritableDirectory},
+		{"failing sync", testFailingSync},
+		{"failing write", testFailingWrite},
+		{"kill while beginning", testKillWhileBeginning},
+		{"kill while rebuilding", testKillWhileRebuilding},
+		{"failing calls while rebuilding", testFailingCallsWhileRebuilding},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+}
+
+func freeSpace(t testing.TB, dir string) int64 {
+	t.Helper()
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
+// testFullDisk fills a disk of 6 MiB: first with a floor, which keeps room for
+// deletions, then without one, until the system says no.
+func testFullDisk(t *testing.T, subject Subject) {
+	disk := tmpfs(t, "size=6m")
+	dir := filepath.Join(disk, "data")
+	value := make([]byte, 50_000)
+	n := 0
+	fill := func(s Handle) error {
+		for {
+			if err := s.Write(t.Context(), Change{Key: fmt.Sprintf("k/%04d", n), Value: value}); err != nil {
+				return err
+			}
+			n++
+		}
+	}
+	s, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(s); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("above the floor: %v", err)
+	}
+	if left := freeSpace(t, dir); left < 1<<19 {
+		t.Errorf("%d bytes are left", left)
+	}
+	if err := s.Write(t.Context(), Change{Key: "k/0000", Delete: true}); err != nil {
+		t.Errorf("deleting: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = subject.open(t, dir)
+	for range 20 { // refused again and again, it stays whole
+		if err := fill(s); !errors.Is(err, store.ErrFull) {
+			t.Fatalf("without a floor: %v", err)
+		}
+	}
+	if err := s.File().Err(); err != nil {
+		t.Errorf("a full disk made the file fail: %v", err)
+	}
+	if _, err := s.Get(t.Context(), "k/0001"); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+	verify(t, subject, s)
+	for i := 1; i < 20; i++ {
+		if err := s.Write(t.Context(), Change{Key: fmt.Sprintf("k/%04d", i), Delete: true}); err != nil {
+			t.Errorf("deleting from a full disk: %v", err)
+		}
+	}
+	if err := s.Write(t.Context(), Change{Key: "again", Value: value}); err != nil {
+		t.Errorf("writing when there is room again: %v", err)
+	}
+	verify(t, subject, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = subject.open(t, dir)
+	defer s.Close()
+	verify(t, subject, s)
+	wantIncarnation(t, s, 1)
+}
+
+func testFullDiskAtTheBeginning(t *testing.T, subject Subject) {
+	disk := tmpfs(t, "size=16k")
+	dir := filepath.Join(disk, "data")
+	if _, err := subject.Open(t.Context(), dir, boltfile.Options{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v, want that of the system", err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	subject.open(t, dir).Close()
+}
+
+func testReadOnlyDisk(t *testing.T, subject Subject) {
+	disk := tmpfs(t, "size=1m")
+	dir := filepath.Join(disk, "data")
+	subject.open(t, dir).Close()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{dir, filepath.Join(disk, "new")} {
+		if _, err := subject.Open(t.Context(), dir, boltfile.Options{}); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("error %v, want that of the system and the directory", err)
+		}
+	}
+}
+
+// asNobody runs f without the rights of root: the right to files belongs to a
+// thread on Linux. Without root it just runs f.
+func asNobody(t *testing.T, f func()) {
+	if os.Getuid() != 0 {
+		f()
+		return
+	}
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine of the test
+	const nobody = 65534
+	if _, _, err := syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0); err != 0 {
+		t.Fatal(err)
+	}
+	defer syscall.RawSyscall(syscall.SYS_SETFSUID, 0, 0, 0)
+	f()
+}
+
+func testUnwritableDirectory(t *testing.T, subject Subject) {
+	base := t.TempDir()
+	closed := filepath.Join(base, "closed")
+	if err := os.Mkdir(closed, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	begun := subject.closedDir(t, 1)
+	if err := os.Chmod(begun, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 { // then the files are ours
+		if err := os.Chmod(filepath.Join(begun, lockFile), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, dir := range map[string]string{"empty": closed, "another user's store": begun, "to be made": filepath.Join(closed, "data")} {
+		t.Run(name, func(t *testing.T) {
+			asNobody(t, func() {
+				_, err := subject.Open(t.Context(), dir, boltfile.Options{})
+				if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("error %v, want one line with the permission and the directory", err)
+				}
+			})
+		})
+	}
+}
+
+// strace returns the words that run a program under strace, or skips.
+func strace(t *testing.T, inject string) []string {
+	t.Helper()
+	path := need.Program(t, "strace")
+	if err := exec.Command(path, "-o", os.DevNull, "true").Run(); err != nil {
+		need.Missing(t, "strace may not trace here: %v", err)
+	}
+	return []string{path, "-f", "-qq", "-o", os.DevNull, "-e", "inject=" + inject}
+}
+
+// testFailingSync has the system refuse the first and the second sync of the
+// first and the third commit. The first refusal of a commit leaves nothing of
+// it, the second all of it; neither is acknowledged, and nothing after it.
+func testFailingSync(t *testing.T, subject Subject) {
+	for sync := 1; sync <= 6; sync++ {
+		if sync == 3 || sync == 4 {
+			continue
+		}
+		t.Run(fmt.Sprintf("sync %d", sync), func(t *testing.T) {
+			dir := subject.closedDir(t, 0)
+			cmd := child(t, "write-one-thread", dir, strace(t, fmt.Sprintf("fdatasync:error=EIO:when=%d", sync))...)
+			out, err := cmd.Output()
+			if cmd.ProcessState.ExitCode() != 1 {
+				t.Fatalf("the writer: %v\n%s", err, out)
+			}
+			acknowledged := (sync - 1) / 2
+			want := strings.Repeat("acknowledged\n", acknowledged)
+			want += fmt.Sprintf("failed: %v: commit: input/output error\n", store.ErrUnknown)
+			want += "and says so\n"
+			want += fmt.Sprintf("later: %v: commit: input/output error\n", store.ErrUnknown)
+			if string(out) != want {
+				t.Errorf("the writer says\n%swant\n%s", out, want)
+			}
+			s := subject.open(t, dir)
+			defer s.Close()
+			present := acknowledged + 1 - sync%2
+			for n := 1; n <= acknowledged+1; n++ {
+				if _, err := s.Get(t.Context(), entryKey(0, n)); (err == nil) != (n <= present) {
+					t.Errorf("write %d of %d: %v", n, acknowledged+1, err)
+				}
+			}
+			wantIncarnation(t, s, 1)
+			verify(t, subject, s)
+		})
+	}
+}
+
+// testFailingWrite has the system refuse the pages of a commit with an error
+// that is not about space. It refuses every write from the fifth on: a single one
+// might be of the zeroes ahead, which a commit can do without.
+func testFailingWrite(t *testing.T, subject Subject) {
+	dir := subject.closedDir(t, 0)
+	cmd := child(t, "write-one-thread", dir, strace(t, "pwrite64:error=EIO:when=5+")...)
+	out, _ := cmd.Output()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "input/output error\nand says so\n") {
+		t.Fatalf("the writer says\n%s", out)
+	}
+	s := subject.open(t, dir)
+	defer s.Close()
+	n := strings.Count(string(out), "acknowledged\n")
+	for i := range n {
+		if _, err := s.Get(t.Context(), entryKey(0, i+1)); err != nil {
+			t.Error(err)
+		}
+	}
+	verify(t, subject, s)
+}
+
+// testKillWhileBeginning kills the process at each system call with which it
+// begins a store. Whatever is left, the next one begins it or goes on with it.
+func testKillWhileBeginning(t *testing.T, subject Subject) {
+	kills := 0
+	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "renameat", "ftruncate"} {
+		for n := 1; ; n++ {
+			dir := filepath.Join(t.TempDir(), "data")
+			cmd := child(t, "open", dir, strace(t, fmt.Sprintf("%s:signal=KILL:when=%d", call, n))...)
+			if err := cmd.Run(); err == nil {
+				break
+			}
+			if cmd.ProcessState.Exited() { // strace ends as who it traces does
+				t.Fatalf("not killed at %s %d: %v", call, n, cmd.ProcessState)
+			}
+			kills++
+			s, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
+			if err != nil {
+				t.Errorf("killed at %s %d: %v", call, n, err)
+				continue
+			}
+			put(t, s, 1)
+			wantIncarnation(t, s, 1)
+			s.Close()
+		}
+	}
+	if kills < 10 {
+		t.Errorf("only %d system calls were met", kills)
+	}
+}
+
+// testFullDiskDuringRebuild has the disk run full while the file is rebuilt, at the first try by the
+// floor and then by the system: the old file goes on serving.
+func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
+	disk := tmpfs(t, "size=12m")
+	dir := filepath.Join(disk, "data")
+	h := subject.open(t, dir)
+	fillForRebuild(t, h)
+	usage, err := h.File().Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is left lets the copy begin, as the file has many free pages, and not end: a ballast grows
+	// as the copy does.
+	for _, left := range []int64{64 << 10, 256 << 10, usage.Bytes / 4} {
+		ballast := filepath.Join(disk, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, max(freeSpace(t, disk)-left, 0)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.File().Rebuild(t.Context(), &fillingCopier{})
+		if !errors.Is(err, store.ErrFull) {
+			t.Errorf("with %d bytes left: %v, want ErrFull", left, err)
+		}
+		copyIsGone(t, subject, dir)
+		if err := h.File().Err(); err != nil {
+			t.Fatalf("the file has failed: %v", err)
+		}
+		checkRebuilt(t, h)
+		verify(t, subject, h)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		put(t, h, 3)
+	}
+	if err := h.Compact(t.Context()); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	checkRebuilt(t, h)
+	closeHandle(t, h)
+}
+
+// fillingCopier writes until the disk is full.
+type fillingCopier struct{ brokenCopier }
+
+func (c *fillingCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
+	for n := 0; ; n++ {
+		err := to.Update(ctx, 100_000, func(tx *bolt.Tx) error {
+			return tx.Bucket([]byte("meta")).Put(fmt.Appendf(nil, "fill%d", n), make([]byte, 100_000))
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rebuildCalls are the system calls with which a rebuild changes something that lasts.
+var rebuildCalls = []string{"fdatasync", "fsync", "pwrite64", "renameat", "unlinkat", "ftruncate", "openat"}
+
+// testKillWhileRebuilding kills the process at the n-th of each of these system calls, which all come
+// from the thread that rebuilds or the one that commits, while another goroutine writes: nothing
+// acknowledged is lost, and the next process finds no unfinished copy.
+func testKillWhileRebuilding(t *testing.T, subject Subject) {
+	files := subject.filledFiles(t)
+	kills := 0
+	for _, call := range rebuildCalls {
+		for n := 1; ; n = nextCall(n) {
+			state := compactChild(t, subject, files, fmt.Sprintf("%s:signal=KILL:when=%d", call, n))
+			if state.Success() {
+				break
+			}
+			if state.Exited() { // strace ends as the process that it traces does
+				t.Fatalf("not killed at %s %d: %v", call, n, state)
+			}
+			kills++
+		}
+	}
+	if kills < 20 {
+		t.Errorf("only %d system calls were met", kills)
+	}
+}
+
+// testFailingCallsWhileRebuilding has the system refuse each of those calls. Where the copy is
+// concerned the old file goes on serving; where the file itself is, it fails as with any commit.
+// Either way the next process finds everything that was acknowledged.
+func testFailingCallsWhileRebuilding(t *testing.T, subject Subject) {
+	files := subject.filledFiles(t)
+	failures := 0
+	for _, call := range rebuildCalls[:4] {
+		for n := 1; n < 30; n = nextCall(n) {
+			if state := compactChild(t, subject, files, fmt.Sprintf("%s:error=EIO:when=%d", call, n)); !state.Success() {
+				failures++
+			}
+		}
+	}
+	if failures < 8 {
+		t.Errorf("only %d system calls failed", failures)
+	}
+}
+
+// nextCall goes through the first calls one by one, and then by greater steps.
+func nextCall(n int) int { return n + 1 + n/3 }
+
+// filledFiles returns the files of a subject that is worth rebuilding.
+func (s Subject) filledFiles(t *testing.T) map[string]string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	h := s.open(t, dir)
+	fillForRebuild(t, h)
+	closeHandle(t, h)
+	return s.snapshot(t, dir)
+}
+
+// compactChild compacts a copy of the files in a process with an injected fault, and checks what it
+// leaves.
+func compactChild(t *testing.T, subject Subject, files map[string]string, inject string) *os.ProcessState {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	restore(t, dir, files)
+	cmd := child(t, "compact", dir, strace(t, inject)...)
+	cmd.Stderr = nil
+	out := scanOutput(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	acknowledged := 0
+	for out.Scan() {
+		acknowledged, _ = strconv.Atoi(out.Text())
+	}
+	_ = cmd.Wait() // the state says it, too
+	h, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
+	if err != nil {
+		t.Fatalf("after %s: %v", inject, err)
+	}
+	defer closeHandle(t, h)
+	wantIncarnation(t, h, 1)
+	copyIsGone(t, subject, dir)
+	checkRebuilt(t, h)
+	for n := 1; n <= acknowledged; n++ {
+		if value, err := h.Get(t.Context(), besideKey(n)); err != nil || string(value) != entryValue(0, n) {
+			t.Errorf("after %s: write %d of %d: %v", inject, n, acknowledged, err)
+		}
+	}
+	verify(t, subject, h)
+	put(t, h, 1)
+	return cmd.ProcessState
+}

@@ -1,0 +1,363 @@
+package boltfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+// A group takes callers until one of these is reached; then it commits.
+const (
+	groupWrites = 20_000
+	groupBytes  = 32 << 20
+)
+
+// queueLength is the number of requests that wait for runCommits; further callers wait for room.
+const queueLength = 1024
+
+// A group waits for each caller that is expected, for no more than this part of the time that the
+// commit before took, and no longer than this.
+const (
+	waitShare = 4
+	waitMost  = 10 * time.Millisecond
+)
+
+// Request is what one caller of [File.Write] wants.
+type Request struct {
+	// Write makes the caller's changes in the transaction of the group. refused is the caller's own
+	// error: nothing of the request may have been written then, and the others go on. err spoils
+	// the transaction for the whole group and fails the file.
+	Write func(tx *Tx) (refused, err error)
+	// Writes and Bytes are the size of the request: a group has at most 20,000 writes or 32 MiB
+	// before its last request.
+	Writes, Bytes int
+	// Frees marks a request that only deletes: it may run while the disk is full.
+	Frees bool
+}
+
+// Tx is the transaction of a group of requests.
+type Tx struct {
+	*bolt.Tx // the group commits it; a request must not
+	seq      uint64
+	changed  bool
+}
+
+// NextSequence gives out the sequence of the next write.
+func (tx *Tx) NextSequence() uint64 {
+	tx.changed = true
+	tx.seq++
+	return tx.seq
+}
+
+// Sequence returns the sequence that was last given out.
+func (tx *Tx) Sequence() uint64 { return tx.seq }
+
+// MarkChanged says that the transaction must be committed though no sequence was given out.
+func (tx *Tx) MarkChanged() { tx.changed = true }
+
+// pending is one request on its way to runCommits.
+type pending struct {
+	Request
+	answer chan answer
+	taken  atomic.Bool // by runCommits, or back by the caller
+}
+
+// claim takes a request and reports whether nobody had taken it.
+func (p *pending) claim() bool { return p.taken.CompareAndSwap(false, true) }
+
+type answer struct {
+	seq uint64
+	err error
+}
+
+// Write runs a request in a transaction that it shares with concurrent callers, and returns the
+// sequence of its last write once that is on disk. ctx counts until the commit begins; the commit
+// itself is waited for, so that its outcome is known. store.ErrFull, store.ErrCorrupt and the
+// request's own error mean that nothing was written, store.ErrUnknown that it is not known.
+func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := f.Err(); err != nil { // the select below would choose at random
+		return 0, err
+	}
+	p := &pending{Request: r, answer: make(chan answer, 1)}
+	if err := f.enqueue(ctx, p); err != nil {
+		return 0, err
+	}
+	select {
+	case a := <-p.answer:
+		return a.seq, a.err
+	case <-f.broken: // runCommits may be stuck
+		return 0, f.Err()
+	case <-f.stopped:
+		if p.claim() {
+			return 0, f.endError()
+		}
+	case <-ctx.Done():
+		if p.claim() {
+			return 0, ctx.Err()
+		}
+	}
+	select { // runCommits has it
+	case a := <-p.answer:
+		return a.seq, a.err
+	case <-f.broken:
+		return 0, f.Err()
+	}
+}
+
+// enqueue puts a request into the queue of runCommits.
+func (f *File) enqueue(ctx context.Context, p *pending) error {
+	select {
+	case f.requests <- p:
+		return nil
+	default:
+	}
+	select {
+	case f.requests <- p:
+		return nil
+	case <-f.broken:
+		return f.Err()
+	case <-f.stopped:
+		return f.endError()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// endError is the error of requests that runCommits did not take before it ended.
+func (f *File) endError() error {
+	if err := f.Err(); err != nil {
+		return err
+	}
+	return store.ErrClosed
+}
+
+// runCommits owns the writing side: it takes the callers that wait, puts them into one transaction,
+// and takes those that came meanwhile. It ends at Close or when the file has failed.
+//
+// Callers that were just answered often write again. Without waiting for them, they would find the
+// next commit under way, and two halves of them would take turns, with a sync for each half. What
+// each wants is put into the transaction while the others are still on their way.
+func (f *File) runCommits() {
+	defer close(f.stopped)
+	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
+	for {
+		first := f.nextRequest()
+		if first == nil {
+			return
+		}
+		expected, took = f.commitGroup(f.gatherGroup(first, expected, min(took/waitShare, waitMost)))
+		runtime.Gosched() // where a commit takes next to no time, this is enough
+	}
+}
+
+// nextRequest waits for a request and meanwhile runs exclusive tasks; nil when no more are taken.
+func (f *File) nextRequest() *pending {
+	for {
+		select { // what has ended the file comes before what waits
+		case <-f.closing:
+			return nil
+		case <-f.failed:
+			return nil
+		default:
+		}
+		select { // a task comes before requests: callers that write without pause would keep it waiting
+		case t := <-f.exclusive:
+			t.run()
+			continue
+		default:
+		}
+		select {
+		case <-f.closing:
+		case <-f.failed:
+		case t := <-f.exclusive:
+			t.run()
+		case p := <-f.requests:
+			if p.claim() {
+				return p
+			}
+		}
+	}
+}
+
+// gatherGroup yields the callers that wait, the first one first. While they are fewer than expected,
+// it waits for more, patience for each, as long as they keep coming.
+func (f *File) gatherGroup(first *pending, expected int, patience time.Duration) iter.Seq[*pending] {
+	return func(yield func(*pending) bool) {
+		late := time.NewTimer(patience)
+		defer late.Stop()
+		taken, writes, bytes := 0, 0, 0
+		for p := first; p != nil && yield(p); p = f.nextInGroup(taken < expected, late, patience) {
+			taken, writes, bytes = taken+1, writes+p.Writes, bytes+p.Bytes
+			if writes >= groupWrites || bytes >= groupBytes {
+				return
+			}
+		}
+	}
+}
+
+// nextInGroup returns a request that waits, or, if it may wait itself, one that comes within
+// patience; nil for none.
+func (f *File) nextInGroup(wait bool, late *time.Timer, patience time.Duration) *pending {
+	for {
+		select {
+		case p := <-f.requests:
+			if p.claim() {
+				return p
+			}
+			continue
+		default:
+		}
+		if !wait {
+			return nil
+		}
+		late.Reset(patience)
+		select {
+		case p := <-f.requests:
+			if p.claim() {
+				return p
+			}
+		case <-late.C:
+			return nil
+		case <-f.closing:
+			return nil
+		}
+	}
+}
+
+// A member is a caller in a group and its answer.
+type member struct {
+	*pending
+	reply answer
+}
+
+// commitGroup commits the group and answers every caller in it. It returns how many callers there
+// may be in the next, these and those that came meanwhile, and how long the commit took.
+func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.Duration) {
+	seq, _ := f.Progress()
+	group, last, took, err := f.writeGroup(callers, seq)
+	if err == nil && last > seq {
+		// Before anyone is answered: HEAD must not be behind what was acknowledged.
+		if err := writeHead(f.head, head{f.incarnation, last}); err != nil {
+			f.log.Warn("a rollback of the "+f.schema.Noun+" might go unnoticed", "dir", f.dir, "err", err)
+		}
+		f.advance(last)
+	}
+	expected = len(group) + len(f.requests) // callers that are answered may be among the waiting at once
+	for _, m := range group {
+		if err != nil {
+			m.reply = answer{err: err}
+		}
+		m.answer <- m.reply
+	}
+	return expected, took
+}
+
+// writeGroup makes the callers' changes after seq in one transaction. It returns the callers with
+// their answers, the last sequence given out, and how long the commit took. An error counts for
+// the whole group.
+func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, took time.Duration, err error) {
+	full := f.checkSpace()
+	var committing error
+	err = CatchDamage("write", func() error {
+		bare, err := f.begin(true)
+		tx := Tx{Tx: bare, seq: seq}
+		if err == nil {
+			defer bare.Rollback() // does nothing after a commit
+			f.writeRoom(bare.Size())
+		}
+		for p := range callers {
+			group = append(group, member{pending: p})
+			if err != nil {
+				return err
+			}
+			reply := &group[len(group)-1].reply
+			if !p.Frees && full != nil {
+				reply.err = full
+				continue
+			}
+			if reply.err, err = p.Write(&tx); err != nil {
+				return err
+			}
+			reply.seq = tx.seq
+		}
+		last = tx.seq
+		if !tx.changed {
+			return nil // nothing to write: no commit
+		}
+		begun := time.Now()
+		committing = f.commit(bare, f.handle)
+		took = time.Since(begun)
+		return nil
+	})
+	switch {
+	case err != nil: // bbolt refused or panicked; what it holds in memory cannot be trusted
+		return group, seq, took, f.failReads(err)
+	case isNoSpace(committing):
+		return group, seq, took, fmt.Errorf("%w: %w", store.ErrFull, committing)
+	case committing != nil:
+		return group, seq, took, f.fail(fmt.Errorf("commit: %w", committing))
+	}
+	return group, last, took, nil
+}
+
+// isNoSpace reports whether a commit ended because a page could not be written for lack of space.
+// Pages go to unused places and the meta page comes last, so nothing has happened then, and bbolt
+// takes it back cleanly. A sync that fails for lack of space is another matter: it is not of this
+// form.
+func isNoSpace(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Op == "write" && errors.Is(err, syscall.ENOSPC)
+}
+
+// checkSpace returns store.ErrFull when the disk has less room than it should.
+func (f *File) checkSpace() error {
+	if f.minFree < 0 {
+		return nil
+	}
+	left, err := freeSpace(f.dir)
+	if err != nil || left >= f.minFree {
+		return nil // a file system that cannot tell is not full
+	}
+	return fmt.Errorf("%w: %d MiB are free under %s, %d MiB are wanted", store.ErrFull, left>>20, f.dir, f.minFree>>20)
+}
+
+// A task is run by runCommits while nothing is written.
+type task struct {
+	work func()
+	done chan struct{}
+}
+
+func (t *task) run() {
+	defer close(t.done)
+	t.work()
+}
+
+// runExclusively has runCommits run work between two commits. It returns an error when work was not
+// run.
+func (f *File) runExclusively(ctx context.Context, work func()) error {
+	t := &task{work: work, done: make(chan struct{})}
+	select {
+	case f.exclusive <- t:
+	case <-f.broken:
+		return f.Err()
+	case <-f.stopped:
+		return f.endError()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	<-t.done
+	return nil
+}

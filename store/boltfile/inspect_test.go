@@ -1,0 +1,84 @@
+package boltfile
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestNoSpace(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{full, true},
+		{fmt.Errorf("commit: %w", full), true},
+		{syscall.ENOSPC, false}, // a sync
+		{&os.PathError{Op: "write", Path: "x", Err: syscall.EIO}, false},
+	} {
+		if got := isNoSpace(c.err); got != c.want {
+			t.Errorf("isNoSpace(%v) is %v", c.err, got)
+		}
+	}
+}
+
+// FuzzInspect writes any bytes over any place of a page of the file, cuts it
+// anywhere, and has its skeleton read: that neither panics nor fails to read.
+func FuzzInspect(f *testing.F) {
+	dir := f.TempDir()
+	values := openValues(f, dir)
+	_, err := values.Write(f.Context(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
+		tx.MarkChanged()
+		for i := range 500 {
+			if err := tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "k%03d", i), make([]byte, 100)); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := values.Close(); err != nil {
+		f.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "values.bolt"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	m, _, _ := chooseMeta(b)
+	b = b[:m.pages*pageSize]
+	for _, page := range []uint64{0, 1, m.root, m.freelist} {
+		f.Add(uint16(page), uint16(8), []byte{1, 0, 255, 255}, uint32(len(b)))
+		f.Add(uint16(page), uint16(pageHeaderSize), bytes.Repeat([]byte{255}, 64), uint32(len(b)))
+		f.Add(uint16(page), uint16(0), make([]byte, pageSize), uint32(len(b)-pageSize))
+	}
+	f.Fuzz(func(t *testing.T, page, at uint16, over []byte, size uint32) {
+		file := bytes.Clone(b)
+		if start := int(page)*pageSize + int(at); start < len(file) {
+			copy(file[start:], over)
+		}
+		fixMeta(file)
+		file = file[:min(int(size), len(file))]
+		if _, _, err := Inspect(bytes.NewReader(file), int64(len(file))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fixMeta makes the checksums of the meta pages right, so that what they say is
+// believed.
+func fixMeta(file []byte) {
+	for _, at := range []int{0, pageSize} {
+		m := file[at+pageHeaderSize:][:metaSize]
+		sum := fnv.New64a()
+		sum.Write(m[:metaSize-8])
+		order.PutUint64(m[metaSize-8:], sum.Sum64())
+	}
+}

@@ -1,0 +1,374 @@
+package boltfile
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"gazetteer/store"
+)
+
+// mapSize is the address space set aside for the file. bbolt cannot grow its map while a reader is
+// in it, so a writer would wait for every reader each time the file outgrew its map. Address space
+// costs nothing on 64 bits; on 32 there is none to spare, and the map grows.
+const mapSize = (64 << 30) * (bits.UintSize >> 6)
+
+// boltWait is how long bbolt tries for its own lock. This process holds the directory, so only a
+// foreign tool can have the file open.
+const boltWait = time.Second
+
+// Open opens the file in dir, or begins one there: dir may be missing (its parent must exist) or
+// hold no file. Close must be called.
+//
+// The error matches *HeldError when another process has the directory, *DamagedError when a file is
+// not what was left there, *FormatError when a newer program wrote it. None of these changes
+// anything in the directory.
+//
+// A file that lost acknowledged writes, because an older file was put in its place or its newest
+// commit was damaged, opens as a new incarnation, and the log says so.
+func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MinFree == 0 {
+		o.MinFree = defaultMinFree
+	}
+	if o.Commit == nil {
+		o.Commit = func(tx *bolt.Tx, _ *os.File) error { return tx.Commit() }
+	}
+	if err := prepareDir(dir); err != nil {
+		return nil, err
+	}
+	held, err := lockDir(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{
+		dir:       dir,
+		schema:    schema,
+		minFree:   o.MinFree,
+		log:       o.Log,
+		lock:      held,
+		commit:    o.Commit,
+		requests:  make(chan *pending, queueLength),
+		exclusive: make(chan *task),
+		closing:   make(chan struct{}),
+		stopped:   make(chan struct{}),
+		failed:    make(chan struct{}),
+		broken:    make(chan struct{}),
+		grown:     make(chan struct{}),
+	}
+	if err := f.open(); err != nil {
+		return nil, errors.Join(err, unlockDir(held))
+	}
+	go f.runCommits()
+	return f, nil
+}
+
+func (f *File) path() string { return filepath.Join(f.dir, f.schema.Name) }
+
+// open does what Open does once the directory is held.
+func (f *File) open() error {
+	id, err := f.prepareFile()
+	if err != nil {
+		return err
+	}
+	lostMeta, err := f.inspect()
+	if err != nil {
+		return err
+	}
+	if f.db, f.handle, err = openBolt(f.path(), os.O_RDWR); err != nil {
+		return f.explainOpen(err)
+	}
+	if err := f.settleIdentity(id, lostMeta); err != nil {
+		return errors.Join(err, f.closeBolt())
+	}
+	// A copy that was never finished: the process was killed, or the disk was full.
+	if err := removeFile(f.path() + rebuiltSuffix); err != nil {
+		return errors.Join(fmt.Errorf("data directory: %w", err), f.closeBolt(), f.head.Close())
+	}
+	return nil
+}
+
+// prepareFile returns the identity of the file in the directory, making the file first when there
+// is none. The order keeps apart, at whatever moment the process is killed, a file that was never
+// finished from one that was lost: an empty bolt file is completed under another name, then FORMAT
+// is written, and only then does the file get its name.
+func (f *File) prepareFile() (identity, error) {
+	path := f.path()
+	id, exists, err := readIdentity(f.dir, f.schema)
+	if err != nil {
+		return id, err
+	}
+	present, err := fileExists(path)
+	if err != nil {
+		return id, err
+	}
+	switch {
+	case exists && present:
+		return id, nil
+	case present:
+		return id, &DamagedError{Dir: f.dir, File: filepath.Join(f.dir, FormatFile), Problem: "is missing beside " + f.schema.Name}
+	case exists:
+		finished, err := fileExists(path + newSuffix)
+		if err != nil {
+			return id, err
+		}
+		if !finished {
+			return id, &DamagedError{Dir: f.dir, File: path, Problem: "is missing, though " + FormatFile + " says that a " + f.schema.Noun + " was here"}
+		}
+		return id, f.nameNewFile()
+	}
+	id = newIdentity(f.schema.Format)
+	if err := f.createFile(path+newSuffix, id); err != nil {
+		return id, fmt.Errorf("begin a %s in %s: %w", f.schema.Noun, f.dir, err)
+	}
+	if err := writeIdentity(f.dir, id); err != nil {
+		return id, err
+	}
+	return id, f.nameNewFile()
+}
+
+func fileExists(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("data directory: %w", err)
+	case info.IsDir():
+		return false, fmt.Errorf("data directory: %s is a directory where a file belongs", path)
+	}
+	return true, nil
+}
+
+// removeFile removes a file that may be missing.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (f *File) nameNewFile() error {
+	if err := os.Rename(f.path()+newSuffix, f.path()); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if err := syncDir(f.dir); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
+// createFile makes an empty bolt file with the buckets of the schema.
+func (f *File) createFile(path string, id identity) error {
+	// What lies there is from a process that was killed before it wrote FORMAT.
+	if err := removeFile(path); err != nil {
+		return err
+	}
+	db, _, err := openBolt(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error { return f.createBuckets(tx, id) })
+	return errors.Join(err, db.Close(), syncDir(filepath.Dir(path)))
+}
+
+func (f *File) createBuckets(tx *bolt.Tx, id identity) error {
+	for _, name := range append([][]byte{metaBucket}, f.schema.Buckets...) {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return putIdentity(tx, id)
+}
+
+func putIdentity(tx *bolt.Tx, id identity) error {
+	b := tx.Bucket(metaBucket)
+	if err := b.Put(idKey, []byte(id.Store)); err != nil {
+		return err
+	}
+	return b.Put(incarnationKey, binary.BigEndian.AppendUint64(nil, id.Incarnation))
+}
+
+// inspect reads the pages that bbolt navigates by before bbolt may see the file.
+func (f *File) inspect() (lostMeta bool, err error) {
+	file, err := os.Open(f.path())
+	if err != nil {
+		return false, fmt.Errorf("data directory: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("data directory: %w", err)
+	}
+	lostMeta, problem, err := Inspect(file, info.Size())
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", f.path(), err)
+	}
+	if problem != "" {
+		return false, &DamagedError{Dir: f.dir, File: f.path(), Problem: problem}
+	}
+	return lostMeta, nil
+}
+
+// openBolt opens the file as bbolt does and also returns the handle that bbolt uses: after a panic
+// in bbolt it is the only way to release the file.
+func openBolt(path string, flag int) (db *bolt.DB, file *os.File, err error) {
+	err = CatchDamage("open the file", func() (err error) {
+		db, err = bolt.Open(path, fileMode, &bolt.Options{
+			Timeout:         boltWait,
+			PageSize:        pageSize,
+			FreelistType:    bolt.FreelistMapType,
+			InitialMmapSize: mapSize,
+			NoStatistics:    true,
+			OpenFile: func(path string, _ int, _ os.FileMode) (*os.File, error) {
+				// bbolt would add O_CREATE and so begin anew where a file has just gone.
+				file, err = openPrivate(path, flag)
+				return file, err
+			},
+		})
+		return err
+	})
+	if err != nil && file != nil {
+		_ = abandonFile(file) // bbolt has closed it already, unless it panicked
+	}
+	return db, file, err
+}
+
+// abandonFile releases a file whose bbolt panicked. The memory stays mapped, and with it the lock
+// would stay; so that is given up first.
+func abandonFile(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+}
+
+// explainOpen puts an error of bbolt's Open into words.
+func (f *File) explainOpen(err error) error {
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return fmt.Errorf("open %s: another program has locked the file: %w", f.path(), &HeldError{Dir: f.dir})
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		return &DamagedError{Dir: f.dir, File: f.path(), Problem: "is damaged: " + err.Error()}
+	}
+	return fmt.Errorf("open %s: %w", f.path(), err)
+}
+
+// settleIdentity reads where the file stands, decides whether it continues the history that was
+// acknowledged, and makes that known. It raises the format of an older file.
+func (f *File) settleIdentity(id identity, lostMeta bool) error {
+	inFile, err := f.readContents()
+	if err != nil {
+		return err
+	}
+	if inFile.id != id.Store {
+		return &DamagedError{Dir: f.dir, File: f.path(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
+	}
+	f.head, err = openPrivate(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	f.id, f.incarnation, f.seq = id.Store, id.Incarnation, inFile.seq
+	promised, known := readHead(f.head)
+	settled := identity{Format: f.schema.Format, Store: id.Store, Incarnation: id.Incarnation}
+	if why := f.describeRollback(inFile.head, id.Incarnation, promised, known, lostMeta); why != "" {
+		f.incarnation = max(id.Incarnation, inFile.incarnation, promised.incarnation) + 1
+		f.log.Error("the "+f.schema.Noun+" has lost acknowledged writes, or may have; it begins a new incarnation, and everything derived from it is rebuilt",
+			"dir", f.dir, "why", why, "seq", inFile.seq, "incarnation", f.incarnation)
+		settled.Incarnation = f.incarnation
+		err = f.beginIncarnation(settled)
+	} else if settled != id {
+		err = writeIdentity(f.dir, settled)
+	}
+	if err != nil {
+		return errors.Join(err, f.head.Close())
+	}
+	err = writeHead(f.head, head{f.incarnation, f.seq})
+	if err == nil {
+		err = f.head.Sync()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("data directory: %w", err), f.head.Close())
+	}
+	return nil
+}
+
+// describeRollback says why the history in the file is not the one that was acknowledged, or "".
+func (f *File) describeRollback(inFile head, incarnation uint64, promised head, known, lostMeta bool) string {
+	name := f.schema.Name
+	switch {
+	case inFile.incarnation != incarnation:
+		return fmt.Sprintf("%s is of incarnation %d, %s of incarnation %d: one of them was replaced", name, inFile.incarnation, FormatFile, incarnation)
+	case known && promised.isAfter(inFile):
+		return fmt.Sprintf("write %d was acknowledged, %s ends at write %d", promised.seq, name, inFile.seq)
+	case lostMeta:
+		return "one of the two meta pages of " + name + " is damaged, and it may have been the newer one"
+	}
+	return ""
+}
+
+// beginIncarnation makes the new incarnation durable: first in FORMAT, so that a process that dies
+// in between finds the two different and does it again.
+func (f *File) beginIncarnation(id identity) error {
+	if err := writeIdentity(f.dir, id); err != nil {
+		return err
+	}
+	err := CatchDamage("begin an incarnation", func() error {
+		return f.db.Update(func(tx *bolt.Tx) error { return putIdentity(tx, id) })
+	})
+	if err != nil {
+		return fmt.Errorf("begin a new incarnation: %w", err)
+	}
+	return nil
+}
+
+// contents is what the bolt file says of itself.
+type contents struct {
+	id string
+	head
+}
+
+func (f *File) readContents() (contents, error) {
+	var c contents
+	problem := ""
+	err := CatchDamage("read the file", func() error {
+		return f.db.View(func(tx *bolt.Tx) error {
+			meta := tx.Bucket(metaBucket)
+			for _, name := range append([][]byte{metaBucket}, f.schema.Buckets...) {
+				if tx.Bucket(name) == nil {
+					problem = "is a bolt file, but not a " + f.schema.Noun
+					return nil
+				}
+			}
+			incarnation := meta.Get(incarnationKey)
+			if len(incarnation) != 8 {
+				problem = "does not say which incarnation it is"
+				return nil
+			}
+			c.id, c.incarnation = string(meta.Get(idKey)), binary.BigEndian.Uint64(incarnation)
+			var err error
+			c.seq, err = f.schema.LastSequence(tx)
+			return err
+		})
+	})
+	if err != nil {
+		problem = "is damaged: " + err.Error()
+	}
+	if problem != "" {
+		return c, &DamagedError{Dir: f.dir, File: f.path(), Problem: problem}
+	}
+	return c, nil
+}

@@ -1,0 +1,343 @@
+package boltfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+const (
+	// syncBytes is how much of a copy is written before it is synced: a disk that is given all of it
+	// at once keeps the commits of the serving file waiting.
+	syncBytes = 4 << 20
+	// catchUpWrites is how many writes a copy catches up with in one transaction, at most.
+	catchUpWrites = 2_000
+	// catchUpRest is how many writes may be left for the pause in which the files are swapped.
+	catchUpRest = 200
+	// catchUpRounds ends a rebuild that cannot keep pace with the writers.
+	catchUpRounds = 10_000
+	// swapTries is how often the swap is put off because a large commit came before it.
+	swapTries = 10
+)
+
+// ErrRebuilding says that a Rebuild runs already.
+var ErrRebuilding = errors.New("the file is being rebuilt already")
+
+// A Copier copies the content of a File, which is read and written meanwhile. Its methods are called
+// by one goroutine at a time.
+type Copier interface {
+	// CopyAll copies everything that is not written after it began, by [Copy.Update].
+	CopyAll(ctx context.Context, c *Copy) error
+	// CatchUp copies at most so many of the writes that were made since CopyAll began and that it
+	// has not copied yet, and returns how many it copied: fewer than the limit when none is left.
+	CatchUp(from, to *bolt.Tx, limit int) (copied int, err error)
+	// Verify is called when nothing is left to copy, before the copy replaces the file.
+	Verify(from, to *bolt.Tx) error
+}
+
+// Rebuilt says what a Rebuild did.
+type Rebuilt struct {
+	Before, After int64         // bytes of the file
+	Took          time.Duration // all of it
+	Pause         time.Duration // for how long no commit could begin
+}
+
+// Rebuild copies the content of the file into a new one without unused pages and puts that in its
+// place while the file serves. Only the last step keeps writers waiting. An error means that the old
+// file goes on serving, unless [File.Failed] says otherwise: store.ErrFull when the disk has no room
+// for the copy, ErrRebuilding when another Rebuild runs.
+func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
+	if !f.rebuilding.TryLock() {
+		return Rebuilt{}, ErrRebuilding
+	}
+	defer f.rebuilding.Unlock()
+	begun := time.Now()
+	usage, err := f.Usage(ctx)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	if err := f.checkRoomForCopy(usage.Bytes - usage.FreeBytes); err != nil {
+		return Rebuilt{}, err
+	}
+	c, err := f.createCopy()
+	if err != nil {
+		return Rebuilt{}, fmt.Errorf("begin a copy of %s: %w", f.schema.Name, asFull(err))
+	}
+	pause, err := f.fillAndSwap(ctx, c, copier)
+	if err != nil {
+		return Rebuilt{}, fmt.Errorf("rebuild %s: %w", f.schema.Name, errors.Join(asFull(err), c.discard()))
+	}
+	after, err := f.Usage(ctx)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	return Rebuilt{Before: usage.Bytes, After: after.Bytes, Took: time.Since(begun), Pause: pause}, nil
+}
+
+// asFull makes store.ErrFull of the errors with which a full disk answers. The copy counts for
+// nothing, so a sync that fails for lack of space may be among them.
+func asFull(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	return err
+}
+
+// checkRoomForCopy returns store.ErrFull when a copy of so many bytes would leave less free space
+// than Write asks for.
+func (f *File) checkRoomForCopy(size int64) error {
+	left, err := freeSpace(f.dir)
+	if err != nil {
+		return nil // a file system that cannot tell is not full
+	}
+	if wanted := size + max(f.minFree, 0); left < wanted {
+		return fmt.Errorf("%w: a copy of %s needs %d MiB under %s, %d MiB are free", store.ErrFull, f.schema.Name, wanted>>20, f.dir, left>>20)
+	}
+	return nil
+}
+
+// Copy is the new file that a Rebuild fills.
+type Copy struct {
+	f        *File
+	db       *bolt.DB
+	handle   *os.File
+	unsynced int64 // bytes put since the last sync
+	swapped  bool
+}
+
+func (f *File) createCopy() (*Copy, error) {
+	path := f.path() + rebuiltSuffix
+	if err := removeFile(path); err != nil {
+		return nil, err
+	}
+	db, handle, err := openBolt(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return nil, errors.Join(err, removeFile(path))
+	}
+	c := &Copy{f: f, db: db, handle: handle}
+	// Nobody reads the copy before all of it is synced.
+	db.NoSync, db.NoGrowSync = true, true
+	err = CatchDamage("begin the copy", func() error {
+		return db.Update(func(tx *bolt.Tx) error {
+			return f.createBuckets(tx, identity{Store: f.id, Incarnation: f.incarnation})
+		})
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.discard())
+	}
+	return c, nil
+}
+
+// File returns the file that is copied.
+func (c *Copy) File() *File { return c.f }
+
+// Update runs fill, which puts about so many bytes, in a transaction of the copy.
+func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.f.isClosed() {
+		return store.ErrClosed
+	}
+	if err := CatchDamage("write the copy", func() error { return c.db.Update(fill) }); err != nil {
+		return err
+	}
+	if c.unsynced += bytes; c.unsynced < syncBytes {
+		return nil
+	}
+	if err := c.f.checkSpace(); err != nil {
+		return err
+	}
+	return c.sync()
+}
+
+func (c *Copy) sync() error {
+	c.unsynced = 0
+	return c.db.Sync()
+}
+
+// discard removes a copy that does not replace the file.
+func (c *Copy) discard() error {
+	if c.swapped {
+		return nil
+	}
+	err := CatchDamage("close the copy", c.db.Close)
+	if err != nil {
+		_ = abandonFile(c.handle)
+	}
+	return errors.Join(err, removeFile(c.f.path()+rebuiltSuffix))
+}
+
+func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause time.Duration, err error) {
+	if err := copier.CopyAll(ctx, c); err != nil {
+		return 0, err
+	}
+	for try := 1; ; try++ {
+		if err := f.catchUp(ctx, c, copier); err != nil {
+			return 0, err
+		}
+		var old Copy
+		ready, swapErr := false, error(nil)
+		err := f.runExclusively(ctx, func() {
+			begun := time.Now()
+			ready, swapErr = f.swap(c, &old, copier, try == swapTries)
+			pause = time.Since(begun)
+		})
+		if err := errors.Join(err, swapErr); err != nil {
+			if c.swapped {
+				_ = old.db.Close() // the file has failed already
+			}
+			return pause, err
+		}
+		if ready {
+			if err := CatchDamage("close the old file", old.db.Close); err != nil {
+				f.log.Warn("the file that was replaced could not be closed", "dir", f.dir, "err", err)
+				_ = abandonFile(old.handle)
+			}
+			return pause, nil
+		}
+	}
+}
+
+// catchUp copies what is written meanwhile until little is left, and syncs the copy.
+func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
+	for range catchUpRounds {
+		if err := c.sync(); err != nil {
+			return err
+		}
+		copied, err := f.catchUpOnce(c, copier)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if copied < catchUpRest {
+			return c.sync()
+		}
+		if err := f.checkSpace(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("more is written than can be copied meanwhile: try again when less is written")
+}
+
+func (f *File) catchUpOnce(c *Copy, copier Copier) (copied int, err error) {
+	err = f.View("read what was written meanwhile", func(from *bolt.Tx) error {
+		return CatchDamage("write the copy", func() error {
+			return c.db.Update(func(to *bolt.Tx) (err error) {
+				copied, err = copier.CatchUp(from, to, catchUpWrites)
+				return err
+			})
+		})
+	})
+	return copied, err
+}
+
+// swap puts the copy in the place of the file, which old then holds. runCommits runs it, so nothing
+// is written meanwhile. ready is false, and nothing has happened, when so much was written since
+// the last sync of the copy that writers would wait long; unless force is set.
+func (f *File) swap(c, old *Copy, copier Copier, force bool) (ready bool, err error) {
+	for {
+		copied, err := f.catchUpOnce(c, copier)
+		if err != nil {
+			return false, err
+		}
+		if copied < catchUpWrites {
+			break
+		}
+		if !force {
+			return false, nil
+		}
+	}
+	err = f.View("compare the copy", func(from *bolt.Tx) error {
+		return CatchDamage("read the copy", func() error {
+			return c.db.View(func(to *bolt.Tx) error {
+				if err := c.fillLength(to.Size()); err != nil {
+					return err
+				}
+				return copier.Verify(from, to)
+			})
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := c.sync(); err != nil {
+		return false, err
+	}
+	if err := os.Rename(f.path()+rebuiltSuffix, f.path()); err != nil {
+		return false, err
+	}
+	c.swapped = true
+	// A write must not be acknowledged in a file that a loss of power could replace by the old one.
+	if err = syncDir(f.dir); err != nil {
+		err = f.fail(fmt.Errorf("sync %s: %w", f.dir, err))
+	}
+	c.db.NoSync, c.db.NoGrowSync = false, false
+	f.inUse.Lock()
+	defer f.inUse.Unlock()
+	old.db, old.handle = f.db, f.handle
+	f.db, f.handle, f.room = c.db, c.handle, 0
+	return true, err
+}
+
+// fillLength makes the copy as long as its pages ask for: the last ones may have been freed before
+// they were written.
+func (c *Copy) fillLength(size int64) error {
+	info, err := c.handle.Stat()
+	if err != nil || info.Size() >= size {
+		return err
+	}
+	return c.handle.Truncate(size)
+}
+
+// Usage says how large the file is.
+type Usage struct {
+	Bytes     int64 // of the pages that the file has
+	FreeBytes int64 // of those, the unused ones
+}
+
+// Usage reads the size of the file.
+func (f *File) Usage(ctx context.Context) (u Usage, err error) {
+	if f.isClosed() {
+		return Usage{}, store.ErrClosed
+	}
+	var readErr error
+	err = f.runExclusively(ctx, func() {
+		free := 0
+		var m meta
+		m, free, readErr = readFreelistSize(f.handle)
+		u = Usage{Bytes: int64(m.pages) * pageSize, FreeBytes: int64(free) * pageSize}
+	})
+	return u, errors.Join(err, readErr)
+}
+
+// readFreelistSize returns the newest meta page and the number of free pages of a file that nobody
+// writes meanwhile.
+func readFreelistSize(file *os.File) (m meta, free int, err error) {
+	both := make([]byte, 2*pageSize)
+	if _, err := file.ReadAt(both, 0); err != nil {
+		return m, 0, fmt.Errorf("read the meta pages: %w", err)
+	}
+	m, _, problem := chooseMeta(both)
+	if problem != "" {
+		return m, 0, corrupt("the file %s", problem)
+	}
+	page := make([]byte, pageHeaderSize+8)
+	if _, err := file.ReadAt(page, int64(m.freelist*pageSize)); err != nil {
+		return m, 0, fmt.Errorf("read the free list: %w", err)
+	}
+	free = int(order.Uint16(page[10:]))
+	if free == 0xFFFF { // then the first element is the count
+		free = int(min(order.Uint64(page[pageHeaderSize:]), m.pages))
+	}
+	return m, free, nil
+}

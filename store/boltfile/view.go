@@ -1,0 +1,115 @@
+package boltfile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store"
+)
+
+// View runs read in a read transaction. read must not call anything that may wait: writers and
+// Close wait for it. doing says what it does, for the error that damage to the file becomes. What
+// read gets from the transaction is memory of the file and must be copied before read returns.
+func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
+	f.inUse.RLock()
+	defer f.inUse.RUnlock()
+	if f.isClosed() {
+		return store.ErrClosed
+	}
+	if f.isBroken() {
+		return f.Err()
+	}
+	began := false
+	err := CatchDamage(doing, func() error {
+		tx, err := f.begin(false)
+		if err != nil {
+			return err
+		}
+		began = true
+		defer tx.Rollback()
+		return read(tx)
+	})
+	if err != nil && !began {
+		return f.failReads(err)
+	}
+	return err
+}
+
+// begin begins a transaction of bbolt, which reads a meta page there with its locks held: if that
+// faulted, everyone else would wait without end. The one way in which it happens, the file cut
+// under the running process, is looked for first.
+func (f *File) begin(writable bool) (*bolt.Tx, error) {
+	if err := checkMetaPages(f.handle, f.schema.Name); err != nil {
+		return nil, err
+	}
+	return f.db.Begin(writable)
+}
+
+func checkMetaPages(file *os.File, name string) error {
+	var info syscall.Stat_t
+	if err := syscall.Fstat(int(file.Fd()), &info); err == nil && info.Size < 2*pageSize {
+		return corrupt("%s was cut to %d bytes while it was open", name, info.Size)
+	}
+	return nil
+}
+
+// WaitDurable waits until the write with that sequence is on disk: a transaction may see a commit
+// whose last sync is still running.
+func (f *File) WaitDurable(ctx context.Context, seq uint64) error {
+	for {
+		durable, grown := f.Progress()
+		if durable >= seq {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-f.failed:
+			return f.Err()
+		case <-f.closing:
+			return store.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Find returns what is stored under key, nil for nothing. It detects a damaged branch page that
+// leads the search past the key.
+func Find(c *bolt.Cursor, key []byte) ([]byte, error) {
+	next, value := c.Seek(key)
+	if value != nil && bytes.Equal(next, key) {
+		return value, nil
+	}
+	return nil, checkPosition(c, next, key)
+}
+
+// CheckSeek reports a damaged branch page that leads the search for key to a wrong place.
+func CheckSeek(b *bolt.Bucket, key []byte) error {
+	c := b.Cursor()
+	next, _ := c.Seek(key)
+	return checkPosition(c, next, key)
+}
+
+// checkPosition checks where the search for key has ended, at next or behind everything: the
+// entries on either side must be on that side of key.
+func checkPosition(c *bolt.Cursor, next, key []byte) error {
+	var before []byte
+	if next == nil {
+		before, _ = c.Last()
+	} else {
+		before, _ = c.Prev()
+	}
+	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
+		return corrupt("the search for %q ends at a wrong place", key)
+	}
+	return nil
+}
+
+func corrupt(form string, args ...any) error {
+	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
+}
