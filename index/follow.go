@@ -57,7 +57,7 @@ func (x *Index) Run(ctx context.Context) error {
 		var write *writeError
 		switch {
 		case errors.Is(err, store.ErrCursorGone):
-			err = x.rebuildDirectory("the cursor belongs to another log")
+			err = x.rebuildDirectory(err.Error())
 		case errors.As(err, &damage):
 			err = x.rebuildDirectory(damage.what)
 		case errors.As(err, &write):

@@ -268,7 +268,7 @@ func ignoreContextEnd(ctx context.Context, err error) error {
 // where that is, until ctx ends. What is damaged is left out.
 func (r *Registry) followAgents(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
 	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
-	return store.Follow(ctx, r.store, after, o, func(batch []store.Record, upTo store.Cursor) error {
+	apply := func(batch []store.Record, upTo store.Cursor) error {
 		var agents []Agent
 		for _, record := range batch {
 			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
@@ -280,7 +280,14 @@ func (r *Registry) followAgents(ctx context.Context, after store.Cursor, written
 			}
 		}
 		return written(agents, upTo)
-	})
+	}
+	for {
+		err := store.Follow(ctx, r.store, after, o, apply)
+		if !errors.Is(err, store.ErrCursorGone) {
+			return err
+		}
+		after = store.Cursor{} // too far behind: every agent is read again
+	}
 }
 
 // recheckDue attends the agents as they become due.

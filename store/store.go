@@ -79,16 +79,29 @@ type Store interface {
 	// fails alone.
 	Apply(ctx context.Context, writes ...Write) (uint64, error)
 
-	// Changes yields the latest record of every key written after the cursor,
-	// tombstones included, in sequence order, and then waits for more until ctx
-	// ends (which ends the sequence without an error). A follower may miss
-	// intermediate values of a key, never its last. A cursor of another store or
-	// incarnation, or ahead of the log, yields [ErrCursorGone]: rebuild from zero.
-	// A damaged record is yielded as in List, with its sequence.
+	// Changes yields the latest record of every key written after the cursor, tombstones included, in
+	// sequence order, and then waits for more until ctx ends (which ends the sequence without an
+	// error). A follower may miss intermediate values of a key, never its last. A cursor of another
+	// store or incarnation, ahead of the log, or behind the [Store.Horizon] yields [ErrCursorGone]:
+	// rebuild from zero. So does a sequence that runs when the horizon passes the place it has
+	// reached. Sequence 0 is the beginning, which is never gone: Changes yields the living records and
+	// the deletions that are not forgotten; it is gone later only if the horizon passes where the log
+	// ended at the start. A damaged record is yielded as in List, with its sequence.
 	Changes(ctx context.Context, after Cursor) iter.Seq2[Record, error]
 
 	// Head returns the cursor of the newest write that readers can see.
 	Head() Cursor
+
+	// Horizon returns the cursor up to which deletions are forgotten, sequence 0 when none is. It
+	// never moves back within an incarnation and is always behind Head: the newest write is in the
+	// log, be it a deletion.
+	Horizon() Cursor
+
+	// Forget moves the horizon to the cursor, or as far as it may go, and drops the tombstones up to
+	// it, except those that the store was told to keep for followers that need every deletion. Living
+	// records stay as they are. The store serves meanwhile. [ErrCursorGone] means that the cursor
+	// belongs to another log.
+	Forget(ctx context.Context, upTo Cursor) error
 
 	// Close ends all Changes, waits for running calls and releases the files.
 	// Later calls return [ErrClosed].
@@ -106,7 +119,7 @@ var (
 	ErrConflict   = errors.New("the record was changed meanwhile")
 	ErrInvalid    = errors.New("invalid write")
 	ErrClosed     = errors.New("the store is closed")
-	ErrCursorGone = errors.New("the cursor belongs to another log")
+	ErrCursorGone = errors.New("the cursor belongs to another log, or is too old")
 	// ErrUnknown: a commit failed in a way that may have kept it. Nothing is
 	// acknowledged any more on this handle; the process should end and restart.
 	ErrUnknown = errors.New("the outcome of a write is unknown; the store takes no more writes until it is reopened")

@@ -63,7 +63,7 @@ func openHouse(ctx context.Context, c Config, e edge, l *slog.Logger, observe fu
 			err = errors.Join(err, h.close())
 		}
 	}()
-	if h.store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes}); err != nil {
+	if h.store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
 		return nil, err
 	}
 	vectors, err := readVectors(c.Search.Vectors)

@@ -36,7 +36,7 @@ func (l *Log) Run(ctx context.Context) error {
 		before := l.state.Size
 		err := l.follow(ctx)
 		if errors.Is(err, store.ErrCursorGone) {
-			err = l.rewind("the store has begun a new incarnation")
+			err = l.rewind(err.Error())
 		}
 		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 			return nil

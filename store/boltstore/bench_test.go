@@ -12,6 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/store"
+	"gazetteer/store/boltfile/filetest"
 )
 
 const benchValue = 1000 // bytes, about a host record or a small document
@@ -33,7 +34,7 @@ const turn = 2_000 // writes
 func compare(b *testing.B) *comparison {
 	c := &comparison{b: b, store: openStore(b, b.TempDir())}
 	b.Cleanup(func() { c.store.Close() })
-	bare, err := bolt.Open(filepath.Join(b.TempDir(), BoltFile), fileMode, &bolt.Options{InitialMmapSize: mapSize, FreelistType: bolt.FreelistMapType, NoStatistics: true})
+	bare, err := bolt.Open(filepath.Join(b.TempDir(), BoltFile), 0o600, &bolt.Options{InitialMmapSize: 64 << 30, FreelistType: bolt.FreelistMapType, NoStatistics: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -64,13 +65,13 @@ func (c *comparison) run(write func(from, to int)) {
 	b.ReportMetric(float64(c.them.Nanoseconds())/float64(b.N), "bare-ns/write")
 	b.ReportMetric(float64(c.ours)/float64(c.them), "ratio")
 	b.ReportMetric(float64(b.N)/float64(c.commits), "writes/commit")
-	b.ReportMetric(bytesUsed(b, filepath.Join(c.store.dir, BoltFile))/float64(b.N), "bytes/record")
+	b.ReportMetric(bytesUsed(b, filepath.Join(c.store.file.Dir(), BoltFile))/float64(b.N), "bytes/record")
 	b.ReportMetric(bytesUsed(b, c.bare.Path())/float64(b.N), "bare-bytes/record")
 }
 
 // transaction returns the number of the store's newest transaction.
 func (c *comparison) transaction() (id int) {
-	if err := c.store.db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+	if err := c.store.file.View("count", func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
 		c.b.Fatal(err)
 	}
 	return id
@@ -138,7 +139,7 @@ func bytesUsed(b *testing.B, path string) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return float64(usedBytes(file))
+	return float64(filetest.UsedBytes(file))
 }
 
 func filled(b *testing.B, n int) *Store {

@@ -2,27 +2,30 @@ package boltstore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"gazetteer/store"
+	"gazetteer/store/boltfile/filetest"
 )
 
 // secret stands in values, to be looked for in errors.
 const secret = "do not tell"
 
-// history leaves a store with some past in it: overwritten and deleted records,
-// small ones and some of many pages. truth is what its log holds, before what
-// it held one commit earlier.
+const pageSize = 4096
+
+// history leaves a store with some past in it: overwritten and deleted records, small ones and some
+// of many pages, and a horizon in the middle. truth is what its log holds, before what it held one
+// commit earlier.
 func history(t *testing.T) (dir string, truth, before map[string]store.Record) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
@@ -45,6 +48,11 @@ func history(t *testing.T) (dir string, truth, before map[string]store.Record) {
 		}
 		if _, err := s.Apply(t.Context(), writes...); err != nil {
 			t.Fatal(err)
+		}
+		if round == 2 {
+			if err := s.Forget(t.Context(), s.cursorAt(s.Head().Seq/2)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		before, truth = truth, logOf(t, s)
 	}
@@ -154,13 +162,15 @@ func TestFlippedBits(t *testing.T) {
 		flips = n
 	}
 	dir, truth, before := history(t)
-	files := snapshot(t, dir)
-	used := usedBytes([]byte(files[BoltFile]))
-	refused, detected, harmless := 0, 0, 0
-	for range flips {
+	original := mustRead(t, filepath.Join(dir, BoltFile))
+	used := filetest.UsedBytes(original)
+	refused, detected, harmless, compacted := 0, 0, 0, 0
+	for n := range flips {
 		at, bit := rand.IntN(used), byte(1)<<rand.IntN(8)
 		copied := filepath.Join(t.TempDir(), "data")
-		restore(t, copied, files)
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
 		edit(t, filepath.Join(copied, BoltFile), func(b []byte) []byte { b[at] ^= bit; return b })
 		s, err := Open(t.Context(), copied, Options{MinFree: -1})
 		if err != nil {
@@ -171,7 +181,7 @@ func TestFlippedBits(t *testing.T) {
 			continue
 		}
 		content := truth
-		if s.incarnation > 1 && s.Head().Seq == newest(before) {
+		if s.file.Incarnation() > 1 && s.Head().Seq == newest(before) {
 			content = before // the newer meta page was hit: a rollback, and it was said
 		}
 		if readDamaged(t, s, content, fmt.Sprintf("byte %d, bit %#x", at, bit)) {
@@ -182,9 +192,47 @@ func TestFlippedBits(t *testing.T) {
 		for i := range 4 {
 			_, _ = s.Apply(t.Context(), store.Put(fmt.Sprintf("host/com.example%03d", rand.IntN(400)), []byte("new")), store.Put(fmt.Sprint("new", i), nil))
 		}
+		found := readable(s)
+		if n%4 != 0 {
+			_ = s.Close()
+			continue
+		}
+		if _, err := s.Compact(t.Context(), time.Hour); err == nil {
+			compacted++
+			if left := readable(s); !maps.Equal(left, found) {
+				t.Errorf("byte %d, bit %#x: of %d records that could be read, %d can after a compaction", at, bit, len(found), len(left))
+			}
+		}
 		_ = s.Close()
 	}
-	t.Logf("%d flips: %d refused at opening, %d found when reading, %d harmless", flips, refused, detected, harmless)
+	t.Logf("%d flips: %d refused at opening, %d found when reading, %d harmless, %d compacted", flips, refused, detected, harmless, compacted)
+}
+
+// readable returns the records that can be read, with their values.
+func readable(s *Store) map[string]string {
+	found := map[string]string{}
+	for r, err := range s.List(context.Background(), "", "") {
+		if err == nil {
+			found[r.Key] = fmt.Sprint(r.Seq, string(r.Value))
+		}
+	}
+	return found
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func edit(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, change(mustRead(t, path)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func newest(log map[string]store.Record) (seq uint64) {
@@ -241,151 +289,5 @@ func readDamaged(t *testing.T, s *Store, truth map[string]store.Record, what str
 	if !detected && (missing > 0 || listed != living || followed != len(truth)) {
 		t.Errorf("%s: without an error %d records are missing, %d of %d listed, %d of %d in the log", what, missing, listed, living, followed, len(truth))
 	}
-	return detected || s.incarnation > 1
-}
-
-// TestCutWhileOpen takes the file away under the running store: reads fail with
-// an error, and the process lives.
-func TestCutWhileOpen(t *testing.T) {
-	for _, size := range []int64{0, pageSize, 2 * pageSize, 20 * pageSize} {
-		t.Run(fmt.Sprintf("to %d bytes", size), func(t *testing.T) {
-			dir, truth, _ := history(t)
-			s := openStore(t, dir)
-			if err := os.Truncate(filepath.Join(dir, BoltFile), size); err != nil {
-				t.Fatal(err)
-			}
-			failures := 0
-			for key, want := range truth {
-				r, err := s.Get(t.Context(), key)
-				switch {
-				case err == nil && !bytes.Equal(r.Value, want.Value):
-					t.Errorf("%s came back wrong", key)
-				case errors.Is(err, store.ErrNotFound) && !want.Deleted:
-					t.Errorf("%s is said not to exist", key)
-				case errors.Is(err, store.ErrCorrupt):
-					failures++
-				}
-			}
-			if failures == 0 {
-				t.Error("no read noticed")
-			}
-			var err error
-			for i := 0; i < 400 && err == nil; i++ {
-				_, err = s.Apply(t.Context(), store.Put(fmt.Sprintf("host/com.example%03d", i), nil))
-			}
-			if err == nil {
-				t.Error("no write noticed")
-			}
-			_ = s.Close()
-			if _, err := Open(t.Context(), dir, Options{MinFree: -1}); !errors.Is(err, store.ErrCorrupt) {
-				t.Errorf("opening it again: %v", err)
-			}
-		})
-	}
-}
-
-func TestFloorOfFreeSpace(t *testing.T) {
-	dir := closedStore(t, 3)
-	s, err := Open(t.Context(), dir, Options{MinFree: math.MaxInt64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Apply(t.Context(), store.Put("k", nil))
-	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("writing: error %v, want ErrFull with the directory", err)
-	}
-	_, err = s.Apply(t.Context(), store.Delete("k/0000"), store.Put("k", nil))
-	if !errors.Is(err, store.ErrFull) {
-		t.Errorf("writing and deleting: error %v", err)
-	}
-	if _, err := s.Apply(t.Context(), store.Delete("k/0001")); err != nil {
-		t.Errorf("deleting: %v", err)
-	}
-	if head := s.Head(); head.Seq != 4 {
-		t.Errorf("Head is at %d, want 4: the deletion alone", head.Seq)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openStore(t, dir)
-	defer s.Close()
-	put(t, s, 1)
-}
-
-func TestFailedIsSaid(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	select {
-	case <-s.Failed():
-		t.Fatal("a new store has failed")
-	default:
-	}
-	if s.Err() != nil {
-		t.Fatal(s.Err())
-	}
-	s.file.Close()
-	if _, err := s.Apply(t.Context(), store.Put("k", nil)); !errors.Is(err, store.ErrUnknown) {
-		t.Fatalf("error %v", err)
-	}
-	<-s.Failed()
-	if !errors.Is(s.Err(), store.ErrUnknown) || !errors.Is(s.Err(), os.ErrClosed) {
-		t.Errorf("Err is %v, want ErrUnknown and the cause", s.Err())
-	}
-	_ = s.Close()
-}
-
-func TestNoSpace(t *testing.T) {
-	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	for _, c := range []struct {
-		err  error
-		want bool
-	}{
-		{nil, false},
-		{full, true},
-		{fmt.Errorf("commit: %w", full), true},
-		{syscall.ENOSPC, false}, // a sync
-		{&os.PathError{Op: "write", Path: "x", Err: syscall.EIO}, false},
-	} {
-		if got := noSpace(c.err); got != c.want {
-			t.Errorf("noSpace(%v) is %v", c.err, got)
-		}
-	}
-}
-
-// FuzzInspect writes any bytes over any place of a page of the file, cuts it
-// anywhere, and has its skeleton read: that neither panics nor fails to read.
-func FuzzInspect(f *testing.F) {
-	dir := closedStore(f, 100)
-	b, err := os.ReadFile(filepath.Join(dir, BoltFile))
-	if err != nil {
-		f.Fatal(err)
-	}
-	b = b[:usedBytes(b)]
-	m, _, _ := chooseMeta(b)
-	for _, page := range []uint64{0, 1, m.root, m.freelist} {
-		f.Add(uint16(page), uint16(8), []byte{1, 0, 255, 255}, uint32(len(b)))
-		f.Add(uint16(page), uint16(pageHeaderSize), bytes.Repeat([]byte{255}, 64), uint32(len(b)))
-		f.Add(uint16(page), uint16(0), make([]byte, pageSize), uint32(len(b)-pageSize))
-	}
-	f.Fuzz(func(t *testing.T, page, at uint16, over []byte, size uint32) {
-		file := bytes.Clone(b)
-		if start := int(page)*pageSize + int(at); start < len(file) {
-			copy(file[start:], over)
-		}
-		fixMeta(file)
-		file = file[:min(int(size), len(file))]
-		if _, _, err := inspect(bytes.NewReader(file), int64(len(file))); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// fixMeta makes the checksums of the meta pages right, so that what they say is
-// believed.
-func fixMeta(file []byte) {
-	for _, at := range []int{0, pageSize} {
-		m := file[at+pageHeaderSize:][:metaSize]
-		sum := fnv.New64a()
-		sum.Write(m[:metaSize-8])
-		order.PutUint64(m[metaSize-8:], sum.Sum64())
-	}
+	return detected || s.file.Incarnation() > 1
 }

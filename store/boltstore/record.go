@@ -43,7 +43,7 @@ type change struct {
 	sum    uint32 // CRC-32C of key and value
 	delete bool
 	expect *uint64
-	void   bool // a deletion of nothing; set by batch.apply
+	void   bool // a deletion of nothing; set by checkRequest
 }
 
 func newChange(w store.Write) (change, error) {
@@ -90,29 +90,29 @@ func checkKey(key string) error {
 // stamp gives the record its number and returns its bytes.
 func (c *change) stamp(seq uint64) []byte {
 	binary.BigEndian.PutUint64(c.raw, seq)
-	binary.BigEndian.PutUint32(c.raw[sumAt:], finish(c.sum, c.raw))
+	binary.BigEndian.PutUint32(c.raw[sumAt:], addStamp(c.sum, c.raw))
 	return c.raw
 }
 
-// finish adds flags and sequence of a raw record to the sum of key and value.
-func finish(sum uint32, raw []byte) uint32 {
+// addStamp adds flags and sequence of a raw record to the sum of key and value.
+func addStamp(sum uint32, raw []byte) uint32 {
 	sum = crc32.Update(sum, castagnoli, raw[flagsAt:flagsAt+1])
 	return crc32.Update(sum, castagnoli, raw[:flagsAt])
 }
 
-// record is a store.Record whose Value still lies in the memory of the file: own
+// record is a store.Record whose Value still lies in the memory of the file: cloneRecord
 // must be called before the transaction ends.
 type record store.Record
 
-// decode verifies a raw record and returns it. The error names the key, never
+// decodeRecord verifies a raw record and returns it. The error names the key, never
 // the value.
-func decode(key, raw []byte) (record, error) {
+func decodeRecord(key, raw []byte) (record, error) {
 	if len(raw) < headerSize || len(raw) > headerSize+maxValue {
 		return record{}, &recordError{corrupt("record %q has an impossible size", key)}
 	}
 	value := raw[headerSize:]
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
-	if finish(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
+	if addStamp(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
 		return record{}, &recordError{corrupt("record %q does not match its checksum", key)}
 	}
 	r := record{
@@ -126,8 +126,8 @@ func decode(key, raw []byte) (record, error) {
 	return r, nil
 }
 
-// own copies the value out of the file's memory.
-func own(r record) store.Record {
+// cloneRecord copies the value out of the file's memory.
+func cloneRecord(r record) store.Record {
 	r.Value = bytes.Clone(r.Value)
 	return store.Record(r)
 }
@@ -137,10 +137,6 @@ type recordError struct{ err error }
 
 func (e *recordError) Error() string { return e.err.Error() }
 func (e *recordError) Unwrap() error { return e.err }
-
-func corrupt(form string, args ...any) error {
-	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
-}
 
 // logKey is the key of a sequence in the log bucket; bytes sort like numbers.
 func logKey(seq uint64) []byte {

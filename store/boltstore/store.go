@@ -1,215 +1,209 @@
-// Package boltstore is a store.Store in one bbolt file that one process holds.
-// Begin at [Open]; [Store.Apply] and [Store.Changes] are the heart.
+// Package boltstore is a store.Store in one bbolt file that one process holds. Begin at [Open];
+// [Store.Apply] and [Store.Changes] are the heart, [Store.Compact] makes the file small again.
 //
 // # The data directory
 //
-//	FORMAT      format number, store id and incarnation (JSON)
-//	store.bolt  the records
-//	HEAD        what was last acknowledged, to notice a rollback
-//	LOCK        flock, and the pid of the process that holds it
-//
-// Other packages keep their own files beside these.
+// FORMAT, HEAD and LOCK are those of package boltfile, which also keeps what is written safe;
+// store.bolt holds the records. Other packages keep their own files beside these.
 //
 // # The file
 //
-// Bucket "records" maps a key to its latest write (see record.go), tombstones
-// included. Bucket "log" maps the sequence of that write to the key, so it has
-// one entry for every record and its last entry is the head of the log. Bucket
-// "meta" holds store id and incarnation. Behind the pages in use lie up to 1 MiB of
-// zeroes, see room.go.
-//
-// # What is promised
-//
-// When Apply returns nil its writes are synced. When a commit fails, nothing is
-// acknowledged any more: see [Store.Failed]. No record is returned that does
-// not match its checksum. A file that is not what the store left there is
-// refused by Open and stays as it is. Runs on Linux, macOS and FreeBSD.
+// Bucket "records" maps a key to its latest write (see record.go), tombstones included. Bucket "log"
+// maps the sequence of that write to the key, so it has one entry for every record, and its last
+// entry is the head of the log. Bucket "meta" holds store id and incarnation, the horizon below
+// which tombstones are dropped, and marks, which tell at what time the log ended where (see
+// forget.go). Format 1 had neither of the last two; Open raises it to 2.
 package boltstore
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/store"
+	"gazetteer/store/boltfile"
 )
+
+// BoltFile is the name of the file of records in the data directory.
+const BoltFile = "store.bolt"
+
+// FormatFile is the file by which a data directory is recognised.
+const FormatFile = boltfile.FormatFile
+
+// Errors of Open, of package boltfile.
+type (
+	HeldError    = boltfile.HeldError
+	DamagedError = boltfile.DamagedError
+	FormatError  = boltfile.FormatError
+)
+
+const format = 2
 
 var (
 	recordsBucket = []byte("records")
 	logBucket     = []byte("log")
 	metaBucket    = []byte("meta")
-
-	storeKey       = []byte("store")
-	incarnationKey = []byte("incarnation")
 )
 
-// Options are what Open needs to know. The zero value works.
+// Options are the settings of Open. The zero value works.
 type Options struct {
-	// Log gets a line when the store was rolled back and when it fails; nil
+	// Log gets a line when the store was rolled back, when it fails and when it was compacted; nil
 	// for none.
 	Log *slog.Logger
-	// MinFree is the number of bytes of free disk below which Apply of anything
-	// but deletions answers store.ErrFull. 0 means 64 MiB, a negative number
-	// turns the check off.
+	// MinFree is the number of bytes of free disk below which Apply of anything but deletions answers
+	// store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
 	MinFree int64
+	// KeepDeletion tells which keys keep their tombstones behind the horizon, for a follower that
+	// must see every deletion even when it begins anew; nil means none.
+	KeepDeletion func(key string) bool
 }
-
-const defaultMinFree = 64 << 20
 
 // Store is an open store. All methods may be called from any goroutine.
 type Store struct {
-	dir         string
-	id          string // of the store; with incarnation it names the log
-	incarnation uint64
-	minFree     int64
-	log         *slog.Logger
+	file         *boltfile.File
+	log          *slog.Logger
+	keepDeletion func(key string) bool
 
-	db   *bolt.DB
-	file *os.File // bbolt's own handle of the file
-	lock *os.File
-	head *os.File // owned by commitLoop once that runs
-	room int64    // the file is known to be written up to here; owned by commitLoop
+	batch   batch         // of the transaction that the commits of file run; owned by them
+	horizon atomic.Uint64 // as in the file
 
-	requests chan *request // to commitLoop
-	closing  chan struct{} // closed by Close
-	stopped  chan struct{} // closed by commitLoop
-	failed   chan struct{} // closed by fail
+	forgetting sync.Mutex // held by Forget and Compact
 
-	// broken is closed when bbolt panicked where it may hold its locks: then it
-	// must not be called again, not even to close.
-	broken chan struct{}
-
-	// commit ends a transaction. It is bbolt's, except in a test that makes a
-	// commit fail.
-	commit func(*bolt.Tx) error
-
-	// inUse is held for reading while db is used, for a page at a time and never
-	// while a consumer runs. Close holds it for writing when it closes closing.
-	inUse sync.RWMutex
-
-	mu    sync.Mutex    // guards the following
-	seq   uint64        // the newest write that is on disk
-	grown chan struct{} // closed and replaced when seq grows
-	err   error         // why the store failed
+	mu     sync.Mutex // guards the following
+	upkeep Upkeep
 }
 
 var _ store.Store = (*Store)(nil)
 
+// Open opens the store in dir, or begins one there: dir may be missing (its parent must exist) or
+// hold no store. Close must be called. The errors are those of boltfile.Open.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	return open(ctx, dir, o, nil)
+}
+
+func open(ctx context.Context, dir string, o Options, fileOptions *boltfile.Options) (*Store, error) {
+	if fileOptions == nil {
+		fileOptions = &boltfile.Options{}
+	}
+	fileOptions.Log, fileOptions.MinFree = o.Log, o.MinFree
+	s := &Store{log: o.Log, keepDeletion: o.KeepDeletion}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.keepDeletion == nil {
+		s.keepDeletion = func(string) bool { return false }
+	}
+	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
+		Name: BoltFile, Noun: "store", Format: format,
+		Buckets:      [][]byte{recordsBucket, logBucket},
+		LastSequence: s.readLast,
+	}, *fileOptions)
+	if err != nil {
+		return nil, err
+	}
+	s.file = file
+	return s, nil
+}
+
+// readLast returns the sequence of the last entry of the log, after a look at the record it names,
+// and reads the horizon.
+func (s *Store) readLast(tx *bolt.Tx) (uint64, error) {
+	horizon, err := readHorizon(tx)
+	if err != nil {
+		return 0, err
+	}
+	s.horizon.Store(horizon)
+	if _, err := readMarks(tx); err != nil {
+		return 0, err
+	}
+	seq, key := tx.Bucket(logBucket).Cursor().Last()
+	if seq == nil {
+		return 0, nil
+	}
+	r, err := readLogged(tx.Bucket(recordsBucket), seq, key)
+	return r.Seq, err
+}
+
 // Head returns the cursor of the newest write that is on disk.
 func (s *Store) Head() store.Cursor {
-	seq, _ := s.progress()
-	return store.Cursor{Store: s.id, Incarnation: s.incarnation, Seq: seq}
+	seq, _ := s.file.Progress()
+	return s.cursorAt(seq)
 }
 
-// progress returns the newest write on disk, and a channel that is closed when
-// there is a newer one.
-func (s *Store) progress() (uint64, <-chan struct{}) {
+// Horizon returns the cursor behind which deletions are forgotten, as store.Store says.
+func (s *Store) Horizon() store.Cursor { return s.cursorAt(s.horizon.Load()) }
+
+func (s *Store) cursorAt(seq uint64) store.Cursor {
+	return store.Cursor{Store: s.file.ID(), Incarnation: s.file.Incarnation(), Seq: seq}
+}
+
+// Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
+// or the file turned out to be damaged while it was written to. From then on Apply answers
+// store.ErrUnknown. The process should end with a non-zero code: only reading the file anew tells
+// what it holds.
+func (s *Store) Failed() <-chan struct{} { return s.file.Failed() }
+
+// Err returns why the store failed, nil as long as it has not. It matches store.ErrUnknown.
+func (s *Store) Err() error { return s.file.Err() }
+
+// Close ends all Changes, waits for running calls and releases the files. An Apply that has begun to
+// commit still gets its answer, a compaction is given up. Calling it again does nothing.
+func (s *Store) Close() error { return s.file.Close() }
+
+// readLogged returns the record that an entry of the log names.
+func readLogged(records *bolt.Bucket, seq, key []byte) (r record, err error) {
+	raw := records.Get(key)
+	if raw == nil {
+		return r, corrupt("the log names %q, which has no record", key)
+	}
+	if r, err = decodeRecord(key, raw); err != nil {
+		return r, err
+	}
+	if len(seq) != 8 || r.Seq != binary.BigEndian.Uint64(seq) {
+		return r, corrupt("the log and the record %q disagree on its sequence", key)
+	}
+	return r, nil
+}
+
+// Upkeep is what was forgotten and compacted since the store was opened.
+type Upkeep struct {
+	Forgotten   int           // tombstones dropped
+	Compactions int           // times that the file was replaced by a compact copy
+	Failures    int           // times that forgetting or compacting failed
+	Last        time.Time     // when the last compaction ended
+	LastTook    time.Duration // and how long it took
+	LastPause   time.Duration // and for how long no write could begin
+	Usage       boltfile.Usage
+}
+
+// Upkeep returns the counters and the size of the file at this moment.
+func (s *Store) Upkeep(ctx context.Context) (Upkeep, error) {
+	usage, err := s.file.Usage(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seq, s.grown
+	u := s.upkeep
+	u.Usage = usage
+	return u, err
 }
 
-func (s *Store) advance(seq uint64) {
+func (s *Store) countUpkeep(count func(u *Upkeep)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seq = seq
-	close(s.grown)
-	s.grown = make(chan struct{})
+	count(&s.upkeep)
 }
 
-// Failed returns a channel that is closed when a commit has failed in a way
-// that may have kept it, or the file turned out to be damaged while it was
-// written to. From then on Apply answers store.ErrUnknown. The process should
-// end with a non-zero code: only reading the file anew tells what it holds.
-func (s *Store) Failed() <-chan struct{} { return s.failed }
-
-// Err returns why the store failed, nil as long as it has not. It matches
-// store.ErrUnknown.
-func (s *Store) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+// isUnsaid reports an error that comes because the store or the context ended.
+func isEnd(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, store.ErrClosed)
 }
 
-func (s *Store) fail(cause error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return s.err
-	}
-	s.err = fmt.Errorf("%w: %w", store.ErrUnknown, cause)
-	close(s.failed)
-	s.log.Error("the store takes no more writes until it is reopened", "dir", s.dir, "cause", cause)
-	return s.err
-}
-
-// breakDown fails for good: nothing is read any more either.
-func (s *Store) breakDown(cause error) error {
-	err := s.fail(cause)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isBroken() {
-		close(s.broken)
-	}
-	return err
-}
-
-func (s *Store) isBroken() bool {
-	select {
-	case <-s.broken:
-		return true
-	default:
-		return false
-	}
-}
-
-// Close ends all Changes, waits for running calls and releases the files. An
-// Apply that has begun to commit still gets its answer. Calling it again does
-// nothing.
-func (s *Store) Close() error {
-	if !s.markClosed() {
-		return nil
-	}
-	select {
-	case <-s.stopped:
-	case <-s.broken:
-	}
-	return errors.Join(s.closeBolt(), s.head.Close(), unlock(s.lock))
-}
-
-func (s *Store) markClosed() bool {
-	if !s.isBroken() { // a reader may be stuck in a broken bbolt
-		s.inUse.Lock()
-		defer s.inUse.Unlock()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.isClosed() {
-		return false
-	}
-	close(s.closing)
-	return true
-}
-
-func (s *Store) isClosed() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *Store) closeBolt() error {
-	if s.isBroken() {
-		return abandon(s.file)
-	}
-	if err := guard("close the store", s.db.Close); err != nil {
-		return fmt.Errorf("close %s: %w", BoltFile, err)
-	}
-	return nil
+func corrupt(form string, args ...any) error {
+	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

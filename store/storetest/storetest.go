@@ -1,6 +1,6 @@
-// Package storetest is what every store.Store must pass: call [Run] from the
-// tests of an implementation. It knows the store only through its interface,
-// and through a [Subject], which opens it and makes its commits fail.
+// Package storetest is what every store.Store must pass: call [Run] from the tests of an
+// implementation. It knows the store only through its interface, and through a [Subject], which opens
+// it, makes its commits fail and compacts it.
 package storetest
 
 import (
@@ -17,12 +17,18 @@ import (
 
 // Subject is an implementation under test.
 type Subject struct {
-	// Open opens the store kept in dir, which is empty at first. Run closes it.
+	// Open opens the store kept in dir, which is empty at first. Keys with KeptPrefix keep their
+	// tombstones behind the horizon. Run closes it.
 	Open func(t testing.TB, dir string) store.Store
 	// FailCommit makes the next commit of s fail, with what it was to write kept
 	// or not.
 	FailCommit func(t testing.TB, s store.Store, f Fault)
+	// Compact makes the files of s small without forgetting anything, while s serves.
+	Compact func(t testing.TB, s store.Store) error
 }
+
+// KeptPrefix begins the keys whose tombstones a Subject keeps.
+const KeptPrefix = "kept/"
 
 // Fault is a way for a commit to fail.
 type Fault int
@@ -58,6 +64,12 @@ func Run(t *testing.T, subject Subject) {
 		{"grouped callers succeed and fail alone", testGroupedCallers},
 		{"no follower misses a record", testFollowers},
 		{"failed commit", testFailedCommit},
+		{"horizon", testHorizon},
+		{"horizon and the newest write", testHorizonAtTheEnd},
+		{"horizon passes readers", testHorizonPassesReaders},
+		{"kept deletions", testKeptDeletions},
+		{"horizon after reopening", testHorizonReopened},
+		{"followers behind the horizon rebuild", testFollowersBehindTheHorizon},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, subject) })
 	}

@@ -1,0 +1,203 @@
+package boltstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/store/boltfile"
+)
+
+// The copy is filled in transactions of at most this size.
+const (
+	copyRecords = 4_000
+	copyBytes   = 1 << 20
+)
+
+// copier copies the store into a new file: first the records in the order of their keys, then the
+// log in its own, both packed densely; then, in turns, what was written meanwhile. Each step reads a
+// transaction of its own, so a record may be written between them: start tells which sequences the
+// first two steps are responsible for, the log of changes names all later ones.
+type copier struct {
+	start    uint64 // the head of the log when the copy began
+	place    uint64 // up to where the copy has caught up
+	records  int    // copied in the first step with sequences up to start
+	entries  int    // copied in the second step
+	replaced int    // of records, those whose entry was gone before the second step
+}
+
+// CopyAll copies the records and the log.
+func (c *copier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
+	seq, _ := to.File().Progress()
+	c.start, c.place = seq, seq
+	if err := c.copyRecords(ctx, to); err != nil {
+		return err
+	}
+	return c.copyLog(ctx, to)
+}
+
+// A page of a bucket, in memory.
+type pair struct{ key, value []byte }
+
+func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
+	for from := []byte{}; from != nil; {
+		page, next, size, err := readPairs(to.File(), recordsBucket, from)
+		if err != nil {
+			return err
+		}
+		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
+			records := tx.Bucket(recordsBucket)
+			records.FillPercent = 0.95
+			for _, p := range page {
+				if len(p.value) < headerSize {
+					return corrupt("record %q has an impossible size", p.key)
+				}
+				if binary.BigEndian.Uint64(p.value) <= c.start {
+					c.records++
+				}
+				if err := records.Put(p.key, p.value); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		from = next
+	}
+	return nil
+}
+
+// copyLog copies the entries of the log up to start, each with a look at the record it names: a copy
+// that lost part of a damaged tree must not take the place of the file.
+func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
+	for from := []byte{}; from != nil; {
+		page, next, size, err := readPairs(to.File(), logBucket, from)
+		if err != nil {
+			return err
+		}
+		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
+			records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
+			log.FillPercent = 0.95
+			for _, p := range page {
+				if len(p.key) != 8 {
+					return corrupt("the log has the entry %x", p.key)
+				}
+				if binary.BigEndian.Uint64(p.key) > c.start {
+					next = nil
+					return nil
+				}
+				if !bytes.HasPrefix(records.Get(p.value), p.key) {
+					return corrupt("the log and the record %q disagree on its sequence", p.value)
+				}
+				c.entries++
+				if err := log.Put(p.key, p.value); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		from = next
+	}
+	return nil
+}
+
+// readPairs reads a page of a bucket from a key on, its size, and where the next page begins, nil for
+// nowhere.
+func readPairs(file *boltfile.File, bucket, from []byte) (page []pair, next []byte, size int64, err error) {
+	err = file.View("copy", func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucket)
+		if err := boltfile.CheckSeek(b, from); err != nil {
+			return err
+		}
+		c := b.Cursor()
+		for key, value := c.Seek(from); key != nil; key, value = c.Next() {
+			if len(page) == copyRecords || size >= copyBytes {
+				next = bytes.Clone(key)
+				return nil
+			}
+			page = append(page, pair{bytes.Clone(key), bytes.Clone(value)})
+			size += int64(len(key) + len(value))
+		}
+		return nil
+	})
+	return page, next, size, err
+}
+
+// CatchUp copies what the log of changes has after the place that the copy has reached.
+func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
+	records, log := from.Bucket(recordsBucket), from.Bucket(logBucket)
+	newRecords, newLog := to.Bucket(recordsBucket), to.Bucket(logBucket)
+	newLog.FillPercent = 0.95
+	if err := boltfile.CheckSeek(log, logKey(c.place+1)); err != nil {
+		return 0, err
+	}
+	place := c.place
+	cursor := log.Cursor()
+	size := 0
+	for seq, key := cursor.Seek(logKey(c.place + 1)); seq != nil && copied < limit; seq, key = cursor.Next() {
+		raw := records.Get(key)
+		if len(seq) != 8 || !bytes.HasPrefix(raw, seq) {
+			return 0, corrupt("the log and the record %q disagree on its sequence", key)
+		}
+		if err := c.replaceRecord(newRecords, newLog, key, raw); err != nil {
+			return 0, err
+		}
+		place = binary.BigEndian.Uint64(seq)
+		copied++
+		if size += len(raw); size > 16*copyBytes {
+			copied = max(copied, limit) // there may be more
+		}
+	}
+	c.place = place
+	return copied, copyMeta(from, to)
+}
+
+// copyMeta copies the horizon and the marks.
+func copyMeta(from, to *bolt.Tx) error {
+	for _, key := range [][]byte{horizonKey, marksKey} {
+		if value := from.Bucket(metaBucket).Get(key); value != nil {
+			if err := to.Bucket(metaBucket).Put(key, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) replaceRecord(records, log *bolt.Bucket, key, raw []byte) error {
+	if old := records.Get(key); old != nil {
+		seq := bytes.Clone(old[:8])
+		if log.Get(seq) == nil {
+			if binary.BigEndian.Uint64(seq) <= c.start {
+				c.replaced++
+			}
+		} else if err := log.Delete(seq); err != nil {
+			return err
+		}
+	}
+	if err := records.Put(key, raw); err != nil {
+		return err
+	}
+	return log.Put(raw[:8], key)
+}
+
+// Verify checks that the copy has as many records as entries in its log, and ends where the store
+// does.
+func (c *copier) Verify(from, to *bolt.Tx) error {
+	if c.records != c.entries+c.replaced {
+		return corrupt("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
+	}
+	last, _ := from.Bucket(logBucket).Cursor().Last()
+	copied, _ := to.Bucket(logBucket).Cursor().Last()
+	if !bytes.Equal(last, copied) {
+		return corrupt("the log ends with %x, its copy with %x", last, copied)
+	}
+	return nil
+}

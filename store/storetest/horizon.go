@@ -1,0 +1,335 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+
+	"gazetteer/store"
+)
+
+func forget(t testing.TB, s store.Store, seq uint64) {
+	t.Helper()
+	upTo := s.Head()
+	upTo.Seq = seq
+	if err := s.Forget(t.Context(), upTo); err != nil {
+		t.Fatalf("Forget(%d): %v", seq, err)
+	}
+}
+
+func compact(t testing.TB, subject Subject, s store.Store) {
+	t.Helper()
+	if err := subject.Compact(t, s); err != nil {
+		t.Fatalf("Compact: %v", err)
+	}
+}
+
+// wantGone checks that a cursor yields ErrCursorGone and nothing else.
+func wantGone(t testing.TB, s store.Store, after store.Cursor) {
+	t.Helper()
+	n := 0
+	for r, err := range s.Changes(t.Context(), after) {
+		if n++; !errors.Is(err, store.ErrCursorGone) {
+			t.Fatalf("the cursor %d behind the horizon yields %s, error %v", after.Seq, show(r), err)
+		}
+	}
+	if n != 1 {
+		t.Fatalf("the cursor %d yields %d errors, want one", after.Seq, n)
+	}
+}
+
+func testHorizon(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	if h := s.Horizon(); h.Seq != 0 || h.Store != s.Head().Store {
+		t.Fatalf("the horizon of an empty store is %+v", h)
+	}
+	forget(t, s, 0)
+	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1"))) // 1 2 3
+	second := s.Head()
+	apply(t, s, store.Delete("a"))           // 4
+	apply(t, s, store.Put("d", []byte("1"))) // 5
+	apply(t, s, store.Delete("b"))           // 6
+	apply(t, s, store.Put("c", []byte("2"))) // 7
+	for _, wrong := range []store.Cursor{
+		{Store: "another", Incarnation: second.Incarnation, Seq: 1},
+		{Store: second.Store, Incarnation: second.Incarnation + 1, Seq: 1},
+		{Store: second.Store, Incarnation: second.Incarnation, Seq: 100},
+	} {
+		wantErr(t, s.Forget(t.Context(), wrong), store.ErrCursorGone)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantErr(t, s.Forget(ended, second), context.Canceled)
+
+	at := func(seq uint64) store.Cursor {
+		return store.Cursor{Store: second.Store, Incarnation: second.Incarnation, Seq: seq}
+	}
+	for range 2 {
+		forget(t, s, 5)
+		forget(t, s, 2) // never back
+		if h := s.Horizon(); h != at(5) {
+			t.Fatalf("the horizon is %+v, want %+v", h, at(5))
+		}
+		want(t, "from zero", changes(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7")
+		want(t, "from the beginning of a named log", changes(t, s, at(0)), "d=1@5", "b-@6", "c=2@7")
+		want(t, "from the horizon", changes(t, s, at(5)), "b-@6", "c=2@7")
+		want(t, "living records", list(t, s, "", ""), "c=2@7", "d=1@5")
+		wantGone(t, s, at(4))
+		wantGone(t, s, at(1))
+		compact(t, subject, s)
+	}
+	want(t, "a forgotten key", []string{get(t, s, "a")}, "")
+	_, err := s.Apply(t.Context(), store.PutIf("a", nil, 4))
+	wantErr(t, err, store.ErrConflict)
+	if seq := apply(t, s, store.PutIf("a", []byte("back"), 0)); seq != 8 {
+		t.Fatalf("the next write has sequence %d, want 8", seq)
+	}
+	if seq := apply(t, s, store.Delete("b")); seq != 8 {
+		t.Fatalf("deleting what is deleted returned %d, want 8", seq)
+	}
+	want(t, "in the end", changes(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7", "a=back@8")
+}
+
+// testHorizonAtTheEnd forgets everything: the newest write stays, be it a deletion, so that a reader
+// that begins anew ends where Head stands.
+func testHorizonAtTheEnd(t *testing.T, subject Subject) {
+	dir := t.TempDir()
+	s := subject.Open(t, dir)
+	apply(t, s, store.Put("a", nil), store.Put("b", nil))
+	apply(t, s, store.Delete("a"))
+	apply(t, s, store.Delete("b"))
+	forget(t, s, s.Head().Seq)
+	if h := s.Horizon(); h.Seq != 3 {
+		t.Fatalf("the horizon is %d, want 3: one behind the newest write", h.Seq)
+	}
+	compact(t, subject, s)
+	want(t, "from zero", changes(t, s, store.Cursor{}), "b-@4")
+	head := s.Head()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = subject.Open(t, dir)
+	defer s.Close()
+	if s.Head() != head {
+		t.Fatalf("after reopening Head is %+v, it was %+v", s.Head(), head)
+	}
+	want(t, "after reopening", changes(t, s, store.Cursor{}), "b-@4")
+	apply(t, s, store.Put("c", nil))
+	forget(t, s, 4)
+	want(t, "after another write", changes(t, s, store.Cursor{}), "c=@5")
+}
+
+// testHorizonPassesReaders moves the horizon while sequences of Changes run.
+func testHorizonPassesReaders(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	const n = 1_000 // several pages
+	var writes []store.Write
+	for i := range n {
+		writes = append(writes, store.Put(fmt.Sprintf("k/%04d", i), nil))
+	}
+	apply(t, s, writes...)
+	apply(t, s, store.Delete("k/0000"))
+	read := func(after store.Cursor, move func()) (got []string, err error) {
+		for r, err := range s.Changes(t.Context(), after) {
+			if err != nil {
+				return got, err
+			}
+			if got = append(got, show(r)); len(got) == 1 {
+				move()
+			}
+			if r.Seq == s.Head().Seq {
+				break
+			}
+		}
+		return got, nil
+	}
+	// A reader from the beginning misses nothing when deletions from before its start are forgotten.
+	got, err := read(store.Cursor{}, func() { forget(t, s, n) })
+	if err != nil || len(got) != n {
+		t.Fatalf("a reader from the beginning got %d of %d records, error %v", len(got), n, err)
+	}
+	// It would miss one of a record that it has been given.
+	_, err = read(store.Cursor{}, func() {
+		apply(t, s, store.Delete("k/0001"))
+		apply(t, s, store.Put("end", nil))
+		forget(t, s, s.Head().Seq)
+	})
+	wantErr(t, err, store.ErrCursorGone)
+	// So would one from the middle.
+	middle := s.Horizon()
+	apply(t, s, writes...)
+	_, err = read(middle, func() {
+		apply(t, s, store.Delete("k/0002"))
+		apply(t, s, store.Put("end", nil))
+		forget(t, s, s.Head().Seq)
+	})
+	wantErr(t, err, store.ErrCursorGone)
+	// One that waits at the end has missed nothing, and goes on.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	records, ended := make(chan string), make(chan error, 1)
+	head := s.Head()
+	go func() {
+		var last error
+		for r, err := range s.Changes(ctx, head) {
+			if last = err; err != nil {
+				break
+			}
+			records <- show(r)
+		}
+		ended <- last
+	}()
+	forget(t, s, s.Head().Seq)
+	seq := apply(t, s, store.Put("more", nil))
+	if got := <-records; got != fmt.Sprintf("more=@%d", seq) {
+		t.Fatalf("a reader at the end got %s", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatalf("a reader at the end: %v", err)
+	}
+}
+
+func testKeptDeletions(t *testing.T, subject Subject) {
+	s := open(t, subject)
+	apply(t, s, store.Put(KeptPrefix+"a", nil), store.Put("b", nil))
+	apply(t, s, store.Delete(KeptPrefix+"a"), store.Delete("b"))
+	apply(t, s, store.Put("end", nil))
+	for range 2 {
+		forget(t, s, 4)
+		want(t, "from zero", changes(t, s, store.Cursor{}), KeptPrefix+"a-@3", "end=@5")
+		compact(t, subject, s)
+	}
+}
+
+func testHorizonReopened(t *testing.T, subject Subject) {
+	dir := t.TempDir()
+	s := subject.Open(t, dir)
+	apply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil))
+	old := s.Head()
+	apply(t, s, store.Delete("a"))
+	apply(t, s, store.Put("end", nil))
+	forget(t, s, 4)
+	compact(t, subject, s)
+	horizon := s.Horizon()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, s.Forget(t.Context(), old), store.ErrClosed)
+	s = subject.Open(t, dir)
+	defer s.Close()
+	if s.Horizon() != horizon {
+		t.Fatalf("after reopening the horizon is %+v, it was %+v", s.Horizon(), horizon)
+	}
+	wantGone(t, s, old)
+	want(t, "from zero", changes(t, s, store.Cursor{}), "b=@2", "c=@3", "end=@5")
+}
+
+// testFollowersBehindTheHorizon lets followers run, stop, fall behind and begin anew, beside writers
+// that put and delete and while the store forgets and is compacted. In the end each holds exactly
+// what the store holds.
+func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
+	const writers, rounds = 4, 200
+	s := open(t, subject)
+	apply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil), store.Put("d", nil), store.Put("e", nil))
+	var writing, maintaining, following sync.WaitGroup
+	done := make(chan struct{})
+	for w := range writers {
+		writing.Go(func() {
+			for n := range rounds {
+				key := func(n int) string { return fmt.Sprintf("k/%d/%d", w, n%50) }
+				writes := []store.Write{store.Put(key(n), fmt.Append(nil, n))}
+				if n%50 >= 25 {
+					writes = append(writes, store.Delete(key(n-25)))
+				}
+				if _, err := s.Apply(t.Context(), writes...); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	maintaining.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := s.Forget(t.Context(), s.Head()); err != nil {
+				t.Errorf("Forget: %v", err)
+			}
+			if n%5 == 0 {
+				if err := subject.Compact(t, s); err != nil {
+					t.Errorf("Compact: %v", err)
+				}
+			}
+		}
+	})
+	views := make([]map[string]string, 3)
+	rebuilds := make([]int, len(views))
+	for f := range views {
+		following.Go(func() { views[f], rebuilds[f] = followAnew(t, s, f*2) })
+	}
+	writing.Wait()
+	close(done)
+	maintaining.Wait()
+	apply(t, s, store.Put("end", nil))
+	following.Wait()
+	truth := map[string]string{}
+	for r, err := range s.List(t.Context(), "", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth[r.Key] = show(r)
+	}
+	for f, view := range views {
+		if !maps.Equal(view, truth) {
+			t.Errorf("follower %d has %d records and the store %d, or other ones", f, len(view), len(truth))
+		}
+	}
+	if rebuilds[1] == 0 || rebuilds[2] == 0 {
+		t.Errorf("the followers began anew %v times: those that stopped must have", rebuilds)
+	}
+}
+
+// followAnew keeps a copy of the store until the record "end" comes, and begins anew when its cursor
+// is gone. Three times it stops after so many records, if that is not 0, and takes its cursor up again
+// when the horizon has passed it.
+func followAnew(t *testing.T, s store.Store, most int) (view map[string]string, rebuilds int) {
+	view = map[string]string{}
+	cursor := store.Cursor{}
+	for {
+		n := 0
+		for r, err := range s.Changes(t.Context(), cursor) {
+			if errors.Is(err, store.ErrCursorGone) {
+				view, cursor = map[string]string{}, store.Cursor{}
+				rebuilds++
+				break
+			}
+			if err != nil {
+				t.Errorf("Changes: %v", err)
+				return view, rebuilds
+			}
+			cursor = s.Head()
+			cursor.Seq = r.Seq
+			if r.Deleted {
+				delete(view, r.Key)
+			} else {
+				view[r.Key] = show(r)
+			}
+			if r.Key == "end" {
+				return view, rebuilds
+			}
+			if n++; n == most && rebuilds < 3 {
+				if err := s.Forget(t.Context(), s.Head()); err != nil {
+					t.Errorf("Forget: %v", err)
+				}
+				break
+			}
+		}
+	}
+}
