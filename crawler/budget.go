@@ -13,9 +13,9 @@ import (
 	"gazetteer/store"
 )
 
-// A Domain is what links have added below one registrable domain: names below it
-// cost its owner nothing, so how many are believed is bounded, and grows with the
-// domains, which cost something, that link there.
+// A Domain records the hosts that links have added below one registrable domain. Names below a
+// domain cost its owner nothing, so the number of hosts accepted is limited. The limit grows with
+// the number of other registrable domains that link there, because those cost something.
 type Domain struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"` // begin of the period that Added counts in
@@ -31,19 +31,19 @@ const (
 	budgetCeiling = 1000 // but no more
 )
 
-// hostBudget is how many hosts links may add in a period.
+// hostBudget returns how many hosts links may add in one period.
 func (d *Domain) hostBudget() int {
 	return min(budgetBase+budgetGrowth*max(len(d.Linked)-1, 0), budgetCeiling)
 }
 
-// A domainWrite is a Domain to be written, seq being what it is based on.
+// A domainWrite is a Domain to be written; seq is the sequence it is based on.
 type domainWrite struct {
 	domain Domain
 	seq    uint64
 }
 
-// admitHost counts a host that a document of another host names into the budget of
-// its domain, and reports whether there is room for it.
+// admitHost charges a newly linked host to the budget of its domain and reports whether the budget
+// has room for it.
 func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) {
 	name := fetch.RegistrableDomain(host)
 	w := b.domains[name]

@@ -9,25 +9,24 @@ import (
 	"gazetteer/fetch"
 )
 
-// A host that answers every path alike may answer the well-known ones with what
-// looks like a document, below as many names as one likes. Most hosts show at the
-// first visit that they tell one path from another: something is absent, or
-// robots.txt is one, or two documents differ. One that does not is asked for a
-// path that nobody has, the canary, before its document is believed.
+// A host that answers every path alike may serve what looks like a document at the well-known
+// paths, under any number of names. On the first visit most hosts show that they tell paths apart:
+// a document is absent, robots.txt is a real one, or two documents differ. A host that shows none
+// of these is asked for a path that cannot exist, the canary, before its document is accepted.
 
-// kindCanary is the kind of a fetch of a path that nobody has.
+// kindCanary is the kind of a fetch of the canary path.
 const kindCanary = "canary"
 
-// canaryPath is the path that a host is asked for. It lies where the documents
-// lie, is always the same for a host, and says what it is.
+// canaryPath returns the canary path of a host. It lies beside the documents, never changes for a
+// host, and states its purpose.
 func canaryPath(host string) string {
 	h := fnv.New64a()
 	h.Write([]byte(host))
 	return fmt.Sprintf("/.well-known/nothing-here-%x", h.Sum64())
 }
 
-// needsCanary reports that a document was found and that the host has not shown that
-// it tells one path from another.
+// needsCanary reports that a document was found and that the host has not yet shown that it tells
+// paths apart.
 func (s *session) needsCanary() bool {
 	v := s.visit
 	ai, summary := v.docs[document.AI], v.docs[document.AGISSummary]
@@ -37,26 +36,25 @@ func (s *session) needsCanary() bool {
 	return !v.host.Distinct && s.down == nil && (v.fresh[document.AI] != nil || v.fresh[document.AGISSummary] != nil)
 }
 
-// isRobots reports that a body is a robots.txt file, and not what the host
-// answers to everything.
+// isRobots reports that a body is a robots.txt file and not the host's answer to every path.
 func isRobots(body []byte) bool {
 	text := bytes.ToLower(body)
 	return bytes.Contains(text, []byte("user-agent")) || bytes.Contains(text, []byte("sitemap:"))
 }
 
-// askCanary adds the ask for a path that nobody has.
+// askCanary adds the request for the canary path.
 func (s *session) askCanary() {
 	s.addAsk(fetch.NewAsk(kindCanary, s.visit.host.Name, canaryPath(s.visit.host.Name), s.c.now()))
 }
 
-// isAbsence reports that an answer is a plain no.
+// isAbsence reports that an answer clearly says that there is nothing at the path.
 func isAbsence(f fetch.Fetch) bool {
 	return f.Status >= 400 && f.Status < 500 && f.Outcome != fetch.Throttled
 }
 
-// settleCanary judges by the answer to the canary whether the documents are such.
-// A host that refuses to answer at all, or robots.txt that forbids to ask, proves
-// nothing, and the documents stay.
+// settleCanary decides from the answer to the canary whether the documents are real. A host that
+// refuses to answer at all, or whose robots.txt forbids the canary path, proves nothing, and its
+// documents stay.
 func (s *session) settleCanary(a *fetch.Ask) {
 	f := &a.Fetch
 	s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
@@ -73,8 +71,8 @@ func (s *session) settleCanary(a *fetch.Ask) {
 	}
 }
 
-// matchesCanary reports that the answer to the canary is what a document came as, or
-// would pass for one.
+// matchesCanary reports that the answer to the canary equals the bytes of a document, or would be
+// read as one.
 func (s *session) matchesCanary(body []byte) bool {
 	for _, d := range s.visit.docs {
 		if document.Digest(body) == d.Digest {
@@ -92,13 +90,13 @@ func (s *session) matchesCanary(body []byte) bool {
 	return false
 }
 
-// readsAs reports that a body would pass for a document.
+// readsAs reports that a body would be read as a document of a kind.
 func (s *session) readsAs(kind document.Kind, body []byte) bool {
 	_, err := document.Read(document.Input{Kind: kind, Host: s.visit.host.Name, URL: "https://" + s.visit.host.Name + "/", Bytes: body})
 	return err == nil
 }
 
-// dropCatchAll takes a document back.
+// dropCatchAll removes a document that turned out to be the host's answer to every path.
 func (s *session) dropCatchAll(kind document.Kind) {
 	h := &s.visit.host
 	f, fetched := h.Fetches[string(kind)]

@@ -15,16 +15,16 @@ import (
 	"gazetteer/store"
 )
 
-// A Version is the record of one stored version of a document: when these bytes
-// were first seen.
+// A Version is the record of one stored version of a document: the time when these bytes were first
+// seen.
 type Version struct {
 	Kind   document.Kind `json:"kind"`
 	Digest string        `json:"digest"`
 	Seen   time.Time     `json:"seen"`
 	Size   int           `json:"size"`
 	URL    string        `json:"url"`
-	// Level and Findings are those of the document when it was first seen:
-	// document.Document has them as they are now.
+	// Level and Findings describe the document when it was first seen; document.Document has
+	// today's.
 	Level    int                `json:"level,omitempty"`
 	Findings []protocol.Finding `json:"findings,omitempty"`
 }
@@ -41,13 +41,13 @@ const (
 	maxReached = 256 // hosts that one visit may add or bring nearer
 )
 
-// commitAll commits visits in batches until the channel is closed, and hands
-// each committed batch on. Waiting for disk space ends when stopping does; what
-// then is not committed stays due.
+// commitAll commits visits in batches until the channel is closed, and passes on each committed
+// batch. Waiting for disk space ends when stopping does; visits that are not committed then stay
+// due.
 func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visits <-chan *visit, done chan<- []*visit) error {
 	defer close(done)
-	// The first batches are small: whoever is killed again and again, soon after
-	// each start, is to get on all the same.
+	// The first batches are small, so that a process that is killed again and again soon after its
+	// start still makes progress.
 	linger := firstLinger
 	for first := range visits {
 		batch := gatherVisits(first, visits, linger)
@@ -64,7 +64,7 @@ func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visit
 	return nil
 }
 
-// gatherVisits collects what is to be committed together.
+// gatherVisits collects the visits that are committed together.
 func gatherVisits(first *visit, visits <-chan *visit, linger time.Duration) []*visit {
 	batch := []*visit{first}
 	bytes, links := first.countWeight()
@@ -94,9 +94,9 @@ func (v *visit) countWeight() (bytes, links int) {
 	return bytes, links
 }
 
-// commitBatch writes the visits in one Apply. When another writer was faster with a
-// record, or a record cannot be written at all, they are written one by one, so
-// that only the visit concerned is affected.
+// commitBatch writes the visits in one Apply. If another writer changed a record first, or a record
+// cannot be written at all, the visits are written one by one, so that only the visit concerned is
+// affected.
 func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
 	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() })
 	if len(visits) == 0 {
@@ -114,7 +114,7 @@ func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, vis
 	return nil
 }
 
-// commitOne writes one visit, on top of what others wrote meanwhile.
+// commitOne writes one visit on top of what others wrote in the meantime.
 func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *visit) error {
 	var err error
 	for range 8 {
@@ -131,8 +131,8 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 		err = c.applyPatiently(ctx, stopping, []*visit{v})
 		switch {
 		case errors.Is(err, store.ErrInvalid) && len(v.put) > 0:
-			// Keep the rest of what was learned, so that the host is not asked
-			// again at once, for ever.
+			// Keep the rest of the result, so that the host is not asked again immediately and
+			// forever.
 			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
 			v.dropDocuments()
 		case errors.Is(err, store.ErrInvalid):
@@ -145,9 +145,9 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 	return err
 }
 
-// rebaseVisit brings a visit on top of the record as it is now. Besides visits, only
-// [Crawler.Add] and a nearer link write records, which lower the depth, and
-// [Crawler.Recrawl], whose wish came too late for this visit.
+// rebaseVisit applies a visit to the record as it is now. Apart from visits, three things write
+// host records: [Crawler.Add] and a shorter link path, which lower the depth, and
+// [Crawler.Recrawl], whose request came too late for this visit.
 func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 	now, seq, err := c.readHost(ctx, v.host.Name)
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// dropDocuments leaves of a visit what can always be stored.
+// dropDocuments reduces a visit to the part that can always be stored.
 func (v *visit) dropDocuments() {
 	for kind := range v.put {
 		delete(v.docs, kind)
@@ -201,7 +201,7 @@ func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, 
 	}
 }
 
-// A batch builds the writes of one Apply.
+// A batch collects the writes of one Apply.
 type batch struct {
 	c       *Crawler
 	now     time.Time
@@ -219,8 +219,7 @@ func (c *Crawler) newBatch() *batch {
 	}
 }
 
-// A hostWrite is the record of one host to be written, seq being what it is
-// based on.
+// A hostWrite is a host record to be written; seq is the sequence it is based on.
 type hostWrite struct {
 	host  *Host
 	seq   uint64
@@ -269,7 +268,7 @@ func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write
 	return b.writes, nil
 }
 
-// writeDocuments adds the writes of a visit's documents, versions and bytes.
+// writeDocuments adds the writes for a visit's documents, their versions and their bytes.
 func (b *batch) writeDocuments(ctx context.Context, v *visit) error {
 	host := v.host.Name
 	for kind := range v.drop {
@@ -298,7 +297,7 @@ func (b *batch) writeDocuments(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// writeBlob adds raw bytes unless they are stored already.
+// writeBlob adds raw bytes unless they are already stored.
 func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error {
 	if b.blobs[digest] {
 		return nil
@@ -316,10 +315,10 @@ func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error
 	return err
 }
 
-// followLinks adds the hosts that the documents of w name, one link further from a
-// seed than w. A known host that is now nearer than it was thought to be is
-// brought nearer, with the hosts that its own documents name: what is reached
-// so does not depend on the order of visits. v is the visit that has found them.
+// followLinks adds the hosts that the documents of w name, one link further from a seed than w. A
+// known host that is now closer to a seed gets the smaller depth, and so do the hosts that its own
+// documents name: the set of hosts reached does not depend on the order of visits. v is the visit
+// that found the links.
 func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
 	if w.host.Depth >= maxDepth {
 		return nil
@@ -366,7 +365,7 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 	return nil
 }
 
-// hasRoomFor reports whether a host that is not known may be, being named by another.
+// hasRoomFor reports whether an unknown host that a document names may be added.
 func (b *batch) hasRoomFor(ctx context.Context, name, from string) (bool, error) {
 	if why, err := b.c.blockReason(ctx, name); why != "" || err != nil {
 		return false, err
@@ -375,7 +374,6 @@ func (b *batch) hasRoomFor(ctx context.Context, name, from string) (bool, error)
 }
 
 // documentsOf returns the current documents of a host whose links are followed.
-// The alias is not the owner's word (AI Discovery §4.1).
 func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Document, error) {
 	var docs []*document.Document
 	for _, kind := range []document.Kind{document.AI, document.AGISSummary, document.AGIS} {
@@ -395,13 +393,12 @@ func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Docu
 		case isFatal(err):
 			return nil, err
 		}
-		// One that cannot be read now is followed when it is fetched again.
+		// A document that cannot be read now is followed when it is fetched again.
 	}
 	return docs, nil
 }
 
-// lookupHost returns the record of a host as this batch will leave it, nil for an
-// unknown host.
+// lookupHost returns the record of a host as this batch will leave it, or nil for an unknown host.
 func (b *batch) lookupHost(ctx context.Context, name string) (*hostWrite, error) {
 	if w := b.hosts[name]; w != nil {
 		return w, nil
@@ -427,7 +424,7 @@ func relatedHosts(d *document.Document) []string {
 		if l.Rel != document.RelRelated {
 			continue
 		}
-		// The address decides, by the one rule for names.
+		// The address alone decides, by the one rule for host names.
 		name, err := fetch.CheckHost(l.URL)
 		if err == nil && name != d.Host && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -462,7 +459,7 @@ func (c *Crawler) readDocument(ctx context.Context, host, kind string) (*documen
 	return d, nil
 }
 
-// isFatal reports that the store is of no more use to this process.
+// isFatal reports that this process can no longer use the store.
 func isFatal(err error) bool {
 	return errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrUnknown)
 }

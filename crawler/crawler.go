@@ -21,45 +21,43 @@ import (
 	"gazetteer/store"
 )
 
-// Options shape a [Crawler]. Only Store is required. For durations, intervals
-// and the rate, 0 is the default, and for intervals and the rate a negative
-// value is no limit.
+// Options configure a [Crawler]. Only Store is required. For durations, intervals and the rate, 0
+// means the default; a negative interval or rate means no limit.
 type Options struct {
 	Store store.Store
 	Log   *slog.Logger // discarded when nil
-	// Guard dials names and refuses forbidden addresses; a strict one when nil.
+	// Guard dials names and refuses forbidden addresses. Nil means a strict guard.
 	Guard *fetch.Guard
-	// Dial takes the place of the Guard: for tests and the demo.
+	// Dial replaces the Guard in tests and in the demo.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Roots that certificates are verified against; the system's when nil.
+	// Roots verify certificates. Nil means the system's roots.
 	Roots *x509.CertPool
-	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
-	// when empty. A Guard must allow them too.
+	// Ports lists the HTTPS ports that redirects and links may use. Empty means 443 only. A Guard
+	// must allow them too.
 	Ports []uint16
-	// Resolver finds the addresses that politeness counts by where Dial takes the
-	// place of the Guard; without one it does not count by address then.
+	// Resolver finds the addresses that politeness counts where Dial replaces the Guard. Without a
+	// Resolver, politeness does not count by address in that case.
 	Resolver fetch.Resolver
 	// VerifyWholeChains is that of [fetch.Options].
 	VerifyWholeChains bool
 	UserAgent         string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
-	// Workers is how many visits there are at once; 2,048. One that waits for a
-	// silent host costs some 40 kB and no time.
+	// Workers is the number of concurrent visits, 2,048 by default. A worker that waits for a
+	// silent host takes about 40 kB of memory and no processor time.
 	Workers int
-	// Dir is where the frontier keeps what it need not make again after a
-	// restart, and the journal of visits under way. Without one a restart reads
-	// every host's record, and forgets which host it was killed by.
+	// Dir holds the frontier's snapshot and the journal of running visits. Without Dir, a restart
+	// reads every host record and cannot tell which host ended the process.
 	Dir string
 
-	// Politeness: the starts of two visits to one host, registrable domain or
-	// address are an interval apart, and so many visits go on at once.
+	// Politeness limits: the interval between the starts of two visits to one host, registrable
+	// domain or address, and the number of concurrent visits.
 	HostInterval    time.Duration // 1 s
 	HostAtOnce      int           // 1
 	DomainInterval  time.Duration // 2 s
 	DomainAtOnce    int           // 1
 	AddressInterval time.Duration // 100 ms; of an IPv4 address or an IPv6 /64
 	AddressAtOnce   int           // 8
-	// Networks are exceptions for addresses: those of a large CDN, for instance.
-	// The first that holds an address counts.
+	// Networks are exceptions for ranges of addresses, such as those of a large CDN. The first
+	// range that contains an address applies.
 	Networks      []NetworkLimit
 	Rate          float64       // visits begun a second, to all hosts together; 200
 	MaxCrawlDelay time.Duration // longest Crawl-delay honoured; 10 s
@@ -69,23 +67,22 @@ type Options struct {
 	TLSTimeout     time.Duration // the TLS handshake
 	IdleTimeout    time.Duration // within an answer, from one byte to the next
 	SessionTimeout time.Duration // one visit, waits for politeness included; 2 min
-	// Grace is how long running visits may go on after Run's context ended;
-	// 10 s. What is not finished by then is dropped, and its host stays due.
+	// Grace is how long running visits may continue after Run's context has ended, 10 s by default.
+	// Visits that are not finished by then are dropped, and their hosts stay due.
 	Grace time.Duration
 
-	// Observe, when set, is told of every visit once it is committed. It is
-	// called from one goroutine and must not block.
+	// Observe, when set, receives every visit after it was committed. It is called from one
+	// goroutine and must not block.
 	Observe func(Result)
-	// Now is the clock by which hosts are due; time.Now when nil.
+	// Now is the clock that decides when hosts are due. Nil means time.Now.
 	Now func() time.Time
 }
 
-// ErrStopped is what [Crawler.Crawl] answers when Run ended before its hosts
-// were visited.
+// ErrStopped is returned by [Crawler.Crawl] when Run ended before its hosts were visited.
 var ErrStopped = errors.New("the crawler has stopped")
 
-// A Crawler visits hosts and stores what they publish. Its methods may be
-// called from any goroutine.
+// A Crawler visits hosts and stores what they publish. Its methods may be called from any
+// goroutine.
 type Crawler struct {
 	store         store.Store
 	log           *slog.Logger
@@ -117,8 +114,8 @@ type Crawler struct {
 	metrics Metrics
 }
 
-// A request asks the frontier to know a host and, with reply, to say what comes
-// of it. reply has room for it.
+// A request asks the frontier to add a host and, if reply is set, to report the result. reply has
+// room for it.
 type request struct {
 	host   string
 	due    time.Time
@@ -127,20 +124,20 @@ type request struct {
 	again  bool // it is due then, whatever the frontier says
 }
 
-// Status says what a crawler is doing.
+// Status describes what a crawler is doing.
 type Status struct {
 	Known    int `json:"known"`     // hosts
 	Waiting  int `json:"waiting"`   // of them not due yet
 	Due      int `json:"due"`       // of them due, waiting for a worker or their turn
 	InFlight int `json:"in_flight"` // of them being visited
-	// Since the start: visits committed, current documents they ended with, and
-	// visits that ended without one.
+	// Since the start: committed visits, current documents they ended with, and visits that ended
+	// without a document.
 	Visits    int `json:"visits"`
 	Documents int `json:"documents"`
 	Errors    int `json:"errors"`
-	// Rate is visits a second over the last 10 seconds.
+	// Rate is the number of visits per second over the last 10 seconds.
 	Rate float64 `json:"rate"`
-	// Paused says why nothing can be stored at the moment, "" when it can.
+	// Paused says why nothing can be stored at the moment; it is empty when storing works.
 	Paused string `json:"paused,omitempty"`
 }
 
@@ -169,7 +166,7 @@ func New(o Options) (*Crawler, error) {
 	}, nil
 }
 
-// setDefaults puts the defaults in.
+// setDefaults fills in the defaults.
 func (o *Options) setDefaults() {
 	orDuration := func(p *time.Duration, v time.Duration) {
 		if *p == 0 {
@@ -199,9 +196,9 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Run visits hosts as they become due until ctx ends; then it lets running
-// visits finish within the grace, stores them, and returns nil. It returns
-// early with an error when the store fails. Only one Run at a time.
+// Run visits hosts as they become due until ctx ends. It then lets running visits finish within the
+// grace period, stores them, and returns nil. It returns early with an error when the store fails.
+// Only one Run may be active at a time.
 func (c *Crawler) Run(ctx context.Context) error {
 	if err := c.openJournal(); err != nil {
 		return err
@@ -218,7 +215,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 	working, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	group, working := errgroup.WithContext(working)
-	// Sessions that are over wait here for the next batch, and no more of them.
+	// Finished sessions wait here for the next batch, and no others do.
 	visits, done := make(chan *visit, batchVisits), make(chan []*visit)
 	group.Go(func() error {
 		return c.commitAll(context.WithoutCancel(ctx), ctx.Done(), visits, done)
@@ -270,8 +267,8 @@ func (c *Crawler) closeFrontier() {
 	c.runDone = make(chan struct{})
 }
 
-// visitHost holds a session with a host. What comes of it goes to be committed; of a
-// session that was cut short nothing does, and the host stays due.
+// visitHost runs a session with a host and passes the result on to be committed. A session that was
+// cut short has no result, and its host stays due.
 func (c *Crawler) visitHost(ctx context.Context, e *entry, visits chan<- *visit) error {
 	v, err := c.runSession(ctx, e)
 	switch {
@@ -296,7 +293,7 @@ func (c *Crawler) visitHost(ctx context.Context, e *entry, visits chan<- *visit)
 	return nil
 }
 
-// An owner is the goroutine that owns the frontier.
+// A frontierLoop is the goroutine that owns the frontier.
 type frontierLoop struct {
 	c        *Crawler
 	frontier *frontier
@@ -305,8 +302,8 @@ type frontierLoop struct {
 	snapshot snapshots
 }
 
-// handOutHosts begins sessions with hosts as they become due and there is room, until ctx
-// or working ends.
+// handOutHosts starts sessions with hosts as they become due and workers are free, until ctx or
+// working ends.
 func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*entry)) {
 	c, f := o.c, o.frontier
 	var next *entry
@@ -341,8 +338,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 	}
 }
 
-// addPending puts new hosts into the frontier, and notes or answers those who
-// wait.
+// addPending adds new hosts to the frontier, and registers or answers those who wait for a result.
 func (o *frontierLoop) addPending() {
 	o.c.mu.Lock()
 	pending := o.c.pending
@@ -370,8 +366,8 @@ func (o *frontierLoop) addPending() {
 	}
 }
 
-// reschedule gives a host another time. One that is being visited gets it when it
-// is done.
+// reschedule gives a host a new due time. A host that is being visited gets it when the visit is
+// done.
 func (o *frontierLoop) reschedule(r request, now time.Time) {
 	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
 		r.due = held
@@ -383,11 +379,11 @@ func (o *frontierLoop) reschedule(r request, now time.Time) {
 	o.frontier.setDueTime(r.host, now, r.due)
 }
 
-// maxQueuedVisits is how long a reply waits for a host that is due and only held back,
-// as its last visit was cut off by the end of the process.
+// maxQueuedVisits is how long a reply waits for a host that is due but held back because the end of
+// the process interrupted its last visit.
 const maxQueuedVisits = 2 * time.Minute
 
-// takeBackVisits takes visits back that are in the store now.
+// takeBackVisits returns committed visits to the frontier.
 func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
@@ -422,7 +418,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	o.publishStatus()
 }
 
-// reportVisit tells everybody about a visit.
+// reportVisit reports a visit to everyone who waits for it or observes.
 func (o *frontierLoop) reportVisit(v *visit) {
 	c, r := o.c, v.result
 	c.mu.Lock()
@@ -445,7 +441,7 @@ func (o *frontierLoop) reportVisit(v *visit) {
 	o.answerWaiters(r)
 }
 
-// answerWaiters tells those who wait for a host.
+// answerWaiters sends a result to those who wait for the host.
 func (o *frontierLoop) answerWaiters(r Result) {
 	for _, reply := range o.replies[r.Host] {
 		reply <- r
@@ -480,12 +476,10 @@ func (c *Crawler) setPaused(why string) {
 // addChunk is how many hosts are added in one Apply.
 const addChunk = 500
 
-// Add makes hosts known as seeds. They are durable when it returns, and visited
-// when they are due and [Crawler.Run] runs. A host that is known already keeps
-// its time: nothing is asked twice before it may be. A host
-// that is blocked stays so: see [Crawler.Blocked]. The error is a
-// *[fetch.HostError] for a name that [fetch.CheckHost] refuses; nothing is added
-// then.
+// Add makes hosts known as seeds. They are durable when Add returns, and are visited when they are
+// due and [Crawler.Run] runs. A host that is already known keeps its due time, so that nothing is
+// asked again too early. A blocked host stays blocked: see [Crawler.Blocked]. The error is a
+// *[fetch.HostError] for a name that [fetch.CheckHost] refuses; nothing is added then.
 func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {
@@ -510,7 +504,7 @@ func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 	return nil
 }
 
-// addSeeds writes checked names and tells the frontier.
+// addSeeds writes checked names and informs the frontier.
 func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
 	c.countWriters(1)
 	defer c.countWriters(-1)
@@ -527,7 +521,7 @@ func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
 	}
 }
 
-// countWriters counts who writes hosts that the frontier has not been told of yet.
+// countWriters counts the writers whose hosts the frontier does not know yet.
 func (c *Crawler) countWriters(more int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -550,7 +544,7 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 		if seq != 0 && h.Depth == 0 {
 			continue
 		}
-		// A seed's links are followed all the way, whoever named it before.
+		// The links of a seed are followed to the full depth, whoever named it before.
 		h.Depth, h.FoundOn = 0, ""
 		text, err := json.Marshal(h)
 		if err != nil {
@@ -565,8 +559,8 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 	return requests, err
 }
 
-// tellFrontier hands requests to the frontier. When nobody runs it, they are only kept
-// if somebody waits for them: the others are in the store.
+// tellFrontier passes requests to the frontier. If nothing runs the frontier, requests are kept
+// only if somebody waits for them: the others are in the store.
 func (c *Crawler) tellFrontier(requests []request, waiting bool) {
 	c.mu.Lock()
 	if c.running || waiting {
@@ -579,11 +573,10 @@ func (c *Crawler) tellFrontier(requests []request, waiting bool) {
 	}
 }
 
-// Crawl adds hosts and yields one result for each, as they come: that of its
-// visit, or that of its last one when it is not due (Result.NotDue), or
-// [fetch.BadHost] for what is no host name. It needs [Crawler.Run], which another
-// goroutine runs, and answers [ErrStopped] when that ends. An error of yield
-// ends it.
+// Crawl adds hosts and yields one result for each as it becomes available: the result of its visit,
+// that of its last visit when it is not due (Result.NotDue), or [fetch.BadHost] for a bad host
+// name. It needs [Crawler.Run] in another goroutine, and returns [ErrStopped] when that ends. An
+// error from yield ends it.
 func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) error) error {
 	due := map[string]bool{}
 	for _, h := range hosts {
@@ -655,8 +648,7 @@ func (c *Crawler) nextReply(ctx context.Context, replies <-chan Result, ended <-
 	return r, nil
 }
 
-// lastResult completes what is known of a host that is not due with its last
-// visit.
+// lastResult fills in the result of a host that is not due from its last visit.
 func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 	name := r.Host
 	h, _, err := c.readHost(ctx, name)
@@ -691,11 +683,10 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 	return r, nil
 }
 
-// MaxShownName is how many bytes of what is no host name a result shows: more
-// than any name has.
+// MaxShownName is how many bytes of a bad host name a result shows: more than any valid name has.
 const MaxShownName = 300
 
-// BadHost is the result for what is no host name; err says why it is none.
+// BadHost returns the result for a text that is not a host name; err says why.
 func BadHost(asked string, err error, now time.Time) Result {
 	asked = fetch.Clip(asked, MaxShownName)
 	return Result{
@@ -705,7 +696,7 @@ func BadHost(asked string, err error, now time.Time) Result {
 	}
 }
 
-// optedOut is the result for a host that must not be visited.
+// optedOut returns the result for a host that must not be visited.
 func optedOut(host, why string, now time.Time) Result {
 	return Result{
 		Host: host, State: Refused,
@@ -714,14 +705,14 @@ func optedOut(host, why string, now time.Time) Result {
 	}
 }
 
-// Outcome is the one outcome that says most about a visit: OK when there is a
-// current document, else that of the last fetch.
+// Outcome returns the outcome that describes the visit best: OK when there is a current document,
+// otherwise that of the last fetch.
 func (r Result) Outcome() fetch.Outcome {
 	_, outcome := r.decidingFetch()
 	return outcome
 }
 
-// decidingFetch returns the kind and the outcome that say most about a visit.
+// decidingFetch returns the kind and the outcome that describe the visit best.
 func (r Result) decidingFetch() (kind string, outcome fetch.Outcome) {
 	for _, f := range slices.Backward(r.Fetches) {
 		if kind == "" || outcome != fetch.OK && f.Outcome == fetch.OK && f.Kind != fetch.KindRobots {

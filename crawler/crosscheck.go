@@ -10,9 +10,9 @@ import (
 	"gazetteer/store"
 )
 
-// crossCheck compares the AGIS summary with the full document when one of them
-// was asked for in this visit and they may have come to differ. What differs is
-// kept with the summary, or with its fetch where that was refused.
+// crossCheck compares the AGIS summary with the full document when this visit asked for one of them
+// and they may differ now. Differences are stored with the summary, or with its fetch if that was
+// refused.
 func (s *session) crossCheck(ctx context.Context) error {
 	v := s.visit
 	summary, full := v.docs[document.AGISSummary], v.docs[document.AGIS]
@@ -43,8 +43,8 @@ func (s *session) crossCheck(ctx context.Context) error {
 	return nil
 }
 
-// inheritProtocols gives a full document, which may be nil, the interaction protocols that
-// only its summary can declare: its operations are found by them.
+// inheritProtocols copies to a full document, which may be nil, the interaction protocols that only
+// its summary can declare, so that search finds its operations by them.
 func (s *session) inheritProtocols(full *document.Document, one, other []byte) {
 	if other == nil {
 		return
@@ -58,8 +58,8 @@ func (s *session) inheritProtocols(full *document.Document, one, other []byte) {
 	s.setCurrent(document.AGIS, &with)
 }
 
-// compareWithFull puts into the summary what it says otherwise than the full document,
-// and takes out what an earlier comparison said. The document may be nil.
+// compareWithFull adds to the summary's findings where it contradicts the full document, and
+// removes those of an earlier comparison. The document may be nil.
 func (s *session) compareWithFull(summary *document.Document, one, other []byte) {
 	checked := *summary
 	checked.Findings = slices.DeleteFunc(slices.Clone(summary.Findings), func(f protocol.Finding) bool { return f.Code == document.CodeDiffers })
@@ -76,8 +76,8 @@ func (s *session) compareWithFull(summary *document.Document, one, other []byte)
 	}
 }
 
-// checkAccess notes with the refused fetch of the summary that its full document
-// promises otherwise.
+// checkAccess records with the refused fetch of the summary that the full document promises
+// otherwise.
 func (s *session) checkAccess(full []byte) {
 	f := s.visit.fetchOf(document.AGISSummary)
 	found, err := document.CheckAccess(f.Status, full)
@@ -89,8 +89,7 @@ func (s *session) checkAccess(full []byte) {
 	s.visit.host.Fetches[f.Kind] = *f
 }
 
-// fetchOf returns the fetch of a kind in this visit, an empty one when there was
-// none.
+// fetchOf returns this visit's fetch of a kind, or an empty one.
 func (v *visit) fetchOf(kind document.Kind) *fetch.Fetch {
 	for i := range v.result.Fetches {
 		if f := &v.result.Fetches[i]; f.Kind == string(kind) {
@@ -100,8 +99,8 @@ func (v *visit) fetchOf(kind document.Kind) *fetch.Fetch {
 	return &fetch.Fetch{}
 }
 
-// bytesOf returns the bytes of a current document, nil when they are lost. The
-// error is of the store as a whole.
+// bytesOf returns the bytes of a current document, or nil when they are lost. The error concerns
+// the store as a whole.
 func (s *session) bytesOf(ctx context.Context, d *document.Document) ([]byte, error) {
 	if body := s.bodies[d.Kind]; body != nil {
 		return body, nil

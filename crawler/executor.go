@@ -7,10 +7,9 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// newCollector returns the collector that executes requests, one at a time and
-// nothing more: robots, politeness, redirects, limits, revisits and encodings
-// are this package's. It is built by Init, because NewCollector lets COLLY_*
-// variables of the environment override the program.
+// newCollector returns the collector that executes single requests and does nothing else: robots,
+// politeness, redirects, limits, revisits and encodings are handled by this package. It is built by
+// Init, because NewCollector lets COLLY_* environment variables override the program.
 func newCollector(rt http.RoundTripper) *colly.Collector {
 	c := &colly.Collector{}
 	c.Init()
@@ -24,7 +23,7 @@ func newCollector(rt http.RoundTripper) *colly.Collector {
 	return c
 }
 
-// executeRequest carries out a request of a wire; it is a fetch.Get.
+// executeRequest executes one request on the session's connection; it is a fetch.Get.
 func (c *Crawler) executeRequest(ctx context.Context, address string, header http.Header) (body []byte, err error) {
 	collector := c.collector.Clone()
 	collector.Context = ctx

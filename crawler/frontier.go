@@ -8,20 +8,18 @@ import (
 	"gazetteer/fetch"
 )
 
-// frontier orders the known hosts by when they are due. It holds names and
-// times only; the state of a host is its record in the store, from which the
-// frontier can be rebuilt (snapshot.go spares that). It is owned by the
-// goroutine of Run.
+// frontier orders the known hosts by due time. It holds names and times only; the state of a host
+// is its record in the store, from which the frontier can be rebuilt (snapshot.go avoids that
+// work). It is owned by the goroutine of Run.
 //
-//	far ──minute──▶ near ──second──▶ ready ──▶ next: flying ──done──▶ far or near
-//	                                  │  ▲
-//	                                  ▼  │ the domain's turn
-//	                                 parked
+//	far ──minute──▶ near ──second──▶ ready ──▶ nextHost: in flight ──finishSession──▶ far or near
+//		                                │  ▲
+//		                                ▼  │ the domain's turn
+//		                               parked
 //
-// Only the minute that begins is ever looked through, so what is not due costs
-// nothing. Hosts of one registrable domain are handed out an interval apart: the
-// others are parked with their domain, so that a domain with ten thousand of
-// them holds up nobody.
+// Only the minute that begins is ever scanned, so hosts that are not due cost nothing. Hosts of one
+// registrable domain are handed out an interval apart: the others are parked with their domain, so
+// that a domain with ten thousand hosts delays no other.
 type frontier struct {
 	interval time.Duration // between sessions with one registrable domain
 	atOnce   int           // sessions with one registrable domain
@@ -56,7 +54,7 @@ type domain struct {
 	waits   bool // it is in turns
 }
 
-// newFrontier returns one with room for so many hosts, before it grows.
+// newFrontier returns a frontier with room for this many hosts before it grows.
 func newFrontier(interval time.Duration, atOnce, hosts int) *frontier {
 	return &frontier{
 		interval: interval, atOnce: max(atOnce, 1), hosts: newHostTable(hosts),
@@ -67,8 +65,7 @@ func newFrontier(interval time.Duration, atOnce, hosts int) *frontier {
 // horizon is how far ahead hosts are kept by the second.
 const horizon = 90 * time.Second
 
-// secondOf returns the second from which a time is over: nobody is visited early
-// for the sake of a round number.
+// secondOf returns the first second after a time, so that rounding never makes a visit early.
 func secondOf(t time.Time) uint32 {
 	s := t.Unix()
 	if t.Nanosecond() > 0 {
@@ -77,12 +74,12 @@ func secondOf(t time.Time) uint32 {
 	return uint32(min(max(s, 0), math.MaxUint32))
 }
 
-// addHost makes a host known. A known host keeps its time: nothing is asked twice
-// before it may be.
+// addHost makes a host known. A known host keeps its due time, so that nothing is asked again too
+// early.
 func (f *frontier) addHost(name string, now, when time.Time) {
 	n := f.hosts.numberOf(name)
 	if p := f.hosts.place.at(n); *p != placeNone {
-		// Known, and due but for the round number.
+		// Known, and due except for the rounding.
 		if (*p == placeNear || *p == placeFar) && !when.After(now) && *f.hosts.due.at(n) == secondOf(when) {
 			f.scheduleHost(n, now, when)
 		}
@@ -104,7 +101,7 @@ func (f *frontier) setDueTime(name string, now, when time.Time) {
 	f.addHost(name, now, when)
 }
 
-// removeHost forgets a host. One that is being visited is gone when it is done.
+// removeHost forgets a host. A host that is being visited is removed when the visit is done.
 func (f *frontier) removeHost(name string) {
 	n, known := f.hosts.findHost(name)
 	if !known || *f.hosts.place.at(n) == placeNone {
@@ -116,15 +113,15 @@ func (f *frontier) removeHost(name string) {
 	*p = placeNone
 }
 
-// uncount counts a host out of where it waits. Its number stays there and is
-// passed over.
+// uncount subtracts a host from the count of the place where it waits. Its number stays in that
+// queue and is skipped.
 func (f *frontier) uncount(p *queuePlace) {
 	if *p == placeReady || *p == placeParked || *p == placeCalled {
 		f.dueHosts--
 	}
 }
 
-// scheduleHost puts a host where its time says.
+// scheduleHost puts a host into the queue that fits its due time.
 func (f *frontier) scheduleHost(n uint32, now, when time.Time) {
 	p := f.hosts.place.at(n)
 	if !when.After(now) {
@@ -155,8 +152,7 @@ func (f *frontier) enqueueAs(n uint32, as queuePlace) {
 	f.queue = append(f.queue, n)
 }
 
-// isDue reports that a host is being visited or will be without its next time
-// passing first.
+// isDue reports that a host is being visited or will be visited before its next due time.
 func (f *frontier) isDue(name string, now time.Time) bool {
 	n, known := f.hosts.findHost(name)
 	if !known {
@@ -177,7 +173,7 @@ func (f *frontier) isInFlight(name string) bool {
 	return known && *f.hosts.place.at(n) == placeInFlight
 }
 
-// dueAt returns when a known host is visited next, to the second.
+// dueAt returns the time of a known host's next visit, to the second.
 func (f *frontier) dueAt(name string) time.Time {
 	n, known := f.hosts.findHost(name)
 	if !known {
@@ -186,8 +182,8 @@ func (f *frontier) dueAt(name string) time.Time {
 	return time.Unix(int64(*f.hosts.due.at(n)), 0)
 }
 
-// nextHost takes the next host that may be visited now, and false when there is
-// none. done or later must follow.
+// nextHost removes and returns the next host that may be visited now, or false when there is none.
+// finishSession or postpone must follow.
 func (f *frontier) nextHost(now time.Time) (*entry, bool) {
 	f.moveDue(now)
 	for f.head < len(f.queue) {
@@ -218,7 +214,7 @@ func (f *frontier) nextHost(now time.Time) (*entry, bool) {
 	return nil, false
 }
 
-// moveDue moves what has become due.
+// moveDue moves the hosts that have become due.
 func (f *frontier) moveDue(now time.Time) {
 	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
 	for len(f.minutes) > 0 && f.minutes[0] <= soon {
@@ -265,8 +261,7 @@ func (f *frontier) releaseParked(d *domain) {
 	}
 }
 
-// scheduleTurn makes sure that a domain with parked hosts and room for a session gets its
-// turn.
+// scheduleTurn ensures that a domain with parked hosts and room for a session gets its turn.
 func (f *frontier) scheduleTurn(d *domain) {
 	if d.running < f.atOnce && len(d.parked) > 0 && !d.waits {
 		d.waits = true
@@ -274,7 +269,7 @@ func (f *frontier) scheduleTurn(d *domain) {
 	}
 }
 
-// compactQueue gives back the part of the queue that was taken.
+// compactQueue frees the consumed part of the queue.
 func (f *frontier) compactQueue() {
 	if f.head > 64 && f.head*2 > len(f.queue) {
 		f.queue = append([]uint32(nil), f.queue[f.head:]...)
@@ -293,7 +288,7 @@ func (f *frontier) domainOf(host string, now time.Time) *domain {
 	return d
 }
 
-// sweepDomains drops the domains that are as good as unknown.
+// sweepDomains drops the domains without any remaining effect.
 func (f *frontier) sweepDomains(now time.Time) {
 	if len(f.domains) < f.sweepAt {
 		return
@@ -306,8 +301,7 @@ func (f *frontier) sweepDomains(now time.Time) {
 	f.sweepAt = max(minSweepInterval, 2*len(f.domains))
 }
 
-// finishSession takes a host back whose session ended at now and that is due again at
-// when.
+// finishSession takes back a host whose session ended at now and that is due again at when.
 func (f *frontier) finishSession(e *entry, now, when time.Time) {
 	f.takeBack(e, now, now.Add(f.interval))
 	if p := f.hosts.place.at(e.number); *p == placeInFlight {
@@ -315,8 +309,8 @@ func (f *frontier) finishSession(e *entry, now, when time.Time) {
 	}
 }
 
-// postpone takes a host back that was not asked for anything: the turn of its
-// address, which it has booked, comes at that time.
+// postpone takes back a host that was not asked anything: the slot it has booked for its address
+// comes at that time.
 func (f *frontier) postpone(e *entry, now, when time.Time) {
 	d := f.domainOf(e.name, now)
 	if d.running == 1 { // it has not had the domain's turn
@@ -339,15 +333,15 @@ func (f *frontier) takeBack(e *entry, now, next time.Time) {
 	f.scheduleTurn(d)
 }
 
-// holdDomain keeps a domain from being visited before that time.
+// holdDomain prevents visits to a domain before that time.
 func (f *frontier) holdDomain(host string, now, until time.Time) {
 	if d := f.domainOf(host, now); until.After(d.next) {
 		d.next = until
 	}
 }
 
-// wakeAt is when next may answer differently although nothing was added or
-// done, and false when never.
+// wakeAt returns when nextHost may give another answer although nothing was added or finished, and
+// false for never.
 func (f *frontier) wakeAt() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -369,7 +363,7 @@ func (f *frontier) wakeAt() (at time.Time, ok bool) {
 // countWaiting counts the hosts that are not due.
 func (f *frontier) countWaiting() int { return f.known - f.dueHosts - f.inFlight }
 
-// queueAge is how long the host that is next has been due, 0 when none is.
+// queueAge returns for how long the next host has been due, 0 when none is.
 func (f *frontier) queueAge(now time.Time) time.Duration {
 	for _, n := range f.queue[f.head:] {
 		if p := *f.hosts.place.at(n); p == placeReady || p == placeCalled {
@@ -379,8 +373,7 @@ func (f *frontier) queueAge(now time.Time) time.Duration {
 	return 0
 }
 
-// A hostSecond is the number of a host and the second it waits for, ordered by
-// that.
+// A hostSecond combines the number of a host and the second it waits for, ordered by the second.
 type hostSecond uint64
 
 func secondOfHost(second, n uint32) hostSecond { return hostSecond(second)<<32 | hostSecond(n) }
@@ -388,7 +381,7 @@ func secondOfHost(second, n uint32) hostSecond { return hostSecond(second)<<32 |
 func (s hostSecond) second() int64 { return int64(s >> 32) }
 func (s hostSecond) host() uint32  { return uint32(s) }
 
-// A turn is when a domain with parked hosts may have a session.
+// A turn is the time at which a domain with parked hosts may have a session.
 type turn struct {
 	at     time.Time
 	domain *domain

@@ -8,9 +8,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// A Host is the crawl state of one host: one record of the frontier. Due is
-// the only order the frontier needs; a host stays due until the result of its
-// visit is committed together with its new Due.
+// A Host is the crawl state of one host, stored as one record of the frontier. Due alone decides
+// the order. A host stays due until the result of its visit is committed together with its new Due.
 type Host struct {
 	Name string `json:"name"`
 	// Due is when the next visit may begin.
@@ -23,11 +22,11 @@ type Host struct {
 	// Visited is when the last visit ended, zero before the first.
 	Visited time.Time `json:"visited,omitzero"`
 	Visits  int       `json:"visits"`
-	// Wished is when a visit was last asked for, ByOwner whether it was the owner
-	// who did: see [Crawler.Recrawl].
+	// Wished is when a visit was last requested; ByOwner says whether its owner did: see
+	// [Crawler.Recrawl].
 	Wished  time.Time `json:"wished,omitzero"`
 	ByOwner bool      `json:"wished_by_owner,omitempty"`
-	// Failures counts visits in a row that got no document and no clear "absent".
+	// Failures counts consecutive visits that found neither a document nor a clear absence.
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.
 	Fetches map[string]fetch.Fetch `json:"fetches,omitempty"`
@@ -37,10 +36,9 @@ type Host struct {
 	Robots    *fetch.Robots        `json:"robots,omitempty"`
 	// Rates holds, for each kind, how often its document changes.
 	Rates map[string]Rate `json:"rates,omitempty"`
-	// Distinct is set when the host has shown that it does not answer every path
-	// alike.
+	// Distinct is set when the host has shown that it tells paths apart.
 	Distinct bool `json:"distinct,omitempty"`
-	// TLS is what the last connection to the host itself rested on.
+	// TLS describes the last connection to the host itself.
 	TLS *fetch.TLS `json:"tls,omitempty"`
 }
 
@@ -54,7 +52,7 @@ func (h *Host) Listed() bool {
 	return false
 }
 
-// A Result is what one visit to a host came to, for those who wait for it.
+// A Result is the outcome of one visit to a host, for those who wait for it.
 type Result struct {
 	Host string `json:"host"`
 	// State sums the fetches up.
@@ -68,16 +66,15 @@ type Result struct {
 	Requests   int       `json:"requests"`      // made in this visit, redirects included
 	New        []string  `json:"new,omitempty"` // hosts found and added
 	NextDue    time.Time `json:"next_due,omitzero"`
-	// TLS is what the last connection to the host itself rested on; nil before the
-	// first.
+	// TLS describes the last connection to the host itself; nil before the first.
 	TLS  *fetch.TLS    `json:"tls,omitempty"`
 	Took time.Duration `json:"took_ns"`
-	// NotDue is set when nothing was asked because the host is not due before
-	// NextDue; the rest then describes its last visit.
+	// NotDue is set when nothing was asked because the host is not due before NextDue; the other
+	// fields then describe its last visit.
 	NotDue bool `json:"not_due,omitempty"`
 }
 
-// A State is how a host stands after a visit.
+// A State sums up a host after a visit.
 type State string
 
 // The states of a host.
@@ -89,7 +86,7 @@ const (
 	Unvisited State = "unvisited" // no visit has come to its end yet
 )
 
-// stateOf returns how a host stands that has so many documents and answered so.
+// stateOf returns the state of a host with this many documents and these fetches.
 func stateOf(documents int, fetches []fetch.Fetch) State {
 	if documents > 0 {
 		return Listed

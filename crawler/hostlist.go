@@ -15,8 +15,7 @@ import (
 	"gazetteer/store"
 )
 
-// A LineError says which line of a list of hosts names none. The list goes on
-// behind it.
+// A LineError says which line of a host list does not name a host. Reading continues after it.
 type LineError struct {
 	Line int
 	Err  *fetch.HostError
@@ -25,22 +24,21 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// listLine is the longest line that is read.
+// listLine is the maximum length of a line, in bytes.
 const listLine = 64 << 10
 
-// ReadHosts yields the hosts of a list, normalised as by [fetch.CheckHost], with
-// a *[LineError] for each line that names none and any other error last. Each
-// line of the list has one form or another:
+// ReadHosts yields the hosts of a list, normalised by [fetch.CheckHost], a *[LineError] for each
+// line without a host, and any other error last. Each line has one of these forms:
 //
-//	www.example.com             a name or an address, as a person writes it
-//	17,example.com              rank and name, as in the lists of Tranco and others
-//	4711 <tab> com.example.www  vertices of the Common Crawl's graphs: a number,
-//	                            the reversed name, and perhaps more
-//	1 … com.example             its ranks: five columns, the last or the one
-//	                            before the last the reversed name
+//	www.example.com	           a name or an address, as a person writes it
+//	17,example.com	            rank and name, as in the lists of Tranco and others
+//	4711 <tab> com.example.www	vertices of the Common Crawl's graphs: a number,
+//		                          the reversed name, and perhaps more
+//	1 … com.example	           its ranks: five columns, the last or the one
+//		                          before the last the reversed name
 //
-// Blank lines, the heading of a list and what follows a "#" are passed over. A
-// list packed with gzip is unpacked.
+// Blank lines, a heading, and everything after a "#" are skipped. A list packed with gzip is
+// unpacked.
 func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		in := bufio.NewReaderSize(r, listLine)
@@ -82,7 +80,7 @@ func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// readLine returns the next line, and the beginning of one that is too long.
+// readLine returns the next line, or only the beginning of a line that is too long.
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -91,7 +89,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	return strings.TrimPrefix(string(line), "\ufeff"), err
 }
 
-// skipLine reads on to the end of a line.
+// skipLine skips the rest of a line.
 func skipLine(in *bufio.Reader) error {
 	for {
 		if _, err := in.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
@@ -100,7 +98,7 @@ func skipLine(in *bufio.Reader) error {
 	}
 }
 
-// issuerName returns what of a line names a host, "" when nothing does.
+// nameOf returns the part of a line that names a host, or "".
 func nameOf(line string) string {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.TrimSpace(line)
@@ -122,7 +120,7 @@ func nameOf(line string) string {
 	return name
 }
 
-// nameFromColumns returns the name that a line of the Common Crawl's has reversed.
+// nameFromColumns returns the host name of a Common Crawl line, which holds it in reverse.
 func nameFromColumns(columns []string) string {
 	for i, c := range columns {
 		c = strings.TrimSpace(c)

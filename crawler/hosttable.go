@@ -5,10 +5,9 @@ import (
 	"hash/maphash"
 )
 
-// A hostTable numbers host names and keeps of each when it is due and where it
-// waits, in about 40 bytes a host beside the name: a map of structs takes five
-// times that, and a million hosts are meant to fit into a small machine. Numbers
-// are dense from 0 and stay.
+// A hostTable numbers host names and keeps for each its due time and its queue in about 40 bytes
+// plus the name. A map of structs takes five times as much, and a million hosts should fit into a
+// small machine. Numbers start at 0, have no gaps and do not change.
 type hostTable struct {
 	seed  maphash.Seed
 	slots []uint32 // open addressing: number + 1, 0 is free; a power of two long
@@ -19,7 +18,7 @@ type hostTable struct {
 	place pieceList[queuePlace]
 }
 
-// queuePlace is where a host waits.
+// queuePlace is the queue in which a host waits.
 type queuePlace uint8
 
 const (
@@ -35,7 +34,7 @@ const (
 
 const textPiece = 1 << 20
 
-// newHostTable returns a table with room for so many hosts, before it grows.
+// newHostTable returns a table with room for this many hosts before it grows.
 func newHostTable(hosts int) *hostTable {
 	size := 1 << 10
 	for 3*size < 4*hosts {
@@ -59,7 +58,7 @@ func (t *hostTable) findHost(name string) (uint32, bool) {
 	return n - 1, n != 0
 }
 
-// slotOf returns where a name stands or would stand.
+// slotOf returns the slot that holds a name or would hold it.
 func (t *hostTable) slotOf(name string) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := maphash.String(t.seed, name) & mask
@@ -75,8 +74,8 @@ func (t *hostTable) hasName(n uint32, name string) bool {
 	return int(piece[0]) == len(name) && string(piece[1:1+len(name)]) == name
 }
 
-// numberOf returns the number of a name, which gets one if it has none: the place
-// of a new one is gone. Names are at most 253 bytes long.
+// numberOf returns the number of a name, adding it if it is new: a new name is in no queue. Names
+// are at most 253 bytes long.
 func (t *hostTable) numberOf(name string) uint32 {
 	if 4*t.len() >= 3*len(t.slots) {
 		t.growSlots()
@@ -114,7 +113,7 @@ func (t *hostTable) growSlots() {
 	}
 }
 
-// A list is a slice in pieces, which grows without being copied.
+// A pieceList is a slice stored in pieces, which grows without copying.
 type pieceList[T any] struct {
 	pieces [][]T
 	length int
@@ -134,7 +133,7 @@ func (l *pieceList[T]) appendValue(v T) {
 	*l.at(uint32(l.length - 1)) = v
 }
 
-// appendHost writes a host as a snapshot holds it.
+// appendHost encodes a host for a snapshot.
 func (t *hostTable) appendHost(to []byte, n uint32) []byte {
 	name := t.nameOf(n)
 	to = binary.LittleEndian.AppendUint32(to, *t.due.at(n))

@@ -16,17 +16,16 @@ import (
 	"time"
 )
 
-// A journal is the file of the visits under way. A host stays due until its
-// result is committed, so a host whose documents kill the process would be
-// visited first again after each start: the journal is how a start knows whom to
-// let wait, and whom it must not ask again within the interval. It has a line for
-// each connection about to be made and for each visit that is committed:
+// A journal is the file of the running visits. A host stays due until its result is committed, so a
+// host whose documents end the process would be visited first again after each start. The journal
+// tells the next start which hosts to delay, and which not to ask again within the interval. It has
+// one line for each connection about to be made and for each committed visit:
 //
-//	b TIME HOST ASKED ADDRESS   a visit to HOST is about to ask the host ASKED
-//	e HOST                      it is committed
-//	a HOST TIMES TIME           so many were cut off; the next is not before TIME
+//	b TIME HOST ASKED ADDRESS	 a visit to HOST is about to ask the host ASKED
+//	e HOST	                    it is committed
+//	a HOST TIMES TIME	         so many visits were interrupted; the next is not before TIME
 //
-// It is not synced: it is about the end of the process, not of the machine.
+// It is not synced: it protects against the end of the process, not of the machine.
 type journal struct {
 	log *slog.Logger
 
@@ -38,7 +37,7 @@ type journal struct {
 	interrupted map[string]interruptions
 }
 
-// A flight is a visit that has begun.
+// A startedVisit is a visit that has begun.
 type startedVisit struct {
 	at    time.Time
 	asked []contact
@@ -51,33 +50,33 @@ type contact struct {
 	at   time.Time
 }
 
-// interruptions are the visits to a host that were cut off in a row.
+// interruptions counts consecutive interrupted visits to a host.
 type interruptions struct {
 	times int
 	until time.Time
 }
 
-// journalLines is when a journal is written anew, with what still matters.
+// journalLines is the number of lines after which a journal is rewritten with the lines that still
+// matter.
 const journalLines = 100_000
 
-// A host whose visits were cut off twice in a row is a suspect. Most suspects are
-// bystanders: so many visits are under way when a process ends. So suspects are
-// visited a few at a time, and each has its slot; whoever is under way at the next
-// end was nearly alone, and only that makes a host wait for long.
+// A host with two interrupted visits in a row is a suspect. Most suspects are innocent, because
+// many visits run when a process ends. So suspects are visited a few at a time, each in a slot of
+// its own: a host that is running at the next end was nearly alone, and only that makes a host wait
+// for long.
 const (
 	suspected      = 2
 	slotsPerSecond = 4
 )
 
-// waitAfterCut is how long a host waits whose visits were cut off so many times
-// in a row.
+// waitAfterCut returns how long a host waits after this many interrupted visits in a row.
 func waitAfterCut(times int, least time.Duration) time.Duration {
 	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, oneDay}
 	return max(steps[min(times, len(steps)-1)], least)
 }
 
-// assignRetrySlots gives each suspect whose time has come a slot: from soon on when its visit
-// was cut off just now, else from now on. A slot that is still to come stays.
+// assignRetrySlots gives a slot to each suspect whose time has come: from soon on when its visit
+// was interrupted just now, otherwise from now on. A slot in the future stays.
 func assignRetrySlots(cut map[string]interruptions, flown map[string]startedVisit, now, soon time.Time) {
 	taken := map[int64]int{} // slots by second
 	var waiting []string
@@ -105,8 +104,8 @@ func assignRetrySlots(cut map[string]interruptions, flown map[string]startedVisi
 	}
 }
 
-// openFile reads the journal of the process before, and begins another. It returns
-// the visits that were cut off and the contacts of the last minute.
+// openFile reads the journal of the previous process and starts a new one. It returns the
+// interrupted visits and the contacts of the last minute.
 func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut map[string]interruptions, flown map[string]startedVisit, recent []contact, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -131,7 +130,7 @@ func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut 
 	return j.interrupted, flown, recent, j.rewriteFile()
 }
 
-// readFile takes in the file. A line that cannot be read is one that was cut off.
+// readFile reads the file. A line that cannot be read was cut off by the end of the process.
 func (j *journal) readFile(now time.Time) ([]contact, error) {
 	file, err := os.Open(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +176,7 @@ func parseMillis(millis string) time.Time {
 	return time.UnixMilli(n)
 }
 
-// rewriteFile writes the file anew, with what still matters. j.mu is held.
+// rewriteFile replaces the file by one with the lines that still matter. j.mu is held.
 func (j *journal) rewriteFile() error {
 	if j.file != nil {
 		j.file.Close()
@@ -212,8 +211,8 @@ func (c contact) formatLine(host string) string {
 	return fmt.Sprintf("b %d %s %s %s\n", c.at.UnixMilli(), host, c.host, addr)
 }
 
-// beginVisit notes that a visit to a host is about to ask a host, at an address if
-// that is known.
+// beginVisit records that a visit to a host is about to ask a host, with the address if it is
+// known.
 func (j *journal) beginVisit(host, asked string, addr netip.Addr, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,7 +229,7 @@ func (j *journal) beginVisit(host, asked string, addr netip.Addr, now time.Time)
 	j.appendLines(c.formatLine(host), 1)
 }
 
-// endVisits notes that visits are committed.
+// endVisits records that visits are committed.
 func (j *journal) endVisits(batch []*visit) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,8 +250,8 @@ func (j *journal) endVisits(batch []*visit) {
 	}
 }
 
-// appendLines appends lines. Without them a visit is as good, so an error is told of
-// once. j.mu is held.
+// appendLines appends lines. A visit does not depend on them, so an error is logged only once. j.mu
+// is held.
 func (j *journal) appendLines(text string, lines int) {
 	j.lines += lines
 	if _, err := j.file.WriteString(text); err != nil {
@@ -262,15 +261,15 @@ func (j *journal) appendLines(text string, lines int) {
 	}
 }
 
-// closeFile ends the journal of a process that ends well: what it cut short itself
-// is not held against a host.
+// closeFile closes the journal of a process that ends normally: visits that it ends itself do not
+// count against a host.
 func (j *journal) closeFile() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.path == "" {
 		return nil
 	}
-	// Lines of the last minute stay, for the intervals.
+	// Lines of the last minute stay, because the intervals need them.
 	now := time.Now()
 	err := replaceFile(j.path, func(w *bufio.Writer) error {
 		for host, f := range j.inFlight {
@@ -296,15 +295,14 @@ func (j *journal) closeFile() error {
 	return nil
 }
 
-// heldUntil returns until when a host waits whose visits were cut off.
+// heldUntil returns until when a host with interrupted visits waits.
 func (j *journal) heldUntil(host string) time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.interrupted[host].until
 }
 
-// replaceFile writes a file beside the one of that name and puts it in its
-// place.
+// replaceFile writes a temporary file and renames it over the file of that name.
 func replaceFile(path string, write func(*bufio.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

@@ -12,44 +12,44 @@ import (
 	"gazetteer/store"
 )
 
-// The ledger holds every request that was made to a host, with its reason, for
-// the host's owner to read. What one visit asked of one host is one record, which
-// is written together with what the visit came to.
+// The ledger holds every request that was made to a host, with its reason, for the owner of the
+// host to read. The requests of one visit to one host are one record, which is written together
+// with the result of the visit.
 
-// LedgerAge is how long an entry of the ledger is kept.
+// LedgerAge is how long a ledger entry is kept.
 const LedgerAge = 90 * oneDay
 
-// An Entry is what a host was asked during one visit.
+// An Entry lists the requests to a host during one visit.
 type Entry struct {
 	Host string `json:"host"` // that was asked
-	// Visited is the host the visit was to; another than Host when a redirect or
-	// a link led from there to Host.
+	// Visited is the host of the visit; it differs from Host when a redirect or a link led from
+	// there to Host.
 	Visited string `json:"visited"`
-	// Why the visit was made, for a person: "due again", for instance.
+	// Why says why the visit was made, for a person: "due again", for instance.
 	Why      string    `json:"why"`
 	At       time.Time `json:"at"`
 	Requests []Request `json:"requests"`
-	// Cut is set when the visit did not end: the process did. What it asked last
-	// may be missing.
+	// Cut is set when the end of the process interrupted the visit. Its last requests may be
+	// missing.
 	Cut bool `json:"cut,omitempty"`
 }
 
 // A Request is one request in the ledger.
 type Request struct {
 	fetch.Made
-	// Why it was made, for a person.
+	// Why says why it was made, for a person.
 	Why string `json:"why"`
 }
 
-// maxEntries and maxLedgerRequests bound what one visit may write into ledgers:
-// the hosts that it reached, and the requests to each.
+// maxEntries and maxLedgerRequests limit what one visit may write into ledgers: the number of
+// hosts, and the requests to each.
 const (
 	maxEntries        = 32
 	maxLedgerRequests = 64
 	maxSwept          = 20 // old entries that a new one takes along
 )
 
-// note writes a request of a session into the ledger of the host it went to.
+// noteRequest adds a request of a session to the ledger of the host it went to.
 func (s *session) noteRequest(a *fetch.Ask, asked string) {
 	v := s.visit
 	e := v.ledger[asked]
@@ -108,8 +108,8 @@ func whyVisit(h *Host) string {
 	return "due again"
 }
 
-// ledgerWrites returns the writes of a visit's entries, and deletes what is too
-// old in the ledgers of those hosts.
+// ledgerWrites returns the writes for a visit's entries, and deletions of expired entries in the
+// ledgers of those hosts.
 func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
 	for host, e := range v.ledger {
 		if err := b.addEntry(ctx, host, e, v.host.Name); err != nil {
@@ -140,14 +140,14 @@ func (b *batch) addEntry(ctx context.Context, host string, e *Entry, visited str
 	return nil
 }
 
-// Ledger returns what a host was asked in the last 90 days, the latest first, at
-// most limit entries; before, when not zero, leaves out what is not older. The
-// error is a *[fetch.HostError] for what is no host name, or one of the store.
+// Ledger returns the requests to a host during the last 90 days, latest first, at most limit
+// entries. If before is not zero, only older entries are returned. The error is a
+// *[fetch.HostError] for a bad host name, or one of the store.
 func (c *Crawler) Ledger(ctx context.Context, host string, before time.Time, limit int) ([]Entry, error) {
 	return Ledger(ctx, c.store, host, c.now(), before, limit)
 }
 
-// Ledger is [Crawler.Ledger] of a store that no crawler runs on.
+// Ledger is [Crawler.Ledger] for a store without a running crawler.
 func Ledger(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]Entry, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
@@ -180,8 +180,8 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 	return out, nil
 }
 
-// Record writes requests that others than a crawler made to hosts into the
-// ledger: those of a check that somebody asked for, say.
+// Record adds requests to the ledger that were made by something other than a crawl, such as a
+// check that somebody asked for.
 func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) error {
 	entries := map[string]*Entry{}
 	for _, m := range made {
@@ -210,8 +210,7 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 	return err
 }
 
-// recordCut writes into the ledger that visits of the process before were cut
-// off.
+// recordCut records in the ledger that the end of the previous process interrupted visits.
 func (c *Crawler) recordCut(ctx context.Context, flown map[string]startedVisit) error {
 	const most = 1000 // writes at once
 	b := c.newBatch()
@@ -239,7 +238,7 @@ func (c *Crawler) recordCut(ctx context.Context, flown map[string]startedVisit) 
 	return err
 }
 
-// uniqueWrites returns the writes without all but the last to one key.
+// uniqueWrites keeps only the last write for each key.
 func (b *batch) uniqueWrites() []store.Write {
 	last := map[string]int{}
 	for i, w := range b.writes {

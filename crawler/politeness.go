@@ -43,7 +43,7 @@ type politeness struct {
 	sweepAt int                    // when that many gates are known, idle ones are dropped
 }
 
-// A gate is what politeness remembers of a host, a domain or an address.
+// A limitState is what politeness remembers of a host, a domain or an address.
 type limitState struct {
 	limiter *rate.Limiter
 	turn    chan struct{} // holds an element for each session that runs
@@ -53,8 +53,8 @@ type limitState struct {
 
 const minSweepInterval = 1024
 
-// A leave is what a session has of politeness: turns, which it gives back, and
-// the intervals that begin with its connection.
+// A permit is a session's share of the politeness limits: turns, which it gives back, and the
+// intervals that start with its connection.
 type permit struct {
 	intervals []*rate.Limiter
 	turns     []func()

@@ -29,7 +29,7 @@ func (e *SoonError) Error() string {
 	return fmt.Sprintf("%s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
 }
 
-// A Wisher says who wishes that a host is visited again.
+// A Requester says who asks for a new visit to a host.
 type Requester bool
 
 // Who wishes it.

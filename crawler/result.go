@@ -62,9 +62,8 @@ func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Do
 		if f.Detail != "" {
 			reason += ": " + f.Detail
 		}
-		// What robots.txt came to is told by the documents it concerned. Of a
-		// host that publishes something, what it does not publish is no news;
-		// nor is the same reason twice.
+		// What robots.txt says is told by the documents it concerns. For a host that publishes
+		// something, the absence of another format is not news; neither is the same reason twice.
 		if f.Kind == fetch.KindRobots || classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent || said[reason] {
 			continue
 		}

@@ -35,10 +35,10 @@ func classOf(o fetch.Outcome) outcomeClass {
 	}
 }
 
-// The revisit ladders: how long to wait after the first, second … result of a
-// class in a row. The last step stays.
+// The revisit ladders: the waits after the first, second … consecutive result of a class. The last
+// step repeats.
 var (
-	// AI Discovery §4.3: 24 hours after a 404 at the least.
+	// At least 24 hours after a 404 (AI Discovery §4.3).
 	goneLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 90 * oneDay}
 	downLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay}
 	// Three tries with growing gaps (AI Discovery §4.3 allows one more), then a day.
@@ -49,11 +49,11 @@ const (
 	defaultFreshness = oneDay
 	minFreshness     = time.Hour
 	maxFreshness     = 30 * oneDay
-	// mergeWindow is how far apart two kinds may be due to be asked in one visit.
+	// mergeWindow is how far apart two kinds may be due to be requested in one visit.
 	mergeWindow = 10 * time.Minute
 )
 
-// countRepeats counts the results of one class in a row before cur.
+// countRepeats counts the consecutive results of one class before cur.
 func countRepeats(prev, cur fetch.Fetch) int {
 	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) {
 		return 0
@@ -61,9 +61,9 @@ func countRepeats(prev, cur fetch.Fetch) int {
 	return prev.Repeats + 1
 }
 
-// waitAfter returns how long a kind is not asked for after this fetch, whose
-// Repeats is set. What says itself how long it is fresh is asked for then; else
-// the rate of its changes decides.
+// waitAfter returns how long a kind is not requested after this fetch, whose Repeats is set. A
+// document that declares its freshness is requested when that ends; otherwise the rate of its
+// changes decides.
 func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	wait := ladderWait(f)
 	if classOf(f.Outcome) == classGood && f.Fresh == 0 {
@@ -72,8 +72,8 @@ func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	if wait < time.Hour || f.RetryAfter == wait {
 		return wait
 	}
-	// Spread what was added together; later only, never sooner. One host's
-	// kinds move alike, so they stay due together.
+	// Spread hosts that were added together: later only, never sooner. All kinds of one host move
+	// alike, so they stay due together.
 	h := fnv.New32a()
 	h.Write([]byte(host))
 	wait += wait / 10 * time.Duration(h.Sum32()%1024) / 1024
@@ -93,8 +93,8 @@ func ladderWait(f fetch.Fetch) time.Duration {
 		if f.RetryAfter == 0 {
 			return wait
 		}
-		// The host names the time, but asking for a visit every second for
-		// ever does not get it: after the retries, a day is the least.
+		// The host names the time, but a host cannot get a visit every second forever: after the
+		// retries, a day is the minimum.
 		if f.Repeats < len(busyLadder)-1 {
 			return f.RetryAfter
 		}
@@ -108,8 +108,8 @@ func ladderWait(f fetch.Fetch) time.Duration {
 	}
 }
 
-// dueAfter returns when the next visit is due: as soon as one kind may be asked
-// for again, or a little later if others may be then too.
+// dueAfter returns when the next visit is due: as soon as one kind may be requested again, or a
+// little later if others may be requested then too.
 func dueAfter(notBefore map[string]time.Time) time.Time {
 	var due time.Time
 	for kind, at := range notBefore {

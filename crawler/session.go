@@ -13,11 +13,11 @@ import (
 	"gazetteer/store"
 )
 
-// maxHopWait is how long a session waits for its turn with another host that a
-// redirect or link leads to: so long that holds up a worker, and no longer.
+// maxHopWait limits how long a session waits for its turn with another host that a redirect or link
+// leads to, because the wait occupies a worker.
 const maxHopWait = 15 * time.Second
 
-// A visit is what one session came to, ready to be committed.
+// A visit is the result of one session, ready to be committed.
 type visit struct {
 	entry *entry
 	err   error     // the session could not be held; the rest is empty
@@ -25,8 +25,8 @@ type visit struct {
 	later time.Time // nothing was asked: the turn of the address comes then
 	host  Host      // the record to be written
 	seq   uint64    // of the record when the session began
-	// docs are the current documents; put, drop and fresh say what of them is
-	// to be written, to be deleted, and the bytes of what changed.
+	// docs are the current documents; put, drop and fresh are the documents to write and to delete,
+	// and the bytes that changed.
 	docs   map[document.Kind]*document.Document
 	put    map[document.Kind]bool
 	drop   map[document.Kind]bool
@@ -51,25 +51,25 @@ type session struct {
 	before   map[string]fetch.Fetch    // the last fetch of each kind as the visit began
 	verdicts map[string]*fetch.Verdict // by host
 
-	// addresses are those of the hosts that were looked up. No host is looked up
-	// twice in a visit, so that it cannot lead elsewhere half way.
+	// addresses are those of the hosts that were looked up. A visit looks up no host twice, so that
+	// a host cannot lead elsewhere halfway.
 	addresses map[string][]netip.Addr
 
 	wire     *fetch.Connection // to the host that the session is with now, nil before
 	leave    permit
 	lastDone time.Time // when the last request over the wire ended
 
-	// down is set when the host itself could not be reached at all: that
-	// settles everything at once.
+	// down is set when the host itself could not be reached at all: this settles everything else at
+	// once.
 	down        *fetch.AskResult
 	asked       bool // a turn was asked for
 	canaryAsked bool // the canary was asked for
-	// later is set when the address of the host has no turn to give yet.
+	// later is set when the address of the host has no free turn yet.
 	later time.Time
 }
 
-// runSession visits the host of an entry. It returns nil without an error when ctx
-// ended meanwhile: the host then stays due. Errors are those of the store.
+// runSession visits the host of an entry. It returns nil without an error when ctx ended in the
+// meantime: the host then stays due. Errors are those of the store.
 func (c *Crawler) runSession(ctx context.Context, e *entry) (*visit, error) {
 	s := &session{
 		c: c, begun: c.now(),
@@ -133,17 +133,17 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 		case isFatal(err):
 			return err
 		case !errors.Is(err, store.ErrNotFound):
-			// Without it the document is asked for as if for the first time,
-			// which replaces the damaged record.
+			// Without it the document is requested as if for the first time, which replaces the
+			// damaged record.
 			s.c.log.Warn("a stored document cannot be read", "host", name, "kind", kind, "error", err)
 		}
 	}
 	return nil
 }
 
-// runAsks asks what is due, and what follows from the answers. The robots.txt that
-// an ask needs goes first; then whatever is wanted of the host whose turn the
-// session has, so that each host is entered once or twice, not for each ask.
+// runAsks makes the requests that are due and those that follow from the answers. The robots.txt
+// that a request needs goes first, then everything for the host whose turn the session holds, so
+// that each host is entered once or twice and not for each request.
 func (s *session) runAsks(ctx context.Context) error {
 	s.addWellKnown(document.AI)
 	s.addWellKnown(document.AGISSummary)
@@ -161,7 +161,7 @@ func (s *session) runAsks(ctx context.Context) error {
 	return nil
 }
 
-// nextAsk returns the ask to go on with.
+// nextAsk returns the request to continue with.
 func (s *session) nextAsk() *fetch.Ask {
 	for _, a := range s.todo {
 		if a.Kind == fetch.KindRobots {
@@ -176,7 +176,7 @@ func (s *session) nextAsk() *fetch.Ask {
 	return s.todo[0]
 }
 
-// stepAsk takes an ask one request further, or settles it.
+// stepAsk takes a request one step further, or settles it.
 func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 	if s.down != nil {
 		s.settleAsk(a, *s.down)
@@ -229,8 +229,7 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 	return nil
 }
 
-// settleRefused settles an ask, and with it all others when the host itself cannot be
-// reached.
+// settleRefused settles a request, and all others with it when the host itself cannot be reached.
 func (s *session) settleRefused(a *fetch.Ask, end fetch.AskResult) {
 	if a.Host == s.visit.host.Name && a.Unreachable(end) {
 		s.down = &end
@@ -238,8 +237,8 @@ func (s *session) settleRefused(a *fetch.Ask, end fetch.AskResult) {
 	s.settleAsk(a, end)
 }
 
-// checkRobots reports whether robots.txt allows the ask. When that is not known yet
-// it adds the ask that finds out.
+// checkRobots reports whether robots.txt allows the request. When that is not known yet, it adds
+// the request that finds out.
 func (s *session) checkRobots(ctx context.Context, a *fetch.Ask) (allowed, known bool, why string, err error) {
 	v := s.verdicts[a.Host]
 	if v == nil {
@@ -257,8 +256,8 @@ func (s *session) checkRobots(ctx context.Context, a *fetch.Ask) (allowed, known
 	return false, false, "", nil
 }
 
-// knownVerdict returns what is remembered of a host's robots.txt, nil when
-// nothing is or it is too old.
+// knownVerdict returns the remembered verdict on a host's robots.txt, or nil when there is none or
+// it has expired.
 func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict, error) {
 	if s.recallVerdict(host) {
 		return s.verdicts[host], nil
@@ -280,8 +279,8 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict
 	return &fetch.Verdict{Robots: *h.Robots, Until: h.NotBefore[fetch.KindRobots]}, nil
 }
 
-// recallVerdict takes over the verdict that this or another session left in memory,
-// and reports whether there is one.
+// recallVerdict loads the verdict that this or another session left in memory, and reports whether
+// there is one.
 func (s *session) recallVerdict(host string) bool {
 	v := s.c.robots.lookupVerdict(host, s.begun)
 	if v == nil {
@@ -294,8 +293,8 @@ func (s *session) recallVerdict(host string) bool {
 	return true
 }
 
-// enterHost takes the session to a host: it waits for its turn there, connects and
-// has a wire. The settlement is set when that cannot be.
+// enterHost moves the session to a host: it waits for its turn and connects. The result is set when
+// that fails.
 func (s *session) enterHost(ctx context.Context, host string) fetch.AskResult {
 	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
@@ -329,8 +328,7 @@ func (s *session) enterHost(ctx context.Context, host string) fetch.AskResult {
 	return end
 }
 
-// lookUp returns the addresses of a host, as they were when the visit first wanted
-// them.
+// lookUp returns the addresses of a host as they were at the visit's first lookup.
 func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.AskResult) {
 	if addrs, known := s.addresses[host]; known {
 		return addrs, fetch.AskResult{}
@@ -342,8 +340,8 @@ func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.
 	return addrs, end
 }
 
-// connectInTurn waits for the turns of an address and of the host and connects,
-// trying one address after the other. The error says that a wait took too long.
+// connectInTurn waits for the turns of an address and of the host and connects, trying one address
+// after the other. The error says that a wait took too long.
 func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.AskResult, error) {
 	var end fetch.AskResult
 	s.wire, s.lastDone = s.c.transport.NewConnection(host), time.Time{}
@@ -372,8 +370,8 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 	return end, nil
 }
 
-// waitForAddress takes the turn of an address. Before anything was asked of the host
-// itself it does not wait: the visit is for later then, when it is not free.
+// waitForAddress takes the turn of an address. Before the host itself was asked anything it does
+// not wait: if the address is not free, the visit is postponed.
 func (s *session) waitForAddress(waiting context.Context, host string, addr netip.Addr) (free bool, err error) {
 	first := !s.asked
 	s.asked = true
@@ -385,7 +383,7 @@ func (s *session) waitForAddress(waiting context.Context, host string, addr neti
 	return free, nil
 }
 
-// parseCrawlDelay waits out the Crawl-delay between two requests to one host.
+// crawlDelay waits out the Crawl-delay between two requests to one host.
 func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskResult) fetch.AskResult {
 	v := s.verdicts[host]
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
@@ -401,7 +399,7 @@ func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskRes
 	}
 }
 
-// leaveHost closes the wire and ends the turn, if there is one.
+// leaveHost closes the connection and gives back the turn, if there is one.
 func (s *session) leaveHost() {
 	if s.wire == nil {
 		return
@@ -411,7 +409,7 @@ func (s *session) leaveHost() {
 	s.wire = nil
 }
 
-// addWellKnown adds the ask for a fixed path if it is due.
+// addWellKnown adds the request for a fixed path if it is due.
 func (s *session) addWellKnown(kind document.Kind) {
 	h := &s.visit.host
 	if h.NotBefore[string(kind)].After(s.begun) {
@@ -427,9 +425,9 @@ func (s *session) addAsk(a *fetch.Ask) {
 	s.todo = append(s.todo, a)
 }
 
-// addLinked adds the ask for the full AGIS document if a current document names
-// an https address for it and it is due. A new address is due at once: what
-// was said of another address does not hold for it.
+// addLinked adds the request for the full AGIS document if a current document names an https
+// address for it and it is due. A new address is due at once: the waiting time of another address
+// does not apply to it.
 func (s *session) addLinked() {
 	kind := string(document.AGIS)
 	if slices.ContainsFunc(s.todo, func(a *fetch.Ask) bool { return a.Kind == kind || a.Kind == string(document.AGISSummary) }) {
@@ -451,8 +449,8 @@ func (s *session) addLinked() {
 	}
 }
 
-// agisAddress returns where the full AGIS document is, as far as it can be
-// asked for: an address of another scheme is for others.
+// agisAddress returns the address of the full AGIS document if it can be requested: addresses with
+// another scheme cannot.
 func (s *session) agisAddress() string {
 	for _, kind := range []document.Kind{document.AGISSummary, document.AI} {
 		if d := s.visit.docs[kind]; d != nil {

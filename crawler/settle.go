@@ -7,8 +7,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// settleAsk ends an ask: it judges the bytes if there are any, notes the fetch and
-// adds what follows from it.
+// settleAsk ends a request: it judges the bytes if there are any, records the fetch, and adds the
+// requests that follow from it.
 func (s *session) settleAsk(a *fetch.Ask, end fetch.AskResult) {
 	s.dropAsk(a)
 	f := &a.Fetch
@@ -54,7 +54,7 @@ func (s *session) dropAsk(a *fetch.Ask) {
 	s.todo = slices.DeleteFunc(s.todo, func(other *fetch.Ask) bool { return other == a })
 }
 
-// noteFetch keeps a settled fetch of a document.
+// noteFetch records the settled fetch of a document.
 func (s *session) noteFetch(a *fetch.Ask) {
 	h := &s.visit.host
 	h.Fetches[a.Kind] = a.Fetch
@@ -67,16 +67,14 @@ func (s *session) noteFetch(a *fetch.Ask) {
 		h.Rates[a.Kind] = rate
 	}
 	h.NotBefore[a.Kind] = s.c.now().Add(waitAfter(h.Name, a.Fetch, rate))
-	// A host that is refused or silent as a whole is asked again when its
-	// robots.txt is.
+	// A host that refuses or is silent as a whole is asked again when its robots.txt is.
 	if at := h.NotBefore[fetch.KindRobots]; classOf(a.Fetch.Outcome) == classRefused && a.Host == h.Name && !at.IsZero() {
 		h.NotBefore[a.Kind] = at
 	}
 	s.visit.result.Fetches = append(s.visit.result.Fetches, a.Fetch)
 }
 
-// carryOver takes over from the fetch before what describes the document that is
-// still current.
+// carryOver copies from the previous fetch what describes the document that is still current.
 func carryOver(f *fetch.Fetch, prev fetch.Fetch) {
 	f.Digest, f.Bytes, f.ETag, f.LastModified = prev.Digest, prev.Bytes, prev.ETag, prev.LastModified
 	if f.MediaType == "" {
@@ -103,8 +101,8 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	down := classOf(f.Outcome) == classDown || isBlocked(*f)
 	wait := fetch.RobotsAge
 	if v.Closed() && classOf(f.Outcome) != classGood {
-		// It could not be had: a host that is busy is asked again soon, one that
-		// is silent when its documents are.
+		// It could not be fetched: a busy host is asked again soon, a silent one when its documents
+		// are.
 		if wait = waitAfter(a.Of, *f, Rate{}); !down {
 			wait = min(wait, fetch.RobotsAge)
 		}
@@ -122,14 +120,13 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	}
 }
 
-// isBlocked reports that a host was not asked, since its address must not be: the
-// outcome is then that of whatever is wanted of it, and not the word of a
-// robots.txt.
+// isBlocked reports that a host was not asked because its address is forbidden: this is then the
+// outcome of every request to it, and says nothing about its robots.txt.
 func isBlocked(robots fetch.Fetch) bool {
 	return robots.Outcome == fetch.BlockedAddress && robots.Status == 0
 }
 
-// settleHost settles all that is wanted of another host that cannot be reached.
+// settleHost settles all requests to another host that cannot be reached.
 func (s *session) settleHost(host string, end fetch.AskResult) {
 	for _, a := range slices.Clone(s.todo) {
 		if a.Host == host {

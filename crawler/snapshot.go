@@ -17,27 +17,26 @@ import (
 	"gazetteer/store"
 )
 
-// The frontier follows the store as the index does, with a cursor of its own: it
-// is written to a file from time to time, and a start reads that and the changes
-// since. A file that is missing, damaged or of another store is made again from
-// all hosts' records.
+// The frontier follows the store as the index does, with a cursor of its own: it is written to a
+// file from time to time, and a start reads that file and the changes since. A file that is
+// missing, damaged or from another store is rebuilt from all host records.
 //
 //	magic, length of the cursor, cursor (JSON), number of hosts,
 //	for each host: due (seconds), length of its name, name;
 //	CRC-64 of all that
 //
-// Numbers are little-endian, 4 bytes the ones that are not said to be others.
+// Numbers are little-endian and 4 bytes long unless stated otherwise.
 const snapshotMagic = "gazetteer frontier 1\n"
 
-// snapshots says when to write which.
+// snapshots decides when a snapshot is written.
 type snapshots struct {
 	next   time.Time
 	cursor store.Cursor // every record up to there is in the frontier by now
 	valid  bool
 }
 
-// snapshotPause is between two snapshots at the least, and never less than
-// snapshotShare times what the last one took.
+// snapshotPause is the minimum time between two snapshots; it is at least snapshotShare times what
+// the last one took.
 const (
 	snapshotPause = time.Minute
 	snapshotShare = 50
@@ -45,7 +44,7 @@ const (
 
 func (o *frontierLoop) snapshotPath() string { return filepath.Join(o.c.dir, "frontier") }
 
-// openFrontier makes the frontier as it was left.
+// openFrontier restores the frontier.
 func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	c := o.c
 	now := c.now()
@@ -81,7 +80,7 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	return nil
 }
 
-// restoreFrontier reads the snapshot and what changed since, or all there is.
+// restoreFrontier reads the snapshot and the changes since, or all records.
 func (o *frontierLoop) restoreFrontier(ctx context.Context, now time.Time) error {
 	c := o.c
 	if c.dir != "" {
@@ -112,7 +111,7 @@ func (c *Crawler) emptyFrontier(hosts int) *frontier {
 	return newFrontier(c.politeness.domain.Interval, c.politeness.domain.AtOnce, hosts)
 }
 
-// takeRecord puts the record of a host into the frontier.
+// takeRecord puts a host record into the frontier.
 func (o *frontierLoop) takeRecord(r store.Record, err error, now time.Time) error {
 	c := o.c
 	if store.Damaged(r, err) {
@@ -143,7 +142,7 @@ func (o *frontierLoop) takeRecord(r store.Record, err error, now time.Time) erro
 	return nil
 }
 
-// catchUp takes in what changed since the cursor.
+// catchUp applies the changes since the cursor.
 func (o *frontierLoop) catchUp(ctx context.Context, cursor store.Cursor, now time.Time) error {
 	head := o.c.store.Head()
 	if cursor == head {
@@ -160,8 +159,8 @@ func (o *frontierLoop) catchUp(ctx context.Context, cursor store.Cursor, now tim
 	return ctx.Err()
 }
 
-// saveSnapshot writes a snapshot when it is time. The cursor is the head of the store as
-// it was a pause ago: what was written until then has arrived here meanwhile.
+// saveSnapshot writes a snapshot when it is time. The cursor is the head of the store one pause
+// ago: everything written until then has arrived here in the meantime.
 func (o *frontierLoop) saveSnapshot() {
 	s := &o.snapshot
 	if o.c.dir == "" || time.Now().Before(s.next) {
@@ -177,8 +176,8 @@ func (o *frontierLoop) saveSnapshot() {
 	s.next = time.Now().Add(max(snapshotPause, snapshotShare*time.Since(begun)))
 }
 
-// settledHead returns the head of the store, and false while somebody is about to
-// tell the frontier of what he has written.
+// settledHead returns the head of the store, and false while a writer is about to tell the frontier
+// what it has written.
 func (c *Crawler) settledHead() (store.Cursor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +242,7 @@ const (
 
 var errSnapshot = errors.New("the file is damaged")
 
-// readSnapshot makes the frontier of a file.
+// readSnapshot reads a frontier from a file.
 func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier, store.Cursor, error) {
 	var cursor store.Cursor
 	text, err := os.ReadFile(path)
@@ -273,7 +272,7 @@ func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier, store.Cur
 	return f, cursor, nil
 }
 
-// A snapshotReader takes a text apart.
+// A snapshotReader parses a text.
 type snapshotReader struct {
 	text  string
 	short bool // there was less than wanted

@@ -7,9 +7,9 @@ import (
 	"gazetteer/fetch"
 )
 
-// robotsCache remembers verdicts with their rules for as long as they hold, so
-// that many hosts that redirect to one do not ask for its robots.txt each. The
-// record of a visited host keeps its verdict for our paths across restarts.
+// robotsCache keeps verdicts with their rules for as long as they hold, so that many hosts that
+// redirect to one host do not each ask for its robots.txt. The record of a visited host keeps its
+// verdict for our paths across restarts.
 type robotsCache struct {
 	mu       sync.Mutex // guards following
 	verdicts map[string]*fetch.Verdict
@@ -20,7 +20,7 @@ const (
 	maxVerdictBytes = 16 << 10 // of patterns; longer files are read again
 )
 
-// lookupVerdict returns what is remembered of a host, nil when nothing is.
+// lookupVerdict returns the cached verdict of a host, or nil.
 func (c *robotsCache) lookupVerdict(host string, now time.Time) *fetch.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *robotsCache) lookupVerdict(host string, now time.Time) *fetch.Verdict {
 	return v
 }
 
-// storeVerdict remembers a verdict, whose Until is set.
+// storeVerdict caches a verdict, whose Until is set.
 func (c *robotsCache) storeVerdict(host string, v *fetch.Verdict) {
 	if v.Bytes() > maxVerdictBytes {
 		return

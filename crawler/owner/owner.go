@@ -12,10 +12,10 @@ import (
 	"gazetteer/registry"
 )
 
-// A Wish is what an owner wants of the crawler.
+// A RequestKind is what an owner asks of the crawler.
 type RequestKind string
 
-// What can be wished.
+// The kinds of owner requests.
 const (
 	OptOut RequestKind = "opt-out" // not to be visited, nor shown
 	OptIn  RequestKind = "opt-in"  // to be visited after all
@@ -25,39 +25,39 @@ const (
 var (
 	// ErrNotOut: the owner has not opted out, so there is nothing to withdraw.
 	ErrNotOut = errors.New("the host is not opted out")
-	// ErrOperator: it is the operator who does not want the host visited.
+	// ErrOperator: the operator blocked the host, not its owner.
 	ErrOperator = errors.New("the operator of this server does not visit the host")
 )
 
-// A CoveredError says that a host is opted out together with all below another:
-// only that can be withdrawn.
+// A CoveredError says that a host is opted out together with all hosts below another one: only that
+// opt-out can be withdrawn.
 type CoveredError struct{ Host, By string }
 
 func (e *CoveredError) Error() string {
 	return e.Host + " falls under the opt-out of " + e.By + " and all hosts below it"
 }
 
-// Crawler is what keeps the blocks; [crawler.Crawler] does.
+// Crawler keeps the blocks; [crawler.Crawler] implements it.
 type Crawler interface {
 	Blocked(ctx context.Context, host string) (crawler.Block, bool, error)
 	Block(ctx context.Context, b crawler.Block) error
 	Unblock(ctx context.Context, host string) error
 }
 
-// Options shape [Owners]. Crawler is required; without DNS, Web or Resolver that
-// way of proving is not looked at.
+// Options configure [Owners]. Crawler is required. Without DNS, Web or Resolver, that kind of proof
+// is not tried.
 type Options struct {
 	Crawler Crawler
-	// DNS asks for TXT records, Web for the file, Resolver for the DID document
-	// that holds the key of a signed request.
+	// DNS looks up TXT records, Web fetches the file, Resolver finds the DID document with the key
+	// of a signed request.
 	DNS      registry.DNS
 	Web      registry.Web
 	Resolver registry.Resolver
 	Now      func() time.Time // time.Now when nil
 }
 
-// Owners judges wishes and does what is proved. Its methods may be called from
-// any goroutine.
+// Owners judges owner requests and carries out those that are proved. Its methods may be called
+// from any goroutine.
 type Owners struct {
 	crawler  Crawler
 	dns      registry.DNS
@@ -68,7 +68,7 @@ type Owners struct {
 	nonces   nonceCache
 }
 
-// New returns Owners. It starts nothing and asks nothing yet.
+// New returns Owners. It starts nothing and sends no request.
 func New(o Options) *Owners {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -76,37 +76,35 @@ func New(o Options) *Owners {
 	return &Owners{crawler: o.Crawler, dns: o.DNS, web: o.Web, resolver: o.Resolver, now: o.Now, started: o.Now(), nonces: nonceCache{used: map[string]time.Time{}}}
 }
 
-// An Answer tells what came of a wish.
+// An Answer is the result of an owner request.
 type Answer struct {
 	Host string      `json:"host" doc:"the name as it is known here"`
 	Wish RequestKind `json:"wish" enum:"opt-out,opt-in"`
-	// Subdomains: the wish is for all hosts below Host, too.
+	// Subdomains is set when the request covers all hosts below Host, too.
 	Subdomains bool `json:"subdomains" doc:"for all hosts below this one, too"`
-	// Done: it is as wished now. Without it nothing has changed.
+	// Done is set when the request is in effect. Without it nothing has changed.
 	Done  bool      `json:"done" doc:"it is as wished now; otherwise nothing has changed"`
 	Since time.Time `json:"since,omitzero" doc:"since when the host is opted out"`
-	// Proof is what showed that the owner wishes it.
+	// Proof says what showed that the owner asks for it.
 	Proof string `json:"proof,omitempty" doc:"what showed that the owner wishes it"`
-	// Looks is what was looked at in this request, step by step.
+	// Looks lists what was checked for this request, step by step.
 	Looks   []registry.Probe `json:"looks" doc:"what was asked, from where, what came back, and what was expected"`
 	Publish Publication      `json:"publish" doc:"what shows that it is the owner who wishes it"`
 }
 
-// A Publication is what an owner publishes to have a wish fulfilled.
+// A Publication is what an owner publishes to have a request carried out.
 type Publication struct {
 	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
 	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
-	// Key says whose signature of the request takes the place of it.
+	// Key says whose signature of the request replaces the publication.
 	Key string `json:"key" doc:"in its place: sign the request (RFC 9421) with an Ed25519 key of the DID document named here"`
 }
 
-// OptOut looks whether the owner of a host does not want it to be visited, and
-// if so blocks it and removes what it published: see [crawler.Crawler.Block]. The
-// request is the one that carries the wish, with its signature if it has one; nil
-// when it cannot have any. That nothing was found is no error: the answer then
-// says what was looked at. The error is a *[fetch.HostError] for what is no host
-// name, a *[registry.Refusal] for a signature that does not hold, or that of ctx
-// or the store.
+// OptOut checks whether the owner of a host asks not to be visited. If so, it blocks the host and
+// removes what it published: see [crawler.Crawler.Block]. request is the HTTP request that asked
+// for it, with its signature if it has one, or nil. Finding no proof is no error: the answer then
+// lists what was checked. The error is a *[fetch.HostError] for a bad host name, a
+// *[registry.Refusal] for a signature that does not hold, or that of ctx or the store.
 func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, request *httpsig.Message) (Answer, error) {
 	a, err := newAnswer(OptOut, host, subdomains)
 	if err != nil {
@@ -125,7 +123,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 	}
 	b := crawler.Block{Host: a.Host, Subdomains: subdomains, By: crawler.ByOwner, Proof: a.Proof, Since: o.now()}
 	if blocked && before.Host == a.Host {
-		// The operator's own wish stays, for when the owner's is withdrawn.
+		// The operator's own block stays, for when the owner withdraws theirs.
 		b.Operator = before.By == crawler.ByOperator || before.Operator
 		b.ByHand = before.ByHand
 		b.Subdomains = subdomains || before.Subdomains
@@ -137,10 +135,9 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 	return a, nil
 }
 
-// OptIn looks whether the owner of a host that is opted out wants it to be
-// visited after all, and if so ends that. It is visited when somebody names it
-// then. The error is as that of [Owners.OptOut], and also [ErrNotOut],
-// [ErrOperator] or a *[CoveredError].
+// OptIn checks whether the owner of an opted-out host asks to be visited after all, and if so ends
+// the block. The host is then visited when somebody names it. The errors are those of
+// [Owners.OptOut], [ErrNotOut], [ErrOperator] and *[CoveredError].
 func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Message) (Answer, error) {
 	a, err := newAnswer(OptIn, host, false)
 	if err != nil {
@@ -175,7 +172,7 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 	return a, nil
 }
 
-// newAnswer begins the answer to a wish.
+// newAnswer starts the answer to an owner request.
 func newAnswer(wish RequestKind, host string, subdomains bool) (Answer, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// File is the path of the file that takes the place of a TXT record.
+// File is the path of the file that can replace a TXT record.
 const File = "/.well-known/gazetteer-crawler"
 
 const (
@@ -25,7 +25,7 @@ const (
 	maxValue = 300      // bytes of one that it shows
 )
 
-// publishedValue is what an owner publishes for a wish.
+// publishedValue returns what an owner publishes for a request.
 func publishedValue(wish RequestKind, host string, subdomains bool) string {
 	if subdomains && wish == OptOut {
 		host = "*." + host
@@ -33,9 +33,9 @@ func publishedValue(wish RequestKind, host string, subdomains bool) string {
 	return "gazetteer-" + string(wish) + "=" + host
 }
 
-// recordNames are where TXT records are looked for: at the host and at the registrable
-// domain it lies in, at a label of ours first, since a host that is an alias
-// (CNAME) can have no record of its own.
+// recordNames returns the names that are searched for TXT records: the host and its registrable
+// domain, each first with a label of ours, because a host that is an alias (CNAME) cannot have a
+// record of its own.
 func recordNames(host string) []string {
 	all := []string{registry.DomainLabel + "." + host, host}
 	if domain := registrableDomain(host); domain != host {
@@ -44,7 +44,7 @@ func recordNames(host string) []string {
 	return all
 }
 
-// registrableDomain is the registrable domain of a host that CheckHost has taken.
+// registrableDomain returns the registrable domain of a host that CheckHost has accepted.
 func registrableDomain(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
@@ -65,8 +65,7 @@ func newPublication(wish RequestKind, host string, subdomains bool) Publication 
 	return p
 }
 
-// proveRequest looks for what shows that the owner wishes what a says, and notes it in
-// a: Proof is "" when there is nothing.
+// proveRequest looks for proof of what a says and records it in a: Proof is "" when there is none.
 func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.Message) error {
 	if request != nil && isSigned(*request) {
 		var err error
@@ -90,7 +89,7 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 	return ctx.Err()
 }
 
-// noteProbe notes a look and reports that no other is needed.
+// noteProbe records a check and reports that no other is needed.
 func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
 	a.Looks = append(a.Looks, l)
 	if l.Found {
@@ -133,8 +132,8 @@ func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Prob
 	return l
 }
 
-// judgeValues compares what is published with what is expected. A value that says the
-// opposite counts against it: whoever changes a wish takes the old one away.
+// judgeValues compares the published values with the expected one. A value that says the opposite
+// counts against it: owners who change their mind remove the old value.
 func judgeValues(l *registry.Probe, values []string, none string) {
 	wish, host := parseValue(l.Expected)
 	var about, others []string // values that say something of wishes are shown first
@@ -174,14 +173,13 @@ func judgeValues(l *registry.Probe, values []string, none string) {
 	}
 }
 
-// coversHost reports whether what is said of got holds for want: "*.example.com" holds
-// for it and all below.
+// coversHost reports whether got holds for want: "*.example.com" covers that host and all below.
 func coversHost(got, want string) bool {
 	below, all := strings.CutPrefix(got, "*.")
 	return got == want || all && (want == below || strings.HasSuffix(want, "."+below))
 }
 
-// parseValue reads a published value, "" for one that is no wish.
+// parseValue reads a published value; it returns "" for any other text.
 func parseValue(text string) (wish RequestKind, host string) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(text), "=")
 	if !ok || len(rest) > 300 {
@@ -203,7 +201,7 @@ func parseValue(text string) (wish RequestKind, host string) {
 	return wish, star + host
 }
 
-// clipValue keeps a stranger's text short and whole.
+// clipValue shortens a stranger's text.
 func clipValue(v string) string {
 	v = strings.ToValidUTF8(v, "\uFFFD")
 	if len(v) > maxValue {

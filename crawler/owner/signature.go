@@ -14,17 +14,17 @@ import (
 	"gazetteer/registry"
 )
 
-// The window of a signed request, and how many nonces are kept for as long as
-// their signatures would be taken.
+// The window of a signed request, and how many nonces are kept for as long as their signatures are
+// valid.
 const (
 	maxAge    = 5 * time.Minute
 	maxAhead  = 30 * time.Second
 	maxNonces = 10_000
 )
 
-// Signed reports whether a request is signed by the owner of a host: see
-// [Owners.OptOut], whose errors it has for a signature that does not hold. One
-// without a signature, or nil, is signed by nobody.
+// Signed reports whether a request is signed by the owner of a host: see [Owners.OptOut], whose
+// errors it returns for a signature that does not hold. A request without a signature, or nil, is
+// not signed.
 func (o *Owners) Signed(ctx context.Context, host string, request *httpsig.Message) (bool, error) {
 	if request == nil || !isSigned(*request) {
 		return false, nil
@@ -37,10 +37,9 @@ func isSigned(m httpsig.Message) bool {
 	return m.Header.Get("Signature-Input") != "" || m.Header.Get("Signature") != ""
 }
 
-// proveBySignature reports what shows that the owner of a host signed a request:
-// a key that the DID document of the host itself, or of its registrable domain,
-// holds. A DID with a path does not count: it may be that of anybody who has a
-// page there.
+// proveBySignature returns what shows that the owner of a host signed a request: a key in the DID
+// document of the host itself or of its registrable domain. A DID with a path does not count:
+// anyone with a page there may control it.
 func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Message) (proof string, err error) {
 	signatures, err := httpsig.Read(m)
 	if err != nil {
@@ -71,7 +70,7 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	return "a signature by " + clipValue(s.KeyID), nil
 }
 
-// hostOf is the host whose own DID a key belongs to, "" for that of another sort.
+// hostOf returns the host whose own DID a key belongs to, or "" for any other DID.
 func hostOf(keyID string) string {
 	id, _, _ := strings.Cut(keyID, "#")
 	w, err := did.ParseWeb(id)
@@ -81,7 +80,7 @@ func hostOf(keyID string) string {
 	return w.Host
 }
 
-// keyOf is the key of an id in a DID document that its owner uses.
+// keyOf returns the key with an id in the DID document that its owner uses.
 func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 	if o.resolver == nil {
 		return nil, newRefusal("signature-key", "this server asks no other hosts for keys", "", "", "publish a TXT record and ask again without a signature")
@@ -112,7 +111,7 @@ func newRefusal(code, message, expected, got, help string) *registry.Refusal {
 	return &registry.Refusal{Kind: registry.ErrUnauthorized, Code: code, Message: message, Expected: expected, Got: got, Help: help}
 }
 
-// refusalOf makes a refusal of why a signature does not hold.
+// refusalOf converts the error of a signature check into a refusal.
 func refusalOf(err error) error {
 	e, ok := errors.AsType[*httpsig.Error](err)
 	if !ok {
@@ -123,7 +122,7 @@ func refusalOf(err error) error {
 	return r
 }
 
-// nonceCache takes each nonce of a key once while its signature would be taken.
+// nonceCache accepts each nonce of a key once while its signature is valid.
 type nonceCache struct {
 	mu   sync.Mutex           // guards used
 	used map[string]time.Time // by hash, until when
