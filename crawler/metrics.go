@@ -7,24 +7,22 @@ import (
 	"gazetteer/fetch"
 )
 
-// Metrics are counters since the start, for those who watch.
+// Metrics counts what happened since the start.
 type Metrics struct {
 	Status
 	// Outcomes counts settled fetches by kind (a document.Kind, or "robots").
 	Outcomes map[string]map[fetch.Outcome]int `json:"outcomes"`
-	// Requests that were made, redirects included, and the bytes of their bodies
-	// as they came over the wire.
+	// Requests counts requests, redirects included; WireBytes the bytes of their bodies as
+	// transferred.
 	Requests  int   `json:"requests"`
 	WireBytes int64 `json:"wire_bytes"`
-	// RobotsRefusals counts fetches that a robots.txt did not let us make.
+	// RobotsRefusals counts fetches that a robots.txt forbade.
 	RobotsRefusals int `json:"robots_refusals"`
-	// Waits counts visits that were put off because their address had no turn to
-	// give, Waited is how long visits waited for turns and intervals,
-	// and to be connected.
+	// Waits counts visits that were postponed because their address had no free turn. Waited is the
+	// total time that visits spent waiting for turns, intervals and connections.
 	Waits  int           `json:"waits"`
 	Waited time.Duration `json:"waited_ns"`
-	// QueueAge is how long the host that is next has been due: how far the
-	// crawler lags behind.
+	// QueueAge is how long the next host has been due: how far the crawler lags behind.
 	QueueAge time.Duration `json:"queue_age_ns"`
 }
 

@@ -14,39 +14,40 @@ import (
 	"gazetteer/store"
 )
 
-// A Block says that a host is not visited. It stays as a tombstone of what was
-// removed with it, so that nothing leads there again.
+// A Block says that a host is not visited. It stays as a tombstone of what was removed with it, so
+// that no link leads there again.
 type Block struct {
 	Host string `json:"host"`
 	// Subdomains blocks all hosts below Host too.
 	Subdomains bool      `json:"subdomains,omitempty"`
 	By         BlockedBy `json:"by"`
 	Why        string    `json:"why,omitempty"` // for a person
-	// Proof is what showed that the owner wishes it: "TXT _gazetteer.example.com".
+	// Proof is what showed that the owner asks for it: "TXT _gazetteer.example.com".
 	Proof string    `json:"proof,omitempty"`
 	Since time.Time `json:"since"`
-	// Operator: the operator wishes it beside the owner, whose wish it is then.
+	// Operator is set when the operator asks for the block as well as the owner, to whom it then
+	// belongs.
 	Operator bool `json:"operator,omitempty"`
-	// ByHand: the operator named it by a command, so that no list lifts it.
+	// ByHand is set when the operator named the host by a command, so that no list lifts the block.
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
-// BlockedBy says whose wish a [Block] is.
+// BlockedBy says who asked for a [Block].
 type BlockedBy string
 
-// Whose wish a block is.
+// Who asked for a block.
 const (
 	ByOwner    BlockedBy = "owner"
 	ByOperator BlockedBy = "operator" // by a list or a command: see [Crawler.SetBlockList]
 )
 
-// blockList is the blocks of the store in memory.
+// blockList holds the store's blocks in memory.
 type blockList struct {
 	loaded bool
 	blocks map[string]Block // by host
 }
 
-// findBlock returns the block that a host falls under.
+// findBlock returns the block that covers a host.
 func (l *blockList) findBlock(host string) (Block, bool) {
 	if b, ok := l.blocks[host]; ok {
 		return b, true
@@ -77,7 +78,7 @@ func (c *Crawler) loadBlocks(ctx context.Context) error {
 		}
 		b := Block{Host: store.SplitKey(r.Key)[1], Since: c.now()}
 		if err != nil || json.Unmarshal(r.Value, &b) != nil {
-			// Who asked not to be visited is not visited for want of a reason.
+			// A damaged reason must not lift the owner's block.
 			c.log.Error("the record of a blocked host is damaged; it stays blocked", "key", r.Key, "error", err)
 		}
 		found[b.Host] = b
@@ -86,8 +87,8 @@ func (c *Crawler) loadBlocks(ctx context.Context) error {
 	return nil
 }
 
-// Blocked returns the block that a host falls under, and false when it may be
-// visited. The error is one of the store.
+// Blocked returns the block that covers a host, and false when the host may be visited. The error
+// is one of the store.
 func (c *Crawler) Blocked(ctx context.Context, host string) (Block, bool, error) {
 	if err := c.loadBlocks(ctx); err != nil {
 		return Block{}, false, err
@@ -98,7 +99,7 @@ func (c *Crawler) Blocked(ctx context.Context, host string) (Block, bool, error)
 	return b, ok, nil
 }
 
-// Blocks returns all blocks in order of host. The error is one of the store.
+// Blocks returns all blocks ordered by host. The error is one of the store.
 func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 	if err := c.loadBlocks(ctx); err != nil {
 		return nil, err
@@ -112,10 +113,9 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 	return all, nil
 }
 
-// Block makes a host one that is not visited any more, and removes what it
-// published, with its history; its ledger stays. A visit under way ends without
-// a trace in the store. The error is a *[fetch.HostError] for what is no host
-// name, or one of the store.
+// Block stops all visits to a host and removes what it published, with its history; its ledger
+// stays. A running visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad
+// host name, or one of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {
 	name, err := fetch.CheckHost(b.Host)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Crawler) Block(ctx context.Context, b Block) error {
 	if err != nil {
 		return err
 	}
-	// The word comes first: what is removed is not fetched again meanwhile.
+	// The block is written first, so that nothing removed is fetched again in the meantime.
 	if _, err := c.store.Apply(ctx, store.Put(store.BlockKey(name), text)); err != nil {
 		return fmt.Errorf("block %s: %w", name, err)
 	}
@@ -182,8 +182,8 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
 	return nil
 }
 
-// Unblock lets a host be visited again, when somebody names it. It is no error
-// when it was not blocked.
+// Unblock allows visits to a host again, once somebody names it. Unblocking a host that is not
+// blocked is no error.
 func (c *Crawler) Unblock(ctx context.Context, host string) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
@@ -201,10 +201,9 @@ func (c *Crawler) Unblock(ctx context.Context, host string) error {
 	return nil
 }
 
-// SetBlockList makes the operator's blocks those of a list: "example.com" for one
-// host, "*.example.com" for it and all below it. What was on the list before and
-// is not now may be visited again; what owners asked for stays. The error names
-// the entry that cannot be read, and nothing has changed then.
+// SetBlockList replaces the operator's blocks by those of a list: "example.com" for one host,
+// "*.example.com" for it and all hosts below. Hosts that are no longer listed may be visited again;
+// blocks by owners stay. The error names the entry that cannot be read; nothing has changed then.
 func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 	wanted := map[string]bool{}
 	for _, entry := range entries {
@@ -240,8 +239,7 @@ func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 	return nil
 }
 
-// blockReason reports that a host must not be asked, and why. The error is of the
-// store as a whole.
+// blockReason returns why a host must not be asked, or "". The error concerns the store as a whole.
 func (c *Crawler) blockReason(ctx context.Context, host string) (why string, err error) {
 	b, blocked, err := c.Blocked(ctx, host)
 	switch {

@@ -14,25 +14,23 @@ import (
 	"gazetteer/fetch"
 )
 
-// A Limit says how often something may be visited: an interval from the start of
-// one visit to that of the next, and how many at once. An interval of zero or
-// less does not limit.
+// A Limit says how often something may be visited: the interval between the starts of two visits,
+// and the number of concurrent visits. An interval of zero or less does not limit.
 type Limit struct {
 	Interval time.Duration
 	AtOnce   int
 }
 
-// A NetworkLimit is the limit of each address of a network.
+// A NetworkLimit is the limit for each address of a network.
 type NetworkLimit struct {
 	Network netip.Prefix
 	Limit
 }
 
-// politeness says when a session with a host may begin: as the limits of the
-// host, of its registrable domain and of its address and the rate of all allow.
-// The three guard against different things: names below one domain, many of them
-// below a name that many share, and machines that serve thousands of domains.
-// Requests within a session are in sequence and need no further leave.
+// politeness decides when a session with a host may begin, by the limits of the host, of its
+// registrable domain, of its address, and by the overall rate. The three limits protect different
+// things: a single name, a domain with many names, and machines that serve thousands of domains.
+// The requests of a session run in sequence and need no further permit.
 type politeness struct {
 	host, domain, address Limit
 	networks              []NetworkLimit // the first that holds an address counts
@@ -113,9 +111,8 @@ func (l *permit) addTurn(p *politeness, g *limitState) {
 	})
 }
 
-// beginIntervals waits until every interval is over, and begins them anew. They are waited
-// out together, with all turns taken, so that each is one from connection to
-// connection.
+// beginIntervals waits until every interval has passed and starts new ones. It waits for all of
+// them together, while holding all turns, so that each interval runs from connection to connection.
 func (l *permit) beginIntervals(ctx context.Context) error {
 	for {
 		now := time.Now()
@@ -138,9 +135,9 @@ func (l *permit) beginIntervals(ctx context.Context) error {
 	}
 }
 
-// bookAddress is arrive without waiting: when the address is not free now, ok is false
-// and at is when to come again. Who comes then has booked, and goes before those
-// who come for the first time.
+// bookAddress is waitForAddress without waiting: when the address is not free now, ok is false and
+// at is when to come again. A visit that comes back then has a reservation and goes before new
+// ones.
 func (p *politeness) bookAddress(l *permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
 	g := p.limitStateOf(name, limit)
@@ -164,19 +161,19 @@ func (p *politeness) bookAddress(l *permit, addr netip.Addr, booked bool) (at ti
 	return time.Time{}, true
 }
 
-// maxBookedWait is how long a visit waits that has booked: those of one second
-// are handed out together.
+// maxBookedWait is how long a visit with a reservation waits: reservations for one second are
+// handed out together.
 const maxBookedWait = 3 * time.Second
 
-// hasWaiters reports that others have booked.
+// hasWaiters reports whether others hold reservations.
 func (p *politeness) hasWaiters(g *limitState, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return g.tail.After(now)
 }
 
-// requeue ends the use of a gate and returns when to come again: each at another
-// time.
+// requeue stops using a limit state and returns when to come again: a different time for each
+// caller.
 func (p *politeness) requeue(g *limitState, limit Limit, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +185,7 @@ func (p *politeness) requeue(g *limitState, limit Limit, now time.Time) time.Tim
 	return g.tail
 }
 
-// minBookedWait is between two who booked where no interval says more.
+// minBookedWait is the time between two reservations where no interval demands more.
 const minBookedWait = 10 * time.Millisecond
 
 func (p *politeness) releaseUser(g *limitState) {
@@ -197,8 +194,7 @@ func (p *politeness) releaseUser(g *limitState) {
 	g.users--
 }
 
-// limitOf returns the name and limit of an address. In IPv6 one customer has a
-// whole /64.
+// limitOf returns the name and limit of an address. In IPv6 one customer has a whole /64.
 func (p *politeness) limitOf(addr netip.Addr) (string, Limit) {
 	limit := p.address
 	for _, n := range p.networks {
@@ -213,7 +209,7 @@ func (p *politeness) limitOf(addr netip.Addr) (string, Limit) {
 	return addr.String(), limit
 }
 
-// limitStateOf returns the gate of that name, with one more user.
+// limitStateOf returns the limit state of that name, with one more user.
 func (p *politeness) limitStateOf(name string, limit Limit) *limitState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,9 +226,8 @@ func (p *politeness) limitStateOf(name string, limit Limit) *limitState {
 	return g
 }
 
-// sweepIdle drops the gates that nobody uses and whose interval has passed, which
-// are as good as new ones. Memory is so bounded by the sessions that begin
-// within one interval.
+// sweepIdle drops the limit states that nobody uses and whose interval has passed. This bounds
+// memory by the number of sessions that begin within one interval.
 func (p *politeness) sweepIdle() {
 	if len(p.limits) < p.sweepAt {
 		return
@@ -245,8 +240,8 @@ func (p *politeness) sweepIdle() {
 	p.sweepAt = max(minSweepInterval, 2*len(p.limits))
 }
 
-// newPoliteness takes limits and a rate of all, which does not limit when it is
-// zero or less.
+// newPoliteness applies the options' limits and overall rate; a rate of zero or less does not
+// limit.
 func newPoliteness(o Options) *politeness {
 	all := rate.NewLimiter(rate.Inf, 1)
 	if o.Rate > 0 {
@@ -265,7 +260,7 @@ const (
 	defaultAddressAtOnce   = 8
 )
 
-// countVisit counts a session of the process before.
+// countVisit counts a session of the previous process.
 func (p *politeness) countVisit(host string, addr netip.Addr) {
 	names := map[string]Limit{host: p.host, "." + fetch.RegistrableDomain(host): p.domain}
 	if addr.IsValid() {

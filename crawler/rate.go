@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Rate is what is known of how often a document changes: so many times it was
-// looked at again, so many times it was the same, over so long a time.
+// A Rate estimates how often a document changes, from the number of checks, the number of checks
+// without a change, and the time they span.
 type Rate struct {
 	Seen int           `json:"seen"`
 	Same int           `json:"same"`
@@ -19,7 +19,7 @@ const (
 	minRevise       = 6 * time.Hour
 )
 
-// countCheck counts a look, so long after the one before.
+// countCheck counts one check, made this long after the previous one.
 func (r *Rate) countCheck(same bool, after time.Duration) {
 	if r.Seen >= maxRateInterval {
 		r.Seen, r.Same, r.Span = r.Seen/2, r.Same/2, r.Span/2
@@ -31,13 +31,11 @@ func (r *Rate) countCheck(same bool, after time.Duration) {
 	r.Span += max(after, 0)
 }
 
-// revisitInterval is the interval in which one change is to be expected, for a document
-// that does not say itself how long it is fresh. Looking at intervals I and
-// finding X of n looks without a change, the rate of changes is estimated as
-// −ln((X+½)/(n+½))/I, which does not mind that two changes between two looks are
-// seen as one (Cho and Garcia-Molina, "Estimating frequency of change", 2003).
-// The interval at most doubles from look to look: that nothing has changed so far
-// says little of what comes.
+// revisitInterval returns the interval in which one change is expected, for a document that does
+// not declare its freshness. With X of n checks at intervals I finding no change, the rate of
+// changes is estimated as −ln((X+½)/(n+½))/I, which allows for two changes between two checks that
+// look like one (Cho and Garcia-Molina, "Estimating frequency of change", 2003). The interval at
+// most doubles from check to check, because the past says little about the future.
 func (r *Rate) revisitInterval() time.Duration {
 	if r.Seen < minRateInterval {
 		return defaultFreshness

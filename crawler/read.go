@@ -10,8 +10,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// readBody turns fetched bytes into the current document, or finds that they are
-// none. What the fetch found is kept with the document.
+// readBody reads fetched bytes as the current document, or finds that they are not one. The
+// findings of the fetch are stored with the document.
 func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 	f := &a.Fetch
 	h := &s.visit.host
@@ -53,7 +53,7 @@ func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 	s.setCurrent(kind, d)
 }
 
-// whyUnreadable says which rule the bytes break, where, and how to mend it.
+// whyUnreadable says which rule the bytes break, where, and how to fix it.
 func whyUnreadable(d *document.Document, err error) string {
 	if d == nil || len(d.Findings) == 0 {
 		return err.Error()
@@ -70,8 +70,8 @@ func whyUnreadable(d *document.Document, err error) string {
 	return text
 }
 
-// addFindings puts what the fetch found before what the reader did, once each. A
-// document that breaks its draft on the way to us does not conform to it.
+// addFindings puts the findings of the fetch before those of the reader, each once. A document that
+// breaks its draft in transport does not conform to it.
 func addFindings(d *document.Document, found []protocol.Finding) {
 	for _, f := range d.Findings {
 		if !slices.Contains(found, f) {
@@ -84,9 +84,8 @@ func addFindings(d *document.Document, found []protocol.Finding) {
 	}
 }
 
-// isWorthKeeping reports that there is something to mend behind an outcome without a
-// document, which is worth keeping: of a host that publishes nothing, or that is
-// not there, the outcome says all.
+// isWorthKeeping reports whether an outcome without a document carries something to fix. For a host
+// that publishes nothing, or does not exist, the outcome says it all.
 func isWorthKeeping(o fetch.Outcome) bool {
 	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
 }
@@ -94,7 +93,7 @@ func isWorthKeeping(o fetch.Outcome) bool {
 // maxFindings is how many findings are kept with a fetch.
 const maxFindings = 50
 
-// limitFindings cuts a list of findings as the readers cut theirs.
+// limitFindings shortens a list of findings as the readers do.
 func limitFindings(findings []protocol.Finding) []protocol.Finding {
 	if len(findings) <= maxFindings {
 		return findings
@@ -107,8 +106,7 @@ func limitFindings(findings []protocol.Finding) []protocol.Finding {
 	})
 }
 
-// keepDocument notes that the stored document is current: the host says that it has not
-// changed.
+// keepDocument records that the stored document is current: the host says that it has not changed.
 func (s *session) keepDocument(a *fetch.Ask) {
 	carryOver(&a.Fetch, a.Prev)
 	if a.Fetch.Fresh == 0 {
@@ -134,7 +132,7 @@ func (s *session) removeDocument(kind document.Kind) {
 	}
 }
 
-// forgetDocument drops a document together with what is known of fetching it.
+// forgetDocument drops a document and everything known about fetching it.
 func (s *session) forgetDocument(kind document.Kind) {
 	s.removeDocument(kind)
 	delete(s.visit.host.Fetches, string(kind))
@@ -142,8 +140,8 @@ func (s *session) forgetDocument(kind document.Kind) {
 	delete(s.visit.host.NotBefore, string(kind))
 }
 
-// followAI asks for the alias after a 404, and drops what the alias had said as
-// soon as the authoritative place answers otherwise (AI Discovery §4.1).
+// followAI requests the alias after a 404, and drops what the alias said as soon as the
+// authoritative path answers otherwise (AI Discovery §4.1).
 func (s *session) followAI(f *fetch.Fetch) {
 	switch {
 	case f.Outcome == fetch.Absent:
@@ -153,8 +151,8 @@ func (s *session) followAI(f *fetch.Fetch) {
 	}
 }
 
-// followSummary asks for the full document that the summary names, or drops it
-// when nothing names it any more.
+// followSummary requests the full document that the summary names, or drops it when nothing names
+// it any more.
 func (s *session) followSummary() {
 	if s.agisAddress() == "" {
 		s.forgetDocument(document.AGIS)

@@ -12,10 +12,10 @@ import (
 	"gazetteer/store"
 )
 
-// recrawlPause is how long after one wish to be visited the next may come.
+// recrawlPause is the minimum time between two requests to visit a host.
 const recrawlPause = 10 * time.Minute
 
-// ErrBlocked is what [Crawler.Recrawl] answers for a host that is not visited.
+// ErrBlocked is returned by [Crawler.Recrawl] for a host that is not visited.
 var ErrBlocked = errors.New("the host is not visited")
 
 // A SoonError says that a host cannot be visited again before a time.
@@ -32,22 +32,20 @@ func (e *SoonError) Error() string {
 // A Requester says who asks for a new visit to a host.
 type Requester bool
 
-// Who wishes it.
+// Who asks.
 const (
 	Anybody Requester = false
 	Owner   Requester = true // it was shown to be the owner, or the operator of this server says so
 )
 
-// Recrawl has a known host visited again: now, though with the intervals that
-// every visit keeps. A time that the host itself has named by Retry-After is
-// waited out. What was not found is not asked for within 24 hours (AI Discovery
-// §4.3), and robots.txt is believed for as long as ever, unless it is the owner
-// who says that something has changed. The wish is durable when Recrawl returns.
+// Recrawl schedules a known host for a new visit: now, subject to the intervals that apply to every
+// visit. A time that the host itself named by Retry-After is respected. What was not found is not
+// requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as long as usual,
+// unless the owner says that something has changed. The request is durable when Recrawl returns.
 //
-// The error is a *[SoonError] within 10 minutes of the last wish or while the
-// host wants to be left alone, a *[fetch.HostError] for what is no host name,
-// [ErrBlocked], [store.ErrNotFound] for a host that is not known, or another of
-// the store.
+// The error is a *[SoonError] within 10 minutes of the last request or while the host asks for a
+// pause, a *[fetch.HostError] for a bad host name, [ErrBlocked], [store.ErrNotFound] for an unknown
+// host, or another one of the store.
 func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
@@ -78,7 +76,7 @@ func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error 
 	}
 }
 
-// writeRevisitRequest puts the wish into the record of the host.
+// writeRevisitRequest writes the request into the record of the host.
 func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Requester) (due time.Time, err error) {
 	h, seq, err := c.readHost(ctx, name)
 	if err != nil {
@@ -106,8 +104,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	return h.Due, nil
 }
 
-// grantRevisit makes a host due because of a wish, as far as it has not named a later
-// time itself.
+// grantRevisit makes a host due because of a request, unless the host itself named a later time.
 func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	h.Wished, h.ByOwner = wished, by == Owner
 	for kind, at := range h.NotBefore {
@@ -125,13 +122,13 @@ func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	if first := earlierOf(ai, summary); first.After(wished) {
 		h.Due = first
 	}
-	// Nothing else is asked where robots.txt is not to be had.
+	// Nothing else is requested while robots.txt cannot be fetched.
 	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) && !h.isGone(fetch.KindRobots) {
 		h.Due = robots
 	}
 }
 
-// isGone reports whether the last answer for a kind was clear, and no document.
+// isGone reports whether the last answer for a kind clearly said that there is no document.
 func (h *Host) isGone(kind string) bool {
 	f, asked := h.Fetches[kind]
 	return asked && classOf(f.Outcome) == classGone

@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// finishVisit brings the host's record and the result up to the end of the visit.
+// finishVisit completes the host's record and the result at the end of the visit.
 func (s *session) finishVisit(took time.Duration) {
 	v := s.visit
 	h := &v.host
@@ -22,7 +22,7 @@ func (s *session) finishVisit(took time.Duration) {
 			h.Failures = 0
 		}
 	}
-	// The alias is only asked for after the authoritative path.
+	// The alias is only requested after the authoritative path.
 	alias, ai := string(document.AIAlias), string(document.AI)
 	if at, ok := h.NotBefore[alias]; ok && at.Before(h.NotBefore[ai]) {
 		h.NotBefore[alias] = h.NotBefore[ai]
@@ -41,7 +41,7 @@ func (s *session) finishVisit(took time.Duration) {
 	r.Summary = summarizeVisit(r.Fetches, s.visit.docs)
 }
 
-// summarizeVisit says in one line what is known of a host after a visit.
+// summarizeVisit describes in one line what is known of a host after a visit.
 func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
 	var parts []string
 	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {

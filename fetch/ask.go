@@ -17,53 +17,50 @@ import (
 // KindRobots is the kind of a fetch of robots.txt.
 const KindRobots = "robots"
 
-// An Ask is one thing to be fetched: a document, or the robots.txt of a host on
-// the way to one. It becomes its Fetch, redirect by redirect: see [Wire.Ask]. It
-// belongs to one goroutine.
+// An Ask is one thing to fetch: a document, or the robots.txt of a host on the way to one. It
+// becomes its Fetch, redirect by redirect: see [Connection.Send]. It belongs to one goroutine.
 type Ask struct {
 	Kind string // a document.Kind, or [KindRobots]
 	Host string // where the next request goes: whose robots.txt and politeness apply
-	// Of is, for robots.txt, the host whose paths it judges.
+	// Of is, for a robots.txt, the host whose paths it judges.
 	Of   string
 	Prev Fetch // the last fetch of this kind, for its validators
-	// Copied says that the bytes of Prev are at hand, so a 304 is of use.
+	// Copied says that the bytes of Prev are available, so that a 304 is useful.
 	Copied bool
-	// Fetch is what came of it so far. Outcome and Detail are for the caller to
-	// set, from the Settlement.
+	// Fetch is the result so far. The caller sets Outcome and Detail from the [AskResult].
 	Fetch Fetch
 
 	// Header is that of the last answer, nil before the first.
 	Header http.Header
 	// TLS is the connection of the last answer, nil before the first.
 	TLS *tls.ConnectionState
-	// Hops are the addresses that redirects led to, resolved as far as they can
-	// be read; the last one also when it was not followed.
+	// Hops are the addresses that redirects led to, resolved as far as they can be read. The last
+	// one is included even when it was not followed.
 	Hops []string
-	// Slowest is the longest that one of the requests took.
+	// Slowest is the longest time that one of the requests took.
 	Slowest time.Duration
-	// Made is the last request. Lost is set when it was made before, in vain: over
-	// a connection that the host had closed meanwhile.
+	// Made is the last request. Lost is set when an earlier attempt failed because the host had
+	// closed the connection in the meantime.
 	Made Made
 	Lost *Made
 	// AliasBody is, for [document.AI], what /ai answered, for a caller that
 	// compares both.
 	AliasBody []byte
 
-	// asked is the address of the first request as rules judge it: in normal
-	// form if it can be asked, and with the fragment that was not sent.
+	// asked is the address of the first request as the rules judge it: in normal form if it can be
+	// requested, and with the fragment that was not sent.
 	asked string
 	url   *url.URL // the next request; nil when the address cannot be asked
 }
 
-// NewAsk returns the ask for a well-known path of a host that [CheckHost] has
-// passed.
+// NewAsk returns the ask for a well-known path of a host that [CheckHost] has accepted.
 func NewAsk(kind, host, path string, now time.Time) *Ask {
 	u := &url.URL{Scheme: "https", Host: host, Path: path}
 	return &Ask{Kind: kind, Host: host, url: u, asked: u.String(), Fetch: Fetch{Kind: kind, URL: u.String(), At: now}}
 }
 
-// NewAskFor returns the ask for an address that a stranger names. The settlement
-// is set when the address must not be asked; it is the end of the ask then.
+// NewAskFor returns the ask for an address that a stranger names. The result is set, and final,
+// when the address must not be requested.
 func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskResult) {
 	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
 	u, end := t.parseTarget(&url.URL{Scheme: "https"}, address)
@@ -81,18 +78,17 @@ func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskRes
 	return a, end
 }
 
-// Robots returns the ask for the robots.txt of the host that a is about to ask.
+// Robots returns the ask for the robots.txt of the host that a will request next.
 func (a *Ask) Robots(now time.Time) *Ask {
 	r := NewAsk(KindRobots, a.url.Host, "/robots.txt", now)
 	r.Host, r.Of = a.Host, a.Host
 	return r
 }
 
-// Path is what robots.txt is asked about: path and query of the next request.
+// Path returns what robots.txt judges: path and query of the next request.
 func (a *Ask) Path() string { return a.url.RequestURI() }
 
-// requestHeader returns the request header. Validators are sent only to the address
-// they came from.
+// requestHeader returns the request header. Validators are only sent to the address they came from.
 func (a *Ask) requestHeader(userAgent string) http.Header {
 	h := http.Header{"User-Agent": {userAgent}, "Accept": {acceptHeader(a.Kind)}}
 	if a.isConditional() {
@@ -114,7 +110,7 @@ func (a *Ask) isConditional() bool {
 	return a.Copied && from == a.url.String() && (a.Prev.ETag != "" || a.Prev.LastModified != "")
 }
 
-// acceptHeader is the Accept header for a kind.
+// acceptHeader returns the Accept header for a kind.
 func acceptHeader(kind string) string {
 	switch kind {
 	case KindRobots:
@@ -128,20 +124,20 @@ func acceptHeader(kind string) string {
 	}
 }
 
-// A Settlement is the end of an ask.
+// An AskResult is how an ask ended.
 type AskResult struct {
 	// Outcome is never "" at the end.
 	Outcome Outcome
 	Detail  string // for a person; untrusted text
-	// Definite says that the host answered, whole, and what it answered is no
-	// document: what was known of it before is no longer current.
+	// Definite says that the host gave a complete answer that is not a document: a stored document
+	// is then no longer current.
 	Definite bool
 
 	certificate bool // of a TLSFailed: it was the certificate
 }
 
-// Unreachable reports that the host gave no answer of any kind, so that asking
-// it for more at this time is useless.
+// Unreachable reports that the host gave no answer of any kind, so that further requests are
+// useless for now.
 func (a *Ask) Unreachable(end AskResult) bool {
 	if a.Fetch.Status != 0 {
 		return false
@@ -149,15 +145,14 @@ func (a *Ask) Unreachable(end AskResult) bool {
 	return slices.Contains([]Outcome{DNSFailed, TLSFailed, Timeout, Unreachable, BlockedAddress}, end.Outcome)
 }
 
-// A Get carries out one request over the wire that the context brings along,
-// with a [Transport] as its http.RoundTripper, and returns the body of the
-// answer. It follows no redirects and changes nothing.
+// A Get executes one request over the connection in its context, with a [Transport] as its
+// http.RoundTripper, and returns the body of the answer. It follows no redirects and changes
+// nothing.
 type Get func(ctx context.Context, address string, header http.Header) (body []byte, err error)
 
-// Send makes the next request of a over the wire. Either the ask is settled, with
-// the body of an OK or a [BadMediaType] in a.Fetch.Body, or the settlement is zero: then a redirect
-// leads to a.Host, which may be another host. get carries the request out; nil
-// for the transport alone.
+// Send makes the next request of a. Either the ask is settled, with the body of an OK or a
+// [BadMediaType] in a.Fetch.Body, or the result is zero: then a redirect leads to a.Host, which may
+// be another host. get executes the request; nil means the transport alone.
 func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	x := &exchange{limit: aidiscovery.HardSize}
 	if format, ok := document.FormatOf(document.Kind(a.Kind)); ok {
@@ -219,7 +214,7 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	return end
 }
 
-// A Made is one request that went to a host, or was on its way there.
+// A Made is one request that was sent to a host, or was on its way there.
 type Made struct {
 	At          time.Time `json:"at"`
 	URL         string    `json:"url"`
@@ -230,8 +225,7 @@ type Made struct {
 	Conditional bool      `json:"conditional,omitempty"` // only for what changed
 }
 
-// ConnectionTLS says what the connection of the last answer rested on, nil without
-// one.
+// ConnectionTLS describes the TLS connection of the last answer, nil without one.
 func (a *Ask) ConnectionTLS() *TLS { return describeTLS(a.TLS) }
 
 // lastLineEnd returns where the last whole line of text ends.

@@ -15,17 +15,16 @@ import (
 
 const (
 	maxRetries = 3 // AI Discovery §4.3
-	// firstRetryPause is the wait before the first retry; each is three times as long
-	// as the one before. maxRetryPause is the longest Retry-After waited out.
+	// firstRetryPause is the wait before the first retry; each further wait is three times as long.
+	// maxRetryPause is the longest Retry-After that is waited out.
 	firstRetryPause = time.Second
 	maxRetryPause   = 10 * time.Second
 )
 
-// A Client fetches documents for a person who asks for them, under the rules of
-// the crawler: robots.txt of every host on the way is asked first and heeded, and
-// no two connections to one host are open at a time. It keeps nothing between
-// calls, so how often it is called is for the caller to bound. Its methods may
-// be called from any goroutine.
+// A Client fetches documents on behalf of a person, under the crawler's rules: it asks for and
+// obeys the robots.txt of every host on the way, and never opens two connections to one host at a
+// time. It keeps nothing between calls, so the caller must limit how often it is called. Its
+// methods may be called from any goroutine.
 type Client struct {
 	transport     *Transport
 	turns         hostLocks
@@ -35,7 +34,7 @@ type Client struct {
 	retries       int
 }
 
-// New returns a client. It starts nothing and dials nothing yet.
+// New returns a client. It starts nothing and opens no connection yet.
 func New(o Options) (*Client, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, fmt.Errorf("fetch client: %w", err)
@@ -50,20 +49,18 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// An Answer is what came of asking for one document. Outcome and Detail say how
-// it ended, Body is there when something was had that can be read, and Findings
-// are what the fetch has to tell whoever publishes the document.
+// An Answer is the result of asking for one document. Outcome and Detail say how it ended, Body is
+// set when something readable arrived, and Findings tell the publisher what is wrong.
 type Answer struct {
 	Fetch
 	// Header is that of the last answer, nil without one.
 	Header http.Header
-	// Hops are the addresses that redirects led to, resolved; the last one also
-	// when it was not followed.
+	// Hops are the addresses that redirects led to, resolved. The last one is included even when it
+	// was not followed.
 	Hops []string
-	// TLS is what the last connection rested on, nil without one.
+	// TLS describes the last connection, nil without one.
 	TLS *TLS
-	// Robots is what the robots.txt of the last host says, nil when it was not
-	// asked.
+	// Robots is what the robots.txt of the last host says, nil when it was not requested.
 	Robots *Robots
 
 	ask *Ask
@@ -71,7 +68,7 @@ type Answer struct {
 	now time.Time
 }
 
-// Address is where the answer came from: Final after redirects, else URL.
+// Address returns where the answer came from: Final after redirects, otherwise URL.
 func (a Answer) Address() string {
 	if a.Final != "" {
 		return a.Final
@@ -79,8 +76,8 @@ func (a Answer) Address() string {
 	return a.URL
 }
 
-// As judges the answer as that of a document of another kind: for what was asked
-// for without one, once the bytes have told.
+// As judges the answer as a document of another kind, for documents whose kind is only known from
+// their bytes.
 func (a Answer) As(kind document.Kind) Answer {
 	ask := *a.ask
 	ask.Kind = string(kind)
@@ -91,17 +88,16 @@ func (a Answer) As(kind document.Kind) Answer {
 	return a.withFindings()
 }
 
-// withFindings brings what depends on the kind up to date.
+// withFindings recomputes what depends on the kind.
 func (a Answer) withFindings() Answer {
 	a.Kind, a.Outcome, a.Detail = a.ask.Kind, a.end.Outcome, a.end.Detail
 	a.Findings = a.ask.Findings(a.end, a.now)
 	return a
 }
 
-// Document asks for the document at an https address. With kind "" the kind is
-// that of the well-known path, elsewhere none: then any media type is taken, and
-// [Answer.As] judges it later. What the site does is in the Answer; the error is
-// that of ctx.
+// Document fetches the document at an https address. With kind "" the kind is that of the
+// well-known path; elsewhere there is none: any media type is accepted, and [Answer.As] judges it
+// later. The Answer describes what the site does; the error is that of ctx.
 func (c *Client) Document(ctx context.Context, kind document.Kind, address string) (Answer, error) {
 	if kind == "" {
 		kind = wellKnownKind(address)
@@ -118,8 +114,7 @@ func (c *Client) Document(ctx context.Context, kind document.Kind, address strin
 	return answer, nil
 }
 
-// wellKnownKind returns the kind of document that is asked for by its path, "" for
-// other paths.
+// wellKnownKind returns the kind of document at a well-known path, "" for other paths.
 func wellKnownKind(address string) document.Kind {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -133,8 +128,8 @@ func wellKnownKind(address string) document.Kind {
 	return ""
 }
 
-// contextError is the error of a context that has ended or whose time is over: the
-// deadline of a connection, which is the same, may ring a moment earlier.
+// contextError returns the error of a context that has ended or whose deadline has passed: the
+// equal deadline of a connection may expire a moment earlier.
 func contextError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -145,15 +140,13 @@ func contextError(ctx context.Context) error {
 	return nil
 }
 
-// Host asks for all that a host publishes, in one session: the AI Discovery
-// document, the AGIS summary, and the full AGIS document that one of them names.
-// There is one answer for each of the first two, and one for the third when it
-// is named by an https address.
+// Host fetches everything that a host publishes, in one session: the AI Discovery document, the
+// AGIS summary, and the full AGIS document that one of them names. It returns one answer for each
+// of the first two, and one for the third when it has an https address.
 //
-// Of /.well-known/ai and /ai the first is answered, unless only the second is
-// there; where both are, they are compared. A document that is absent has no
-// finding when the host publishes another. The error is a *[HostError] for what
-// is no host name, else that of ctx.
+// Of /.well-known/ai and /ai the first is returned, unless only the second exists; where both
+// exist, they are compared. An absent document has no finding when the host publishes another. The
+// error is a *[HostError] for a bad host name, otherwise that of ctx.
 func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 	name, err := CheckHost(host)
 	if err != nil {
@@ -176,7 +169,7 @@ func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 	return answers, nil
 }
 
-// fetchAI asks for the AI Discovery document and its alias.
+// fetchAI fetches the AI Discovery document and its alias.
 func (v *visit) fetchAI(ctx context.Context, host string) Answer {
 	ai := v.fetchWellKnown(ctx, document.AI, host)
 	if ai.Outcome != Absent && ai.Body == nil {
@@ -193,8 +186,7 @@ func (v *visit) fetchAI(ctx context.Context, host string) Answer {
 	return ai
 }
 
-// linkedAGIS returns the address of the full AGIS document, as far as it can be
-// asked for.
+// linkedAGIS returns the address of the full AGIS document if it can be requested.
 func linkedAGIS(host string, answers ...Answer) string {
 	for _, a := range answers {
 		if a.Outcome != OK {
@@ -213,8 +205,8 @@ func linkedAGIS(host string, answers ...Answer) string {
 	return ""
 }
 
-// AGISAddress returns the https address of the full AGIS document that a document
-// names, "" when it names none: an address of another scheme is for others.
+// AGISAddress returns the https address of the full AGIS document that a document names, "" when
+// there is none: addresses with another scheme are ignored.
 func AGISAddress(d *document.Document) string {
 	for _, l := range d.Links[:min(len(d.Links), MaxLinks)] {
 		if l.Rel == document.RelAGISDocument && strings.HasPrefix(strings.ToLower(l.URL), "https://") {
@@ -227,8 +219,8 @@ func AGISAddress(d *document.Document) string {
 // MaxLinks is how many links of one document are read.
 const MaxLinks = 64
 
-// forgiveAbsence takes the findings from what is absent if something else is not:
-// no host must publish every format.
+// forgiveAbsence removes the findings about absent documents if another document exists: no host
+// must publish every format.
 func forgiveAbsence(answers []Answer) {
 	if !slices.ContainsFunc(answers, func(a Answer) bool { return a.Body != nil }) {
 		return
@@ -240,7 +232,7 @@ func forgiveAbsence(answers []Answer) {
 	}
 }
 
-// A visit is one call of a client under way. It belongs to one goroutine.
+// A visit is one call of a client. It belongs to one goroutine.
 type visit struct {
 	c        *Client
 	verdicts map[string]*Verdict  // by host
@@ -255,13 +247,13 @@ func (c *Client) newVisit() *visit {
 	return &visit{c: c, verdicts: map[string]*Verdict{}, silent: map[string]AskResult{}}
 }
 
-// fetchWellKnown asks a host for the document at the path of its kind.
+// fetchWellKnown fetches the document at the path of a kind.
 func (v *visit) fetchWellKnown(ctx context.Context, kind document.Kind, host string) Answer {
 	format, _ := document.FormatOf(kind)
 	return v.fetchDocument(ctx, NewAsk(string(kind), host, format.WellKnown, v.c.now()), AskResult{})
 }
 
-// fetchDocument follows an ask to its end, unless it has ended already.
+// fetchDocument follows an ask to its end, unless it has already ended.
 func (v *visit) fetchDocument(ctx context.Context, a *Ask, end AskResult) Answer {
 	if end.Outcome == "" {
 		end = v.settleAsk(ctx, a)
@@ -278,7 +270,7 @@ func (v *visit) fetchDocument(ctx context.Context, a *Ask, end AskResult) Answer
 	return answer.withFindings()
 }
 
-// settleAsk makes the requests of an ask, redirects and retries included.
+// settleAsk makes the requests of an ask, including redirects and retries.
 func (v *visit) settleAsk(ctx context.Context, a *Ask) AskResult {
 	for tries := 0; ; {
 		if end := v.checkRobots(ctx, a); end.Outcome != "" {
@@ -300,7 +292,7 @@ func (v *visit) settleAsk(ctx context.Context, a *Ask) AskResult {
 	}
 }
 
-// shouldRetry reports whether a request is made once more, and after which pause.
+// shouldRetry reports whether a request is repeated, and after which pause.
 func (v *visit) shouldRetry(a *Ask, end AskResult, tries int) (time.Duration, bool) {
 	if end.Outcome != ServerError || tries >= v.c.retries {
 		return 0, false
@@ -313,8 +305,8 @@ func (v *visit) shouldRetry(a *Ask, end AskResult, tries int) (time.Duration, bo
 	return pause, pause <= maxRetryPause
 }
 
-// checkRobots asks the robots.txt of the host that the ask is about to ask. The
-// settlement is set when the ask ends there.
+// checkRobots fetches the robots.txt of the host that the ask will request next. The result is set
+// when the ask ends there.
 func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 	if a.Kind == KindRobots {
 		return AskResult{} // RFC 9309 §2.2.2: it may always be asked for
@@ -340,8 +332,8 @@ func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 	return AskResult{}
 }
 
-// enterHost takes the visit to a host: it waits for its turn there and opens a wire,
-// or waits out the Crawl-delay. The settlement is set when time is over.
+// enterHost moves the visit to a host: it waits for its turn there and opens a connection, or waits
+// out the Crawl-delay. The result is set when time has run out.
 func (v *visit) enterHost(ctx context.Context, host string) AskResult {
 	late := AskResult{Outcome: Timeout, Detail: "the visit took longer than " + v.c.session.String()}
 	if ctx.Err() != nil {
@@ -364,7 +356,7 @@ func (v *visit) enterHost(ctx context.Context, host string) AskResult {
 	return AskResult{}
 }
 
-// leaveHost closes the wire and ends the turn, if there is one.
+// leaveHost closes the connection and gives back the turn, if there is one.
 func (v *visit) leaveHost() {
 	if v.wire == nil {
 		return

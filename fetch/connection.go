@@ -20,10 +20,10 @@ const (
 	bufferBytes = 4 << 10
 )
 
-// A Wire is one connection to one host, opened by its first request, and opened
-// again when the host closes it between two. It belongs to one goroutine: an
-// HTTP/1.1 client with goroutines of its own costs twice the memory for a host
-// that is silent, and none of what it does besides is wanted here.
+// A Connection is one connection to one host, opened by its first request, and reopened when the
+// host closes it between two requests. It belongs to one goroutine: an HTTP/1.1 client with
+// goroutines of its own takes twice the memory for a silent host, and none of its other features
+// are wanted here.
 type Connection struct {
 	host      string
 	transport *Transport
@@ -34,14 +34,13 @@ type Connection struct {
 	exchange  *exchange     // the request under way
 }
 
-// NewConnection returns a wire to the host. Nothing is dialled yet. Close it.
+// NewConnection returns a connection to the host. Nothing is dialled yet. The caller closes it.
 func (t *Transport) NewConnection(host string) *Connection {
 	return &Connection{host: host, transport: t}
 }
 
-// Connect connects to one of the addresses that [Transport.Resolve] gave, which
-// the wire then stays with, within a share of the time for connecting. The
-// settlement is set when that cannot be had.
+// Connect connects to one of the addresses that [Transport.Resolve] returned, and the connection
+// then stays with it. It may take a share of the connect timeout. The result is set on failure.
 func (w *Connection) Connect(ctx context.Context, addr netip.Addr, share int) AskResult {
 	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout/time.Duration(max(share, 1)))
 	defer cancel()
@@ -56,10 +55,10 @@ func (w *Connection) Connect(ctx context.Context, addr netip.Addr, share int) As
 	return AskResult{}
 }
 
-// Host returns the host that the wire leads to.
+// Host returns the host at the other end.
 func (w *Connection) Host() string { return w.host }
 
-// Close ends the connection, if there is one.
+// Close closes the connection, if it is open.
 func (w *Connection) Close() {
 	if w.raw != nil {
 		w.raw.Close()
@@ -71,8 +70,8 @@ func (w *Connection) Close() {
 	}
 }
 
-// roundTrip makes one request and reads its answer whole. A connection that the
-// host closed since the last request is replaced by another, once.
+// roundTrip makes one request and reads the whole answer. A connection that the host closed since
+// the last request is replaced once.
 func (w *Connection) roundTrip(ctx context.Context, asked *http.Request) (*http.Response, []byte, error) {
 	x, begun := w.exchange, time.Now()
 	for {
@@ -104,7 +103,7 @@ func (w *Connection) roundTrip(ctx context.Context, asked *http.Request) (*http.
 	}
 }
 
-// readAnswer makes a request over a line and reads the answer.
+// readAnswer sends a request over an open connection and reads the answer.
 func (w *Connection) readAnswer(ctx context.Context, l *openConn, asked *http.Request) (*http.Response, []byte, error) {
 	if err := l.prepare(ctx); err != nil {
 		return nil, nil, err
@@ -119,14 +118,14 @@ func (w *Connection) readAnswer(ctx context.Context, l *openConn, asked *http.Re
 	l.in.limitPart(2*int64(x.limit)+headerBytes, "the body with the sizes of its chunks")
 	body, err := x.readBody(resp)
 	if err == nil {
-		// Closing the connection for lack of time may make the other side end its
-		// body in good form: that is not the whole of it.
+		// Closing the connection on timeout may make the other side end its body cleanly: the body
+		// is still incomplete.
 		err = ctx.Err()
 	}
 	return resp, body, err
 }
 
-// connect returns the line to the host and port of the request.
+// connect returns the open connection to the host and port of the request.
 func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openConn, error) {
 	port := asked.URL.Port()
 	if port == "" {
@@ -164,7 +163,7 @@ func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openCon
 	return l, nil
 }
 
-// dialPort connects within its time.
+// dialPort connects within the timeout.
 func (w *Connection) dialPort(ctx context.Context, port string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout)
 	defer cancel()
@@ -179,7 +178,7 @@ func (w *Connection) dialPort(ctx context.Context, port string) (net.Conn, error
 	return raw, nil
 }
 
-// handshakeTLS shakes hands within its time.
+// handshakeTLS makes the TLS handshake within the timeout.
 func (t *Transport) handshakeTLS(ctx context.Context, raw net.Conn, host string) (*tls.Conn, error) {
 	config := t.tls.Clone()
 	config.ServerName = host
@@ -198,8 +197,8 @@ func (t *Transport) handshakeTLS(ctx context.Context, raw net.Conn, host string)
 	return conn, nil
 }
 
-// interruptOn makes calls on a connection fail when ctx ends, until the function
-// that it returns is called.
+// interruptOn makes calls on a connection fail when ctx ends, until the returned function is
+// called.
 func interruptOn(ctx context.Context, raw net.Conn) (stop func()) {
 	s := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
 	return func() { s() }
@@ -214,7 +213,7 @@ func addressOf(c net.Conn) string {
 	return host
 }
 
-// A line is an open connection.
+// An openConn is an established connection.
 type openConn struct {
 	conn    *tls.Conn
 	raw     net.Conn
@@ -226,17 +225,18 @@ type openConn struct {
 	sent    bool // the request under way
 }
 
-// closeGracefully closes the connection with the word that it is meant.
+// closeGracefully closes the connection with a TLS close notification, which marks the close as
+// intended.
 func (l *openConn) closeGracefully() { l.conn.Close() }
 
-// closeNow closes the connection at once: a host that does not read would hold up
-// the word.
+// closeNow closes the connection at once: a host that does not read would delay the close
+// notification.
 func (l *openConn) closeNow() { l.raw.Close() }
 
-// hasUnexpectedBytes reports that something came although nothing was asked: the end of the
-// connection, or bytes that must not be taken for the next answer.
+// hasUnexpectedBytes reports that something arrived without a request: the end of the connection,
+// or bytes that must not be read as the next answer.
 func (l *openConn) hasUnexpectedBytes() bool {
-	// That of the last answer may be over, and then nothing could be seen.
+	// The deadline of the last answer may have passed, and then nothing could be seen.
 	if l.raw.SetReadDeadline(time.Time{}) != nil || hasPendingBytes(l.raw) || l.raw.SetReadDeadline(time.Unix(1, 0)) != nil {
 		return true
 	}
@@ -245,8 +245,8 @@ func (l *openConn) hasUnexpectedBytes() bool {
 	return n > 0 || !isTimeout(err)
 }
 
-// prepare prepares for a request that ends with ctx. The deadline for reading is
-// set again with each read.
+// prepare gets the connection ready for a request that ends with ctx. Each read sets the read
+// deadline again.
 func (l *openConn) prepare(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	l.sent = false
@@ -255,8 +255,8 @@ func (l *openConn) prepare(ctx context.Context) error {
 	return l.raw.SetDeadline(deadline)
 }
 
-// sendRequest makes a request and returns the answer, its body still to be read from the
-// line. The body is not to be closed: that would read it to its end.
+// sendRequest sends a request and returns the answer with its body unread. The body must not be
+// closed: that would read it to its end.
 func (l *openConn) sendRequest(asked *http.Request) (*http.Response, error) {
 	if _, err := l.conn.Write(formatRequest(asked)); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)
@@ -282,7 +282,7 @@ func (l *openConn) sendRequest(asked *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("more than %d interim answers and no final one", maxInterim)
 }
 
-// formatRequest is a request as it goes over the wire.
+// formatRequest returns a request as it is sent.
 func formatRequest(asked *http.Request) []byte {
 	var b bytes.Buffer
 	b.Grow(512)
@@ -293,15 +293,15 @@ func formatRequest(asked *http.Request) []byte {
 	return b.Bytes()
 }
 
-// idleReader reads one answer from a connection: once it has begun, each piece
-// must come within the idle time, all of it before the deadline, and its header
-// and its body must each end within their room.
+// idleReader reads one answer from a connection. Once it has begun, each piece must arrive within
+// the idle timeout, everything before the deadline, and header and body must each stay within their
+// size limits.
 type idleReader struct {
 	from io.Reader
 	raw  net.Conn
 	idle time.Duration
 
-	// Of the request under way:
+	// State of the current request:
 	ended    func() error // says when it is over
 	deadline time.Time
 	got      int64  // bytes so far
@@ -311,7 +311,7 @@ type idleReader struct {
 	failed   error  // why reading ended before the connection did
 }
 
-// limitPart bounds what is read from here on.
+// limitPart limits what is read from here on.
 func (r *idleReader) limitPart(most int64, part string) { r.most, r.room, r.part = most, most, part }
 
 func (r *idleReader) Read(p []byte) (int, error) {

@@ -17,15 +17,13 @@ import (
 const (
 	slowTime = aidiscovery.SlowAnswer
 	lateTime = aidiscovery.LateAnswer
-	// soonExpired is how long before the end of a certificate it should have
-	// been renewed.
+	// soonExpired is how long before its expiry a certificate should have been renewed.
 	soonExpired = 7 * 24 * time.Hour
 )
 
-// Findings says what an ask that ended so has to tell whoever publishes the
-// document, at the time now: by the draft of its format where that has a rule,
-// by [Rules] for the rest. There are none for robots.txt. Only what is about the
-// fetch is judged; the bytes are for the readers of the formats.
+// Findings returns what the publisher of the document should know about an ask with this result, at
+// the time now: by the draft of its format where that has a rule, by [Rules] otherwise. There are
+// none for robots.txt. Only the transfer is judged; the readers of the formats judge the bytes.
 func (a *Ask) Findings(end AskResult, now time.Time) []protocol.Finding {
 	j := transportJudge{ask: a, end: end, now: now}
 	switch document.Kind(a.Kind) {
@@ -38,7 +36,7 @@ func (a *Ask) Findings(end AskResult, now time.Time) []protocol.Finding {
 	}
 }
 
-// aiExchange is the ask in the words of AI Discovery.
+// aiExchange describes the ask in the terms of AI Discovery.
 func (a *Ask) aiExchange(end AskResult) aidiscovery.Exchange {
 	x := aidiscovery.Exchange{
 		Asked: a.asked, Hops: a.Hops, Status: a.Fetch.Status, Header: a.Header, Took: a.Slowest,
@@ -70,7 +68,7 @@ func (a *Ask) aiExchange(end AskResult) aidiscovery.Exchange {
 	return x
 }
 
-// A judge makes findings of one ask.
+// A transportJudge derives the findings of one ask.
 type transportJudge struct {
 	ask *Ask
 	end AskResult
@@ -83,7 +81,7 @@ func (j transportJudge) newFinding(code, message, help string) []protocol.Findin
 	return []protocol.Finding{{Code: r.Code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}}
 }
 
-// judgeBeyondAI is what AI Discovery has no rule for.
+// judgeBeyondAI judges what AI Discovery has no rule for.
 func (j transportJudge) judgeBeyondAI() []protocol.Finding {
 	insecure := j.ask.aiExchange(j.end).Failure == aidiscovery.Cleartext
 	certificate := j.end.Outcome == TLSFailed && j.end.certificate
@@ -98,7 +96,7 @@ func (j transportJudge) judgeBeyondAI() []protocol.Finding {
 	return j.judgeCertificateExpiry()
 }
 
-// judgeAll is everything, for formats whose draft says nothing of transport.
+// judgeAll judges everything, for formats whose draft does not cover transport.
 func (j transportJudge) judgeAll() []protocol.Finding {
 	if failed := j.judgeFailure(); failed != nil {
 		return failed
@@ -117,7 +115,7 @@ func (j transportJudge) judgeAll() []protocol.Finding {
 	return found
 }
 
-// judgeFailure judges what kept a whole answer away; nil when one came.
+// judgeFailure judges what prevented a complete answer; nil when one arrived.
 func (j transportJudge) judgeFailure() []protocol.Finding {
 	detail := j.end.Detail
 	switch j.end.Outcome {
@@ -217,14 +215,14 @@ func (j transportJudge) judgeCaching() []protocol.Finding {
 	return j.newFinding("FETCH113", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")
 }
 
-// judgeCertificateExpiry warns of a certificate that nobody seems to renew.
+// judgeCertificateExpiry warns of a certificate that seems not to be renewed.
 func (j transportJudge) judgeCertificateExpiry() []protocol.Finding {
 	if j.ask.TLS == nil || len(j.ask.TLS.PeerCertificates) == 0 {
 		return nil
 	}
 	leaf := j.ask.TLS.PeerCertificates[0]
 	left, life := leaf.NotAfter.Sub(j.now), leaf.NotAfter.Sub(leaf.NotBefore)
-	// A certificate that lives for days only is renewed later in its life.
+	// A certificate that is valid for days only is renewed later in its life.
 	if left > soonExpired || left > life/3 {
 		return nil
 	}

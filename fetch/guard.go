@@ -14,8 +14,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// A BlockedError says that an address must not be dialled. Nothing was sent to
-// it.
+// A BlockedError says that an address must not be dialled. Nothing was sent to it.
 type BlockedError struct {
 	Host string // the name that led there, or the address itself
 	Why  string
@@ -28,31 +27,29 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// GuardOptions shape a [Guard]. The zero value is the strictest.
+// GuardOptions configure a [Guard]. The zero value is the strictest.
 type GuardOptions struct {
-	// Ports that may be dialled; 443 alone when empty.
+	// Ports that may be dialled; only 443 when empty.
 	Ports []uint16
 	// Deny adds networks ("198.51.100.0/24") or addresses that must never be
 	// reached: the operator's own public ones, for instance.
 	Deny []string
-	// Allow takes networks out of the built-in list (not out of Deny): loopback
-	// in a test, for instance.
+	// Allow removes networks from the built-in list (not from Deny), such as loopback in a test.
 	Allow []string
 	// NAT64 are the prefixes by which the network of this machine reaches IPv4
 	// (RFC 6052): 64:ff9b::/96 and its like, of 32, 40, 48, 56, 64 or 96 bits. An
 	// address below one may be dialled when the IPv4 address inside it may be.
 	NAT64 []string
-	// Resolver; the machine's name servers when nil: see [NewResolver].
+	// Resolver defaults to the machine's name servers: see [NewResolver].
 	Resolver Resolver
 }
 
-// A Guard dials names on behalf of strangers. It refuses every address of the
-// IANA special-purpose registries, embedded IPv4 forms included, the metadata
-// hosts of clouds, and what the operator adds; and it refuses a name when any
-// of its addresses is forbidden, so that an answer cannot smuggle one in. A
-// name is resolved once for each dial and the checked addresses are dialled;
-// each is checked again when its socket exists, so a changed answer changes
-// nothing. Proxies from the environment play no part.
+// A Guard dials names on behalf of strangers. It refuses every address of the IANA special-purpose
+// registries, embedded IPv4 forms included, the metadata hosts of clouds, and what the operator
+// adds. It refuses a name when any of its addresses is forbidden, so that a mixed answer cannot
+// smuggle one in. A name is resolved once for each dial, the checked addresses are dialled, and
+// each is checked again when its socket exists, so that a changed DNS answer has no effect. Proxy
+// variables of the environment are ignored.
 type Guard struct {
 	list     *ssrf.Guardian
 	ports    []uint16
@@ -62,8 +59,8 @@ type Guard struct {
 	dialer   net.Dialer
 }
 
-// azureMetadata is a metadata host of a large cloud on an address that no IANA
-// registry calls special.
+// azureMetadata is a metadata host of a large cloud, on an address that no IANA registry lists as
+// special.
 var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
 
 // Networks whose addresses hold IPv4 addresses (RFC 6052, RFC 8215).
@@ -75,8 +72,8 @@ var (
 // maxDialled bounds how many addresses of one name are tried.
 const maxDialled = 4
 
-// NewGuard returns a guard with these options, or an error that names the
-// network that cannot be read.
+// NewGuard returns a guard with these options, or an error that names the network that cannot be
+// read.
 func NewGuard(o GuardOptions) (*Guard, error) {
 	if len(o.Ports) == 0 {
 		o.Ports = []uint16{443}
@@ -170,8 +167,8 @@ func embeddedIPv4(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
 	return netip.AddrFrom4(v4), true
 }
 
-// checkEmbedded answers a *[BlockedError] when an address stands for an IPv4
-// address that must not be dialled.
+// checkEmbedded returns a *[BlockedError] when an address stands for an IPv4 address that must not
+// be dialled.
 func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	for _, p := range g.nat64 {
 		if !p.Contains(addr.WithZone("")) {
@@ -192,7 +189,7 @@ func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	return nil
 }
 
-// CheckAddr answers a *[BlockedError] when the address must not be dialled.
+// CheckAddr returns a *[BlockedError] when the address must not be dialled.
 func (g *Guard) CheckAddr(addr netip.Addr) error {
 	// An operator who denies 192.0.2.0/24 means it in every spelling.
 	for _, p := range g.deny {
@@ -206,8 +203,7 @@ func (g *Guard) CheckAddr(addr netip.Addr) error {
 	return g.checkEmbedded(addr)
 }
 
-// Control is for net.Dialer.Control: it checks the very address that is about
-// to be connected to.
+// Control is for net.Dialer.Control: it checks the address of the socket that is about to connect.
 func (g *Guard) Control(network, address string, c syscall.RawConn) error {
 	if err := g.list.Safe(network, address, c); err != nil {
 		return &BlockedError{Host: address, Why: err.Error()}
@@ -219,8 +215,8 @@ func (g *Guard) Control(network, address string, c syscall.RawConn) error {
 	return g.CheckAddr(dialled.Addr())
 }
 
-// DialContext connects to "name:port" over TCP, for the field of that name in
-// http.Transport and its like. Errors are *[BlockedError], *net.DNSError or those of connecting.
+// DialContext connects to "name:port" over TCP, for the field of that name in http.Transport and
+// similar types. Errors are *[BlockedError], *net.DNSError or those of connecting.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
@@ -237,8 +233,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return g.dialFirst(ctx, network, addrs[:min(len(addrs), maxDialled)], uint16(port))
 }
 
-// Resolve returns the addresses of a host, at least one. When one of them must
-// not be dialled the answer is a *[BlockedError]; else it may be a *net.DNSError.
+// Resolve returns the addresses of a host, at least one. The error is a *[BlockedError] when one of
+// them must not be dialled, and may be a *net.DNSError.
 func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := resolveHost(ctx, g.resolver, host)
 	if err != nil {
@@ -261,7 +257,7 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
-	// The final dot keeps the search list of the local network out of it.
+	// The final dot disables the search list of the local network.
 	addrs, err := r.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
 		return nil, err
@@ -269,8 +265,8 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 	if len(addrs) == 0 {
 		return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
 	}
-	// The standard resolver may hand out IPv4 addresses in their mapped form,
-	// which the list refuses as such.
+	// The standard resolver may return IPv4 addresses in their mapped form, which the list refuses
+	// as such.
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
 	}

@@ -6,19 +6,18 @@ import (
 	"errors"
 )
 
-// errBareLF and errTwoLengths refuse headers that readers take differently, which is
-// how one answer is passed off as two.
+// errBareLF and errTwoLengths refuse headers that readers interpret differently, which allows
+// passing off one answer as two.
 var (
 	errBareLF     = errors.New("a line of the header ends in LF alone, not in CR LF (RFC 9112 §2.2)")
 	errTwoLengths = errors.New("the header has both Content-Length and Transfer-Encoding (RFC 9112 §6.3)")
 )
 
-// headBytes of a header are handed on at a time; a longer line comes in pieces.
+// headBytes is how much of a header is passed on at a time; a longer line comes in pieces.
 const headBytes = 1 << 10
 
-// A headReader hands on the bytes of an answer. While it reads a header it does so
-// line by line, refuses what net/http would forgive, and stays at its end until
-// the first byte of the body is wanted.
+// A headReader passes on the bytes of an answer. It reads a header line by line, refuses what
+// net/http would accept leniently, and stops at its end until the first byte of the body is wanted.
 type headReader struct {
 	in *bufio.Reader
 
@@ -27,19 +26,19 @@ type headReader struct {
 	begun   bool // the first line was
 	inLine  bool // a piece of a line was handed on
 	afterCR bool // that piece ended in CR
-	// Of the header so far:
+	// State of the current header:
 	length, transfer bool
 
 	rest   []byte // read and not handed on yet
 	failed error
 }
 
-// expectHeader expects the header of another answer.
+// expectHeader prepares for the header of another answer.
 func (r *headReader) expectHeader() {
 	*r = headReader{in: r.in}
 }
 
-// Buffered is how many bytes were read ahead.
+// Buffered returns how many bytes were read ahead.
 func (r *headReader) Buffered() int { return r.in.Buffered() + len(r.rest) }
 
 func (r *headReader) Read(p []byte) (int, error) {
@@ -59,8 +58,8 @@ func (r *headReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readPiece reads a line of the header, or as much of it as there is room for. It
-// stays as it is until the next one is read.
+// readPiece reads a line of the header, or as much of it as fits. The bytes are valid until the
+// next call.
 func (r *headReader) readPiece() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

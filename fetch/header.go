@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cleanValidator keeps a validator of sane length. A part of one would be another, so
-// a longer one is not kept at all.
+// cleanValidator returns a validator of sane length. A shortened validator would be a different
+// one, so a longer one is dropped.
 func cleanValidator(value string) string {
 	if len(value) > 500 {
 		return ""
@@ -43,9 +43,9 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), minRetryAfter), maxRetryAfter)
 }
 
-// parseFreshness reads how long an answer stays fresh for many readers from
-// Cache-Control, Expires and Age (RFC 9111 §4.2): 0 when it does not say, a
-// nanosecond when it says "not at all", so that both can be told apart.
+// parseFreshness returns how long a shared cache may keep an answer, from Cache-Control, Expires
+// and Age (RFC 9111 §4.2): 0 when the header does not say, and one nanosecond when it says "not at
+// all", so that both can be told apart.
 func parseFreshness(h http.Header, now time.Time) time.Duration {
 	fresh, said := parseLifetime(h, now)
 	if !said {
@@ -57,8 +57,8 @@ func parseFreshness(h http.Header, now time.Time) time.Duration {
 	return max(fresh, time.Nanosecond)
 }
 
-// parseLifetime is how long an answer is fresh from when it was made, and false when
-// it does not say: s-maxage counts before max-age, and that before Expires.
+// parseLifetime returns how long an answer is fresh from the moment it was made, and false when the
+// header does not say: s-maxage counts before max-age, and that before Expires.
 func parseLifetime(h http.Header, now time.Time) (fresh time.Duration, said bool) {
 	ages := map[string]time.Duration{}
 	for _, d := range strings.Split(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// hostLocks lets one at a time be with a host.
+// hostLocks lets one goroutine at a time use a host.
 type hostLocks struct {
 	mu    sync.Mutex // guards following
 	hosts map[string]*hostLock
 }
 
-// A turn is that of one host.
+// A hostLock is the lock of one host.
 type hostLock struct {
 	taken chan struct{} // holds one element while somebody is with the host
 	users int           // who are or wait to be; guarded by turns.mu
 }
 
-// lockHost waits for the turn with a host, until ctx ends. leave ends it.
+// lockHost waits for the lock of a host, until ctx ends. leave releases it.
 func (t *hostLocks) lockHost(ctx context.Context, host string) (leave func(), err error) {
 	t.mu.Lock()
 	own := t.hosts[host]

@@ -16,9 +16,8 @@ type HostError struct {
 	Host    string // as given; untrusted text
 	Problem string
 	Help    string
-	// Address is set when the name is an address, or a name of this machine or
-	// its network, in some spelling. As a redirect's target that is
-	// [BlockedAddress], not a mistake.
+	// Address is set when the name is an address, or a name of this machine or its network, in some
+	// spelling. As the target of a redirect that is [BlockedAddress], not a mistake.
 	Address bool
 }
 
@@ -28,9 +27,8 @@ func (e *HostError) Error() string {
 
 const wantName = `give a public host name such as "www.example.com"`
 
-// lookupProfile is IDNA2008 lookup (UTS #46 mapping, no transitional forms).
-// Full-width digits and dots become plain ones here, so whatever looks at the
-// name looks after this.
+// lookupProfile is IDNA2008 lookup (UTS #46 mapping, no transitional forms). It maps full-width
+// digits and dots to plain ones, so all other checks of the name come after it.
 var lookupProfile = idna.New(
 	idna.MapForLookup(),
 	idna.BidiRule(),
@@ -42,11 +40,10 @@ var lookupProfile = idna.New(
 // RFC 6762, RFC 7686, RFC 9476, ICANN's reservation of "internal").
 var notPublic = []string{"localhost", "local", "internal", "onion", "alt"}
 
-// CheckHost normalises the name of a host as a person or a document writes it:
-// https, http and agtp schemes, a path and a final dot are dropped, the rest
-// becomes lower-case ASCII (IDNA). It answers a *[HostError] for what is not a
-// public host name: IP addresses in any spelling, single labels, bare public
-// suffixes, names with user information or a port.
+// CheckHost normalises the name of a host as a person or a document writes it: it drops https, http
+// and agtp schemes, a path and a final dot, and converts the rest to lower-case ASCII (IDNA). It
+// returns a *[HostError] for anything that is not a public host name: IP addresses in any spelling,
+// single labels, bare public suffixes, names with user information or a port.
 func CheckHost(name string) (string, error) {
 	refuse := func(problem string) (string, error) {
 		return "", &HostError{Host: name, Problem: problem, Help: wantName}
@@ -98,7 +95,7 @@ func CheckHost(name string) (string, error) {
 	return ascii, nil
 }
 
-// nameProblem says in plain words why IDNA does not take a name.
+// nameProblem explains why IDNA rejects a name.
 func nameProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "idna: ")
 	if character, ok := strings.CutPrefix(text, "disallowed rune "); ok {

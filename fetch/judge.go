@@ -20,7 +20,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// judgeStatus settles an answer that is no redirect.
+// judgeStatus settles an answer that is not a redirect.
 func judgeStatus(a *Ask, status int) AskResult {
 	answered := fmt.Sprintf("answered %d %s", status, http.StatusText(status))
 	switch {
@@ -78,7 +78,7 @@ func isAGISText(media, name string) bool {
 	return media == "text/plain" && slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 }
 
-// judgeError settles an exchange that ended without a whole answer.
+// judgeError settles an exchange that ended without a complete answer.
 func judgeError(err error) AskResult {
 	var (
 		blocked  *BlockedError
@@ -116,8 +116,8 @@ func judgeError(err error) AskResult {
 	return AskResult{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
 }
 
-// Reason says in plain words why a request of net/http had no whole answer, for a
-// person and without the addresses of our end.
+// Reason explains why a request of net/http had no complete answer, for a person and without our
+// own addresses.
 func Reason(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -128,7 +128,7 @@ func Reason(err error) string {
 	return judgeError(err).Detail
 }
 
-// connectionProblem says why there was no answer, or no whole one.
+// connectionProblem says why there was no answer, or no complete one.
 func connectionProblem(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -148,8 +148,8 @@ func connectionProblem(err error) string {
 	return "the answer is no HTTP that can be read: " + text
 }
 
-// dnsProblem says why a name has no address. What the error itself says names
-// our name server, which is nobody's business.
+// dnsProblem says why a name has no address. The text of the error itself names our name server,
+// which must stay private.
 func dnsProblem(err *net.DNSError) string {
 	name := protocol.Quote(strings.TrimSuffix(err.Name, "."))
 	switch {
@@ -163,7 +163,7 @@ func dnsProblem(err *net.DNSError) string {
 	return "what the name servers answer for " + name + " cannot be used"
 }
 
-// withoutPlaces is the text of an error without the two ends of our connection.
+// withoutPlaces returns the text of an error without the addresses of our connection.
 func withoutPlaces(err error) string {
 	text := err.Error()
 	var op *net.OpError

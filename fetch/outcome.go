@@ -37,8 +37,8 @@ const (
 	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is no document
 )
 
-// A Fetch is one request of ours, its redirects included, and what came of it.
-// It is a value also when it failed.
+// A Fetch is one request of ours, including its redirects, and its result. It is a value also when
+// it failed.
 type Fetch struct {
 	Kind    string    `json:"kind"` // a document.Kind, or "robots"
 	URL     string    `json:"url"`  // asked
@@ -58,18 +58,17 @@ type Fetch struct {
 	Bytes        int64         `json:"bytes,omitempty"` // decoded
 	Digest       string        `json:"digest,omitempty"`
 	RetryAfter   time.Duration `json:"retry_after_ns,omitempty"`
-	// Fresh is how long the server says the answer stays fresh; 0 when it does
-	// not say.
+	// Fresh is how long the server says the answer stays fresh; 0 when it does not say.
 	Fresh time.Duration `json:"fresh_ns,omitempty"`
-	// Repeats counts the visits directly before this one that ended in an
-	// outcome of the same sort; revisit intervals grow with it.
+	// Repeats counts the visits directly before this one with an outcome of the same class; revisit
+	// intervals grow with it.
 	Repeats int `json:"repeats,omitempty"`
 
-	// Findings are, when no document came of it, everything that is wrong with
-	// the answer and with its bytes. Those of a document are kept with it.
+	// Findings lists, when there is no document, everything that is wrong with the answer and its
+	// bytes. The findings of a document are stored with it.
 	Findings []protocol.Finding `json:"findings,omitempty"`
 
-	// Body is what was fetched, nil when there is nothing to be read.
+	// Body is what was fetched, nil when there is nothing to read.
 	Body []byte `json:"-"`
 }
 

@@ -4,6 +4,6 @@ package fetch
 
 import "net"
 
-// pending reports that bytes, or the end, of a connection wait to be read. Here
-// that cannot be told.
-func pending(net.Conn) bool { return false }
+// hasPendingBytes reports whether bytes, or the end, of a connection wait to be read. This platform
+// cannot tell.
+func hasPendingBytes(net.Conn) bool { return false }

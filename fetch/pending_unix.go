@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// hasPendingBytes reports that bytes, or the end, of a connection wait to be read. It is
-// false where that cannot be told.
+// hasPendingBytes reports whether bytes, or the end, of a connection wait to be read. It is false
+// where that cannot be determined.
 func hasPendingBytes(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok {

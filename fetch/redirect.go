@@ -20,7 +20,7 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{301, 302, 303, 307, 308}, status)
 }
 
-// followRedirect judges a Location and turns the ask to the address it names.
+// followRedirect judges a Location and redirects the ask to the address it names.
 func (t *Transport) followRedirect(a *Ask, location string) AskResult {
 	hop := location
 	if u, err := a.url.Parse(location); err == nil {
@@ -38,9 +38,9 @@ func (t *Transport) followRedirect(a *Ask, location string) AskResult {
 	return end
 }
 
-// parseTarget judges an address that a stranger wants us to ask, before anything is
-// resolved or dialled, and returns it with its host in normal form. The
-// settlement is set when it must not be asked.
+// parseTarget judges an address that a stranger wants us to request, before anything is resolved or
+// dialled, and returns it with its host in normal form. The result is set when the address must not
+// be requested.
 func (t *Transport) parseTarget(base *url.URL, location string) (*url.URL, AskResult) {
 	bad := func(format string, args ...any) (*url.URL, AskResult) {
 		return nil, AskResult{Outcome: BadRedirect, Detail: fmt.Sprintf(format, args...)}

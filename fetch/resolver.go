@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// resolverTimeout is how long a name server may take before the question is asked again,
-// of it or of the next one. It is the half of the least time for resolving and
-// connecting: the standard resolver waits five seconds unless resolv.conf says
-// less, so that a question lost on the way, or the first of two name servers that
-// is dead, would be the end of every lookup.
+// resolverTimeout is how long a name server may take before the question is repeated to it or sent
+// to the next one. It is half of the minimum time for resolving and connecting: the standard
+// resolver waits five seconds unless resolv.conf says less, so a lost question, or a dead first
+// name server, would fail every lookup.
 const resolverTimeout = 2 * time.Second
 
-// NewResolver returns a resolver that asks the name servers of this machine
-// (resolv.conf, with its attempts and, where it is shorter, its timeout) and loses
-// patience with one that is silent for so long.
+// NewResolver returns a resolver that asks the name servers of this machine (resolv.conf, with its
+// attempts and, where it is shorter, its timeout) and gives up on a server that is silent for this
+// long.
 func NewResolver(patience time.Duration) *net.Resolver {
 	return newResolver(patience, new(net.Dialer).DialContext)
 }
 
-// newResolver is NewResolver with another way to name servers.
+// newResolver is NewResolver with another way to reach name servers.
 func newResolver(patience time.Duration, dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -29,7 +28,7 @@ func newResolver(patience time.Duration, dial func(ctx context.Context, network,
 		if err != nil {
 			return nil, err
 		}
-		// The standard resolver knows by the type whether it speaks datagrams.
+		// The standard resolver tells by the type whether the connection is a datagram one.
 		if udp, ok := conn.(*net.UDPConn); ok {
 			return deadlineUDPConn{udp, patience}, nil
 		}
@@ -37,7 +36,7 @@ func newResolver(patience time.Duration, dial func(ctx context.Context, network,
 	}}
 }
 
-// deadlineConn is a connection whose deadlines are near.
+// deadlineConn is a connection with early deadlines.
 type deadlineConn struct {
 	net.Conn
 	patience time.Duration
@@ -59,7 +58,7 @@ func (c deadlineUDPConn) SetDeadline(t time.Time) error {
 	return c.UDPConn.SetDeadline(nearerDeadline(t, c.patience))
 }
 
-// nearerDeadline returns a deadline, or the end of patience when that comes first.
+// nearerDeadline returns a deadline, or the end of the resolver timeout if that comes first.
 func nearerDeadline(t time.Time, patience time.Duration) time.Time {
 	if end := time.Now().Add(patience); t.IsZero() || end.Before(t) {
 		return end

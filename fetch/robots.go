@@ -12,16 +12,16 @@ import (
 	"gazetteer/document"
 )
 
-// RobotsToken is the product token that a robots.txt file addresses us by
-// (RFC 9309 §2.2.1).
+// RobotsToken is our product token in robots.txt files (RFC 9309 §2.2.1).
 const RobotsToken = "Gazetteer"
 
-// RobotsAge is how long an answer for robots.txt is used (RFC 9309 §2.4).
+// RobotsAge is how long a robots.txt is used (RFC 9309 §2.4).
 const RobotsAge = 24 * time.Hour
 
 const (
-	// robotsBytes is how much of a robots.txt file is read: the least that
-	// RFC 9309 §2.5 asks for.
+	// robotsBytes is how much of a robots.txt file is read: the minimum of RFC 9309 §2.5.
+	// robotsLine is how much of a line counts; longer lines are cut there, as Google's parser does
+	// (eight times the longest URL it accepts).
 	robotsBytes = 500 << 10
 	// robotsLine is how much of one line counts; longer lines are cut there, as
 	// Google's parser does (eight times the longest URL it knows).
@@ -78,15 +78,15 @@ func cutLine(text []byte) (line, rest []byte) {
 	return text[:i], text[end:]
 }
 
-// robotsParser is the state between the lines of a file.
+// robotsParser is the state of the parser between lines.
 type robotsParser struct {
 	token string
-	// own are the rules of all groups that name us, all those of the groups
-	// for "*"; named says that some group names us, and then all is void.
+	// own are the rules of all groups that name us, all those of the groups for "*". named is set
+	// when a group names us; all then has no effect.
 	own, all robotsRules
 	named    bool
-	// inOwn and inAll say which groups the current line belongs to; rules says
-	// that the group has had a rule, so a user-agent line begins the next one.
+	// inOwn and inAll say which groups the current line belongs to. rules is set when the group has
+	// had a rule, so that a user-agent line starts the next group.
 	inOwn, inAll, rules bool
 }
 
@@ -108,8 +108,8 @@ func (p *robotsParser) parseLine(line string, number int) {
 	// Anything else, Sitemap too, neither belongs to a group nor ends one.
 }
 
-// robotsField splits "key: value # comment". A missing colon is forgiven when
-// exactly two words are left.
+// robotsField splits "key: value # comment". A missing colon is tolerated when exactly two words
+// are left.
 func robotsField(line string) (key, value string, ok bool) {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.TrimSpace(line)
@@ -169,8 +169,8 @@ func (p *robotsParser) addRule(r robotsRule) {
 	}
 }
 
-// parseCrawlDelay keeps the longest delay asked of us. It is no part of RFC 9309,
-// but hosts mean it.
+// parseCrawlDelay keeps the longest delay requested of us. It is not part of RFC 9309, but hosts
+// mean it.
 func (p *robotsParser) parseCrawlDelay(value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(seconds > 0) {
@@ -220,10 +220,9 @@ func isHex(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
 }
 
-// allowsPath reports whether the path (with its query, escaped as it goes over the
-// wire) may be asked for, and the
-// rule that decided, "" when none did. The longest matching pattern wins, and
-// Allow wins a tie (RFC 9309 §2.2.2).
+// allowsPath reports whether the path (with its query, escaped as it is sent) may be requested, and
+// the rule that decided, "" when none did. The longest matching pattern wins, and Allow wins a tie
+// (RFC 9309 §2.2.2).
 func (r *robotsRules) allowsPath(path string) (bool, string) {
 	if path == "/robots.txt" {
 		return true, "" // RFC 9309 §2.2.2: implicitly allowed
@@ -246,9 +245,9 @@ func (r *robotsRules) allowsPath(path string) (bool, string) {
 	return best.allow, best.String()
 }
 
-// matchRobots matches a pattern against the beginning of a path: "*" stands
-// for anything, a final "$" for the end. Taking the leftmost place for each
-// piece is enough, so the work is linear in the path for each piece.
+// matchRobots matches a pattern against the beginning of a path: "*" matches anything, a final "$"
+// the end. Matching each piece at its leftmost place is sufficient, so the work is linear in the
+// path for each piece.
 func matchRobots(pattern, path string) bool {
 	pattern, anchored := strings.CutSuffix(pattern, "$")
 	pieces := strings.Split(pattern, "*")
@@ -283,8 +282,7 @@ func (r *robotsRules) allowsAll() bool {
 	return true
 }
 
-// ourPaths are the fixed paths that are asked for, for which a [Robots] keeps the
-// verdict.
+// ourPaths are the fixed paths that we request, for which a [Robots] keeps the verdict.
 var ourPaths = sync.OnceValue(func() []string {
 	var paths []string
 	for _, f := range document.Formats {
@@ -295,11 +293,11 @@ var ourPaths = sync.OnceValue(func() []string {
 	return paths
 })
 
-// A PathSet is a set of the fixed paths that every host is asked for: one bit for
-// each, in the order of [document.Formats].
+// A PathSet is a set of the fixed paths that we request from every host: one bit for each, in the
+// order of [document.Formats].
 type PathSet uint8
 
-// EveryPath is the set of all paths that there are, not of ours alone.
+// EveryPath is the set of all possible paths, not only ours.
 const EveryPath PathSet = 1 << 7
 
 // Has reports whether a path is in the set.
@@ -322,29 +320,29 @@ func (s PathSet) Paths() []string {
 	return paths
 }
 
-// Robots is what a host's robots.txt said of the paths we ask for.
+// Robots is what a host's robots.txt says about the paths that we request.
 type Robots struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`
 	Disallowed PathSet       `json:"disallowed,omitempty"`
 	Delay      time.Duration `json:"delay_ns,omitempty"` // crawl-delay, within our limit
-	// Open is set when no path at all is forbidden, so paths besides ours (of a
-	// redirect, of an AGIS document) need no second look at the file.
+	// Open is set when no path at all is forbidden, so that other paths (of a redirect, of an AGIS
+	// document) need no second look at the file.
 	Open bool   `json:"open,omitempty"`
 	Why  string `json:"why,omitempty"` // the rule or the failure, for a person
 }
 
-// Closed reports that nothing of the host may be asked for.
+// Closed reports that nothing of the host may be requested.
 func (r *Robots) Closed() bool { return r.Disallowed&EveryPath != 0 }
 
-// A Verdict is what the robots.txt of a host allows, until when.
+// A Verdict is what the robots.txt of a host allows, and until when.
 type Verdict struct {
 	Robots
 	Until time.Time
 	rules *robotsRules // nil when only what Robots says is known
 }
 
-// Bytes is about how much memory keeping the verdict takes.
+// Bytes returns approximately how much memory the verdict takes.
 func (v *Verdict) Bytes() int {
 	if v.rules == nil {
 		return 0
@@ -352,8 +350,8 @@ func (v *Verdict) Bytes() int {
 	return v.rules.bytes
 }
 
-// Allows reports whether a path (with its query, as it goes over the wire) may
-// be asked for, and why; known is false when the verdict does not settle it.
+// Allows reports whether a path (with its query, as it is sent) may be requested, and why; known is
+// false when the verdict does not settle it.
 func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 	switch {
 	case v.Closed():
@@ -369,10 +367,9 @@ func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 	return false, false, ""
 }
 
-// JudgeRobots turns a settled fetch of robots.txt, with its Body, into what it
-// allows (RFC 9309 §2.3.1): a 4xx allows all, a server error, 429 or failure to
-// get an answer forbids all until it is asked again. A Crawl-delay counts up to
-// maxDelay. Until is the caller's to set.
+// JudgeRobots converts a settled fetch of robots.txt, with its Body, into a verdict (RFC 9309
+// §2.3.1): a 4xx allows everything; a server error, 429 or a failure forbids everything until the
+// next try. A Crawl-delay counts up to maxDelay. The caller sets Until.
 func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 	v := &Verdict{Robots: Robots{FetchedAt: now, Status: f.Status}}
 	forbid := func(why string) *Verdict {

@@ -6,7 +6,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// Severities and sections of what no draft names, but a person must hear.
+// Severities and sections of rules that no draft names but people need to know.
 var transportRules = []protocol.Rule{
 	{
 		Code: "FETCH101", Slug: "address", Severity: protocol.Error, Section: "RFC 9110 §4.2.2",
@@ -85,9 +85,9 @@ var transportRules = []protocol.Rule{
 	},
 }
 
-// Rules returns the rules of this package, by code: what no draft of a format
-// names, but whoever publishes must hear. Where the draft of a format has a rule
-// for the same thing, that one is reported instead.
+// Rules returns the rules of this package by code: problems that no draft of a format names, but
+// that publishers need to know. Where the draft of a format has a rule for the same problem, that
+// one is reported instead.
 func Rules() []protocol.Rule {
 	rules := slices.Clone(transportRules)
 	for i := range rules {

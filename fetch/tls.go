@@ -15,27 +15,26 @@ import (
 	"gazetteer/protocol"
 )
 
-// A TLS says what a connection rested on.
+// A TLS describes the TLS side of a connection.
 type TLS struct {
 	Version string    `json:"version"` // "TLS 1.3"
 	Expires time.Time `json:"expires"` // the certificate of the host
 	Issuer  string    `json:"issuer"`  // who signed it; untrusted text
-	// Keys are the kinds of the keys of the host and of who signed for it, as
-	// far as the server sent that: "ECDSA P-256, RSA 2048".
+	// Keys lists the kinds of the keys of the host and of its issuers, as far as the server sent
+	// them: "ECDSA P-256, RSA 2048".
 	Keys  string   `json:"keys"`
 	Names []string `json:"names"`      // at most 10 it is good for; untrusted text
 	Chain int      `json:"chain_sent"` // certificates the server sent
 }
 
-// String says it in one line for a person, without the time of expiry; the text
-// is untrusted.
+// String describes it in one line for a person, without the time of expiry; the text is untrusted.
 func (t *TLS) String() string {
 	return fmt.Sprintf("%s, certificate of %s (%s)", t.Version, cmp.Or(t.Issuer, "nobody that it names"), t.Keys)
 }
 
 const maxNames = 10
 
-// describeTLS returns nil for no connection.
+// describeTLS returns nil without a connection.
 func describeTLS(s *tls.ConnectionState) *TLS {
 	if s == nil || len(s.PeerCertificates) == 0 {
 		return nil
@@ -74,8 +73,7 @@ func issuerName(c *x509.Certificate) string {
 	return Clip(name, 100)
 }
 
-// tlsProblem says what was wrong with a handshake, and whether it was the
-// certificate.
+// tlsProblem says what was wrong with a handshake, and whether it was the certificate.
 func tlsProblem(err error) (detail string, certificate bool) {
 	var (
 		name      x509.HostnameError
@@ -103,7 +101,7 @@ func tlsProblem(err error) (detail string, certificate bool) {
 	return "the TLS handshake failed: " + Clip(withoutPlaces(err), 150), false
 }
 
-// certificateNames lists the first names that a certificate is good for.
+// certificateNames lists the first names that a certificate is valid for.
 func certificateNames(c *x509.Certificate) string {
 	if c == nil || len(c.DNSNames) == 0 {
 		return "no host name"

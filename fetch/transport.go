@@ -20,24 +20,23 @@ import (
 )
 
 const (
-	// gzipSlack is what gzip may add to bytes that it cannot compress.
+	// gzipSlack is what gzip may add to bytes that it cannot compress. drainBytes is how much of an
+	// unwanted body is read to keep the connection.
 	gzipSlack = 1 << 10
 	// drainBytes of a body that nobody wants are read to keep the connection.
 	drainBytes = 16 << 10
 )
 
-// Options shape a [Transport], and with it a [Client]. Durations of 0 stand for
-// the default.
+// Options configure a [Transport], and with it a [Client]. Durations of 0 mean the default.
 type Options struct {
-	// Guard dials names and refuses forbidden addresses; a strict one for Ports
-	// when nil.
+	// Guard dials names and refuses forbidden addresses. Nil means a strict guard for Ports.
 	Guard *Guard
-	// Dial takes the place of the Guard: for tests and the demo.
+	// Dial replaces the Guard in tests and in the demo.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Roots that certificates are verified against; the system's when nil.
+	// Roots verify certificates. Nil means the system's roots.
 	Roots *x509.CertPool
-	// Ports that may be asked over HTTPS, by redirects and links; 443 alone
-	// when empty. A Guard must allow them too.
+	// Ports lists the HTTPS ports that redirects and links may use; only 443 when empty. A Guard
+	// must allow them too.
 	Ports     []uint16
 	UserAgent string // "Gazetteer/0.1"; robots.txt knows us as [RobotsToken]
 
@@ -46,34 +45,34 @@ type Options struct {
 	TLSTimeout     time.Duration // the TLS handshake; half of Timeout, 5 s at the least
 	IdleTimeout    time.Duration // within an answer, from one byte to the next; as TLSTimeout
 
-	// Resolver finds the addresses of a host for [Transport.Resolve] where Dial
-	// takes the place of the Guard; without one they stay unknown then.
+	// Resolver finds the addresses of a host for [Transport.Resolve] where Dial replaces the Guard;
+	// without one they stay unknown.
 	Resolver Resolver
-	// VerifyWholeChains checks every signature of every certificate chain. Else
-	// an intermediate certificate that was verified is taken as verified for a
-	// day, which halves what a first fetch costs.
+	// VerifyWholeChains checks every signature of every certificate chain. Otherwise an
+	// intermediate certificate that was verified is trusted for a day, which halves the cost of a
+	// first fetch.
 	VerifyWholeChains bool
 
-	// Made, when set, is told of every request. It is called from the goroutine
-	// that made it and must not block.
+	// Made, when set, receives every request. It is called from the goroutine that made the request
+	// and must not block.
 	Made func(Made)
 
 	// Now is the clock that dates are compared with; time.Now when nil.
 	Now func() time.Time
 
-	// The rest is for a [Client].
+	// The remaining options are for a [Client].
 
 	SessionTimeout time.Duration // one call, waits for politeness included; 1 min
 	MaxCrawlDelay  time.Duration // longest Crawl-delay honoured; 10 s
-	// Retries is how often a request is made again that was answered with a
-	// server error: 0 to 3 times (AI Discovery §4.3), with growing gaps.
+	// Retries is how often a request that met a server error is repeated, 0 to 3 times (AI
+	// Discovery §4.3), with growing pauses.
 	Retries int
 }
 
-// setDefaults puts the defaults in.
+// setDefaults fills in the defaults.
 func (o *Options) setDefaults() error {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	// Who gives slow hosts more time means all of it.
+	// A longer timeout for slow hosts applies to every part of it.
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, max(4*time.Second, o.Timeout*2/5))
 	o.TLSTimeout = cmp.Or(o.TLSTimeout, max(5*time.Second, o.Timeout/2))
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, max(5*time.Second, o.Timeout/2))
@@ -102,11 +101,10 @@ func (o *Options) setDefaults() error {
 	return nil
 }
 
-// A Transport carries one request at a time over the [Wire] that the request's
-// context brings along: HTTPS only, no redirects, its own gzip, with limits on
-// the size of header and body and on time. It reads the whole body, so what it
-// returns is complete or an error: nothing is cut silently. It is an
-// http.RoundTripper for the requests of [Wire.Ask], and may be shared.
+// A Transport executes one request at a time over the [Connection] in the request's context: HTTPS
+// only, no redirects, its own gzip, with limits on the size of header and body and on time. It
+// reads the whole body, so its answer is complete or an error: nothing is cut silently. It is an
+// http.RoundTripper for the requests of [Connection.Send], and may be shared.
 type Transport struct {
 	guard     *Guard // nil when dial takes its place
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -120,7 +118,7 @@ type Transport struct {
 	timeout, connectTimeout, tlsTimeout, idleTimeout time.Duration
 }
 
-// NewTransport returns a transport. It dials nothing yet.
+// NewTransport returns a transport. It opens no connection yet.
 func NewTransport(o Options) (*Transport, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
@@ -129,9 +127,8 @@ func NewTransport(o Options) (*Transport, error) {
 		RootCAs:    o.Roots,
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"},
-		// One classical key share is sent. The hybrid with ML-KEM costs a tenth
-		// of a first fetch, and what is fetched is public; a server without
-		// X25519 may still ask for P-256.
+		// Only a classical key share is sent. The hybrid with ML-KEM costs a tenth of a first
+		// fetch, and the fetched data is public; a server without X25519 may still ask for P-256.
 		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
 	}
 	if !o.VerifyWholeChains {
@@ -143,9 +140,8 @@ func NewTransport(o Options) (*Transport, error) {
 	}, nil
 }
 
-// Resolve returns the addresses of a host in the order to try them, at most 4,
-// each checked; none, when they are for Options.Dial to know. The settlement is
-// set when the host cannot be asked.
+// Resolve returns the addresses of a host in the order to try them, at most 4, each checked; none
+// when only Options.Dial knows them. The result is set when the host cannot be asked.
 func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, AskResult) {
 	ctx, cancel := context.WithTimeout(ctx, t.connectTimeout)
 	defer cancel()
@@ -163,7 +159,7 @@ func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, Ask
 	return addrs[:min(len(addrs), maxDialled)], AskResult{}
 }
 
-// executeRequest carries out a request of a wire by itself.
+// executeRequest executes one request on the connection in its context.
 func (t *Transport) executeRequest(ctx context.Context, address string, header http.Header) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -178,8 +174,8 @@ func (t *Transport) executeRequest(ctx context.Context, address string, header h
 	return io.ReadAll(resp.Body)
 }
 
-// An exchange is one request and its answer, kept beside the http types because
-// those have no place for how it went.
+// An exchange is one request and its answer, kept beside the http types because those have no place
+// for how it ended.
 type exchange struct {
 	limit int  // decoded bytes of the body
 	cut   bool // a longer body is cut there (robots.txt), not refused
@@ -196,7 +192,7 @@ type exchange struct {
 
 type wireKey struct{}
 
-// withWire names the wire for requests with this context.
+// withWire attaches a connection to the context of its requests.
 func withWire(ctx context.Context, w *Connection) context.Context {
 	return context.WithValue(ctx, wireKey{}, w)
 }
@@ -225,8 +221,7 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	if !ok || w.exchange == nil {
 		return nil, errors.New("request without a wire")
 	}
-	// The URL was parsed again on its way here: it must still be the one that
-	// was judged.
+	// The URL was parsed again on its way here: it must still be the one that was judged.
 	if err := t.checkAllowed(asked, w.host); err != nil {
 		return nil, err
 	}
@@ -236,9 +231,9 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is handed up is complete and decoded. The header of the answer stays
-	// in the exchange: with Location, Content-Type and Content-Encoding gone,
-	// nobody above follows, transcodes or unpacks.
+	// The answer passed up is complete and decoded. Its original header stays in the exchange:
+	// without Location, Content-Type and Content-Encoding, no caller follows, transcodes or
+	// unpacks.
 	return &http.Response{
 		Status: resp.Status, StatusCode: resp.StatusCode,
 		Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor,
@@ -250,7 +245,8 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// checkAllowed holds a request to the host of its wire, HTTPS and the ports.
+// checkAllowed restricts a request to the host of its connection, to HTTPS and to the allowed
+// ports.
 func (t *Transport) checkAllowed(req *http.Request, host string) error {
 	switch {
 	case req.Method != http.MethodGet:
@@ -265,8 +261,7 @@ func (t *Transport) checkAllowed(req *http.Request, host string) error {
 	return nil
 }
 
-// portAllowed reports whether the port of an https URL ("" is 443) is in the
-// list.
+// portAllowed reports whether the port of an https URL ("" is 443) is in the list.
 func portAllowed(port string, ports []uint16) bool {
 	if port == "" {
 		port = "443"
@@ -275,8 +270,8 @@ func portAllowed(port string, ports []uint16) bool {
 	return err == nil && slices.Contains(ports, uint16(n))
 }
 
-// readBody returns the decoded body of a 2xx answer, and nothing for any other,
-// whose body is only drained as far as that saves the connection.
+// readBody returns the decoded body of a 2xx answer, and nothing for any other answer, whose body
+// is only drained as far as that saves the connection.
 func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	body := &countingReader{from: resp.Body, count: &x.wireBytes, ended: &x.ended}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -309,7 +304,7 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// newDecoder undoes the content encoding. Only gzip was asked for, once.
+// newDecoder decodes the content encoding. Only gzip, applied once, was requested.
 func newDecoder(encodings []string, body io.Reader) (io.Reader, error) {
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))); encoding {
 	case "", "identity":
@@ -325,7 +320,7 @@ func newDecoder(encodings []string, body io.Reader) (io.Reader, error) {
 	}
 }
 
-// gzipReader tells damage in the packed bytes from failures of the network.
+// gzipReader distinguishes damage in the packed bytes from network failures.
 type gzipReader struct{ *gzip.Reader }
 
 func (r gzipReader) Read(p []byte) (int, error) {
@@ -344,11 +339,11 @@ func gzipError(err error) error {
 	return err
 }
 
-// errOverWire ends a body that is longer than its limit on the wire.
+// errOverWire ends a body that is longer than its limit on transferred bytes.
 var errOverWire = errors.New("over the limit on the wire")
 
-// countingReader counts what passes and notes the end, and fails when more than
-// limit bytes came; limit 0 is none.
+// countingReader counts the bytes that pass, records the end, and fails after more than limit
+// bytes; limit 0 means none.
 type countingReader struct {
 	from  io.Reader
 	count *int64

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Most of what a first fetch costs is checking signatures, and most of that is
-// the one on the intermediate certificate, which thousands of hosts share: an
-// intermediate that was verified once is taken as verified for a while.
+// Most of the cost of a first fetch is checking signatures, and most of that is the signature on
+// the intermediate certificate, which thousands of hosts share. So an intermediate that was
+// verified once is trusted for a while.
 const (
 	intermediateAge  = 24 * time.Hour
 	maxIntermediates = 512
 	nameConstraints  = "2.5.29.30" // RFC 5280 §4.2.1.10
 )
 
-// useChainCache makes a configuration check certificates with a [chains] in place of
-// the check of crypto/tls.
+// useChainCache makes a configuration check certificates with a [chainCache] in place of
+// crypto/tls's own check.
 func useChainCache(config *tls.Config) {
 	c := &chainCache{roots: config.RootCAs, known: map[[sha256.Size]byte]intermediate{}}
 	config.InsecureSkipVerify = true // its own check; VerifyConnection does it
@@ -41,9 +41,8 @@ type intermediate struct {
 	until time.Time
 }
 
-// verifyChain is what crypto/tls does by itself, with less work for a leaf whose
-// intermediate is remembered. When that way does not lead to a valid chain, the
-// whole check decides.
+// verifyChain does what crypto/tls does by itself, with less work for a leaf whose intermediate is
+// cached. When the short way does not lead to a valid chain, the full check decides.
 func (c *chainCache) verifyChain(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the server sent no certificate")
@@ -68,8 +67,8 @@ func (c *chainCache) verifyChain(state tls.ConnectionState) error {
 	return nil
 }
 
-// recallIntermediate returns a pool with the remembered certificate that names itself as
-// issuer of the leaf, nil when there is none among those sent.
+// recallIntermediate returns a pool with the cached certificate that the leaf names as its issuer,
+// or nil when it is not among those sent.
 func (c *chainCache) recallIntermediate(leaf *x509.Certificate, sent []*x509.Certificate, now time.Time) *x509.CertPool {
 	for _, other := range sent {
 		if string(other.RawSubject) != string(leaf.RawIssuer) {
@@ -90,9 +89,9 @@ func (c *chainCache) recallIntermediate(leaf *x509.Certificate, sent []*x509.Cer
 	return nil
 }
 
-// storeIntermediate remembers the intermediate of the first chain for which that is safe: it
-// holds as long as every certificate above it, and what constrains names must be
-// in the intermediate itself, where it is checked each time.
+// storeIntermediate caches the intermediate of the first chain for which that is safe: for as long
+// as every certificate above it is valid, and only if all name constraints are in the intermediate
+// itself, where they are checked each time.
 func (c *chainCache) storeIntermediate(found [][]*x509.Certificate, now time.Time) {
 	for _, chain := range found {
 		if len(chain) < 3 || slices.ContainsFunc(chain[2:], hasNameConstraints) {
