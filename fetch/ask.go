@@ -166,7 +166,7 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	}
 	w.exchange = x
 	begun := time.Now()
-	body, err := get(withWire(ctx, w), a.url.String(), a.requestHeader(w.transport.userAgent))
+	body, err := get(withConnection(ctx, w), a.url.String(), a.requestHeader(w.transport.userAgent))
 	took := time.Since(begun) + w.spent
 	w.exchange, w.spent = nil, 0
 

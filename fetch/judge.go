@@ -107,7 +107,7 @@ func judgeError(err error) AskResult {
 		detail, certificate := tlsProblem(phase.err)
 		return AskResult{Outcome: TLSFailed, Detail: detail, certificate: certificate}
 	case errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error"): // as crypto/tls calls an alert
-		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutPlaces(op), 150)}
+		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutAddresses(op), 150)}
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {
@@ -138,7 +138,7 @@ func connectionProblem(err error) string {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the host closed the connection before its answer was whole"
 	}
-	text := withoutPlaces(err)
+	text := withoutAddresses(err)
 	if strings.Contains(text, "HTTP response to HTTPS client") {
 		return "the host speaks plain HTTP where TLS is expected"
 	}
@@ -163,8 +163,8 @@ func dnsProblem(err *net.DNSError) string {
 	return "what the name servers answer for " + name + " cannot be used"
 }
 
-// withoutPlaces returns the text of an error without the addresses of our connection.
-func withoutPlaces(err error) string {
+// withoutAddresses returns the text of an error without the addresses of our connection.
+func withoutAddresses(err error) string {
 	text := err.Error()
 	var op *net.OpError
 	for errors.As(err, &op) {

@@ -98,7 +98,7 @@ func tlsProblem(err error) (detail string, certificate bool) {
 	case errors.As(err, &other):
 		return "the certificate cannot be verified: " + Clip(other.Err.Error(), 150), true
 	}
-	return "the TLS handshake failed: " + Clip(withoutPlaces(err), 150), false
+	return "the TLS handshake failed: " + Clip(withoutAddresses(err), 150), false
 }
 
 // certificateNames lists the first names that a certificate is valid for.

@@ -190,11 +190,11 @@ type exchange struct {
 	lost      *Made // before this one, over a connection that had ended; nil when none was
 }
 
-type wireKey struct{}
+type connectionKey struct{}
 
-// withWire attaches a connection to the context of its requests.
-func withWire(ctx context.Context, w *Connection) context.Context {
-	return context.WithValue(ctx, wireKey{}, w)
+// withConnection attaches a connection to the context of its requests.
+func withConnection(ctx context.Context, w *Connection) context.Context {
+	return context.WithValue(ctx, connectionKey{}, w)
 }
 
 // Errors of an exchange, besides those of the network.
@@ -217,7 +217,7 @@ func (e *phaseError) Unwrap() error    { return e.err }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
-	w, ok := asked.Context().Value(wireKey{}).(*Connection)
+	w, ok := asked.Context().Value(connectionKey{}).(*Connection)
 	if !ok || w.exchange == nil {
 		return nil, errors.New("request without a wire")
 	}
@@ -339,8 +339,8 @@ func gzipError(err error) error {
 	return err
 }
 
-// errOverWire ends a body that is longer than its limit on transferred bytes.
-var errOverWire = errors.New("over the limit on the wire")
+// errWireLimit ends a body that is longer than its limit on transferred bytes.
+var errWireLimit = errors.New("over the limit on the wire")
 
 // countingReader counts the bytes that pass, records the end, and fails after more than limit
 // bytes; limit 0 means none.
@@ -355,7 +355,7 @@ func (r *countingReader) isOverLimit() bool { return r.limit > 0 && *r.count > r
 
 func (r *countingReader) Read(p []byte) (int, error) {
 	if r.isOverLimit() {
-		return 0, errOverWire
+		return 0, errWireLimit
 	}
 	if room := r.limit - *r.count + 1; r.limit > 0 && int64(len(p)) > room {
 		p = p[:room]
