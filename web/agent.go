@@ -75,15 +75,15 @@ type evidenceGroup struct {
 type evidenceView struct {
 	Title   string
 	What    string
-	Address outside // in the place of What, where that is one
+	Address externalLink // in the place of What, where that is one
 	Detail  string
 	Holds   bool
 	Short   bool // it was looked at and is not enough
 	Date    moment
 	Cost    string
-	Link    string  // on this site, "" for none
-	Says    string  // what Link leads to
-	Outside outside // where the registry looked
+	Link    string       // on this site, "" for none
+	Says    string       // what Link leads to
+	Outside externalLink // where the registry looked
 }
 
 type keyView struct {
@@ -146,44 +146,44 @@ type entryView struct {
 
 type signatureView struct{ Key, Signature string }
 
-// agent is the page of one agent. Another id than the AIR ID leads to the page
+// agentPage is the page of one agent. Another id than the AIR ID leads to the page
 // under the AIR ID, so that each agent has one address.
-func (p *Pages) agent(c *gin.Context) (view, error) {
+func (p *Pages) agentPage(c *gin.Context) (pageView, error) {
 	id := c.Param("id")
 	d, err := p.answers.AgentDetails(c.Request.Context(), id)
 	if err != nil {
-		return view{}, agentError(id, err)
+		return pageView{}, agentError(id, err)
 	}
 	a := d.Agent
 	if id != a.AirID {
-		return view{status: http.StatusSeeOther, location: agentPath(a.AirID)}, nil
+		return pageView{status: http.StatusSeeOther, location: agentPath(a.AirID)}, nil
 	}
 	text, err := json.MarshalIndent(d.DID, "", "  ")
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	v := agentView{
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
 		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
-		Created: p.moment(a.Created), Updated: p.moment(a.Updated),
-		Evidence: p.evidence(d), Keys: p.keys(d), Recovery: p.recovery(a), Domains: p.domains(a), Publish: d.Record,
+		Created: p.momentOf(a.Created), Updated: p.momentOf(a.Updated),
+		Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
-		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: sources(d),
+		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}
 	if v.Name == "" {
 		v.Name = a.AirID // erased
 	}
-	v.About, v.AboutMore = p.attestations(d, d.About, func(t registry.Attestation) string { return t.Attester })
-	v.Issued, v.IssuedMore = p.attestations(d, d.Issued, func(t registry.Attestation) string { return t.Subject })
-	shown, _ := cut(d.History, maxEntries)
+	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })
+	v.Issued, v.IssuedMore = p.attestationViews(d, d.Issued, func(t registry.Attestation) string { return t.Subject })
+	shown, _ := splitAt(d.History, maxEntries)
 	for _, e := range shown {
-		v.History = append(v.History, p.entry(e))
+		v.History = append(v.History, p.entryViewOf(e))
 	}
 	v.More = d.Entries - len(shown)
-	if v.Offered, v.OfferedMore, err = p.offered(c.Request.Context(), a); err != nil {
-		return view{}, err
+	if v.Offered, v.OfferedMore, err = p.offeredOperations(c.Request.Context(), a); err != nil {
+		return pageView{}, err
 	}
-	return view{name: "agent", title: plain(v.Name), body: v}, nil
+	return pageView{name: "agent", title: plainText(v.Name), body: v}, nil
 }
 
 // grades order the evidence, the strongest first.
@@ -204,31 +204,31 @@ var signalTitles = map[string]string{
 	registry.SignalAttestations: "Attestations",
 }
 
-// evidence sorts the signals by how much they are worth, and gives each a link
+// groupEvidence sorts the signals by how much they are worth, and gives each a link
 // to what it rests on.
-func (p *Pages) evidence(d api.AgentDetails) []evidenceGroup {
+func (p *Pages) groupEvidence(d api.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
-		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.moment(s.Date), Cost: s.Cost}
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.momentOf(s.Date), Cost: s.Cost}
 		field := ""
 		switch s.Signal {
 		case registry.SignalClaims:
 			row.Title, row.What, field = claimOf(s.What)
-			row.Link, row.Says = entryLink(d, said(d, field)), "where it was said"
+			row.Link, row.Says = entryLink(d, newestEntry(d, field)), "where it was said"
 			if field == "documentation_url" {
-				row.Address = outsideOf(row.What)
+				row.Address = externalLinkOf(row.What)
 			}
 		case registry.SignalKey, registry.SignalAge:
-			row.Link, row.Says = entryLink(d, brought(d, d.Agent.PublicKey)), "where it was shown"
+			row.Link, row.Says = entryLink(d, keyEntry(d, d.Agent.PublicKey)), "where it was shown"
 		case registry.SignalDomain:
 			row.Link, row.Says = "#"+domainID(s.What), "what was asked and what came back"
 		case registry.SignalAttestations:
 			row.Link, row.Says = "#attestations", "who attests it"
 		default:
-			row.Outside = outsideOf(s.Source)
-			row.Link, row.Says = entryLink(d, said(d, signalFields[s.Signal])), "where it was said"
+			row.Outside = externalLinkOf(s.Source)
+			row.Link, row.Says = entryLink(d, newestEntry(d, signalFields[s.Signal])), "where it was said"
 			if s.Signal == registry.SignalRepository {
-				row.Address = outsideOf(s.What)
+				row.Address = externalLinkOf(s.What)
 			}
 		}
 		i := slices.IndexFunc(groups, func(g evidenceGroup) bool { return g.Grade == s.Grade })
@@ -257,8 +257,8 @@ func claimOf(what string) (title, value, field string) {
 	return title, value, field
 }
 
-// sources are the entries that the head of the page rests on.
-func sources(d api.AgentDetails) map[string]string {
+// headSources are the entries that the head of the page rests on.
+func headSources(d api.AgentDetails) map[string]string {
 	status := 1 // as it was registered
 	for _, e := range d.History {
 		if endings[e.Event] {
@@ -268,7 +268,7 @@ func sources(d api.AgentDetails) map[string]string {
 	}
 	all := map[string]string{"status": entryLink(d, status), "created": entryLink(d, 1), "updated": entryLink(d, d.Entries)}
 	for name, field := range map[string]string{"name": "name", "description": "description", "handle": "username", "inbox": "service_endpoints", "capabilities": "capabilities", "recovery": "recovery_commitment"} {
-		all[name] = entryLink(d, said(d, field))
+		all[name] = entryLink(d, newestEntry(d, field))
 	}
 	return all
 }
@@ -279,9 +279,9 @@ var endings = map[string]bool{
 	registry.EventRestored: true, registry.EventDeleted: true, registry.EventErased: true, registry.EventMerged: true,
 }
 
-// said is the number of the newest entry that set a member, 0 when it is not
+// newestEntry is the number of the newest entry that set a member, 0 when it is not
 // among those that are known.
-func said(d api.AgentDetails, field string) int {
+func newestEntry(d api.AgentDetails, field string) int {
 	for _, e := range d.History { // newest first
 		if e.N == 1 || slices.Contains(e.Fields, field) {
 			return e.N
@@ -290,9 +290,9 @@ func said(d api.AgentDetails, field string) int {
 	return 0
 }
 
-// brought is the number of the entry with which a key came into use, 0 when it
+// keyEntry is the number of the entry with which a key came into use, 0 when it
 // is not among those that are known.
-func brought(d api.AgentDetails, key []byte) int {
+func keyEntry(d api.AgentDetails, key []byte) int {
 	n := 0
 	for _, e := range d.History {
 		if e.Agent == nil || !slices.Equal(e.Agent.PublicKey, key) {
@@ -324,23 +324,23 @@ var proofWords = map[string]string{
 	registry.ProofStatement: "shown by a signed statement",
 }
 
-func (p *Pages) keys(d api.AgentDetails) []keyView {
+func (p *Pages) keyViews(d api.AgentDetails) []keyView {
 	var keys []keyView
 	for _, k := range d.Agent.Keys() {
-		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.moment(k.From), Until: p.moment(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
-		v.Link = entryLink(d, brought(d, k.PublicKey))
+		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.momentOf(k.From), Until: p.momentOf(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
+		v.Link = entryLink(d, keyEntry(d, k.PublicKey))
 		keys = append(keys, v)
 	}
 	return keys
 }
 
-func (p *Pages) recovery(a registry.Agent) *recoveryView {
+func (p *Pages) recoveryOf(a registry.Agent) *recoveryView {
 	if a.Commitment == "" && a.Recovery == nil {
 		return nil
 	}
 	v := &recoveryView{Commitment: a.Commitment}
 	if r := a.Recovery; r != nil {
-		v.To, v.Asked, v.Due = did.FormatMultikey(r.To), p.moment(r.Asked), p.moment(r.Due)
+		v.To, v.Asked, v.Due = did.FormatMultikey(r.To), p.momentOf(r.Asked), p.momentOf(r.Due)
 	}
 	return v
 }
@@ -349,17 +349,17 @@ func (p *Pages) recovery(a registry.Agent) *recoveryView {
 // and hyphens only.
 func domainID(name string) string { return "domain-" + name }
 
-func (p *Pages) domains(a registry.Agent) []domainView {
+func (p *Pages) domainViews(a registry.Agent) []domainView {
 	var domains []domainView
 	for _, d := range a.Domains {
-		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.moment(d.Since), Checked: p.moment(d.Checked), Looks: d.Probes}
+		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.momentOf(d.Since), Checked: p.momentOf(d.Checked), Looks: d.Probes}
 		switch {
 		case !d.Withdrawn.IsZero():
 			v.State = "withdrawn after three failures"
 		case d.Since.IsZero():
 			v.State = "claimed, not proved yet"
 		case d.Failures > 0:
-			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, count(d.Failures, "look")), true
+			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, formatCount(d.Failures, "look")), true
 		default:
 			v.State, v.Good = "proved by "+d.Method, true
 		}
@@ -368,15 +368,15 @@ func (p *Pages) domains(a registry.Agent) []domainView {
 	return domains
 }
 
-// attestations lists the newest first.
-func (p *Pages) attestations(d api.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
+// attestationViews lists the newest first.
+func (p *Pages) attestationViews(d api.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
 	all = slices.Clone(all)
 	slices.Reverse(all)
-	all, more = cut(all, maxAttestations)
+	all, more = splitAt(all, maxAttestations)
 	for _, t := range all {
 		v := attestationView{
 			Number: t.N, By: t.Attester, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
-			Why: t.Why, At: p.moment(t.Created), Revoked: p.moment(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
+			Why: t.Why, At: p.momentOf(t.Created), Revoked: p.momentOf(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
 		}
 		if v.Name = d.Names[v.Other]; v.Name == "" {
 			v.Name = v.Other
@@ -415,8 +415,8 @@ var actorWords = map[string]string{
 	registry.ActorSystem:     "the registry itself",
 }
 
-func (p *Pages) entry(e registry.Entry) entryView {
-	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.moment(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
+func (p *Pages) entryViewOf(e registry.Entry) entryView {
+	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.momentOf(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
 	if v.Event == "" {
 		v.Event = e.Event
 	}

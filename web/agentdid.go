@@ -41,7 +41,7 @@ func (p *Pages) didChecks(d api.AgentDetails) []didCheck {
 			whole = err.Error()
 		}
 	}
-	rule("The whole", count(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
+	rule("The whole", formatCount(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
 	web, err := did.ParseWeb(doc.ID)
 	airID, _ := web.AirID()
 	rule("id", doc.ID, err == nil && airID == d.Agent.AirID, "names this agent", "names another agent")
@@ -64,9 +64,9 @@ func (p *Pages) didChecks(d api.AgentDetails) []didCheck {
 		case m.ID != current:
 			add(field, m.PublicKeyMultibase, "good", "retired on "+m.Revoked+"; signs nothing any more", "#keys")
 		case d.Agent.KeyProof != "":
-			add(field, m.PublicKeyMultibase, "good", "possession "+proofWords[d.Agent.KeyProof], entryLink(d, brought(d, d.Agent.PublicKey)))
+			add(field, m.PublicKeyMultibase, "good", "possession "+proofWords[d.Agent.KeyProof], entryLink(d, keyEntry(d, d.Agent.PublicKey)))
 		default:
-			add(field, m.PublicKeyMultibase, "claim", "claimed: "+proofWords[""], entryLink(d, brought(d, d.Agent.PublicKey)))
+			add(field, m.PublicKeyMultibase, "claim", "claimed: "+proofWords[""], entryLink(d, keyEntry(d, d.Agent.PublicKey)))
 		}
 	}
 	for _, relation := range []struct {
@@ -83,13 +83,13 @@ func (p *Pages) serviceChecks(d api.AgentDetails) []didCheck {
 	var rows []didCheck
 	inbox, seen := signalOf(d, registry.SignalInbox)
 	for _, s := range d.DID.Service {
-		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not looked at", Link: entryLink(d, said(d, "service_endpoints"))}
+		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not looked at", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
 		switch {
 		case s.Type == did.TypeTrustScore:
 			row.State, row.Word, row.Link = "good", "this registry’s own; what it answers is computed from claims", "#trust"
 		case s.Type != did.TypeInbox || s.ServiceEndpoint != d.DID.Inbox() || !seen:
 		case inbox.Holds:
-			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.moment(inbox.Date).Ago, "#evidence"
+			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.momentOf(inbox.Date).Ago, "#evidence"
 		case inbox.Detail != "":
 			row.Word, row.Link = "claimed: "+inbox.Detail, "#evidence"
 		}

@@ -24,7 +24,7 @@ type agentsView struct {
 	Total      int
 	First      int // number of the first agent shown, from 1
 	Last       int
-	Pages      pager
+	Pages      pageLinks
 	// Reading: the agents are still being read after the start. Without: this
 	// server keeps no directory.
 	Reading, Without bool
@@ -60,8 +60,8 @@ var signalNames = []struct{ name, label string }{
 	{registry.SignalAge, "key older than 30 days"},
 }
 
-// agents finds agents by words, capability and evidence. An id leads to its page.
-func (p *Pages) agents(c *gin.Context) (view, error) {
+// agentsPage finds agents by words, capability and evidence. An id leads to its page.
+func (p *Pages) agentsPage(c *gin.Context) (pageView, error) {
 	words := strings.TrimSpace(c.Query("q"))
 	id := strings.TrimSpace(c.Query("id"))
 	if id == "" && (agentID.MatchString(words) || strings.HasPrefix(words, "@")) {
@@ -70,17 +70,17 @@ func (p *Pages) agents(c *gin.Context) (view, error) {
 	if id != "" {
 		a, err := p.answers.Agent(c.Request.Context(), id)
 		if err != nil {
-			return view{}, agentError(id, err)
+			return pageView{}, agentError(id, err)
 		}
-		return view{status: http.StatusSeeOther, location: agentPath(a.Agent.AirID)}, nil
+		return pageView{status: http.StatusSeeOther, location: agentPath(a.Agent.AirID)}, nil
 	}
 	number, err := pageNumber(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	require, err := registry.ParseRequire(strings.Join(c.QueryArray("require"), ","))
 	if err != nil {
-		return view{}, requireError(err)
+		return pageView{}, requireError(err)
 	}
 	v := agentsView{Words: words, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
 	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
@@ -95,20 +95,20 @@ func (p *Pages) agents(c *gin.Context) (view, error) {
 	case errors.Is(err, api.ErrNoDirectory):
 		v.Without = true
 	case err != nil:
-		return view{}, err
+		return pageView{}, err
 	}
 	v.Total, v.First, v.Last = total, q.Offset+1, q.Offset+len(found)
 	for _, a := range found {
 		v.Agents = append(v.Agents, p.agentRow(a))
 	}
 	v.Pages = pagesOf("/agents", queryOf(v, require), number, total, perPage)
-	return view{name: "agents", title: "Agents", body: v}, nil
+	return pageView{name: "agents", title: "Agents", body: v}, nil
 }
 
 // requireError says which evidence cannot be asked for.
 func requireError(err error) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return &badRequest{what: e.Message, help: sentence(e.Help)}
+		return &badRequest{what: e.Message, help: asSentence(e.Help)}
 	}
 	return err
 }
@@ -128,8 +128,8 @@ func queryOf(v agentsView, require []string) url.Values {
 const maxRowCapabilities = 8
 
 func (p *Pages) agentRow(a registry.DirectoryResult) agentRow {
-	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.moment(a.Created)}
-	row.Capabilities, row.More = cut(a.Capabilities, maxRowCapabilities)
+	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.momentOf(a.Created)}
+	row.Capabilities, row.More = splitAt(a.Capabilities, maxRowCapabilities)
 	for _, s := range signalNames {
 		if slices.Contains(a.Signals, s.name) {
 			row.Holds = append(row.Holds, s.label)

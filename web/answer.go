@@ -15,8 +15,8 @@ const (
 	livePolicy = policy + "; script-src 'self'; connect-src 'self'"
 )
 
-// secure sets the headers that every answer of this package carries.
-func secure(h http.Header, policy string) {
+// setSecurityHeaders sets the headers that every answer of this package carries.
+func setSecurityHeaders(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -25,17 +25,17 @@ func secure(h http.Header, policy string) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// answer writes a page. A reader may keep one that was found, but asks whether
+// writePage writes a page. A reader may keep one that was found, but asks whether
 // it changed before showing it again; the tag is the engine's.
-func answer(c *gin.Context, v view, html []byte) {
+func writePage(c *gin.Context, v pageView, html []byte) {
 	status := v.status
 	if status == 0 {
 		status = http.StatusOK
 	}
 	h := c.Writer.Header()
-	secure(h, policy)
+	setSecurityHeaders(h, policy)
 	if v.live {
-		secure(h, livePolicy)
+		setSecurityHeaders(h, livePolicy)
 	}
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusOK {

@@ -25,25 +25,25 @@ type Bot struct {
 }
 
 type botView struct {
-	Form           wishView
+	Form           ownerRequestView
 	UserAgent      string
 	Token          string // by which robots.txt names us
-	Contact        outside
+	Contact        externalLink
 	Addresses      []string
 	HostInterval   string
 	DomainInterval string
 }
 
-// bot is the page that the User-Agent names.
-func (p *Pages) bot(c *gin.Context) (view, error) {
-	return p.botPage(http.StatusOK, wishView{Host: c.Query("host"), Wish: "opt-out"}), nil
+// botInfoPage is the page that the User-Agent names.
+func (p *Pages) botInfoPage(c *gin.Context) (pageView, error) {
+	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Wish: "opt-out"}), nil
 }
 
 // botPage is the page with what became of a wish on it.
-func (p *Pages) botPage(status int, w wishView) view {
+func (p *Pages) botPage(status int, w ownerRequestView) pageView {
 	b := p.owner
-	return view{name: "bot", title: "The crawler", status: status, body: botView{
-		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: outsideOf(strings.TrimPrefix(b.Contact, "mailto:")),
+	return pageView{name: "bot", title: "The crawler", status: status, body: botView{
+		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: externalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: b.HostInterval.String(), DomainInterval: b.DomainInterval.String(),
 	}}
 }

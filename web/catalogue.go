@@ -35,7 +35,7 @@ var (
 )
 
 // A shelf is one sort of things that operations are listed by, verbs apart.
-type shelf struct {
+type listing struct {
 	path   string // of the list
 	key    string // of the query language
 	title  string
@@ -44,12 +44,12 @@ type shelf struct {
 	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
 	filter func(value string) index.Query
 	// users says who uses a value, and what is wrong about it.
-	users func(p *Pages, ctx context.Context, s shelf, value string) ([]user, []warning, error)
+	users func(p *Pages, ctx context.Context, s listing, value string) ([]nameUser, []nameWarning, error)
 	using string // what users do with it
 	seen  string // what is told of the time of a user
 }
 
-var namespaceShelf = shelf{
+var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace",
 	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
 	every:  Catalogue.Namespaces,
@@ -57,7 +57,7 @@ var namespaceShelf = shelf{
 	users:  (*Pages).namespaceUsers, using: "Who uses it, and with what right", seen: "seen first",
 }
 
-var classShelf = shelf{
+var classListing = listing{
 	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data",
 	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
 	every:  Catalogue.DataClasses,
@@ -65,71 +65,71 @@ var classShelf = shelf{
 	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
 }
 
-type shelfView struct {
+type listingView struct {
 	Path   string
 	Title  string
 	Lead   string
 	Thing  string
-	Values []shelfValue
+	Values []listingValue
 	Total  int
 	First  int
 	Last   int
-	Pages  pager
+	Pages  pageLinks
 }
 
-type shelfValue struct {
+type listingValue struct {
 	Text       string
 	Address    string
 	Services   int
 	Operations int
 }
 
-// shelfPerPage bounds a page: strangers choose the names.
-const shelfPerPage = 100
+// listingPerPage bounds a page: strangers choose the names.
+const listingPerPage = 100
 
-// shelf lists the values of a shelf, most used first.
-func (p *Pages) shelf(s shelf) func(c *gin.Context) (view, error) {
-	return func(c *gin.Context) (view, error) {
+// listingPage lists the values of a shelf, most used first.
+func (p *Pages) listingPage(s listing) func(c *gin.Context) (pageView, error) {
+	return func(c *gin.Context) (pageView, error) {
 		number, err := pageNumber(c)
 		if err != nil {
-			return view{}, err
+			return pageView{}, err
 		}
 		all, err := s.every(p.catalogue, c.Request.Context())
 		if err != nil {
-			return view{}, err
+			return pageView{}, err
 		}
 		slices.SortStableFunc(all, func(a, b index.ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Services, a.Services), cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
 		})
-		from := min((number-1)*shelfPerPage, len(all))
-		to := min(from+shelfPerPage, len(all))
-		v := shelfView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Total: len(all), First: from + 1, Last: to}
+		from := min((number-1)*listingPerPage, len(all))
+		to := min(from+listingPerPage, len(all))
+		v := listingView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Total: len(all), First: from + 1, Last: to}
 		for _, value := range all[from:to] {
-			v.Values = append(v.Values, shelfValue{Text: value.Value, Address: s.address(value.Value), Services: value.Services, Operations: value.Operations})
+			v.Values = append(v.Values, listingValue{Text: value.Value, Address: s.valueAddress(value.Value), Services: value.Services, Operations: value.Operations})
 		}
-		v.Pages = pagesOf(s.path, url.Values{}, number, len(all), shelfPerPage)
-		return view{name: "shelf", title: s.title, body: v}, nil
+		v.Pages = pagesOf(s.path, url.Values{}, number, len(all), listingPerPage)
+		return pageView{name: "shelf", title: s.title, body: v}, nil
 	}
 }
 
-// address is the page of a value. Names are strangers' and may hold a slash, or be
+// valueAddress is the page of a value. Names are strangers' and may hold a slash, or be
 // "..", which a path does not survive: such a value has its search instead.
-func (s shelf) address(value string) string {
-	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || plain(value) != value {
+func (s listing) valueAddress(value string) string {
+	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || plainText(value) != value {
 		return searchPath(s.filter(value).String())
 	}
 	return s.path + "/" + url.PathEscape(value)
 }
 
-type shelvedView struct {
+type valueView struct {
 	Path   string
 	Shelf  string
 	Text   string
 	Search string // address of the search for it
 	Count  index.ValueCount
 	// Users and Warnings stand on the first page.
-	Users    []user
-	Warnings []warning
+	Users    []nameUser
+	Warnings []nameWarning
 	More     int // users that are not named
 	Using    string
 	Seen     string
@@ -137,61 +137,61 @@ type shelvedView struct {
 	Total    int
 	First    int
 	Last     int
-	Pages    pager
+	Pages    pageLinks
 }
 
-// shelved is the page of one value: the operations that have it.
-func (p *Pages) shelved(s shelf) func(c *gin.Context) (view, error) {
-	return func(c *gin.Context) (view, error) {
+// valuePage is the page of one value: the operations that have it.
+func (p *Pages) valuePage(s listing) func(c *gin.Context) (pageView, error) {
+	return func(c *gin.Context) (pageView, error) {
 		ctx := c.Request.Context()
 		value := strings.ToLower(strings.TrimSpace(c.Param("value")))
 		number, err := pageNumber(c)
 		if err != nil {
-			return view{}, err
+			return pageView{}, err
 		}
 		all, err := s.every(p.catalogue, ctx)
 		if err != nil {
-			return view{}, err
+			return pageView{}, err
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return view{}, &noValue{shelf: s, value: value}
+			return pageView{}, &noValue{shelf: s, value: value}
 		}
 		q := s.filter(value)
 		q.Limit, q.Offset = perPage, (number-1)*perPage
 		r, err := p.answers.Search(ctx, q)
 		if err != nil {
-			return view{}, err
+			return pageView{}, err
 		}
-		v := shelvedView{
+		v := valueView{
 			Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
 			Using: s.using, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		}
 		if number == 1 {
 			users, warnings, err := s.users(p, ctx, s, value)
 			if errors.Is(err, api.ErrNoNamespace) || errors.Is(err, api.ErrNoClass) { // it has gone in the meantime
-				return view{}, &noValue{shelf: s, value: value}
+				return pageView{}, &noValue{shelf: s, value: value}
 			}
 			if err != nil {
-				return view{}, err
+				return pageView{}, err
 			}
-			v.Users, v.More = cut(users, mostUsers)
+			v.Users, v.More = splitAt(users, maxUsers)
 			v.Warnings = warnings
 		}
-		if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
-			return view{}, err
+		if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
+			return pageView{}, err
 		}
 		for i := range v.Hits {
 			v.Hits[i].Why = nil
 		}
-		v.Pages = pagesOf(s.address(value), url.Values{}, number, r.Total, perPage)
-		return view{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil
+		v.Pages = pagesOf(s.valueAddress(value), url.Values{}, number, r.Total, perPage)
+		return pageView{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil
 	}
 }
 
 // noValue is a value that nothing has.
 type noValue struct {
-	shelf shelf
+	shelf listing
 	value string
 }
 

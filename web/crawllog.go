@@ -35,18 +35,18 @@ type requestView struct {
 }
 
 // getCrawlLog shows an owner every request that was made to a host.
-func (p *Pages) crawlLog(c *gin.Context) (view, error) {
+func (p *Pages) crawlLogPage(c *gin.Context) (pageView, error) {
 	var before time.Time
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return view{}, &badRequest{what: fmt.Sprintf("%q is not a time the list could continue behind", clipPlain(40, text)), help: "Begin at the first page."}
+			return pageView{}, &badRequest{what: fmt.Sprintf("%q is not a time the list could continue behind", clipPlain(40, text)), help: "Begin at the first page."}
 		}
 	}
 	host := c.Param("host")
 	visits, err := p.answers.CrawlLog(c.Request.Context(), host, before, visitsPerPage+1)
 	if err != nil {
-		return view{}, hostError(host, err)
+		return pageView{}, hostError(host, err)
 	}
 	v := crawlLogView{Host: host, First: before.IsZero()}
 	if len(visits) > visitsPerPage {
@@ -54,13 +54,13 @@ func (p *Pages) crawlLog(c *gin.Context) (view, error) {
 		v.Next = "/services/" + host + "/crawl-log?before=" + visits[visitsPerPage-1].At.UTC().Format(time.RFC3339Nano)
 	}
 	for _, visit := range visits {
-		v.Visits = append(v.Visits, p.visit(visit))
+		v.Visits = append(v.Visits, p.visitOf(visit))
 	}
-	return view{name: "crawllog", title: "What " + host + " was asked", body: v}, nil
+	return pageView{name: "crawllog", title: "What " + host + " was asked", body: v}, nil
 }
 
-func (p *Pages) visit(e crawler.Entry) visitView {
-	v := visitView{At: p.moment(e.At), Why: e.Why, Cut: e.Cut}
+func (p *Pages) visitOf(e crawler.Entry) visitView {
+	v := visitView{At: p.momentOf(e.At), Why: e.Why, Cut: e.Cut}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited
 	}
@@ -70,7 +70,7 @@ func (p *Pages) visit(e crawler.Entry) visitView {
 			status = fmt.Sprintf("HTTP %d", r.Status)
 		}
 		v.Requests = append(v.Requests, requestView{
-			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", count(int(r.WireBytes), "byte"), int64(r.Took)),
+			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", formatCount(int(r.WireBytes), "byte"), int64(r.Took)),
 		})
 	}
 	return v

@@ -14,9 +14,9 @@ const (
 	examplesLookups = 16 // searches a front page may cost
 )
 
-// examples makes queries from operations that are offered, and keeps those that
+// makeExamples makes queries from operations that are offered, and keeps those that
 // find something: an example that answers nothing teaches the wrong thing.
-func (p *Pages) examples(ctx context.Context, verbs []index.VerbCount) ([]string, error) {
+func (p *Pages) makeExamples(ctx context.Context, verbs []index.VerbCount) ([]string, error) {
 	var found []string
 	for lookups := 0; len(verbs) > 0 && lookups < examplesLookups && len(found) < examplesShown; lookups += 2 {
 		verb := verbs[0].Verb
@@ -32,7 +32,7 @@ func (p *Pages) examples(ctx context.Context, verbs []index.VerbCount) ([]string
 		if len(found) == examplesShown-1 || text == "" {
 			text = "verb:" + verb // the last one shows that there are filters
 		}
-		if ok, err := p.finds(ctx, text); err != nil {
+		if ok, err := p.findsAny(ctx, text); err != nil {
 			return nil, err
 		} else if ok {
 			found = append(found, text)
@@ -41,7 +41,7 @@ func (p *Pages) examples(ctx context.Context, verbs []index.VerbCount) ([]string
 	return found, nil
 }
 
-func (p *Pages) finds(ctx context.Context, text string) (bool, error) {
+func (p *Pages) findsAny(ctx context.Context, text string) (bool, error) {
 	q, err := index.Parse(text)
 	if err != nil {
 		return false, nil

@@ -71,8 +71,8 @@ func facetsOf(q index.Query, r index.Result) []facetView {
 		}
 		all := append(on, off...)
 		v := facetView{Title: f.title}
-		v.First, _ = cut(all, max(valuesFirst, len(on)))
-		v.Rest, _ = cut(all[len(v.First):], valuesMost-valuesFirst)
+		v.First, _ = splitAt(all, max(valuesFirst, len(on)))
+		v.Rest, _ = splitAt(all[len(v.First):], valuesMost-valuesFirst)
 		views = append(views, v)
 	}
 	return views

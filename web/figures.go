@@ -7,8 +7,8 @@ import (
 	"gazetteer/api"
 )
 
-// figures keeps the last count, because counting reads every host.
-type figures struct {
+// figuresCache keeps the last count, because counting reads every host.
+type figuresCache struct {
 	turn  chan struct{} // of one place; who stands in it may touch the following
 	kept  api.Figures
 	until time.Time
@@ -17,9 +17,9 @@ type figures struct {
 // countEvery is how old the figures of the front page may be.
 const countEvery = 5 * time.Second
 
-// counted returns the figures, counted anew when they are too old. A count that
+// currentFigures returns the figures, counted anew when they are too old. A count that
 // takes long is kept for longer: at most a twentieth of the time is spent on it.
-func (p *Pages) counted(ctx context.Context) (api.Figures, error) {
+func (p *Pages) currentFigures(ctx context.Context) (api.Figures, error) {
 	f := &p.figures
 	select {
 	case f.turn <- struct{}{}:

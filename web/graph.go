@@ -54,23 +54,23 @@ func graphOf(d api.AgentDetails) *graphView {
 	if len(about)+len(issued) == 0 {
 		return nil
 	}
-	v := &graphView{Says: fmt.Sprintf("%s about %s, %s by it", count(len(about), "active attestation"), clipPlain(60, d.Agent.Name), count(len(issued), "active attestation"))}
-	left, moreLeft := cut(about, maxNodes)
-	right, moreRight := cut(issued, maxNodes)
+	v := &graphView{Says: fmt.Sprintf("%s about %s, %s by it", formatCount(len(about), "active attestation"), clipPlain(60, d.Agent.Name), formatCount(len(issued), "active attestation"))}
+	left, moreLeft := splitAt(about, maxNodes)
+	right, moreRight := splitAt(issued, maxNodes)
 	rows := max(len(left), len(right), 1)
 	v.Height = rows*graphRow + graphRow/2
 	middle := rows * graphRow / 2
 	x := (graphWidth - boxWidth) / 2
-	v.box(x, middle, d.Agent.Name, true)
+	v.addBox(x, middle, d.Agent.Name, true)
 	for i, t := range left {
-		y := v.place(i, len(left), rows)
+		y := v.rowHeight(i, len(left), rows)
 		v.Edges = append(v.Edges, graphEdge{boxWidth + 1, y, x - 2, middle, t.Weight == 0})
-		v.box(1, y, nameOf(d, t.Attester), false)
+		v.addBox(1, y, nameOf(d, t.Attester), false)
 	}
 	for i, t := range right {
-		y := v.place(i, len(right), rows)
+		y := v.rowHeight(i, len(right), rows)
 		v.Edges = append(v.Edges, graphEdge{x + boxWidth, middle, graphWidth - boxWidth - 3, y, t.Weight == 0})
-		v.box(graphWidth-boxWidth-1, y, nameOf(d, t.Subject), false)
+		v.addBox(graphWidth-boxWidth-1, y, nameOf(d, t.Subject), false)
 	}
 	for _, more := range []struct{ n, x int }{{moreLeft, 1}, {moreRight, graphWidth - boxWidth - 1}} {
 		if more.n > 0 {
@@ -80,12 +80,12 @@ func graphOf(d api.AgentDetails) *graphView {
 	return v
 }
 
-// place is the height of the i-th of n boxes, in the middle of the rows.
-func (v *graphView) place(i, n, rows int) int {
+// rowHeight is the height of the i-th of n boxes, in the middle of the rows.
+func (v *graphView) rowHeight(i, n, rows int) int {
 	return (rows-n)*graphRow/2 + i*graphRow + graphRow/2
 }
 
-func (v *graphView) box(x, y int, name string, self bool) {
+func (v *graphView) addBox(x, y int, name string, self bool) {
 	v.Nodes = append(v.Nodes, graphNode{
 		X: x, Y: y - boxHeight/2, Width: boxWidth, Height: boxHeight, TextX: x + boxWidth/2, TextY: y + 5, Name: clipPlain(22, name), Self: self,
 	})

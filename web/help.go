@@ -77,16 +77,16 @@ var helpKeys = []helpKey{
 	{"idempotent", "yes, no or unknown: whether it may be called twice by mistake", "idempotent:yes"},
 }
 
-// help is the page of the query language. Each example says how much it finds now,
+// helpPage is the page of the query language. Each example says how much it finds now,
 // so that one which finds nothing here does not mislead.
-func (p *Pages) help(c *gin.Context) (view, error) {
+func (p *Pages) helpPage(c *gin.Context) (pageView, error) {
 	v := helpView{Keys: helpKeys}
 	for _, part := range helpParts {
 		examples := make([]helpExample, len(part.Examples))
 		for i, e := range part.Examples {
-			found, err := p.count(c.Request.Context(), e.Query)
+			found, err := p.countMatches(c.Request.Context(), e.Query)
 			if err != nil {
-				return view{}, err
+				return pageView{}, err
 			}
 			e.Found = found
 			examples[i] = e
@@ -94,11 +94,11 @@ func (p *Pages) help(c *gin.Context) (view, error) {
 		part.Examples = examples
 		v.Parts = append(v.Parts, part)
 	}
-	return view{name: "help", title: "How to search", body: v}, nil
+	return pageView{name: "help", title: "How to search", body: v}, nil
 }
 
-// count returns how many operations a query finds.
-func (p *Pages) count(ctx context.Context, text string) (int, error) {
+// countMatches returns how many operations a query finds.
+func (p *Pages) countMatches(ctx context.Context, text string) (int, error) {
 	q, err := index.Parse(text)
 	if err != nil {
 		return 0, err

@@ -34,7 +34,7 @@ type joinedAgent struct {
 type joinedLink struct {
 	By     string
 	What   string
-	Source outside
+	Source externalLink
 	Date   moment
 }
 
@@ -58,8 +58,8 @@ var linkWords = map[string]string{
 	join.LinkDIDHost:             "Its DID lies on the host",
 }
 
-// joined lists the agents of a host; nil where no agents are kept.
-func (p *Pages) joined(ctx context.Context, host string) (*joinedView, error) {
+// joinedAgents lists the agents of a host; nil where no agents are kept.
+func (p *Pages) joinedAgents(ctx context.Context, host string) (*joinedView, error) {
 	all, err := p.answers.AgentsOf(ctx, host)
 	if errors.Is(err, api.ErrNoDirectory) {
 		return nil, nil
@@ -69,7 +69,7 @@ func (p *Pages) joined(ctx context.Context, host string) (*joinedView, error) {
 	}
 	v := &joinedView{More: all.More}
 	for _, a := range all.Agents {
-		row := joinedAgent{Name: a.Name, DID: a.DID, Word: joinWords[a.Strength], Says: sentence(a.Says), Inbox: a.Inbox, Unknown: sentence(a.Unresolved)}
+		row := joinedAgent{Name: a.Name, DID: a.DID, Word: joinWords[a.Strength], Says: asSentence(a.Says), Inbox: a.Inbox, Unknown: asSentence(a.Unresolved)}
 		if !a.UpdatedAt.IsZero() { // this registry's
 			row.Page = agentPath(a.AirID)
 		}
@@ -77,15 +77,15 @@ func (p *Pages) joined(ctx context.Context, host string) (*joinedView, error) {
 			row.Key = a.Key.PublicKeyMultibase
 		}
 		for _, l := range a.Links {
-			row.Links = append(row.Links, joinedLink{By: linkWords[l.By], What: l.What, Source: outsideOf(l.Source), Date: p.moment(l.Date)})
+			row.Links = append(row.Links, joinedLink{By: linkWords[l.By], What: l.What, Source: externalLinkOf(l.Source), Date: p.momentOf(l.Date)})
 		}
 		v.Agents = append(v.Agents, row)
 	}
 	for _, l := range all.Left {
-		v.Left = append(v.Left, leftView{l.DID, sentence(l.Why)})
+		v.Left = append(v.Left, leftView{l.DID, asSentence(l.Why)})
 	}
 	if len(v.Agents) == 0 && len(v.Left) == 0 {
-		v.None = sentence(all.None)
+		v.None = asSentence(all.None)
 	}
 	return v, nil
 }
@@ -93,10 +93,10 @@ func (p *Pages) joined(ctx context.Context, host string) (*joinedView, error) {
 // maxOffered is how many operations the page of an agent shows of its domains.
 const maxOffered = 20
 
-// offered lists the operations of the services at the domains that an agent has
+// offeredOperations lists the operations of the services at the domains that an agent has
 // proved, and how many more there are. While the index cannot be read the page
 // does without.
-func (p *Pages) offered(ctx context.Context, a registry.Agent) (hits []offeredView, more int, err error) {
+func (p *Pages) offeredOperations(ctx context.Context, a registry.Agent) (hits []offeredView, more int, err error) {
 	var hosts []string
 	for _, d := range a.Domains {
 		if d.Proved() {

@@ -7,21 +7,21 @@ import (
 
 // An outside is an address that a stranger's document names. Template "outside"
 // makes a link of it when Safe is set and shows it as text otherwise.
-type outside struct {
+type externalLink struct {
 	Text string
 	Safe bool
 }
 
-// outsideOf judges an address: only absolute https addresses with a host, no
+// externalLinkOf judges an address: only absolute https addresses with a host, no
 // user information and no hidden characters may be followed. A javascript: or
 // data: address, or one without a scheme, stays text.
-func outsideOf(address string) outside {
-	o := outside{Text: address}
+func externalLinkOf(address string) externalLink {
+	o := externalLink{Text: address}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
 		return o
 	}
-	if !strings.HasPrefix(strings.ToLower(address), "https://") || plain(address) != address {
+	if !strings.HasPrefix(strings.ToLower(address), "https://") || plainText(address) != address {
 		return o
 	}
 	o.Safe = !strings.ContainsAny(address, " \t\r\n\\\"<>`")

@@ -53,29 +53,29 @@ type growthPoint struct {
 
 // logPage shows how the transparency log stands, how it grows, and how to check
 // it.
-func (p *Pages) logPage(c *gin.Context) (view, error) {
+func (p *Pages) logPage(c *gin.Context) (pageView, error) {
 	s, err := p.answers.LogStatus(c.Request.Context())
 	if errors.Is(err, api.ErrNoLog) {
-		return view{name: "log", title: "Transparency log", body: logView{Without: true}}, nil
+		return pageView{name: "log", title: "Transparency log", body: logView{Without: true}}, nil
 	}
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
-	v := logView{Origin: s.Origin, Key: s.Key, Size: number(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: p.growth(s.Growth)}
+	v := logView{Origin: s.Origin, Key: s.Key, Size: formatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: p.growthOf(s.Growth)}
 	scheme := "https"
 	if strings.HasPrefix(c.Request.Host, "127.") || strings.HasPrefix(c.Request.Host, "localhost") {
 		scheme = "http"
 	}
 	v.Where = scheme + "://" + c.Request.Host + "/log"
 	for _, l := range s.Newest {
-		v.Newest = append(v.Newest, p.leaf(l))
+		v.Newest = append(v.Newest, p.leafViewOf(l))
 	}
-	return view{name: "log", title: "Transparency log", body: v}, nil
+	return pageView{name: "log", title: "Transparency log", body: v}, nil
 }
 
-// leaf says in words what a leaf is about.
-func (p *Pages) leaf(l api.LogLeaf) leafView {
-	v := leafView{Index: number(int(l.Index)), Number: l.Index, At: p.moment(l.At), Hash: l.Hash, Subject: l.Key}
+// leafViewOf says in words what a leaf is about.
+func (p *Pages) leafViewOf(l api.LogLeaf) leafView {
+	v := leafView{Index: formatNumber(int(l.Index)), Number: l.Index, At: p.momentOf(l.At), Hash: l.Hash, Subject: l.Key}
 	parts := store.SplitKey(l.Key)
 	switch {
 	case len(parts) >= 2 && strings.HasPrefix(l.Key, store.AgentPrefix):
@@ -100,16 +100,16 @@ const (
 	growthHeight = 180
 )
 
-// growth draws how many leaves there were when; nil when that is one moment.
-func (p *Pages) growth(points []api.GrowthPoint) *growthView {
+// growthOf draws how many leaves there were when; nil when that is one moment.
+func (p *Pages) growthOf(points []api.GrowthPoint) *growthView {
 	if len(points) < 2 {
 		return nil
 	}
 	first, last := points[0], points[len(points)-1]
 	span, top := last.At.Sub(first.At).Seconds(), float64(last.Size)
 	v := &growthView{
-		From: first.At.UTC().Format("2 January 2006"), To: last.At.UTC().Format("2 January 2006"), Top: number(int(last.Size)),
-		Says: fmt.Sprintf("From %s leaves to %s between %s and %s", number(int(first.Size)), number(int(last.Size)),
+		From: first.At.UTC().Format("2 January 2006"), To: last.At.UTC().Format("2 January 2006"), Top: formatNumber(int(last.Size)),
+		Says: fmt.Sprintf("From %s leaves to %s between %s and %s", formatNumber(int(first.Size)), formatNumber(int(last.Size)),
 			first.At.UTC().Format("2 January 2006 15:04 UTC"), last.At.UTC().Format("2 January 2006 15:04 UTC")),
 	}
 	var line []string
@@ -117,7 +117,7 @@ func (p *Pages) growth(points []api.GrowthPoint) *growthView {
 		x := growthWidth * point.At.Sub(first.At).Seconds() / span
 		y := growthHeight * (1 - float64(point.Size)/top)
 		line = append(line, strconv.FormatFloat(x, 'f', 1, 64)+","+strconv.FormatFloat(y, 'f', 1, 64))
-		v.Points = append(v.Points, growthPoint{p.moment(point.At), number(int(point.Size))})
+		v.Points = append(v.Points, growthPoint{p.momentOf(point.At), formatNumber(int(point.Size))})
 	}
 	v.Line = strings.Join(line, " ")
 	v.Area = fmt.Sprintf("0,%d %s %d,%d", growthHeight, v.Line, growthWidth, growthHeight)

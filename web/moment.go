@@ -13,7 +13,7 @@ type moment struct {
 	Ago   string // 3 minutes ago, in 2 hours
 }
 
-func (p *Pages) moment(t time.Time) moment {
+func (p *Pages) momentOf(t time.Time) moment {
 	if t.IsZero() {
 		return moment{}
 	}
@@ -21,13 +21,13 @@ func (p *Pages) moment(t time.Time) moment {
 	return moment{
 		Exact: t.Format(time.RFC3339),
 		Full:  t.Format("2 January 2006 15:04:05 UTC"),
-		Ago:   relative(p.now().Sub(t)),
+		Ago:   relativeTime(p.now().Sub(t)),
 	}
 }
 
-// relative says how long ago something was, or with a negative span how far
+// relativeTime says how long ago something was, or with a negative span how far
 // ahead it is, in the largest unit that counts at least two (or "a day ago").
-func relative(span time.Duration) string {
+func relativeTime(span time.Duration) string {
 	ahead := span < 0
 	if ahead {
 		span = -span
@@ -35,14 +35,14 @@ func relative(span time.Duration) string {
 	if span < 10*time.Second {
 		return "just now"
 	}
-	words := length(span)
+	words := formatSpan(span)
 	if ahead {
 		return "in " + words
 	}
 	return words + " ago"
 }
 
-func length(span time.Duration) string {
+func formatSpan(span time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
 		span time.Duration

@@ -77,9 +77,9 @@ func operationOf(o document.Operation, s document.Service) operationView {
 	return v
 }
 
-// short leaves the first parameters only.
-func (v operationView) short() operationView {
-	v.Parameters, v.More = cut(v.Parameters, maxParameters)
+// withFewParameters leaves the first parameters only.
+func (v operationView) withFewParameters() operationView {
+	v.Parameters, v.More = splitAt(v.Parameters, maxParameters)
 	return v
 }
 
@@ -158,7 +158,7 @@ func whyOf(w index.Why) whyView {
 		v.Terms[i].Places = append(v.Terms[i].Places, place)
 	}
 	if asked := len(v.Terms) + len(w.Missing); asked > 0 {
-		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), count(asked, "word"))
+		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), formatCount(asked, "word"))
 	}
 	v.Whole = len(v.Terms) == 0 && len(w.Missing) > 0
 	if w.Verb != nil {
@@ -202,8 +202,8 @@ func kindOf(kind string) string {
 	return kind
 }
 
-// number writes n with its thousands set apart.
-func number(n int) string {
+// formatNumber writes n with its thousands set apart.
+func formatNumber(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -29,11 +29,11 @@ type problemView struct {
 	Help   string
 	Links  []problemLink
 	// Mistake is set for a query that could not be read.
-	Mistake *mistake
+	Mistake *queryMistake
 }
 
-// mistake shows a query with a caret below the character at fault.
-type mistake struct {
+// queryMistake shows a query with a caret below the character at fault.
+type queryMistake struct {
 	Query  string
 	Before string
 	At     string
@@ -98,15 +98,15 @@ func agentError(id string, err error) error {
 	return err
 }
 
-// failed makes the page for an error. Our own failures are logged and shown
+// errorPage makes the page for an error. Our own failures are logged and shown
 // without detail.
-func (p *Pages) failed(c *gin.Context, err error) view {
+func (p *Pages) errorPage(c *gin.Context, err error) pageView {
 	v := problemOf(err)
 	if v.Status >= 500 {
 		p.log.Error("page failed", "path", c.Request.URL.Path, "status", v.Status, "error", err)
 		c.Header("Retry-After", "5")
 	}
-	return view{name: "problem", title: v.Title, status: v.Status, body: v}
+	return pageView{name: "problem", title: v.Title, status: v.Status, body: v}
 }
 
 var searchLink = problemLink{"Search", "/"}
@@ -203,15 +203,15 @@ func queryProblem(e *index.Error) problemView {
 	return problemView{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
 }
 
-func mistakeIn(e *index.Error) mistake {
+func mistakeIn(e *index.Error) queryMistake {
 	chars := []rune(e.Query)
 	at := max(0, min(e.Offset, len(chars)))
-	m := mistake{Query: e.Query, Before: oneLine(plain(string(chars[:at]))), At: " ", What: sentence(e.Message), Help: sentence(e.Help)}
+	m := queryMistake{Query: e.Query, Before: oneLine(plainText(string(chars[:at]))), At: " ", What: asSentence(e.Message), Help: asSentence(e.Help)}
 	if at < len(chars) {
-		m.At = oneLine(plain(string(chars[at : at+1])))
-		m.After = oneLine(plain(string(chars[at+1:])))
+		m.At = oneLine(plainText(string(chars[at : at+1])))
+		m.After = oneLine(plainText(string(chars[at+1:])))
 	}
-	m.Caret = caret(m.Before)
+	m.Caret = caretIndent(m.Before)
 	return m
 }
 
@@ -219,15 +219,15 @@ func hostProblem(e *noHost) problemView {
 	if e.why != nil {
 		return problemView{
 			Status: http.StatusNotFound, Title: "Not a host",
-			What:  fmt.Sprintf("%q cannot be a host that is visited: %s.", clipPlain(120, e.host), plain(e.why.Problem)),
+			What:  fmt.Sprintf("%q cannot be a host that is visited: %s.", clipPlain(120, e.host), plainText(e.why.Problem)),
 			Help:  "A service lives under a public host name such as api.example.com, without scheme, port or path.",
 			Links: []problemLink{{"All services", "/services"}, searchLink},
 		}
 	}
 	return problemView{
 		Status: http.StatusNotFound, Title: "This host is not known here",
-		What:  fmt.Sprintf("%s has never been visited, and no service that was visited names it.", plain(e.host)),
-		Help:  fmt.Sprintf("If it is yours, publish an AI Discovery document at https://%s/.well-known/ai. The operator of this index adds it with: gazetteer crawl %s", plain(e.host), plain(e.host)),
+		What:  fmt.Sprintf("%s has never been visited, and no service that was visited names it.", plainText(e.host)),
+		Help:  fmt.Sprintf("If it is yours, publish an AI Discovery document at https://%s/.well-known/ai. The operator of this index adds it with: gazetteer crawl %s", plainText(e.host), plainText(e.host)),
 		Links: []problemLink{{"All services", "/services"}, searchLink},
 	}
 }
@@ -235,7 +235,7 @@ func hostProblem(e *noHost) problemView {
 // withdrawnProblem is the page of a host that is not shown.
 func withdrawnProblem(e *api.WithdrawnError) problemView {
 	v := problemView{
-		Status: http.StatusGone, Title: "This host is not shown", What: sentence(plain(e.Why())),
+		Status: http.StatusGone, Title: "This host is not shown", What: asSentence(plainText(e.Why())),
 		Help:  "If it is yours and shall be visited after all, say so on the page about the crawler.",
 		Links: []problemLink{{"The crawler", "/bot?host=" + url.QueryEscape(e.Block.Host)}, {"What it was asked", "/services/" + e.Host + "/crawl-log"}, {"All services", "/services"}},
 	}
@@ -252,7 +252,7 @@ func verbProblem(e *noVerb) problemView {
 		Help: "Verbs are single imperative words such as BOOK or CANCEL.",
 	}
 	for _, n := range e.near {
-		v.Links = append(v.Links, problemLink{plain(n), verbPath(n)})
+		v.Links = append(v.Links, problemLink{plainText(n), verbPath(n)})
 	}
 	v.Links = append(v.Links, problemLink{"All verbs", "/verbs"})
 	return v
@@ -266,15 +266,15 @@ func agentProblem(e *noAgent) problemView {
 		Links: []problemLink{{"Look up another agent", "/agents"}},
 	}
 	if e.why != nil {
-		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", clipPlain(120, e.id), plain(e.why.Message))
-		v.Help = sentence(plain(e.why.Help))
+		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", clipPlain(120, e.id), plainText(e.why.Message))
+		v.Help = asSentence(plainText(e.why.Help))
 	}
 	return v
 }
 
-// sentence begins s with a capital letter and ends it with a full stop, unless
+// asSentence begins s with a capital letter and ends it with a full stop, unless
 // it ends in something that a stop would be taken for a part of.
-func sentence(s string) string {
+func asSentence(s string) string {
 	if s == "" {
 		return s
 	}

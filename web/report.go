@@ -68,31 +68,31 @@ func (p *Pages) reported(c *gin.Context) (reportView, error) {
 	return v, nil
 }
 
-func reportPage(status int, v reportView) view {
-	return view{name: "report", title: "Report " + plain(v.Name), status: status, body: v}
+func reportPage(status int, v reportView) pageView {
+	return pageView{name: "report", title: "Report " + plainText(v.Name), status: status, body: v}
 }
 
-func (p *Pages) reportForm(c *gin.Context) (view, error) {
+func (p *Pages) reportForm(c *gin.Context) (pageView, error) {
 	v, err := p.reported(c)
 	v.Reasons = reasonWords
 	return reportPage(http.StatusOK, v), err
 }
 
-// report takes the form and leads to the page of the report, so that sending it
+// submitReport takes the form and leads to the page of the report, so that sending it
 // again by reloading makes no second one.
-func (p *Pages) report(c *gin.Context) (view, error) {
+func (p *Pages) submitReport(c *gin.Context) (pageView, error) {
 	r := c.Request
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return view{}, &badRequest{"the form was sent by another site", "Use the form on the agent’s page."}
+		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on the agent’s page."}
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
 	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxReportForm)
 	if err := r.ParseForm(); err != nil {
-		return view{}, &badRequest{"the form cannot be read", "Send it again from the agent’s page, with less text."}
+		return pageView{}, &badRequest{"the form cannot be read", "Send it again from the agent’s page, with less text."}
 	}
 	v, err := p.reported(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	v.Text, v.Contact = strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"), r.PostFormValue("contact")
 	chosen := r.PostFormValue("reason")
@@ -102,22 +102,22 @@ func (p *Pages) report(c *gin.Context) (view, error) {
 	}
 	made, err := p.answers.Report(r.Context(), v.AirID, registry.ReportRequest{Reason: chosen, Text: v.Text, Contact: v.Contact, Client: clientOf(c)})
 	if err != nil {
-		return p.notReported(c, v, err)
+		return p.reportFormAgain(c, v, err)
 	}
-	return view{status: http.StatusSeeOther, location: agentPath(v.AirID) + "/report/" + made.ID}, nil
+	return pageView{status: http.StatusSeeOther, location: agentPath(v.AirID) + "/report/" + made.ID}, nil
 }
 
-// notReported shows the form again with the reason.
-func (p *Pages) notReported(c *gin.Context, v reportView, err error) (view, error) {
+// reportFormAgain shows the form again with the reason.
+func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (pageView, error) {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		v.Trouble, v.Help = sentence(e.Message), sentence(e.Help)
+		v.Trouble, v.Help = asSentence(e.Message), asSentence(e.Help)
 		return reportPage(http.StatusBadRequest, v), nil
 	}
 	refused, ok := errors.AsType[*registry.Refusal](err)
 	if !ok {
-		return view{}, agentError(v.AirID, err)
+		return pageView{}, agentError(v.AirID, err)
 	}
-	v.Trouble, v.Help = sentence(refused.Message), sentence(refused.Help)
+	v.Trouble, v.Help = asSentence(refused.Message), asSentence(refused.Help)
 	status := http.StatusConflict
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
@@ -132,20 +132,20 @@ func (p *Pages) notReported(c *gin.Context, v reportView, err error) (view, erro
 	return reportPage(status, v), nil
 }
 
-// reportStanding is the page of one report: what is public of it.
-func (p *Pages) reportStanding(c *gin.Context) (view, error) {
+// reportPage is the page of one report: what is public of it.
+func (p *Pages) reportPage(c *gin.Context) (pageView, error) {
 	v, err := p.reported(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	found, err := p.answers.ReportByID(c.Request.Context(), c.Param("report"))
 	if errors.Is(err, registry.ErrNotFound) || err == nil && found.AirID != v.AirID {
-		return view{}, errNoPage
+		return pageView{}, errNoPage
 	}
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
-	v.ID, v.Created, v.Due, v.Settled, v.Note = found.ID, p.moment(found.Created), p.moment(found.Due), p.moment(found.Settled), found.Note
+	v.ID, v.Created, v.Due, v.Settled, v.Note = found.ID, p.momentOf(found.Created), p.momentOf(found.Due), p.momentOf(found.Settled), found.Note
 	for _, w := range reasonWords {
 		if w.Value == found.Reason {
 			v.Reason = w.Word

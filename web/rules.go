@@ -29,8 +29,8 @@ var ruleGroups = []struct{ prefix, title string }{
 	{"", "Fetching and recognising documents"},
 }
 
-// rules lists every rule that documents are judged by.
-func (p *Pages) rules(*gin.Context) (view, error) {
+// rulesPage lists every rule that documents are judged by.
+func (p *Pages) rulesPage(*gin.Context) (pageView, error) {
 	rules := p.answers.Rules()
 	v := rulesView{Total: len(rules)}
 	for _, g := range ruleGroups {
@@ -40,7 +40,7 @@ func (p *Pages) rules(*gin.Context) (view, error) {
 		group := &v.Groups[groupOf(r.Code)]
 		group.Rules = append(group.Rules, r)
 	}
-	return view{name: "rules", title: "Rules", body: v}, nil
+	return pageView{name: "rules", title: "Rules", body: v}, nil
 }
 
 // groupOf returns the place in ruleGroups of a code.
@@ -78,21 +78,21 @@ var weights = map[protocol.Severity]string{
 	protocol.Info:    "Note: the document stays valid",
 }
 
-// rule explains one rule.
-func (p *Pages) rule(c *gin.Context) (view, error) {
+// rulePage explains one rule.
+func (p *Pages) rulePage(c *gin.Context) (pageView, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
 	if errors.Is(err, api.ErrNoRule) {
-		return view{}, &noRule{code}
+		return pageView{}, &noRule{code}
 	}
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	v := ruleView{
 		RuleView: r, Title: titleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis],
 	}
-	return view{name: "rule", title: r.Code + ": " + v.Title, body: v}, nil
+	return pageView{name: "rule", title: r.Code + ": " + v.Title, body: v}, nil
 }
 
 // titleOf makes words of a rule's name: "version-not-1.0" is "Version not 1.0".

@@ -33,19 +33,19 @@ type homeView struct {
 // be read.
 type resultsView struct {
 	Search  searchbox
-	Mistake *mistake
+	Mistake *queryMistake
 	Hits    []hitView
 	Total   int
 	First   int // number of the first hit shown, from 1
 	Last    int
 	Grouped bool // at most three operations of a service are shown
-	Pages   pager
+	Pages   pageLinks
 	Note    string
 	Near    []string
 	Agent   string // the query, when it looks like the id of an agent
 	// Services and Classes answer the words as a whole.
-	Services []besideView
-	Classes  []besideView
+	Services []sideView
+	Classes  []sideView
 	Facets   []facetView
 }
 
@@ -56,8 +56,8 @@ type searchbox struct {
 	Suggestions []suggestion
 }
 
-// besideView is a service or a class of data that stands beside the operations.
-type besideView struct {
+// sideView is a service or a class of data that stands beside the operations.
+type sideView struct {
 	Text    string
 	Address string
 	Detail  string
@@ -77,35 +77,35 @@ type hitView struct {
 	Caution  string // what in its texts speaks to a model instead of describing
 }
 
-// pager holds the addresses of the pages beside this one.
-type pager struct {
+// pageLinks holds the addresses of the pages beside this one.
+type pageLinks struct {
 	Previous string
 	Next     string
 	Number   int
 	Count    int
 }
 
-// search is the front page, and with a query the results.
-func (p *Pages) search(c *gin.Context) (view, error) {
+// searchPage is the front page, and with a query the results.
+func (p *Pages) searchPage(c *gin.Context) (pageView, error) {
 	text := c.Query("q")
 	if strings.TrimSpace(text) == "" {
-		return p.home(c.Request.Context())
+		return p.homePage(c.Request.Context())
 	}
 	number, err := pageNumber(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
-	v, err := p.results(c.Request.Context(), text, number)
+	v, err := p.findResults(c.Request.Context(), text, number)
 	if e, ok := errors.AsType[*index.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
-		return view{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
+		return pageView{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
 	}
-	return view{name: "results", title: plain(text), body: v, live: true}, err
+	return pageView{name: "results", title: plainText(text), body: v, live: true}, err
 }
 
-// results answers a query.
-func (p *Pages) results(ctx context.Context, text string, number int) (resultsView, error) {
+// findResults answers a query.
+func (p *Pages) findResults(ctx context.Context, text string, number int) (resultsView, error) {
 	q, err := index.Parse(text)
 	if err != nil {
 		return resultsView{}, err
@@ -116,20 +116,20 @@ func (p *Pages) results(ctx context.Context, text string, number int) (resultsVi
 	if err != nil {
 		return resultsView{}, err
 	}
-	suggested, err := p.suggestions(ctx, text)
+	suggested, err := p.makeSuggestions(ctx, text)
 	if err != nil {
 		return resultsView{}, err
 	}
 	text = strings.TrimSpace(text)
 	v := resultsView{
-		Search: searchbox{Query: text, Told: told(r), Suggestions: suggested},
-		Total:  r.Total, Note: sentence(r.Note), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
+		Search: searchbox{Query: text, Told: resultSentence(r), Suggestions: suggested},
+		Total:  r.Total, Note: asSentence(r.Note), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r),
 	}
-	if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
+	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
-	v.Services, v.Classes = beside(r)
+	v.Services, v.Classes = sideViews(r)
 	v.Pages = pagesOf("/", url.Values{"q": {text}}, number, r.Total, perPage)
 	if v.Grouped {
 		// How many pages there are is not known before the last one is made.
@@ -144,70 +144,70 @@ func (p *Pages) results(ctx context.Context, text string, number int) (resultsVi
 	return v, nil
 }
 
-// beside lists the services and the classes of data that answer the words as a
+// sideViews lists the services and the classes of data that answer the words as a
 // whole, each once: a service may be described by several documents.
-func beside(r index.Result) (services, classes []besideView) {
+func sideViews(r index.Result) (services, classes []sideView) {
 	met := map[string]bool{}
 	for _, s := range r.Services {
 		if !met[s.Host] {
-			services = append(services, besideView{Text: cmp.Or(s.Service.Name, s.Host), Address: servicePath(s.Host), Detail: count(s.Operations, "operation")})
+			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: servicePath(s.Host), Detail: formatCount(s.Operations, "operation")})
 		}
 		met[s.Host] = true
 	}
 	for _, k := range r.Classes {
 		if key := k.Host + " " + k.Class.Name; !met[key] {
-			classes = append(classes, besideView{Text: k.Class.Name, Address: classShelf.address(strings.ToLower(k.Class.Name)), Detail: "held by " + k.Host})
+			classes = append(classes, sideView{Text: k.Class.Name, Address: classListing.valueAddress(strings.ToLower(k.Class.Name)), Detail: "held by " + k.Host})
 			met[key] = true
 		}
 	}
 	return services, classes
 }
 
-// told says in one sentence what was found.
-func told(r index.Result) string {
+// resultSentence says in one sentence what was found.
+func resultSentence(r index.Result) string {
 	switch {
 	case r.Total == 0 && r.Note != "":
-		return sentence(r.Note)
+		return asSentence(r.Note)
 	case r.Total == 0:
 		return "No operation matches."
 	case r.Total == 1:
-		return strings.TrimSpace("One operation matches. " + sentence(r.Note))
+		return strings.TrimSpace("One operation matches. " + asSentence(r.Note))
 	}
-	return strings.TrimSpace(number(r.Total) + " operations match. " + sentence(r.Note))
+	return strings.TrimSpace(formatNumber(r.Total) + " operations match. " + asSentence(r.Note))
 }
 
 // agentID matches what could be the id of an agent rather than words.
 var agentID = regexp.MustCompile(`^(?i:AIR-[A-Z0-9-]+|did:wba:\S+)$`)
 
-// hits completes what was found with how fresh it is, as rows of a list.
-func (p *Pages) hits(ctx context.Context, found []index.Hit) ([]hitView, error) {
+// completeHits completes what was found with how fresh it is, as rows of a list.
+func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView, error) {
 	hits, err := p.answers.Hits(ctx, found, p.now())
 	if err != nil {
 		return nil, err
 	}
 	views := make([]hitView, 0, len(hits))
 	for _, h := range hits {
-		views = append(views, p.hit(h))
+		views = append(views, p.hitViewOf(h))
 	}
 	return views, nil
 }
 
-func (p *Pages) hit(h api.Hit) hitView {
+func (p *Pages) hitViewOf(h api.Hit) hitView {
 	why := whyOf(h.Why)
 	v := hitView{
-		Op:       operationOf(h.Operation, h.Service).short(),
+		Op:       operationOf(h.Operation, h.Service).withFewParameters(),
 		Host:     h.Host,
 		Service:  h.Service.Name,
 		Why:      &why,
 		Kind:     kindOf(string(h.Kind)),
 		KindID:   string(h.Kind),
-		Fetched:  p.moment(h.Freshness.FetchedAt),
+		Fetched:  p.momentOf(h.Freshness.FetchedAt),
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
-		Caution:  sentence(h.Caution),
+		Caution:  asSentence(h.Caution),
 	}
 	if h.Freshness.Stale {
-		v.Stale = sentence(h.Freshness.Why)
+		v.Stale = asSentence(h.Freshness.Why)
 	}
 	if v.Service == "" {
 		v.Service = h.Host
@@ -236,9 +236,9 @@ func pageNumber(c *gin.Context) (int, error) {
 
 // pagesOf returns the links beside page number of a list of total entries, size of
 // them on a page.
-func pagesOf(path string, q url.Values, number, total, size int) pager {
+func pagesOf(path string, q url.Values, number, total, size int) pageLinks {
 	count := min((total+size-1)/size, maxPages)
-	g := pager{Number: number, Count: count}
+	g := pageLinks{Number: number, Count: count}
 	address := func(n int) string {
 		if n == 1 {
 			q.Del("page")
@@ -259,21 +259,21 @@ func pagesOf(path string, q url.Values, number, total, size int) pager {
 	return g
 }
 
-// home shows what there is to search, with examples taken from the index itself
+// homePage shows what there is to search, with examples taken from the index itself
 // so that each of them finds something.
-func (p *Pages) home(ctx context.Context) (view, error) {
+func (p *Pages) homePage(ctx context.Context) (pageView, error) {
 	verbs, err := p.answers.Verbs(ctx)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
-	figures, err := p.counted(ctx)
+	figures, err := p.currentFigures(ctx)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	top := mostOffered(verbs)
-	v := homeView{Figures: figures, Visited: p.moment(figures.Visited), Verbs: top[:min(len(top), 12)]}
-	if v.Examples, err = p.examples(ctx, v.Verbs); err != nil {
-		return view{}, err
+	v := homeView{Figures: figures, Visited: p.momentOf(figures.Visited), Verbs: top[:min(len(top), 12)]}
+	if v.Examples, err = p.makeExamples(ctx, v.Verbs); err != nil {
+		return pageView{}, err
 	}
-	return view{name: "home", title: "", body: v, live: true}, nil
+	return pageView{name: "home", title: "", body: v, live: true}, nil
 }

@@ -35,16 +35,16 @@ type summaryView struct {
 	Findings    string
 }
 
-// services lists the services in order of their reversed host name. The place
+// servicesPage lists the services in order of their reversed host name. The place
 // in the list is a host name in the address: a page may be linked to, and what
 // it says is public anyway.
-func (p *Pages) services(c *gin.Context) (view, error) {
+func (p *Pages) servicesPage(c *gin.Context) (pageView, error) {
 	after := c.Query("after")
 	key := ""
 	if after != "" {
 		host, err := fetch.CheckHost(after)
 		if err != nil {
-			return view{}, &badRequest{
+			return pageView{}, &badRequest{
 				what: fmt.Sprintf("%q is not a host name the list could continue behind", clipPlain(60, after)),
 				help: "Begin at the first page.",
 			}
@@ -53,19 +53,19 @@ func (p *Pages) services(c *gin.Context) (view, error) {
 	}
 	r, err := p.answers.Services(c.Request.Context(), key, perPage)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	v := servicesView{First: after == ""}
 	for _, s := range r.Services {
-		v.Services = append(v.Services, p.summary(s))
+		v.Services = append(v.Services, p.summaryOf(s))
 	}
 	if n := len(r.Services); r.After != "" && n > 0 {
 		v.Next = "/services?" + url.Values{"after": {r.Services[n-1].Host}}.Encode()
 	}
-	return view{name: "services", title: "Services", body: v}, nil
+	return pageView{name: "services", title: "Services", body: v}, nil
 }
 
-func (p *Pages) summary(s api.ServiceSummary) summaryView {
+func (p *Pages) summaryOf(s api.ServiceSummary) summaryView {
 	kinds := make([]string, 0, len(s.Kinds))
 	for _, k := range s.Kinds {
 		kinds = append(kinds, kindOf(string(k)))
@@ -77,7 +77,7 @@ func (p *Pages) summary(s api.ServiceSummary) summaryView {
 		Namespace:   s.Namespace,
 		Kinds:       strings.Join(kinds, ", "),
 		Operations:  s.Operations,
-		Fetched:     p.moment(s.FetchedAt),
+		Fetched:     p.momentOf(s.FetchedAt),
 		Findings:    findingsWords[s.Findings],
 	}
 }
@@ -90,12 +90,12 @@ type serviceView struct {
 	Description string
 	Published   bool // the host publishes at least one document
 	Facts       []fact
-	Docs        outside
+	Docs        externalLink
 	Operations  []listedOperation
 	Total       int // operations of all documents
 	First       int
 	Last        int
-	Pages       pager
+	Pages       pageLinks
 	Agents      *joinedView // nil where no agents are kept
 	DataClasses []document.DataClass
 	Documents   []documentView
@@ -119,7 +119,7 @@ type documentView struct {
 	ID       string // fragment
 	Kind     string
 	Alias    bool
-	URL      outside
+	URL      externalLink
 	Size     string
 	Digest   string
 	Media    string
@@ -189,24 +189,24 @@ const (
 	maxListed   = 100 // classes of data, related hosts
 )
 
-// service is the page of one host. With op (and kind) in the query it opens at
+// servicePage is the page of one host. With op (and kind) in the query it opens at
 // that operation, wherever in the list it stands.
-func (p *Pages) service(c *gin.Context) (view, error) {
+func (p *Pages) servicePage(c *gin.Context) (pageView, error) {
 	host := c.Param("host")
 	number, err := pageNumber(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	s, err := p.answers.Service(c.Request.Context(), host)
 	if err != nil {
-		return view{}, hostError(host, err)
+		return pageView{}, hostError(host, err)
 	}
 	if s.Host != host { // another spelling; each service has one address
-		return view{status: http.StatusSeeOther, location: servicePath(s.Host)}, nil
+		return pageView{status: http.StatusSeeOther, location: servicePath(s.Host)}, nil
 	}
 	v := p.serviceHead(s)
 	all := operationsOf(s)
-	if at := wanted(all, c.Query("op"), c.Query("kind")); at >= 0 {
+	if at := placeOf(all, c.Query("op"), c.Query("kind")); at >= 0 {
 		all[at].Wanted = true
 		number = at/perPage + 1
 	}
@@ -215,14 +215,14 @@ func (p *Pages) service(c *gin.Context) (view, error) {
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
 	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all), perPage)
 	if v.Published {
-		if v.Agents, err = p.joined(c.Request.Context(), host); err != nil {
-			return view{}, err
+		if v.Agents, err = p.joinedAgents(c.Request.Context(), host); err != nil {
+			return pageView{}, err
 		}
-		if v.Similar, err = p.similar(c.Request.Context(), host); err != nil {
-			return view{}, err
+		if v.Similar, err = p.similarServices(c.Request.Context(), host); err != nil {
+			return pageView{}, err
 		}
 	}
-	return view{name: "service", title: plain(v.Name), body: v}, nil
+	return pageView{name: "service", title: plainText(v.Name), body: v}, nil
 }
 
 func servicePath(host string) string { return "/services/" + url.PathEscape(host) }
@@ -233,7 +233,7 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 		Name:        cmp.Or(s.Name, s.Host),
 		Description: s.Description,
 		Published:   len(s.Documents) > 0,
-		State:       p.state(s.State),
+		State:       p.stateOf(s.State),
 	}
 	add := func(name, text string) {
 		if text != "" && !slices.Contains(v.Facts, fact{name, text}) {
@@ -251,17 +251,17 @@ func (p *Pages) serviceHead(s api.Service) serviceView {
 		add("Protocols", strings.Join(sv.Protocols, ", "))
 		add("AGTP address", sv.AGTP)
 		if v.Docs.Text == "" {
-			v.Docs = outsideOf(sv.Docs)
+			v.Docs = externalLinkOf(sv.Docs)
 		}
 		if v.Lang == "" {
 			v.Lang = languageOf(sv.Languages)
 		}
 		classes = append(classes, d.DataClasses...)
-		v.Documents = append(v.Documents, p.document(d))
+		v.Documents = append(v.Documents, p.documentOf(d))
 	}
 	v.DataClasses = distinctClasses(classes)
-	v.DataClasses, v.MoreClasses = cut(v.DataClasses, maxListed)
-	v.Related, v.MoreRelated = cut(s.Related, maxListed)
+	v.DataClasses, v.MoreClasses = splitAt(v.DataClasses, maxListed)
+	v.Related, v.MoreRelated = splitAt(s.Related, maxListed)
 	return v
 }
 
@@ -283,8 +283,8 @@ func distinctClasses(all []document.DataClass) []document.DataClass {
 	return classes
 }
 
-// cut leaves the first n of a list and counts the rest.
-func cut[T any](list []T, n int) (first []T, more int) {
+// splitAt leaves the first n of a list and counts the rest.
+func splitAt[T any](list []T, n int) (first []T, more int) {
 	first = list[:min(len(list), n)]
 	return first, len(list) - len(first)
 }
@@ -305,8 +305,8 @@ func operationsOf(s api.Service) []listedOperation {
 	return all
 }
 
-// wanted returns the place of the operation with that id, -1 when there is none.
-func wanted(all []listedOperation, id, kind string) int {
+// placeOf returns the place of the operation with that id, -1 when there is none.
+func placeOf(all []listedOperation, id, kind string) int {
 	if id == "" {
 		return -1
 	}
@@ -315,26 +315,26 @@ func wanted(all []listedOperation, id, kind string) int {
 	})
 }
 
-func (p *Pages) document(d api.DocumentView) documentView {
+func (p *Pages) documentOf(d api.DocumentView) documentView {
 	v := documentView{
 		ID:      "document-" + string(d.Kind),
 		Kind:    kindOf(string(d.Kind)),
 		Alias:   d.Kind == document.AIAlias,
-		URL:     outsideOf(d.URL),
-		Size:    size(d.Size),
+		URL:     externalLinkOf(d.URL),
+		Size:    formatSize(d.Size),
 		Digest:  d.Digest,
 		Media:   d.MediaType,
-		Fetched: p.moment(d.FetchedAt),
-		Changed: p.moment(d.ChangedAt),
+		Fetched: p.momentOf(d.FetchedAt),
+		Changed: p.momentOf(d.ChangedAt),
 		Source:  sourceWords[d.Source],
 		Level:   levelWords(&d.Document),
 		Counts:  countsOf(d.Findings),
 	}
 	findings := groupFindings(d.Findings)
-	v.Findings, v.More = cut(findings, maxFindings)
-	versions, older := cut(d.Versions, maxVersions)
+	v.Findings, v.More = splitAt(findings, maxFindings)
+	versions, older := splitAt(d.Versions, maxVersions)
 	for _, o := range versions {
-		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.moment(o.Seen), Size: size(o.Size)})
+		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.momentOf(o.Seen), Size: formatSize(o.Size)})
 	}
 	v.Older = older
 	return v
@@ -360,7 +360,7 @@ func countsOf(findings []protocol.Finding) string {
 	var parts []string
 	for s := protocol.Error; ; s-- {
 		if n[s] > 0 {
-			parts = append(parts, count(n[s], strings.ToLower(severityWords[s])))
+			parts = append(parts, formatCount(n[s], strings.ToLower(severityWords[s])))
 		}
 		if s == protocol.Info {
 			return strings.Join(parts, ", ")
@@ -409,23 +409,23 @@ func spotOf(f protocol.Finding) spot {
 	return s
 }
 
-func (p *Pages) state(s api.State) stateView {
+func (p *Pages) stateOf(s api.State) stateView {
 	v := stateView{
-		Added:    p.moment(s.Added),
-		Visited:  p.moment(s.Visited),
-		Due:      p.moment(s.Due),
+		Added:    p.momentOf(s.Added),
+		Visited:  p.momentOf(s.Visited),
+		Due:      p.momentOf(s.Due),
 		FoundOn:  s.FoundOn,
 		Failures: s.Failures,
 	}
 	for _, f := range s.Fetches {
-		v.Fetches = append(v.Fetches, p.fetch(f))
+		v.Fetches = append(v.Fetches, p.fetchOf(f))
 	}
 	if s.TLS != nil {
-		v.TLS, v.Expires = s.TLS.String(), p.moment(s.TLS.Expires)
+		v.TLS, v.Expires = s.TLS.String(), p.momentOf(s.TLS.Expires)
 	}
 	if s.Robots != nil {
 		v.Robots, v.Closed = robotsVerdict(*s.Robots)
-		v.RobotsAt, v.Why = p.moment(s.Robots.FetchedAt), s.Robots.Why
+		v.RobotsAt, v.Why = p.momentOf(s.Robots.FetchedAt), s.Robots.Why
 	}
 	return v
 }
@@ -441,7 +441,7 @@ func robotsVerdict(r api.RobotsView) (verdict string, closed []string) {
 	return "It lets us in", nil
 }
 
-func (p *Pages) fetch(f fetch.Fetch) fetchView {
+func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 	v := fetchView{
 		Kind:      kindOf(f.Kind),
 		URL:       f.URL,
@@ -449,7 +449,7 @@ func (p *Pages) fetch(f fetch.Fetch) fetchView {
 		Good:      f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged,
 		Detail:    f.Detail,
 		Status:    f.Status,
-		At:        p.moment(f.At),
+		At:        p.momentOf(f.At),
 		Redirects: f.Redirects,
 	}
 	if f.Took > 0 {
@@ -492,16 +492,16 @@ func outcomeOf(o fetch.Outcome) string {
 	return string(o)
 }
 
-// size writes a number of bytes for a person.
-func size(n int) string {
+// formatSize writes a number of bytes for a person.
+func formatSize(n int) string {
 	if n < 1024 {
-		return count(n, "byte")
+		return formatCount(n, "byte")
 	}
 	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
 }
 
-// count writes n things.
-func count(n int, thing string) string {
+// formatCount writes n things.
+func formatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

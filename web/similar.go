@@ -19,27 +19,27 @@ type similarView struct {
 }
 
 const (
-	maxSimilar   = 5
-	leastSimilar = 0.3 // below it, two services have little in common
-	maxShared    = 6   // verbs, and classes, named of each
+	maxSimilar = 5
+	minSimilar = 0.3 // below it, two services have little in common
+	maxShared  = 6   // verbs, and classes, named of each
 )
 
-// similar returns the services most like that of a host. While the index is being
+// similarServices returns the services most like that of a host. While the index is being
 // rebuilt, or too many search, there are none: the page has much to say without
 // them.
-func (p *Pages) similar(ctx context.Context, host string) ([]similarView, error) {
+func (p *Pages) similarServices(ctx context.Context, host string) ([]similarView, error) {
 	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
 	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, api.ErrTooManySearches) || errors.Is(err, api.ErrSearchTimeout) {
 		return nil, nil
 	}
 	var views []similarView
 	for _, s := range found {
-		if s.Score < leastSimilar {
+		if s.Score < minSimilar {
 			break
 		}
 		v := similarView{Host: s.Host, Name: cmp.Or(s.Service.Name, s.Host)}
-		v.Verbs, _ = cut(s.Verbs, maxShared)
-		classes, _ := cut(s.Classes, maxShared)
+		v.Verbs, _ = splitAt(s.Verbs, maxShared)
+		classes, _ := splitAt(s.Classes, maxShared)
 		v.Classes = strings.Join(classes, ", ")
 		views = append(views, v)
 	}

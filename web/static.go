@@ -51,8 +51,8 @@ func readAssets() assets {
 	return a
 }
 
-// path returns the address of a static file, for templates.
-func (a assets) path(name string) (string, error) {
+// addressOf returns the address of a static file, for templates.
+func (a assets) addressOf(name string) (string, error) {
 	p, ok := a.hashed[name]
 	if !ok {
 		return "", fmt.Errorf("no static file %q", name)
@@ -60,14 +60,14 @@ func (a assets) path(name string) (string, error) {
 	return p, nil
 }
 
-func (p *Pages) static(c *gin.Context) {
+func (p *Pages) serveStatic(c *gin.Context) {
 	f, ok := p.assets.files[c.Param("name")]
 	if !ok {
 		p.NotFound(c)
 		return
 	}
 	h := c.Writer.Header()
-	secure(h, policy)
+	setSecurityHeaders(h, policy)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	c.Data(http.StatusOK, f.mediaType, f.body)
 }

@@ -23,26 +23,26 @@ type crawlView struct {
 	Paused                                                   string
 }
 
-// status shows how the server stands.
-func (p *Pages) status(*gin.Context) (view, error) {
-	s := p.standing()
-	v := statusView{Version: s.Version, Started: p.moment(s.Started), Ready: s.Ready, Stored: number(int(s.Store))}
+// statusPage shows how the server stands.
+func (p *Pages) statusPage(*gin.Context) (pageView, error) {
+	s := p.serverStatus()
+	v := statusView{Version: s.Version, Started: p.momentOf(s.Started), Ready: s.Ready, Stored: formatNumber(int(s.Store))}
 	if s.Index < s.Store {
-		v.Behind = count(int(s.Store-s.Index), "change")
+		v.Behind = formatCount(int(s.Store-s.Index), "change")
 	}
 	if s.Crawler != nil {
 		c := s.Crawler
 		v.Crawl = &crawlView{
-			Known: number(c.Known), Waiting: number(c.Waiting), Due: number(c.Due), InFlight: number(c.InFlight),
-			Visits: number(c.Visits), Documents: number(c.Documents), Errors: number(c.Errors),
+			Known: formatNumber(c.Known), Waiting: formatNumber(c.Waiting), Due: formatNumber(c.Due), InFlight: formatNumber(c.InFlight),
+			Visits: formatNumber(c.Visits), Documents: formatNumber(c.Documents), Errors: formatNumber(c.Errors),
 			Rate: fmt.Sprintf("%.1f", c.Rate), Paused: c.Paused,
 		}
 	}
-	return view{name: "status", title: "Status", body: v}, nil
+	return pageView{name: "status", title: "Status", body: v}, nil
 }
 
-// standing is how the server stands; without one to tell, nothing is known.
-func (p *Pages) standing() api.ServerStatus {
+// serverStatus is how the server stands; without one to tell, nothing is known.
+func (p *Pages) serverStatus() api.ServerStatus {
 	if p.stand == nil {
 		return api.ServerStatus{At: p.now()}
 	}

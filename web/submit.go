@@ -34,24 +34,24 @@ const (
 	maxHostLines = 100
 )
 
-func (p *Pages) submitForm(c *gin.Context) (view, error) {
+func (p *Pages) submitFormPage(c *gin.Context) (pageView, error) {
 	return submitPage(http.StatusOK, submitView{Hosts: c.Query("host")}), nil
 }
 
-func submitPage(status int, v submitView) view {
-	return view{name: "submit", title: "Name a host", status: status, body: v}
+func submitPage(status int, v submitView) pageView {
+	return pageView{name: "submit", title: "Name a host", status: status, body: v}
 }
 
-// submit hands the names of the form in.
-func (p *Pages) submit(c *gin.Context) (view, error) {
+// submitHosts hands the names of the form in.
+func (p *Pages) submitHosts(c *gin.Context) (pageView, error) {
 	r := c.Request
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return view{}, &badRequest{"the form was sent by another site", "Use the form on this page."}
+		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on this page."}
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
 	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxHostForm)
 	if err := r.ParseForm(); err != nil {
-		return view{}, &badRequest{"the form cannot be read", "Send it again from this page, with fewer names."}
+		return pageView{}, &badRequest{"the form cannot be read", "Send it again from this page, with fewer names."}
 	}
 	v := submitView{Hosts: strings.ReplaceAll(r.PostFormValue("hosts"), "\r\n", "\n")}
 	names := strings.FieldsFunc(v.Hosts, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
@@ -65,38 +65,38 @@ func (p *Pages) submit(c *gin.Context) (view, error) {
 	}
 	list, err := p.answers.Submit(r.Context(), names, clientOf(c))
 	if err != nil {
-		return p.notTaken(c, v, err)
+		return p.submitFormAgain(c, v, err)
 	}
 	for _, s := range list {
-		v.Results = append(v.Results, p.submitted(s))
+		v.Results = append(v.Results, p.submittedOf(s))
 	}
 	return submitPage(http.StatusOK, v), nil
 }
 
-// notTaken shows the form again with the reason, where the reader can do
+// submitFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) notTaken(c *gin.Context, v submitView, err error) (view, error) {
+func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (pageView, error) {
 	if over, ok := errors.AsType[*api.QuotaError](err); ok {
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
-		v.Trouble, v.Help = sentence(over.Message), "Come back later."
+		v.Trouble, v.Help = asSentence(over.Message), "Come back later."
 		return submitPage(http.StatusTooManyRequests, v), nil
 	}
 	if errors.Is(err, api.ErrNoCrawl) {
 		v.Trouble, v.Help = "This server does not crawl.", "It shows what was found before."
 		return submitPage(http.StatusServiceUnavailable, v), nil
 	}
-	return view{}, err
+	return pageView{}, err
 }
 
-func (p *Pages) submitted(s api.Submission) submittedView {
-	v := submittedView{Host: s.Host, Due: p.moment(s.Due)}
+func (p *Pages) submittedOf(s api.Submission) submittedView {
+	v := submittedView{Host: s.Host, Due: p.momentOf(s.Due)}
 	switch s.State {
 	case "waiting":
 		v.Taken, v.What = true, "It waits for its first visit."
 	case "visited":
 		v.Taken, v.What = true, "It is known and was visited."
 	default:
-		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", sentence(s.Help)
+		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", asSentence(s.Help)
 	}
 	return v
 }

@@ -24,10 +24,10 @@ var suggestedLabels = map[string]string{
 	index.SuggestVerb: "verb", index.SuggestNamespace: "namespace", index.SuggestClass: "class of data", index.SuggestService: "service", index.SuggestNoun: "word",
 }
 
-// suggestions completes the last word of a query, or the value of its last
+// makeSuggestions completes the last word of a query, or the value of its last
 // filter. A text that ends in a space, or in a text in quotes, has nothing to
 // complete.
-func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, error) {
+func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion, error) {
 	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
 	before, word := text[:at], text[at:]
 	word, without := strings.CutPrefix(word, "-")
@@ -67,12 +67,12 @@ func (p *Pages) suggestions(ctx context.Context, text string) ([]suggestion, err
 	var list []suggestion
 	seen := map[string]bool{text: true}
 	for _, s := range found {
-		whole := before + completion(s, strings.ToLower(key))
-		if whole == before || seen[whole] || plain(whole) != whole {
+		whole := before + completeValue(s, strings.ToLower(key))
+		if whole == before || seen[whole] || plainText(whole) != whole {
 			continue
 		}
 		seen[whole] = true
-		list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + count(s.Operations, "operation")})
+		list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + formatCount(s.Operations, "operation")})
 	}
 	return list, nil
 }
@@ -82,10 +82,10 @@ func isWord(s index.Suggestion) bool {
 	return s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun
 }
 
-// completion writes a suggestion as a word or, where a key was typed or nothing
+// completeValue writes a suggestion as a word or, where a key was typed or nothing
 // else would find it, as a filter; "" when it does not fit the key or cannot be
 // written.
-func completion(s index.Suggestion, key string) string {
+func completeValue(s index.Suggestion, key string) string {
 	own := suggestedKeys[s.Kind]
 	if key == "" && isWord(s) {
 		return strings.ToLower(s.Text)

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/text/width"
 )
 
-// inert returns a stranger's text as HTML that shows all of it: markup is
+// escapeText returns a stranger's text as HTML that shows all of it: markup is
 // escaped, and each character that would hide, reorder or blank out what stands
 // beside it is shown as a mark with its code point.
-func inert(s string) template.HTML {
+func escapeText(s string) template.HTML {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	for part, marked := range pieces(s) {
+	for part, marked := range splitHidden(s) {
 		if marked {
 			b.WriteString(`<span class="mark">`)
 			b.WriteString(part)
@@ -29,24 +29,24 @@ func inert(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// plain returns a stranger's text for places that hold no markup (a title, an
+// plainText returns a stranger's text for places that hold no markup (a title, an
 // attribute, a line of a preformatted block): hidden characters are written as
 // "U+202E". The template escapes it as usual.
-func plain(s string) string {
+func plainText(s string) string {
 	var b strings.Builder
-	for part := range pieces(s) {
+	for part := range splitHidden(s) {
 		b.WriteString(part)
 	}
 	return b.String()
 }
 
-// clip is inert for lists: it cuts a text of more than n characters, so that
+// clipEscaped is inert for lists: it cuts a text of more than n characters, so that
 // one service cannot push the others off the page.
-func clip(n int, s string) template.HTML {
+func clipEscaped(n int, s string) template.HTML {
 	if utf8.RuneCountInString(s) <= n {
-		return inert(s)
+		return escapeText(s)
 	}
-	return inert(strings.TrimSpace(string([]rune(s)[:n])) + "…")
+	return escapeText(strings.TrimSpace(string([]rune(s)[:n])) + "…")
 }
 
 // clipPlain is plain, cut to n characters.
@@ -54,7 +54,7 @@ func clipPlain(n int, s string) string {
 	if chars := []rune(s); len(chars) > n {
 		s = string(chars[:n]) + "…"
 	}
-	return plain(s)
+	return plainText(s)
 }
 
 // maxCombining is how many combining marks may stand on one character. Written
@@ -64,9 +64,9 @@ const maxCombining = 4
 // firstCombining is the first combining mark of Unicode.
 const firstCombining = '\u0300'
 
-// pieces yields s as runs of ordinary text and, marked, the code points of its
+// splitHidden yields s as runs of ordinary text and, marked, the code points of its
 // hidden characters.
-func pieces(s string) func(yield func(part string, marked bool) bool) {
+func splitHidden(s string) func(yield func(part string, marked bool) bool) {
 	return func(yield func(string, bool) bool) {
 		start, combining := 0, 0
 		prev := rune(0)
@@ -77,7 +77,7 @@ func pieces(s string) func(yield func(part string, marked bool) bool) {
 				combining = 0
 			}
 			broken := r == utf8.RuneError && size == 1
-			if broken || combining > maxCombining || hides(r, prev, s[i+size:]) {
+			if broken || combining > maxCombining || isHidden(r, prev, s[i+size:]) {
 				if start < i && !yield(s[start:i], false) {
 					return
 				}
@@ -95,8 +95,8 @@ func pieces(s string) func(yield func(part string, marked bool) bool) {
 	}
 }
 
-// hides reports whether r cannot be seen or changes how its neighbours are seen.
-func hides(r, prev rune, rest string) bool {
+// isHidden reports whether r cannot be seen or changes how its neighbours are seen.
+func isHidden(r, prev rune, rest string) bool {
 	if ' ' <= r && r <= '~' {
 		return false
 	}
@@ -107,7 +107,7 @@ func hides(r, prev rune, rest string) bool {
 		// Joiners are how Persian, Hindi and many emoji are written. Beside a
 		// letter of a script that does not use them they only hide.
 		next, _ := utf8.DecodeRuneInString(rest)
-		return !joins(prev) || !joins(next)
+		return !isJoiner(prev) || !isJoiner(next)
 	case '\u034F', '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800', '\u2028', '\u2029':
 		// Fillers and blanks that Unicode does not count as format characters,
 		// and the separators that break a line where none is.
@@ -116,7 +116,7 @@ func hides(r, prev rune, rest string) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co)
 }
 
-func joins(r rune) bool {
+func isJoiner(r rune) bool {
 	return r >= '\u0600' && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk)
 }
 
@@ -133,8 +133,8 @@ func languageOf(languages []string) string {
 	return t.String()
 }
 
-// caret returns the white space that puts a caret under what follows before.
-func caret(before string) string {
+// caretIndent returns the white space that puts a caret under what follows before.
+func caretIndent(before string) string {
 	var b strings.Builder
 	for _, r := range before {
 		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {

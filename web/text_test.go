@@ -28,7 +28,7 @@ func TestHiddenCharacters(t *testing.T) {
 		"nothing":                               {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := string(inert(c.text)); got != c.want {
+			if got := string(escapeText(c.text)); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
@@ -39,12 +39,12 @@ func FuzzInert(f *testing.F) {
 	f.Add("<script>\u202E\xff")
 	f.Add("\u200D👩\u200D🍳\u0301\u0301\u0301\u0301\u0301")
 	f.Fuzz(func(t *testing.T, s string) {
-		out := strings.NewReplacer(`<span class="mark">`, "", `</span>`, "").Replace(string(inert(s)))
+		out := strings.NewReplacer(`<span class="mark">`, "", `</span>`, "").Replace(string(escapeText(s)))
 		if strings.ContainsAny(out, `<>"'`) {
 			t.Errorf("%q leaves markup: %q", s, out)
 		}
 		for _, bad := range []string{"\u202E", "\u2066", "\u200B", "\x1b", "\x00"} {
-			if strings.Contains(out, bad) || strings.Contains(plain(s), bad) {
+			if strings.Contains(out, bad) || strings.Contains(plainText(s), bad) {
 				t.Errorf("%q keeps %+q", s, bad)
 			}
 		}
@@ -52,10 +52,10 @@ func FuzzInert(f *testing.F) {
 }
 
 func TestClip(t *testing.T) {
-	if got := string(clip(3, "日本語")); got != "日本語" {
+	if got := string(clipEscaped(3, "日本語")); got != "日本語" {
 		t.Errorf("a text that fits became %q", got)
 	}
-	if got := string(clip(3, "ab <cd")); got != "ab…" {
+	if got := string(clipEscaped(3, "ab <cd")); got != "ab…" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -76,14 +76,14 @@ func TestRelative(t *testing.T) {
 		800 * 24 * time.Hour:                "2 years ago",
 		-(14*24*time.Hour + 30*time.Minute): "in 14 days",
 	} {
-		if got := relative(span); got != want {
+		if got := relativeTime(span); got != want {
 			t.Errorf("%v: %q, want %q", span, got, want)
 		}
 	}
 }
 
 func TestCaretStandsUnderWideCharacters(t *testing.T) {
-	if got := caret("a日b"); got != " \u3000 " {
+	if got := caretIndent("a日b"); got != " \u3000 " {
 		t.Errorf("got %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A user is a service that uses a name which anybody may write into a document.
-type user struct {
+type nameUser struct {
 	Host    string
 	Service string
 	Word    string // how well it stands, "" where nothing can be said
@@ -18,18 +18,18 @@ type user struct {
 }
 
 // A warning is something about a name that a person should know before using it.
-type warning struct {
+type nameWarning struct {
 	Word  string
 	Text  string
 	Hosts []string
-	Names []named
+	Names []namedLink
 }
 
-// named is a name with its page.
-type named struct{ Text, Address string }
+// namedLink is a name with its page.
+type namedLink struct{ Text, Address string }
 
-// mostUsers bounds the services that a page names.
-const mostUsers = 30
+// maxUsers bounds the services that a page names.
+const maxUsers = 30
 
 // claimWords say how well a host stands to a namespace, by its relation.
 var claimWords = map[string]string{
@@ -51,23 +51,23 @@ var concernWords = map[string]string{
 
 // namespaceUsers says who uses a namespace, what each has to show for it, and what
 // is wrong about it.
-func (p *Pages) namespaceUsers(ctx context.Context, s shelf, name string) ([]user, []warning, error) {
+func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]nameUser, []nameWarning, error) {
 	n, err := p.answers.Namespace(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	var users []user
+	var users []nameUser
 	for _, c := range n.Claims {
-		users = append(users, user{
+		users = append(users, nameUser{
 			Host: c.Host, Service: cmp.Or(c.Service, c.Host), Word: claimWords[c.Relation],
-			Says: sentence(c.Proof), Since: p.moment(c.Since),
+			Says: asSentence(c.Proof), Since: p.momentOf(c.Since),
 		})
 	}
-	var warnings []warning
+	var warnings []nameWarning
 	for _, c := range n.Concerns {
-		w := warning{Word: concernWords[c.Code], Text: sentence(c.Message), Hosts: c.Hosts}
+		w := nameWarning{Word: concernWords[c.Code], Text: asSentence(c.Message), Hosts: c.Hosts}
 		for _, name := range c.Names {
-			w.Names = append(w.Names, named{name, s.address(name)})
+			w.Names = append(w.Names, namedLink{name, s.valueAddress(name)})
 		}
 		warnings = append(warnings, w)
 	}
@@ -75,14 +75,14 @@ func (p *Pages) namespaceUsers(ctx context.Context, s shelf, name string) ([]use
 }
 
 // classUsers says who holds a class of data, and what each says of it.
-func (p *Pages) classUsers(ctx context.Context, _ shelf, name string) ([]user, []warning, error) {
+func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameUser, []nameWarning, error) {
 	c, err := p.answers.DataClass(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	var users []user
+	var users []nameUser
 	for _, h := range c.Holders {
-		users = append(users, user{Host: h.Host, Service: cmp.Or(h.Service, h.Host), Says: holderText(h), Since: p.moment(h.FetchedAt)})
+		users = append(users, nameUser{Host: h.Host, Service: cmp.Or(h.Service, h.Host), Says: holderText(h), Since: p.momentOf(h.FetchedAt)})
 	}
 	return users, nil, nil
 }
@@ -91,7 +91,7 @@ func (p *Pages) classUsers(ctx context.Context, _ shelf, name string) ([]user, [
 func holderText(h api.Holder) string {
 	var parts []string
 	if h.Description != "" {
-		parts = append(parts, sentence(h.Description))
+		parts = append(parts, asSentence(h.Description))
 	}
 	if h.Sensitivity != "" {
 		parts = append(parts, "Sensitivity: "+h.Sensitivity+".")

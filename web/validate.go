@@ -42,12 +42,12 @@ const maxForm = api.MaxDocument + 64<<10
 // formTime is how long a form may take to arrive.
 const formTime = 15 * time.Second
 
-// validateForm shows the form. An address may come along, for links.
-func (p *Pages) validateForm(c *gin.Context) (view, error) {
+// validateFormPage shows the form. An address may come along, for links.
+func (p *Pages) validateFormPage(c *gin.Context) (pageView, error) {
 	return formView(http.StatusOK, validateView{Address: c.Query("url")}), nil
 }
 
-func formView(status int, v validateView) view {
+func formView(status int, v validateView) pageView {
 	for _, k := range []kindChoice{
 		{Value: "", Name: "tell from the text"},
 		{Value: string(document.AI), Name: "AI Discovery"},
@@ -61,18 +61,18 @@ func formView(status int, v validateView) view {
 	if len(v.Results) > 0 {
 		title = "What was found"
 	}
-	return view{name: "validate", title: title, status: status, body: v}
+	return pageView{name: "validate", title: title, status: status, body: v}
 }
 
-// validate judges what the form brings.
-func (p *Pages) validate(c *gin.Context) (view, error) {
+// validatePage judges what the form brings.
+func (p *Pages) validatePage(c *gin.Context) (pageView, error) {
 	v, s, err := readForm(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	judgements, err := p.answers.Validate(c.Request.Context(), s)
 	if err != nil {
-		return p.notJudged(c, v, err)
+		return p.validateFormAgain(c, v, err)
 	}
 	for i, j := range judgements {
 		v.Results = append(v.Results, resultOf(i+1, j))
@@ -83,9 +83,9 @@ func (p *Pages) validate(c *gin.Context) (view, error) {
 	return formView(http.StatusOK, v), nil
 }
 
-// notJudged shows the form again with the reason, where the reader can do
+// validateFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, error) {
+func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pageView, error) {
 	status := http.StatusBadRequest
 	var over *api.QuotaError
 	var host *fetch.HostError
@@ -93,11 +93,11 @@ func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, erro
 	case errors.Is(err, api.ErrNothingToValidate):
 		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
 	case errors.As(err, &host):
-		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", sentence(host.Help)
+		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", asSentence(host.Help)
 	case errors.As(err, &over):
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
-		v.Trouble, v.Help = sentence(over.Message), "Paste the text instead, or come back later."
+		v.Trouble, v.Help = asSentence(over.Message), "Paste the text instead, or come back later."
 	case errors.Is(err, api.ErrBusy):
 		status = http.StatusServiceUnavailable
 		c.Header("Retry-After", "5")
@@ -106,7 +106,7 @@ func (p *Pages) notJudged(c *gin.Context, v validateView, err error) (view, erro
 		status = http.StatusServiceUnavailable
 		v.Trouble, v.Help = "Nothing is fetched on request here.", "Paste the text of the document instead."
 	default:
-		return view{}, err
+		return pageView{}, err
 	}
 	return formView(status, v), nil
 }
@@ -147,7 +147,7 @@ func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
 	if strings.TrimSpace(v.Text) != "" {
 		s.Text = []byte(v.Text)
 	}
-	name, file, err := upload(r.MultipartForm)
+	name, file, err := uploadedFile(r.MultipartForm)
 	if err != nil {
 		return fail("the file cannot be read", "Choose it again.")
 	}
@@ -160,8 +160,8 @@ func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
 	return v, s, nil
 }
 
-// upload returns the file of a form, nil when none was chosen.
-func upload(form *multipart.Form) (name string, text []byte, err error) {
+// uploadedFile returns the file of a form, nil when none was chosen.
+func uploadedFile(form *multipart.Form) (name string, text []byte, err error) {
 	if form == nil || len(form.File["file"]) == 0 || form.File["file"][0].Size == 0 {
 		return "", nil, nil
 	}
@@ -232,7 +232,7 @@ func resultOf(n int, j api.ValidationResult) resultView {
 		v.Level = fmt.Sprintf("Level %d", j.Level)
 	}
 	v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
-		count(j.Operations, "operation"), number(j.Tokens.Served), number(j.Tokens.Compact))
+		formatCount(j.Operations, "operation"), formatNumber(j.Tokens.Served), formatNumber(j.Tokens.Compact))
 	lines := strings.Split(strings.ToValidUTF8(string(j.Text), "�"), "\n")
 	if len(j.Text) == 0 {
 		lines = nil
@@ -242,7 +242,7 @@ func resultOf(n int, j api.ValidationResult) resultView {
 		shown := checkedFinding{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
 		if f.Line > 0 && f.Line <= min(len(lines), maxLines) {
 			shown.Anchor = fmt.Sprintf("%s-L%d", v.ID, f.Line)
-			tones[f.Line] = heavier(tones[f.Line], f.Severity)
+			tones[f.Line] = heavierTone(tones[f.Line], f.Severity)
 		}
 		v.Findings = append(v.Findings, shown)
 	}
@@ -254,8 +254,8 @@ func resultOf(n int, j api.ValidationResult) resultView {
 	return v
 }
 
-// heavier returns the tone of a line that has one and gets a finding more.
-func heavier(tone string, s protocol.Severity) string {
+// heavierTone returns the tone of a line that has one and gets a finding more.
+func heavierTone(tone string, s protocol.Severity) string {
 	var had protocol.Severity
 	if tone == "" || had.UnmarshalText([]byte(tone)) != nil || had < s {
 		return s.String()
@@ -265,5 +265,5 @@ func heavier(tone string, s protocol.Severity) string {
 
 // sourceText returns one line of a text with its spaces. A long line is cut.
 func sourceText(line string) template.HTML {
-	return clip(maxColumns, strings.ReplaceAll(line, "\t", "    "))
+	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }

@@ -15,25 +15,25 @@ type verbsView struct {
 	Total int
 	First int
 	Last  int
-	Pages pager
+	Pages pageLinks
 }
 
-// verbs lists the verbs that are offered, most offered first.
-func (p *Pages) verbs(c *gin.Context) (view, error) {
+// verbsPage lists the verbs that are offered, most offered first.
+func (p *Pages) verbsPage(c *gin.Context) (pageView, error) {
 	number, err := pageNumber(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	all, err := p.answers.Verbs(c.Request.Context())
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	top := mostOffered(all)
-	from := min((number-1)*shelfPerPage, len(top))
-	to := min(from+shelfPerPage, len(top))
+	from := min((number-1)*listingPerPage, len(top))
+	to := min(from+listingPerPage, len(top))
 	v := verbsView{Verbs: top[from:to], Total: len(top), First: from + 1, Last: to}
-	v.Pages = pagesOf("/verbs", url.Values{}, number, len(top), shelfPerPage)
-	return view{name: "verbs", title: "Verbs", body: v}, nil
+	v.Pages = pagesOf("/verbs", url.Values{}, number, len(top), listingPerPage)
+	return pageView{name: "verbs", title: "Verbs", body: v}, nil
 }
 
 type verbView struct {
@@ -44,7 +44,7 @@ type verbView struct {
 	Total    int
 	First    int
 	Last     int
-	Pages    pager
+	Pages    pageLinks
 }
 
 // relatedView is a verb that is offered, too, and how it stands to this one.
@@ -64,26 +64,26 @@ var relationWords = map[string]string{
 // maxFamily bounds the related verbs of a page.
 const maxFamily = 24
 
-// verb lists the operations that bear one verb, and the verbs near it.
-func (p *Pages) verb(c *gin.Context) (view, error) {
+// verbPage lists the operations that bear one verb, and the verbs near it.
+func (p *Pages) verbPage(c *gin.Context) (pageView, error) {
 	ctx := c.Request.Context()
 	verb := strings.ToUpper(c.Param("verb"))
 	number, err := pageNumber(c)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	q := index.Query{Verbs: []string{verb}, Limit: perPage, Offset: (number - 1) * perPage}
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	if r.Total == 0 {
-		return view{}, &noVerb{verb: verb, near: r.Near}
+		return pageView{}, &noVerb{verb: verb, near: r.Near}
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
 	family, err := p.catalogue.VerbFamily(ctx, verb)
 	if err != nil {
-		return view{}, err
+		return pageView{}, err
 	}
 	for _, f := range family {
 		if f.Verb == verb {
@@ -92,11 +92,11 @@ func (p *Pages) verb(c *gin.Context) (view, error) {
 			v.Family = append(v.Family, relatedView{f.VerbCount, relationWords[f.Relation]})
 		}
 	}
-	if v.Hits, err = p.hits(ctx, r.Hits); err != nil {
-		return view{}, err
+	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
+		return pageView{}, err
 	}
 	v.Pages = pagesOf(verbPath(verb), url.Values{}, number, r.Total, perPage)
-	return view{name: "verb", title: plain(verb), body: v}, nil
+	return pageView{name: "verb", title: plainText(verb), body: v}, nil
 }
 
 func verbPath(verb string) string { return "/verbs/" + url.PathEscape(verb) }

@@ -108,7 +108,7 @@ type Pages struct {
 	now       func() time.Time
 	assets    assets
 	templates map[string]*template.Template
-	figures   figures
+	figures   figuresCache
 	owner     Bot
 	stand     func() api.ServerStatus
 }
@@ -118,7 +118,7 @@ var templateFiles embed.FS
 
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, log: o.Log, now: o.Now, assets: readAssets(), figures: figures{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
+	p := &Pages{answers: a, catalogue: c, log: o.Log, now: o.Now, assets: readAssets(), figures: figuresCache{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -135,47 +135,47 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/":                          p.page(p.search),
-		"/services":                  p.page(p.services),
-		"/services/:host":            p.page(p.service),
-		"/services/:host/crawl-log":  p.page(p.crawlLog),
-		"/verbs":                     p.page(p.verbs),
-		"/verbs/:verb":               p.page(p.verb),
-		"/namespaces":                p.page(p.shelf(namespaceShelf)),
-		"/namespaces/:value":         p.page(p.shelved(namespaceShelf)),
-		"/data-classes":              p.page(p.shelf(classShelf)),
-		"/data-classes/:value":       p.page(p.shelved(classShelf)),
-		"/help/search":               p.page(p.help),
-		"/agents":                    p.page(p.agents),
-		"/validate":                  p.page(p.validateForm),
-		"/submit":                    p.page(p.submitForm),
-		"/bot":                       p.page(p.bot),
-		"/status":                    p.page(p.status),
-		"/rules":                     p.page(p.rules),
-		"/rules/:code":               p.page(p.rule),
-		"/agents/:id":                p.page(p.agent),
-		"/agents/:id/report":         p.page(p.reportForm),
-		"/agents/:id/report/:report": p.page(p.reportStanding),
-		"/log":                       p.page(p.logPage),
-		"/static/:name":              p.static,
+		"/":                          p.handlePage(p.searchPage),
+		"/services":                  p.handlePage(p.servicesPage),
+		"/services/:host":            p.handlePage(p.servicePage),
+		"/services/:host/crawl-log":  p.handlePage(p.crawlLogPage),
+		"/verbs":                     p.handlePage(p.verbsPage),
+		"/verbs/:verb":               p.handlePage(p.verbPage),
+		"/namespaces":                p.handlePage(p.listingPage(namespaceListing)),
+		"/namespaces/:value":         p.handlePage(p.valuePage(namespaceListing)),
+		"/data-classes":              p.handlePage(p.listingPage(classListing)),
+		"/data-classes/:value":       p.handlePage(p.valuePage(classListing)),
+		"/help/search":               p.handlePage(p.helpPage),
+		"/agents":                    p.handlePage(p.agentsPage),
+		"/validate":                  p.handlePage(p.validateFormPage),
+		"/submit":                    p.handlePage(p.submitFormPage),
+		"/bot":                       p.handlePage(p.botInfoPage),
+		"/status":                    p.handlePage(p.statusPage),
+		"/rules":                     p.handlePage(p.rulesPage),
+		"/rules/:code":               p.handlePage(p.rulePage),
+		"/agents/:id":                p.handlePage(p.agentPage),
+		"/agents/:id/report":         p.handlePage(p.reportForm),
+		"/agents/:id/report/:report": p.handlePage(p.reportPage),
+		"/log":                       p.handlePage(p.logPage),
+		"/static/:name":              p.serveStatic,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)
 	}
-	e.POST("/validate", p.page(p.validate))
-	e.POST("/submit", p.page(p.submit))
-	e.POST("/bot", p.page(p.wish))
-	e.POST("/agents/:id/report", p.page(p.report))
+	e.POST("/validate", p.handlePage(p.validatePage))
+	e.POST("/submit", p.handlePage(p.submitHosts))
+	e.POST("/bot", p.handlePage(p.submitOwnerRequest))
+	e.POST("/agents/:id/report", p.handlePage(p.submitReport))
 }
 
 // NotFound answers with the page for an address where nothing is. It is for
 // [api.API.SetNotFound].
 func (p *Pages) NotFound(c *gin.Context) {
-	p.page(func(*gin.Context) (view, error) { return view{}, errNoPage })(c)
+	p.handlePage(func(*gin.Context) (pageView, error) { return pageView{}, errNoPage })(c)
 }
 
 // A view is one page, ready to be rendered.
-type view struct {
+type pageView struct {
 	name     string // of the template
 	title    string
 	status   int // 200 when 0
@@ -185,8 +185,8 @@ type view struct {
 	building bool   // the index is not whole, so something may be missing
 }
 
-// frame is what the layout template sees.
-type frame struct {
+// layoutData is what the layout template sees.
+type layoutData struct {
 	Title    string
 	Section  string
 	Live     bool
@@ -194,37 +194,37 @@ type frame struct {
 	Body     any
 }
 
-// page turns a function that works out a view into a handler: it renders the
+// handlePage turns a function that works out a view into a handler: it renders the
 // view, or the error page for what went wrong, a panic included.
-func (p *Pages) page(work func(c *gin.Context) (view, error)) gin.HandlerFunc {
+func (p *Pages) handlePage(work func(c *gin.Context) (pageView, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		building := p.building()
-		v, err := p.guarded(work, c)
-		building = building || p.building()
+		building := p.isBuilding()
+		v, err := p.callGuarded(work, c)
+		building = building || p.isBuilding()
 		if err != nil {
-			v = p.failed(c, duringBuilding(building, err))
+			v = p.errorPage(c, duringBuilding(building, err))
 		}
 		v.building = building
 		if v.location != "" {
-			secure(c.Writer.Header(), policy)
+			setSecurityHeaders(c.Writer.Header(), policy)
 			c.Redirect(v.status, v.location)
 			return
 		}
-		html, err := p.render(v)
+		html, err := p.renderPage(v)
 		if err != nil {
-			v = p.failed(c, err)
-			if html, err = p.render(v); err != nil {
+			v = p.errorPage(c, err)
+			if html, err = p.renderPage(v); err != nil {
 				p.log.Error("render the error page", "error", err)
 				c.Status(http.StatusInternalServerError)
 				return
 			}
 		}
-		answer(c, v, html)
+		writePage(c, v, html)
 	}
 }
 
-// building reports whether the index is being built from the store.
-func (p *Pages) building() bool { return p.stand != nil && !p.stand().Ready }
+// isBuilding reports whether the index is being built from the store.
+func (p *Pages) isBuilding() bool { return p.stand != nil && !p.stand().Ready }
 
 // duringBuilding is the error of a page. That the index has nothing of a name is
 // not to be believed before it is whole.
@@ -237,8 +237,8 @@ func duringBuilding(building bool, err error) error {
 	return err
 }
 
-// guarded runs work and returns its panic as an error.
-func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context) (v view, err error) {
+// callGuarded runs work and returns its panic as an error.
+func (p *Pages) callGuarded(work func(c *gin.Context) (pageView, error), c *gin.Context) (v pageView, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -247,9 +247,9 @@ func (p *Pages) guarded(work func(c *gin.Context) (view, error), c *gin.Context)
 	return work(c)
 }
 
-func (p *Pages) render(v view) ([]byte, error) {
+func (p *Pages) renderPage(v pageView) ([]byte, error) {
 	var b bytes.Buffer
-	f := frame{Title: v.title, Section: v.name, Live: v.live, Building: v.building, Body: v.body}
+	f := layoutData{Title: v.title, Section: v.name, Live: v.live, Building: v.building, Body: v.body}
 	if err := p.templates[v.name].ExecuteTemplate(&b, "layout", f); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.name, err)
 	}
@@ -260,14 +260,14 @@ func (p *Pages) render(v view) ([]byte, error) {
 // files are part of the program, so one that cannot be read is a mistake in it.
 func parseTemplates(a assets) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
-		"text":   inert,
-		"clip":   clip,
+		"text":   escapeText,
+		"clip":   clipEscaped,
 		"line":   sourceText,
-		"plain":  plain,
-		"asset":  a.path,
+		"plain":  plainText,
+		"asset":  a.addressOf,
 		"verb":   verbPath,
 		"agent":  agentPath,
-		"digits": number,
+		"digits": formatNumber,
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
 	for _, name := range []string{"home", "results", "services", "service", "verbs", "verb", "shelf", "shelved", "help", "agents", "agent", "report", "log", "validate", "rules", "rule", "submit", "crawllog", "bot", "status", "problem"} {

@@ -16,9 +16,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// wishView is the form by which owners say what they wish of the crawler, and
+// ownerRequestView is the form by which owners say what they wish of the crawler, and
 // what became of it.
-type wishView struct {
+type ownerRequestView struct {
 	Host, Wish    string // as sent
 	Subdomains    bool
 	Trouble, Help string
@@ -30,21 +30,21 @@ type wishView struct {
 	More  bool // a look has more values than it shows
 }
 
-// maxWishForm is the size of the form.
-const maxWishForm = 4 << 10
+// maxOwnerForm is the size of the form.
+const maxOwnerForm = 4 << 10
 
-// wish takes the form of the page about the crawler.
-func (p *Pages) wish(c *gin.Context) (view, error) {
+// submitOwnerRequest takes the form of the page about the crawler.
+func (p *Pages) submitOwnerRequest(c *gin.Context) (pageView, error) {
 	r := c.Request
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return view{}, &badRequest{"the form was sent by another site", "Use the form on the page about the crawler."}
+		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on the page about the crawler."}
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxWishForm)
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxOwnerForm)
 	if err := r.ParseForm(); err != nil {
-		return view{}, &badRequest{"the form cannot be read", "Send it again from the page about the crawler."}
+		return pageView{}, &badRequest{"the form cannot be read", "Send it again from the page about the crawler."}
 	}
-	v := wishView{Host: strings.TrimSpace(r.PostFormValue("host")), Wish: r.PostFormValue("wish"), Subdomains: r.PostFormValue("subdomains") == "yes"}
+	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Wish: r.PostFormValue("wish"), Subdomains: r.PostFormValue("subdomains") == "yes"}
 	switch {
 	case v.Host == "":
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
@@ -52,7 +52,7 @@ func (p *Pages) wish(c *gin.Context) (view, error) {
 	case v.Wish == "recrawl":
 		s, err := p.answers.Recrawl(r.Context(), v.Host, clientOf(c), nil)
 		if err != nil {
-			return p.notDone(c, v, err)
+			return p.ownerFormAgain(c, v, err)
 		}
 		v.Done = s.Host + " is visited again as soon as its turn comes."
 		return p.botPage(http.StatusOK, v), nil
@@ -62,14 +62,14 @@ func (p *Pages) wish(c *gin.Context) (view, error) {
 	}
 	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
 	if err != nil {
-		return p.notDone(c, v, err)
+		return p.ownerFormAgain(c, v, err)
 	}
-	v.tell(a)
+	v.showAnswer(a)
 	return p.botPage(http.StatusOK, v), nil
 }
 
-// tell writes what came of a wish.
-func (v *wishView) tell(a owner.Answer) {
+// showAnswer writes what came of a wish.
+func (v *ownerRequestView) showAnswer(a owner.Answer) {
 	v.Host = a.Host
 	what := a.Host
 	if a.Subdomains {
@@ -88,9 +88,9 @@ func (v *wishView) tell(a owner.Answer) {
 	}
 }
 
-// notDone shows the form again with the reason, where the reader can do something
+// ownerFormAgain shows the form again with the reason, where the reader can do something
 // about it.
-func (p *Pages) notDone(c *gin.Context, v wishView, err error) (view, error) {
+func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (pageView, error) {
 	again := func(wait time.Duration) { c.Header("Retry-After", fmt.Sprint(int(wait/time.Second)+1)) }
 	status := http.StatusConflict
 	host, isHost := errors.AsType[*fetch.HostError](err)
@@ -100,17 +100,17 @@ func (p *Pages) notDone(c *gin.Context, v wishView, err error) (view, error) {
 	covered, isCovered := errors.AsType[*owner.CoveredError](err)
 	switch {
 	case isHost:
-		status, v.Trouble, v.Help = http.StatusBadRequest, sentence(plain(host.Problem)), sentence(host.Help)
+		status, v.Trouble, v.Help = http.StatusBadRequest, asSentence(plainText(host.Problem)), asSentence(host.Help)
 	case isOver:
 		again(over.Wait)
-		status, v.Trouble, v.Help = http.StatusTooManyRequests, sentence(over.Message), "Come back later."
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, asSentence(over.Message), "Come back later."
 	case isSoon:
 		again(soon.Wait)
-		status, v.Trouble, v.Help = http.StatusTooManyRequests, sentence(soon.Error()), "Come back then."
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, asSentence(soon.Error()), "Come back then."
 	case isGone:
-		v.Trouble, v.Help = sentence(gone.Why()), "It can be visited when that is withdrawn."
+		v.Trouble, v.Help = asSentence(gone.Why()), "It can be visited when that is withdrawn."
 	case isCovered:
-		v.Trouble, v.Help = sentence(covered.Error()), "Withdraw that one."
+		v.Trouble, v.Help = asSentence(covered.Error()), "Withdraw that one."
 	case errors.Is(err, owner.ErrNotOut):
 		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
 	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
@@ -120,7 +120,7 @@ func (p *Pages) notDone(c *gin.Context, v wishView, err error) (view, error) {
 	case errors.Is(err, api.ErrNoCrawl), errors.Is(err, api.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
-		return view{}, err
+		return pageView{}, err
 	}
 	return p.botPage(status, v), nil
 }
