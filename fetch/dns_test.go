@@ -30,13 +30,13 @@ func record(q dnsmessage.Question, m *dnsmessage.Message, name string, body dnsm
 // Whatever a name server answers, the fetch ends with the outcome that says so,
 // and what is said of it does not name our name server.
 func TestNameServersThatMisbehave(t *testing.T) {
-	status := func(code dnsmessage.RCode) fakenet.Say {
+	status := func(code dnsmessage.RCode) fakenet.Responder {
 		return func(_ dnsmessage.Question, m *dnsmessage.Message) bool {
 			m.RCode = code
 			return true
 		}
 	}
-	addresses := func(count int, a [4]byte) fakenet.Say {
+	addresses := func(count int, a [4]byte) fakenet.Responder {
 		return func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 			for range count {
 				if q.Type == dnsmessage.TypeA {
@@ -48,7 +48,7 @@ func TestNameServersThatMisbehave(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		say     fakenet.Say
+		say     fakenet.Responder
 		outcome fetch.Outcome
 		detail  string
 	}{

@@ -89,15 +89,15 @@ type agisSummary struct {
 	RelatedServices      []string `json:"related_services"`
 }
 
-// agis returns the service as a full AGIS document of at most so many endpoints.
+// asAGIS returns the service as a full AGIS document of at most so many endpoints.
 // It is none when it has no endpoint.
-func (s service) agis(host string, most int) agisDocument {
+func (s service) asAGIS(host string, most int) agisDocument {
 	doc := agisDocument{
-		AGIS: "1.0", Service: clip(plain(s.Name), 100), AGTP: "agtp://" + host,
-		Description: s.about(), Version: "1.0.0",
+		AGIS: "1.0", Service: clipText(plainText(s.Name), 100), AGTP: "agtp://" + host,
+		Description: s.describe(), Version: "1.0.0",
 		Vocabulary: agisVocabulary{
-			Domain:    s.domain(),
-			Namespace: namespace(host),
+			Domain:    s.domainOf(),
+			Namespace: namespaceOf(host),
 			Version:   "1.0.0",
 		},
 	}
@@ -106,7 +106,7 @@ func (s service) agis(host string, most int) agisDocument {
 		if len(doc.Endpoints) == most {
 			break
 		}
-		e, ok := op.endpoint()
+		e, ok := op.asEndpoint()
 		if key := e.Method + " " + template.ReplaceAllString(e.Path, "{}"); ok && !seen[key] {
 			seen[key] = true
 			doc.Endpoints = append(doc.Endpoints, e)
@@ -118,10 +118,10 @@ func (s service) agis(host string, most int) agisDocument {
 	return doc
 }
 
-// negotiate declares the data classes of the service, open to proposals of new
+// addDataClasses declares the data classes of the service, open to proposals of new
 // endpoints (AGIS 8.3).
-func (s service) negotiate(doc *agisDocument) {
-	classes := s.classes()
+func (s service) addDataClasses(doc *agisDocument) {
+	classes := s.dataClasses()
 	if len(classes) == 0 {
 		return
 	}
@@ -135,12 +135,12 @@ func (s service) negotiate(doc *agisDocument) {
 	}
 }
 
-// summary is the answer of /.well-known/agis.json for doc.
-func (s service) summary(doc agisDocument, documentURL string, related []string) agisSummary {
+// asSummary is the answer of /.well-known/agis.json for doc.
+func (s service) asSummary(doc agisDocument, documentURL string, related []string) agisSummary {
 	sum := agisSummary{
 		AGIS: "1.0", Service: doc.Service, AGTP: doc.AGTP, AGISDocument: documentURL,
 		Methods: doc.Vocabulary.DeclaredVerbs, Domain: doc.Vocabulary.Domain, Namespace: doc.Vocabulary.Namespace,
-		Negotiable: doc.Vocabulary.Negotiable, DataClasses: s.classes(), PreAuthDiscovery: true, Version: doc.Version,
+		Negotiable: doc.Vocabulary.Negotiable, DataClasses: s.dataClasses(), PreAuthDiscovery: true, Version: doc.Version,
 		InteractionProtocols: []string{"request"}, RelatedServices: related,
 	}
 	informs := false
@@ -165,14 +165,14 @@ var (
 	className    = nounSegment
 )
 
-// endpoint returns the operation as an AGIS endpoint, and false for one whose
+// asEndpoint returns the operation as an AGIS endpoint, and false for one whose
 // path names no entity.
-func (op operation) endpoint() (agisEndpoint, bool) {
+func (op operation) asEndpoint() (agisEndpoint, bool) {
 	path, nouns, params, ok := op.nounPath()
 	if !ok {
 		return agisEndpoint{}, false
 	}
-	verb, intent := op.purpose(params)
+	verb, intent := op.verbAndIntent(params)
 	does := actions[verb]
 	for _, n := range nouns {
 		if strings.HasPrefix(n, strings.ToLower(verb)) {
@@ -184,20 +184,20 @@ func (op operation) endpoint() (agisEndpoint, bool) {
 	e := agisEndpoint{
 		Method: verb, Path: path,
 		Semantic: agisSemantic{
-			Intent: intent, Actor: "agent", Outcome: outcome(does, noun, one),
+			Intent: intent, Actor: "agent", Outcome: outcomeText(does, noun, one),
 			Idempotent: does <= computes || op.Method == "PUT" || op.Method == "DELETE",
 		},
 		Input:  agisInput{Type: "object", Required: []string{}, Properties: map[string]agisSchema{}},
-		Output: output(does, noun, one),
-		Errors: failures(does, noun, one),
+		Output: outputSchema(does, noun, one),
+		Errors: errorCodes(does, noun, one),
 	}
-	e.Semantic.Capability, e.Semantic.ImpactTier, e.Semantic.Confidence = weight(does)
+	e.Semantic.Capability, e.Semantic.ImpactTier, e.Semantic.Confidence = effectOf(does)
 	for _, p := range params {
 		e.Input.Required = append(e.Input.Required, p)
 		e.Input.Properties[p] = agisSchema{Type: typeOf(p)}
 	}
 	for _, a := range op.Args {
-		if name := snake(a); name != "" && takes(a) {
+		if name := toSnakeCase(a); name != "" && isTaskParameter(a) {
 			e.Input.Properties[name] = agisSchema{Type: typeOf(a)}
 		}
 	}
@@ -210,7 +210,7 @@ func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
 	for segment := range strings.SplitSeq(strings.TrimPrefix(op.Path, "/"), "/") {
 		switch {
 		case paramSegment.MatchString(segment):
-			name := snake(segment[1 : len(segment)-1])
+			name := toSnakeCase(segment[1 : len(segment)-1])
 			if name == "" || slices.Contains(params, name) {
 				return "", nil, nil, false
 			}
@@ -218,7 +218,7 @@ func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
 			path += "/{" + name + "}"
 		case nounSegment.MatchString(segment):
 			first, _, _ := strings.Cut(segment, "-")
-			if segmentVerbs[first] || segmentVerbs[segment] || glued(segment) {
+			if segmentVerbs[first] || segmentVerbs[segment] || isVerbAndObject(segment) {
 				continue
 			}
 			nouns = append(nouns, segment)
@@ -231,14 +231,14 @@ func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
 	return path, nouns, params, ok
 }
 
-// purpose returns the verb and the intent, which must not contradict each other
+// verbAndIntent returns the verb and the intent, which must not contradict each other
 // (AGIS 6.3): where the text begins with a verb of another effect, that one wins.
-func (op operation) purpose(params []string) (verb, intent string) {
+func (op operation) verbAndIntent(params []string) (verb, intent string) {
 	verb = op.Verb
 	if _, known := actions[verb]; !known {
 		verb = methodVerb(op.Method, len(params) > 0 && strings.HasSuffix(op.Path, "}"))
 	}
-	text := sentence(plain(op.Intent))
+	text := firstSentence(plainText(op.Intent))
 	word, rest, _ := strings.Cut(text, " ")
 	base := baseVerb(strings.TrimRight(word, ",:;"))
 	second, tail, _ := strings.Cut(rest, " ")
@@ -246,19 +246,19 @@ func (op operation) purpose(params []string) (verb, intent string) {
 	case rest == "" || base == "":
 		intent = thirdPerson(verb) + " " + lowerFirst(text)
 	case second == "of": // "List of currencies": a noun
-		verb = pick(base, verb)
+		verb = chooseVerb(base, verb)
 		intent = thirdPerson(verb) + " " + tail
 	default:
-		verb = pick(base, verb)
+		verb = chooseVerb(base, verb)
 		intent = thirdPerson(base) + " " + rest
 	}
 	first, size := utf8.DecodeRuneInString(intent)
 	return verb, string(unicode.ToUpper(first)) + intent[size:]
 }
 
-// pick chooses between the verb that the text begins with and the one the
+// chooseVerb chooses between the verb that the text begins with and the one the
 // directory has: the latter stays when it does the same to the world.
-func pick(spoken, given string) string {
+func chooseVerb(spoken, given string) string {
 	if other, ok := otherVerbs[spoken]; ok {
 		spoken = other
 	}
@@ -285,16 +285,16 @@ func methodVerb(method string, one bool) string {
 	}
 }
 
-// sentence makes one sentence of a summary, which is often a title followed by
+// firstSentence makes one sentence of a summary, which is often a title followed by
 // an explanation.
-func sentence(text string) string {
+func firstSentence(text string) string {
 	first, rest, more := strings.Cut(text, ". ")
 	if more && strings.Count(first, " ") < 2 {
 		second, _, _ := strings.Cut(rest, ". ")
 		first += ": " + lowerFirst(strings.TrimSpace(second))
 	}
 	first = strings.NewReplacer("! ", ", ", "? ", ", ", " > ", " ").Replace(first)
-	return clip(strings.TrimRight(first, ".:;!? "), 200)
+	return clipText(strings.TrimRight(first, ".:;!? "), 200)
 }
 
 // lowerFirst lowers the first letter, unless the word is an abbreviation.
@@ -306,9 +306,9 @@ func lowerFirst(text string) string {
 	return string(r)
 }
 
-func outcome(does action, noun string, one bool) string {
+func outcomeText(does action, noun string, one bool) string {
 	words := strings.ReplaceAll(noun, "-", " ")
-	thing := singular(words)
+	thing := singularOf(words)
 	switch does {
 	case reads:
 		if one {
@@ -320,7 +320,7 @@ func outcome(does action, noun string, one bool) string {
 	case computes:
 		return "A result for the given " + thing + " is returned and nothing is changed"
 	case creates:
-		return "A" + article(thing)[1:] + " exists with the given content and its identifier is returned"
+		return "A" + withArticle(thing)[1:] + " exists with the given content and its identifier is returned"
 	case changes:
 		return "The " + thing + " has the given content"
 	case ends:
@@ -334,7 +334,7 @@ func outcome(does action, noun string, one bool) string {
 	}
 }
 
-func weight(does action) (capability, tier string, confidence float64) {
+func effectOf(does action) (capability, tier string, confidence float64) {
 	switch does {
 	case reads:
 		return "retrieval", "informational", 0.6
@@ -355,18 +355,18 @@ func weight(does action) (capability, tier string, confidence float64) {
 	}
 }
 
-func output(does action, noun string, one bool) agisSchema {
-	name := snake(noun)
+func outputSchema(does action, noun string, one bool) agisSchema {
+	name := toSnakeCase(noun)
 	properties := map[string]agisSchema{}
 	switch {
 	case does == searches, does == reads && !one:
 		properties[name] = agisSchema{Type: "array"}
 	case does == reads:
-		properties[singular(name)] = agisSchema{Type: "object"}
+		properties[singularOf(name)] = agisSchema{Type: "object"}
 	case does == computes:
 		properties["result"] = agisSchema{Type: "object"}
 	case does == creates, does == sends, does == transacts:
-		properties[singular(name)+"_id"] = agisSchema{Type: "string"}
+		properties[singularOf(name)+"_id"] = agisSchema{Type: "string"}
 		properties["status"] = agisSchema{Type: "string"}
 	default:
 		properties["status"] = agisSchema{Type: "string"}
@@ -374,8 +374,8 @@ func output(does action, noun string, one bool) agisSchema {
 	return agisSchema{Type: "object", Properties: properties}
 }
 
-func failures(does action, noun string, one bool) []string {
-	thing := singular(snake(noun))
+func errorCodes(does action, noun string, one bool) []string {
+	thing := singularOf(toSnakeCase(noun))
 	switch does {
 	case reads:
 		if one {
@@ -410,8 +410,8 @@ var domains = map[string]string{
 	"storage": "file-storage",
 }
 
-func (s service) domain() string {
-	for _, c := range s.category() {
+func (s service) domainOf() string {
+	for _, c := range s.categoriesOf() {
 		if d := domains[c]; d != "" {
 			return d
 		}
@@ -419,8 +419,8 @@ func (s service) domain() string {
 	return "general-services"
 }
 
-// classes are the data classes that are tokens, at most six.
-func (s service) classes() []string {
+// dataClasses are the data classes that are tokens, at most six.
+func (s service) dataClasses() []string {
 	out := []string{}
 	for _, c := range s.DataClasses {
 		if className.MatchString(c) && !segmentVerbs[c] && len(out) < 6 && !slices.Contains(out, c) {
@@ -430,8 +430,8 @@ func (s service) classes() []string {
 	return out
 }
 
-// namespace derives the namespace from the host: it must begin with a letter.
-func namespace(host string) string {
+// namespaceOf derives the namespace from the host: it must begin with a letter.
+func namespaceOf(host string) string {
 	n := strings.ReplaceAll(strings.TrimSuffix(host, ".test"), ".", "-")
 	if !unicode.IsLetter(rune(n[0])) {
 		return "n" + n
@@ -439,9 +439,9 @@ func namespace(host string) string {
 	return n
 }
 
-// snake turns camelCase, dots and hyphens into snake_case, and returns "" for
+// toSnakeCase turns camelCase, dots and hyphens into snake_case, and returns "" for
 // what has no form in it.
-func snake(name string) string {
+func toSnakeCase(name string) string {
 	var b strings.Builder
 	var last rune
 	for i, r := range name {

@@ -58,11 +58,11 @@ func newAuthority(now time.Time) (*authority, error) {
 		return nil, err
 	}
 	rootTemplate := caTemplate("Gazetteer fakenet root", 1, now)
-	root, err := sign(rootTemplate, rootTemplate, rootKey, rootKey)
+	root, err := signCertificate(rootTemplate, rootTemplate, rootKey, rootKey)
 	if err != nil {
 		return nil, fmt.Errorf("sign root: %w", err)
 	}
-	mid, err := sign(caTemplate("Gazetteer fakenet intermediate", 0, now), root, midKey, rootKey)
+	mid, err := signCertificate(caTemplate("Gazetteer fakenet intermediate", 0, now), root, midKey, rootKey)
 	if err != nil {
 		return nil, fmt.Errorf("sign intermediate: %w", err)
 	}
@@ -91,15 +91,15 @@ func caTemplate(name string, pathLen int, now time.Time) *x509.Certificate {
 	}
 }
 
-// leaf returns what host shows, made on first use.
-func (a *authority) leaf(host string, show Certificate, now time.Time) (*tls.Certificate, error) {
+// leafFor returns what host shows, made on first use.
+func (a *authority) leafFor(host string, show Certificate, now time.Time) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := leafName{host, show}
 	if c, ok := a.leaves[name]; ok {
 		return c, nil
 	}
-	c, err := a.issue(host, show, now)
+	c, err := a.issueLeaf(host, show, now)
 	if err != nil {
 		return nil, fmt.Errorf("certificate for %s: %w", host, err)
 	}
@@ -107,7 +107,7 @@ func (a *authority) leaf(host string, show Certificate, now time.Time) (*tls.Cer
 	return c, nil
 }
 
-func (a *authority) issue(host string, show Certificate, now time.Time) (*tls.Certificate, error) {
+func (a *authority) issueLeaf(host string, show Certificate, now time.Time) (*tls.Certificate, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (a *authority) issue(host string, show Certificate, now time.Time) (*tls.Ce
 		}
 		parent, parentKey = stranger.mid, stranger.key
 	}
-	cert, err := sign(template, parent, key, parentKey)
+	cert, err := signCertificate(template, parent, key, parentKey)
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func (a *authority) issue(host string, show Certificate, now time.Time) (*tls.Ce
 	return &tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: cert}, nil
 }
 
-// sign returns template signed by parent, with a random serial number.
-func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
+// signCertificate returns template signed by parent, with a random serial number.
+func signCertificate(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err

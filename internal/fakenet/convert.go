@@ -44,26 +44,26 @@ type aiAuth struct {
 	Docs   string `json:"docs,omitempty"`
 }
 
-// ai returns the service as an AI Discovery document of at most so many
+// asAI returns the service as an AI Discovery document of at most so many
 // capabilities, and how many they are. The document lacks capabilities, so it is
 // none, when the count is 0.
-func (s service) ai(most int) ([]byte, int, error) {
+func (s service) asAI(most int) ([]byte, int, error) {
 	doc := aiDocument{
 		AIEndpoint: "1.0",
-		Service:    aiService{Name: clip(plain(s.Name), 100), Description: s.about(), Category: s.category()},
-		Auth:       s.auth(),
+		Service:    aiService{Name: clipText(plainText(s.Name), 100), Description: s.describe(), Category: s.categoriesOf()},
+		Auth:       s.authOf(),
 	}
 	seen := map[string]bool{}
 	for _, op := range s.Operations {
 		if len(doc.Capabilities) == most {
 			break
 		}
-		if c, ok := op.capability(); ok && !seen[c.ID] {
+		if c, ok := op.asCapability(); ok && !seen[c.ID] {
 			seen[c.ID] = true
 			doc.Capabilities = append(doc.Capabilities, c)
 		}
 	}
-	text, err := marshal(doc)
+	text, err := marshalCompact(doc)
 	return text, len(doc.Capabilities), err
 }
 
@@ -74,10 +74,10 @@ var (
 	argName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// capability returns the operation as an AI Discovery capability, and false for
+// asCapability returns the operation as an AI Discovery capability, and false for
 // one that the draft's members cannot carry.
-func (op operation) capability() (aiCapability, bool) {
-	text := clip(plain(op.Intent), 200)
+func (op operation) asCapability() (aiCapability, bool) {
+	text := clipText(plainText(op.Intent), 200)
 	if text == "" || !capabilityID.MatchString(op.ID) || !endpointPath.MatchString(op.Endpoint) ||
 		strings.Contains(op.Endpoint, "/:") || !slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, op.Method) {
 		return aiCapability{}, false
@@ -87,7 +87,7 @@ func (op operation) capability() (aiCapability, bool) {
 		c.Params[m[1]] = typeOf(m[1]) + ", required -- part of the path"
 	}
 	for _, a := range op.Args {
-		if takes(a) && c.Params[a] == "" {
+		if isTaskParameter(a) && c.Params[a] == "" {
 			c.Params[a] = typeOf(a) + ", optional"
 		}
 	}
@@ -107,24 +107,24 @@ func typeOf(name string) string {
 	}
 }
 
-// about is the description of the service: whole sentences up to 200
+// describe is the description of the service: whole sentences up to 200
 // characters, or a cut first sentence.
-func (s service) about() string {
-	text := plain(s.Description)
+func (s service) describe() string {
+	text := plainText(s.Description)
 	if text == "" {
-		return clip("The programming interface of "+plain(s.Name)+".", 300)
+		return clipText("The programming interface of "+plainText(s.Name)+".", 300)
 	}
 	if utf8.RuneCountInString(text) <= 200 {
 		return text
 	}
-	cut := clip(text, 200)
+	cut := clipText(text, 200)
 	if i := strings.LastIndex(cut, ". "); i > 40 {
 		return cut[:i+1]
 	}
 	return cut
 }
 
-func (s service) auth() *aiAuth {
+func (s service) authOf() *aiAuth {
 	if slices.Contains(s.Categories, "open_data") && !slices.ContainsFunc(s.Operations, func(op operation) bool { return op.Method != "GET" }) {
 		return &aiAuth{Type: "none"}
 	}
@@ -166,7 +166,7 @@ var topicWords = func() []*regexp.Regexp {
 	return out
 }()
 
-func (s service) category() []string {
+func (s service) categoriesOf() []string {
 	var out []string
 	add := func(c string) {
 		if c != "" && !slices.Contains(out, c) {
@@ -174,7 +174,7 @@ func (s service) category() []string {
 		}
 	}
 	for i, t := range topics {
-		if topicWords[i].MatchString(s.Name + " " + s.about()) {
+		if topicWords[i].MatchString(s.Name + " " + s.describe()) {
 			add(t.category)
 		}
 	}
@@ -189,8 +189,8 @@ var (
 	markup       = regexp.MustCompile("<[^>]*>|[*`#]+|^[-=>]+ ")
 )
 
-// plain takes Markdown and markup out of a description and makes it one line.
-func plain(text string) string {
+// plainText takes Markdown and markup out of a description and makes it one line.
+func plainText(text string) string {
 	text = markdownLink.ReplaceAllString(text, "$1")
 	text = markup.ReplaceAllString(text, " ")
 	text = strings.Map(func(r rune) rune {
@@ -206,8 +206,8 @@ func plain(text string) string {
 	return strings.ReplaceAll(text, ".. ", ". ")
 }
 
-// clip shortens text to so many characters, at a word.
-func clip(text string, most int) string {
+// clipText shortens text to so many characters, at a word.
+func clipText(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text
@@ -219,8 +219,8 @@ func clip(text string, most int) string {
 	return strings.TrimRight(cut, " ,;:.") + "…"
 }
 
-// marshal writes compact JSON without the escapes that are for HTML.
-func marshal(v any) ([]byte, error) {
+// marshalCompact writes compact JSON without the escapes that are for HTML.
+func marshalCompact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

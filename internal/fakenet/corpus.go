@@ -60,16 +60,16 @@ const corpusOperations = 100
 func Corpus(root string, operations int) ([]CorpusDocument, error) {
 	var out []CorpusDocument
 	used, total := map[string]bool{}, 0
-	for s, err := range services(root, nil) {
+	for s, err := range readServices(root, nil) {
 		if err != nil {
 			return nil, err
 		}
-		host := s.host()
+		host := s.hostName()
 		for n := 2; used[host]; n++ {
-			host = fmt.Sprintf("n%d.%s", n, s.host())
+			host = fmt.Sprintf("n%d.%s", n, s.hostName())
 		}
 		used[host] = true
-		ai, count, err := s.ai(corpusOperations)
+		ai, count, err := s.asAI(corpusOperations)
 		if err != nil {
 			return nil, fmt.Errorf("convert %s: %w", s.ID, err)
 		}
@@ -77,8 +77,8 @@ func Corpus(root string, operations int) ([]CorpusDocument, error) {
 			continue
 		}
 		d := CorpusDocument{Host: host, AI: ai, Operations: count}
-		if doc := s.agis(host, corpusOperations); len(doc.Endpoints) > 0 {
-			if d.AGIS, err = marshal(doc); err != nil {
+		if doc := s.asAGIS(host, corpusOperations); len(doc.Endpoints) > 0 {
+			if d.AGIS, err = marshalCompact(doc); err != nil {
 				return nil, fmt.Errorf("convert %s: %w", s.ID, err)
 			}
 		}
@@ -90,10 +90,10 @@ func Corpus(root string, operations int) ([]CorpusDocument, error) {
 	return out, nil
 }
 
-// services reads the directory from below the module's root folder. Only those
+// readServices reads the directory from below the module's root folder. Only those
 // with a wanted identifier are decoded; all of them when wanted is nil. An error
 // ends the sequence.
-func services(root string, wanted map[string]bool) iter.Seq2[service, error] {
+func readServices(root string, wanted map[string]bool) iter.Seq2[service, error] {
 	return func(yield func(service, error) bool) {
 		name := filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
 		f, err := os.Open(name)
@@ -111,7 +111,7 @@ func services(root string, wanted map[string]bool) iter.Seq2[service, error] {
 		lines := bufio.NewScanner(z)
 		lines.Buffer(nil, 32<<20) // the largest service has 22,361 operations
 		for lines.Scan() {
-			if wanted != nil && !wanted[identifier(lines.Bytes())] {
+			if wanted != nil && !wanted[identifierOf(lines.Bytes())] {
 				continue
 			}
 			var s service
@@ -129,8 +129,8 @@ func services(root string, wanted map[string]bool) iter.Seq2[service, error] {
 	}
 }
 
-// identifier returns the id that a line of the directory begins with.
-func identifier(line []byte) string {
+// identifierOf returns the id that a line of the directory begins with.
+func identifierOf(line []byte) string {
 	rest, _ := bytes.CutPrefix(line, []byte(`{"id":"`))
 	id, _, _ := bytes.Cut(rest, []byte(`"`))
 	return string(id)
@@ -138,10 +138,10 @@ func identifier(line []byte) string {
 
 var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
 
-// host derives a host name from the identifier: "stripe.com" is "stripe.test",
+// hostName derives a host name from the identifier: "stripe.com" is "stripe.test",
 // "googleapis.com:calendar" is "calendar.googleapis.test". Two services of the
 // directory may come to the same name.
-func (s service) host() string {
+func (s service) hostName() string {
 	provider, part, _ := strings.Cut(strings.ToLower(s.ID), ":")
 	suffix, official := publicsuffix.PublicSuffix(provider)
 	if _, rest, ok := strings.Cut(suffix, "."); ok && !official {

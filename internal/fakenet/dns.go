@@ -8,10 +8,10 @@ func (n *Net) SetTXT(name string, values ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(values) == 0 {
-		delete(n.texts, fold(name))
+		delete(n.texts, foldHost(name))
 		return
 	}
-	n.texts[fold(name)] = values
+	n.texts[foldHost(name)] = values
 }
 
 // TXT answers as a name server of this Net would: with the values at a name, none
@@ -19,5 +19,5 @@ func (n *Net) SetTXT(name string, values ...string) {
 func (n *Net) TXT(ctx context.Context, name string) (values []string, server string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.texts[fold(name)], "fakenet", ctx.Err()
+	return n.texts[foldHost(name)], "fakenet", ctx.Err()
 }

@@ -62,7 +62,7 @@ func TestDocumentsConform(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hostile, err := data("odd/hostile-text.json")
+	hostile, err := readEmbedded("odd/hostile-text.json")
 	if err != nil {
 		t.Fatal(err)
 	}

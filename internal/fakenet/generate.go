@@ -48,7 +48,7 @@ type record struct {
 // root folder from testdata/services.txt and the directory of services. It is
 // what `go generate` runs; the same input gives the same bytes.
 func Generate(root string) error {
-	files, err := generated(root)
+	files, err := generateFiles(root)
 	if err != nil {
 		return err
 	}
@@ -68,22 +68,22 @@ func Generate(root string) error {
 	return nil
 }
 
-// generated returns the files of Generate by their names below testdata.
-func generated(root string) (map[string][]byte, error) {
-	chosen, err := choose(root)
+// generateFiles returns the files of Generate by their names below testdata.
+func generateFiles(root string) (map[string][]byte, error) {
+	chosen, err := chooseServices(root)
 	if err != nil {
 		return nil, err
 	}
 	records := make([]record, len(chosen))
 	for i, c := range chosen {
-		records[i] = record{Name: c.host(), Origin: c.ID, Shape: c.shape(i), Seed: !c.deep && i%2 == 0, Files: map[string]string{}}
+		records[i] = record{Name: c.hostName(), Origin: c.ID, Shape: c.shapeOf(i), Seed: !c.deep && i%2 == 0, Files: map[string]string{}}
 	}
-	if err := link(records, chosen); err != nil {
+	if err := linkHosts(records, chosen); err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
 	for i, c := range chosen {
-		if err := c.write(i, &records[i], records, files); err != nil {
+		if err := c.writeFiles(i, &records[i], records, files); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.ID, err)
 		}
 	}
@@ -100,8 +100,8 @@ type choice struct {
 	deep bool
 }
 
-// choose reads the list and orders the operations of each service as wanted.
-func choose(root string) ([]choice, error) {
+// chooseServices reads the list and orders the operations of each service as wanted.
+func chooseServices(root string) ([]choice, error) {
 	list, err := os.ReadFile(filepath.Join(root, "internal", "fakenet", "testdata", "services.txt"))
 	if err != nil {
 		return nil, err
@@ -121,11 +121,11 @@ func choose(root string) ([]choice, error) {
 		wanted[words[0]], phrases[words[0]] = true, words[1:]
 	}
 	found := map[string]service{}
-	for s, err := range services(root, wanted) {
+	for s, err := range readServices(root, wanted) {
 		if err != nil {
 			return nil, err
 		}
-		s.Operations = keep(s.Operations, phrases[s.ID])
+		s.Operations = orderOperations(s.Operations, phrases[s.ID])
 		found[s.ID] = s
 	}
 	for i := range out {
@@ -138,11 +138,11 @@ func choose(root string) ([]choice, error) {
 	return out, nil
 }
 
-// keep orders operations so that the first ones are the best to keep: those
+// orderOperations orders operations so that the first ones are the best to keep: those
 // with a wanted phrase in their intent, in the order of the phrases and short
 // endpoints first, then by turns one of each entity, so that the breadth of a
 // large service stays visible. A phrase is written with _ for a blank.
-func keep(ops []operation, wanted []string) []operation {
+func orderOperations(ops []operation, wanted []string) []operation {
 	type ranked struct {
 		operation
 		phrase, depth, turn int
@@ -172,15 +172,15 @@ func keep(ops []operation, wanted []string) []operation {
 	return out
 }
 
-// shape mixes what hosts publish: of ten, three have only an AI Discovery
+// shapeOf mixes what hosts publish: of ten, three have only an AI Discovery
 // document, one only AGIS, six have both. A service of which nothing can be said
 // in one format gets the other.
-func (c choice) shape(i int) shape {
-	_, capabilities, _ := c.ai(1)
+func (c choice) shapeOf(i int) shape {
+	_, capabilities, _ := c.asAI(1)
 	if capabilities == 0 {
 		return agisOnly
 	}
-	if len(c.agis(c.host(), 1).Endpoints) == 0 {
+	if len(c.asAGIS(c.hostName(), 1).Endpoints) == 0 {
 		return aiOnly
 	}
 	switch i % 10 {
@@ -198,10 +198,10 @@ func (c choice) shape(i int) shape {
 	return both
 }
 
-// link gives each host that is no seed a parent among the hosts before it in
+// linkHosts gives each host that is no seed a parent among the hosts before it in
 // depth that publish a summary, and the deep ones a parent at depth 3. The nearest
 // in the list is chosen, so links lead to services of the same sort.
-func link(records []record, chosen []choice) error {
+func linkHosts(records []record, chosen []choice) error {
 	later := 0
 	for i := range records {
 		switch r := &records[i]; {
@@ -219,7 +219,7 @@ func link(records []record, chosen []choice) error {
 			}
 			parent := -1
 			for j, p := range records {
-				if p.Depth == depth-1 && p.Shape != aiOnly && len(p.Related) < 4 && (parent < 0 || distance(i, j) < distance(i, parent)) {
+				if p.Depth == depth-1 && p.Shape != aiOnly && len(p.Related) < 4 && (parent < 0 || absDistance(i, j) < absDistance(i, parent)) {
 					parent = j
 				}
 			}
@@ -240,17 +240,17 @@ func link(records []record, chosen []choice) error {
 	return nil
 }
 
-func distance(i, j int) int { return max(i-j, j-i) }
+func absDistance(i, j int) int { return max(i-j, j-i) }
 
-// write adds the files of one host.
-func (c choice) write(i int, r *record, all []record, files map[string][]byte) error {
+// writeFiles adds the files of one host.
+func (c choice) writeFiles(i int, r *record, all []record, files map[string][]byte) error {
 	dir := "services/" + r.Name + "/"
 	add := func(path, name string, text []byte) {
 		files[dir+name] = text
 		r.Files[path] = r.Name + "/" + name
 	}
 	if r.Shape != agisOnly {
-		text, _, err := c.ai(capabilitiesKept)
+		text, _, err := c.asAI(capabilitiesKept)
 		if err != nil {
 			return err
 		}
@@ -259,11 +259,11 @@ func (c choice) write(i int, r *record, all []record, files map[string][]byte) e
 	if r.Shape == aiOnly {
 		return nil
 	}
-	doc := c.agis(r.Name, endpointsKept)
+	doc := c.asAGIS(r.Name, endpointsKept)
 	if i%3 == 1 {
-		c.negotiate(&doc)
+		c.addDataClasses(&doc)
 	}
-	text, name, path, err := serialise(doc, i)
+	text, name, path, err := serializeAGIS(doc, i)
 	if err != nil {
 		return err
 	}
@@ -293,17 +293,17 @@ func (c choice) write(i int, r *record, all []record, files map[string][]byte) e
 			related = append(related, "agtp://"+host)
 		}
 	}
-	if text, err = marshal(c.summary(doc, where, related)); err != nil {
+	if text, err = marshalCompact(c.asSummary(doc, where, related)); err != nil {
 		return err
 	}
 	add("/.well-known/agis.json", "summary.json", text)
 	return nil
 }
 
-// serialise writes half of the documents in YAML and half in JSON.
-func serialise(doc agisDocument, i int) (text []byte, name, path string, err error) {
+// serializeAGIS writes half of the documents in YAML and half in JSON.
+func serializeAGIS(doc agisDocument, i int) (text []byte, name, path string, err error) {
 	if i/2%2 == 1 {
-		text, err = marshal(doc)
+		text, err = marshalCompact(doc)
 		return text, "agis.json", "/agis/v1/service.json", err
 	}
 	text, err = yaml.Marshal(doc)

@@ -55,11 +55,11 @@ func (n *Net) Seeds() []string {
 //go:embed testdata/hosts.json testdata/services testdata/drafts testdata/everyday testdata/namesakes testdata/odd
 var embedded embed.FS
 
-// data returns an embedded file by its name below testdata.
-func data(name string) ([]byte, error) { return embedded.ReadFile(path.Join("testdata", name)) }
+// readEmbedded returns an embedded file by its name below testdata.
+func readEmbedded(name string) ([]byte, error) { return embedded.ReadFile(path.Join("testdata", name)) }
 
-// install fills n with the standard hosts. It is called before n is shared.
-func (n *Net) install() error {
+// installHosts fills n with the standard hosts. It is called before n is shared.
+func (n *Net) installHosts() error {
 	add := func(h Host, s *Site) {
 		h.Reachable = h.Depth <= deepest
 		if !h.Reachable {
@@ -81,7 +81,7 @@ func (n *Net) install() error {
 
 // installServices adds the hosts that Generate made of real services.
 func installServices(add func(Host, *Site)) error {
-	list, err := data("hosts.json")
+	list, err := readEmbedded("hosts.json")
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func installServices(add func(Host, *Site)) error {
 	for i, r := range records {
 		s := site{}
 		for where, name := range r.Files {
-			text, err := data(path.Join("services", name))
+			text, err := readEmbedded(path.Join("services", name))
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
@@ -136,11 +136,11 @@ var shapeNotes = map[shape]string{
 // example links to and that cannot be had.
 func installDrafts(add func(Host, *Site)) error {
 	for i, name := range []string{"reservations", "finance", "patients"} {
-		summary, err := data("drafts/" + name + "-summary.json")
+		summary, err := readEmbedded("drafts/" + name + "-summary.json")
 		if err != nil {
 			return err
 		}
-		doc, err := data("drafts/" + name + ".agis")
+		doc, err := readEmbedded("drafts/" + name + ".agis")
 		if err != nil {
 			return err
 		}
@@ -151,8 +151,8 @@ func installDrafts(add func(Host, *Site)) error {
 				"/" + name + ".agis":     newFile(doc, mediaTypes[".agis"]),
 			}})
 	}
-	add(Host{Name: "payments.acme.test", Depth: 1, Expect: all("dns"), Note: "a related service whose name does not exist"}, nil)
-	add(Host{Name: "loyalty.acme.test", Depth: 1, Expect: all("unreachable"), Note: "a related service that refuses connections"}, &Site{Down: true})
+	add(Host{Name: "payments.acme.test", Depth: 1, Expect: expectAll("dns"), Note: "a related service whose name does not exist"}, nil)
+	add(Host{Name: "loyalty.acme.test", Depth: 1, Expect: expectAll("unreachable"), Note: "a related service that refuses connections"}, &Site{Down: true})
 	return nil
 }
 
@@ -181,11 +181,11 @@ func installFolder(dir string, note func(name string) string, add func(Host, *Si
 		return fmt.Errorf("list the services in %s: %w", dir, err)
 	}
 	for _, e := range entries {
-		summary, err := data(path.Join(dir, e.Name(), "summary.json"))
+		summary, err := readEmbedded(path.Join(dir, e.Name(), "summary.json"))
 		if err != nil {
 			return err
 		}
-		doc, err := data(path.Join(dir, e.Name(), "service.agis"))
+		doc, err := readEmbedded(path.Join(dir, e.Name(), "service.agis"))
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func installFolder(dir string, note func(name string) string, add func(Host, *Si
 	return nil
 }
 
-// all expects one outcome for both documents that a visit begins with.
-func all(outcome string) map[string]string {
+// expectAll expects one outcome for both documents that a visit begins with.
+func expectAll(outcome string) map[string]string {
 	return map[string]string{"ai": outcome, "agis-summary": outcome}
 }

@@ -42,25 +42,25 @@ func (n *Net) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	host = fold(host)
-	site, entry, ok := n.begin(host, r)
+	host = foldHost(host)
+	site, entry, ok := n.beginRequest(host, r)
 	if !ok {
 		return // closing
 	}
 	defer n.served.Done()
-	seen := &seenWriter{ResponseWriter: w}
-	defer n.end(entry, seen)
+	seen := &recordingWriter{ResponseWriter: w}
+	defer n.endRequest(entry, seen)
 	switch {
-	case site.Handler == nil, r.TLS != nil && fold(r.TLS.ServerName) != host:
+	case site.Handler == nil, r.TLS != nil && foldHost(r.TLS.ServerName) != host:
 		http.Error(seen, "no such host here", http.StatusMisdirectedRequest)
 	default:
 		site.Handler.ServeHTTP(seen, r)
 	}
 }
 
-// begin writes the request into the log and returns its place there, and false
+// beginRequest writes the request into the log and returns its place there, and false
 // when the Net is closing. It counts the handler in n.served.
-func (n *Net) begin(host string, r *http.Request) (site Site, entry int, ok bool) {
+func (n *Net) beginRequest(host string, r *http.Request) (site Site, entry int, ok bool) {
 	conn, _ := r.Context().Value(connKey{}).(uint64)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,31 +76,31 @@ func (n *Net) begin(host string, r *http.Request) (site Site, entry int, ok bool
 	return n.sites[host], len(n.requests) - 1, true
 }
 
-func (n *Net) end(entry int, w *seenWriter) {
+func (n *Net) endRequest(entry int, w *recordingWriter) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	q := &n.requests[entry]
 	q.Ended, q.Status, q.Bytes = time.Now(), w.status, w.bytes
 }
 
-// seenWriter notes what a handler wrote. Flush and Hijack are reached through
+// recordingWriter notes what a handler wrote. Flush and Hijack are reached through
 // http.NewResponseController.
-type seenWriter struct {
+type recordingWriter struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-func (w *seenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *seenWriter) WriteHeader(status int) {
+func (w *recordingWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *seenWriter) Write(p []byte) (int, error) {
+func (w *recordingWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
@@ -109,9 +109,9 @@ func (w *seenWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// track keeps the set of open connections. A hijacked one stays in it, because
+// trackConn keeps the set of open connections. A hijacked one stays in it, because
 // the server no longer closes it.
-func (n *Net) track(c net.Conn, state http.ConnState) {
+func (n *Net) trackConn(c net.Conn, state http.ConnState) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch state {
@@ -124,8 +124,8 @@ func (n *Net) track(c net.Conn, state http.ConnState) {
 
 type connKey struct{}
 
-// number gives each connection the next number.
-func (n *Net) number(ctx context.Context, _ net.Conn) context.Context {
+// numberConn gives each connection the next number.
+func (n *Net) numberConn(ctx context.Context, _ net.Conn) context.Context {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lastConn++

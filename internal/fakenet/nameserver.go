@@ -16,21 +16,21 @@ import (
 type NameServer struct {
 	udp  net.PacketConn
 	tcp  net.Listener
-	say  Say
+	say  Responder
 	work sync.WaitGroup
 }
 
-// Say puts the answer to a question into a message; false is silence. It is
+// Responder puts the answer to a question into a message; false is silence. It is
 // called from several goroutines.
-type Say func(q dnsmessage.Question, m *dnsmessage.Message) bool
+type Responder func(q dnsmessage.Question, m *dnsmessage.Message) bool
 
-// mostDatagram is how long an answer over UDP may be (RFC 1035, section 4.2.1):
+// maxDatagram is how long an answer over UDP may be (RFC 1035, section 4.2.1):
 // for a longer one clients are sent to TCP.
-const mostDatagram = 512
+const maxDatagram = 512
 
 // OpenNameServer starts a name server at an address, "127.0.0.1:53" for example;
 // with port 0 at one that is free for UDP and TCP. Close stops it.
-func OpenNameServer(address string, say Say) (*NameServer, error) {
+func OpenNameServer(address string, say Responder) (*NameServer, error) {
 	const tries = 8 // a port that is free for TCP may be somebody's over UDP
 	var failed error
 	for range tries {
@@ -68,9 +68,9 @@ func (s *NameServer) serveUDP() {
 		if err != nil {
 			return
 		}
-		out := reply(in[:n], s.say)
-		if len(out) > mostDatagram {
-			out = reply(in[:n], CutOff)
+		out := replyTo(in[:n], s.say)
+		if len(out) > maxDatagram {
+			out = replyTo(in[:n], CutOff)
 		}
 		if out != nil {
 			_, _ = s.udp.WriteTo(out, from) // who asked may be gone
@@ -86,14 +86,14 @@ func (s *NameServer) serveTCP() {
 		}
 		s.work.Go(func() {
 			defer c.Close()
-			s.answer(c)
+			s.answerTCP(c)
 		})
 	}
 }
 
-// answer answers the one question of a connection. Whatever fails, the client is
+// answerTCP answers the one question of a connection. Whatever fails, the client is
 // the one to notice.
-func (s *NameServer) answer(c net.Conn) {
+func (s *NameServer) answerTCP(c net.Conn) {
 	const most = 10 * time.Second // for the question, so that Close is not held up
 	var size [2]byte
 	if c.SetDeadline(time.Now().Add(most)) != nil {
@@ -106,7 +106,7 @@ func (s *NameServer) answer(c net.Conn) {
 	if _, err := io.ReadFull(c, in); err != nil {
 		return
 	}
-	if out := reply(in, s.say); out != nil {
+	if out := replyTo(in, s.say); out != nil {
 		_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(out))), out...))
 	}
 }
@@ -117,8 +117,8 @@ func CutOff(_ dnsmessage.Question, m *dnsmessage.Message) bool {
 	return true
 }
 
-// reply is what goes back for a question, nil for silence.
-func reply(in []byte, say Say) []byte {
+// replyTo is what goes back for a question, nil for silence.
+func replyTo(in []byte, say Responder) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(in); err != nil || len(m.Questions) != 1 {
 		return nil

@@ -52,8 +52,8 @@ type Site struct {
 type Net struct {
 	ca     *authority
 	roots  *x509.CertPool
-	https  *door
-	plain  *door
+	https  *port
+	plain  *port
 	served sync.WaitGroup // the two servers and every handler
 
 	mu       sync.Mutex // guards following
@@ -67,7 +67,7 @@ type Net struct {
 }
 
 // A door is one port: its listener, its server and the way in.
-type door struct {
+type port struct {
 	server   *http.Server
 	listener net.Listener
 	dial     func(ctx context.Context) (net.Conn, error)
@@ -85,33 +85,33 @@ func Open(o Options) (*Net, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if !o.Empty {
-		if err := n.install(); err != nil {
+		if err := n.installHosts(); err != nil {
 			return nil, fmt.Errorf("install the standard hosts: %w", err)
 		}
 	}
 	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)
-	if n.https, err = n.open(o.HTTPS, o.Memory, errorLog); err != nil {
+	if n.https, err = n.openPort(o.HTTPS, o.Memory, errorLog); err != nil {
 		return nil, err
 	}
-	if n.plain, err = n.open(o.HTTP, o.Memory, errorLog); err != nil {
+	if n.plain, err = n.openPort(o.HTTP, o.Memory, errorLog); err != nil {
 		return nil, errors.Join(err, n.https.listener.Close())
 	}
-	n.https.server.TLSConfig = &tls.Config{GetCertificate: n.certificate, GetConfigForClient: n.config}
+	n.https.server.TLSConfig = &tls.Config{GetCertificate: n.certificateFor, GetConfigForClient: n.configFor}
 	n.served.Go(func() { _ = n.https.server.ServeTLS(n.https.listener, "", "") })
 	n.served.Go(func() { _ = n.plain.server.Serve(n.plain.listener) })
 	return n, nil
 }
 
-func (n *Net) open(l net.Listener, memory bool, errorLog *log.Logger) (*door, error) {
+func (n *Net) openPort(l net.Listener, memory bool, errorLog *log.Logger) (*port, error) {
 	server := &http.Server{
 		Handler:     n,
 		ErrorLog:    errorLog,
-		ConnState:   n.track,
-		ConnContext: n.number,
+		ConnState:   n.trackConn,
+		ConnContext: n.numberConn,
 	}
 	if memory {
 		l := newPipeListener()
-		return &door{server: server, listener: l, dial: l.dial}, nil
+		return &port{server: server, listener: l, dial: l.dial}, nil
 	}
 	if l == nil {
 		var err error
@@ -123,7 +123,7 @@ func (n *Net) open(l net.Listener, memory bool, errorLog *log.Logger) (*door, er
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", l.Addr().String())
 	}
-	return &door{server: server, listener: l, dial: dial}, nil
+	return &port{server: server, listener: l, dial: dial}, nil
 }
 
 // Close ends every connection, waits for the handlers to return, and frees the
@@ -148,7 +148,7 @@ func (n *Net) Handle(host string, h http.Handler) { n.Serve(host, Site{Handler: 
 // Serve adds a host that behaves as s says, or replaces it. It panics when the
 // name is not under .test: that is a mistake in the test.
 func (n *Net) Serve(host string, s Site) {
-	host = fold(host)
+	host = foldHost(host)
 	if !strings.HasSuffix(host, ".test") {
 		panic("fakenet: " + host + " is not a name under .test")
 	}
@@ -181,13 +181,13 @@ func (n *Net) Dial(next func(ctx context.Context, network, addr string) (net.Con
 		if err != nil {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 		}
-		if host = fold(host); !strings.HasSuffix(host, ".test") {
+		if host = foldHost(host); !strings.HasSuffix(host, ".test") {
 			if next == nil {
-				return nil, refused(network, addr)
+				return nil, refusedError(network, addr)
 			}
 			return next(ctx, network, addr)
 		}
-		site, ok := n.site(host)
+		site, ok := n.siteOf(host)
 		if !ok {
 			return nil, &net.OpError{Op: "dial", Net: network,
 				Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
@@ -198,13 +198,13 @@ func (n *Net) Dial(next func(ctx context.Context, network, addr string) (net.Con
 		case port == "80" && !site.Down:
 			return n.plain.dial(ctx)
 		default:
-			return nil, refused(network, addr)
+			return nil, refusedError(network, addr)
 		}
 	}
 }
 
-// refused is what dialling a closed port gives; errors.Is finds ECONNREFUSED.
-func refused(network, addr string) error {
+// refusedError is what dialling a closed port gives; errors.Is finds ECONNREFUSED.
+func refusedError(network, addr string) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: place(addr), Err: syscall.ECONNREFUSED}
 }
 
@@ -214,30 +214,30 @@ type place string
 func (place) Network() string  { return "tcp" }
 func (p place) String() string { return string(p) }
 
-// fold brings a host name to the one form that sites are filed under.
-func fold(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+// foldHost brings a host name to the one form that sites are filed under.
+func foldHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-func (n *Net) site(host string) (Site, bool) {
+func (n *Net) siteOf(host string) (Site, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s, ok := n.sites[host]
 	return s, ok
 }
 
-// certificate answers a handshake by the name the client asked for.
-func (n *Net) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	host := fold(hello.ServerName)
-	site, ok := n.site(host)
+// certificateFor answers a handshake by the name the client asked for.
+func (n *Net) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	host := foldHost(hello.ServerName)
+	site, ok := n.siteOf(host)
 	if !ok {
 		return nil, fmt.Errorf("no host %q here", host)
 	}
-	return n.ca.leaf(host, site.Certificate, time.Now())
+	return n.ca.leafFor(host, site.Certificate, time.Now())
 }
 
-// config takes HTTP/2 out of the offer where the site wants that.
-func (n *Net) config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-	if site, _ := n.site(fold(hello.ServerName)); !site.HTTP1 {
+// configFor takes HTTP/2 out of the offer where the site wants that.
+func (n *Net) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if site, _ := n.siteOf(foldHost(hello.ServerName)); !site.HTTP1 {
 		return nil, nil
 	}
-	return &tls.Config{GetCertificate: n.certificate, NextProtos: []string{"http/1.1"}}, nil
+	return &tls.Config{GetCertificate: n.certificateFor, NextProtos: []string{"http/1.1"}}, nil
 }

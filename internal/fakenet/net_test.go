@@ -136,7 +136,7 @@ func TestAuthorityIsConstrainedToTest(t *testing.T) {
 	mids := x509.NewCertPool()
 	mids.AddCert(n.ca.mid)
 	for host, ok := range map[string]bool{"a.test": true, "a.b.test": true, "example.com": false, "test.example.com": false, "atest": false} {
-		leaf, err := n.ca.leaf(host, GoodCertificate, time.Now())
+		leaf, err := n.ca.leafFor(host, GoodCertificate, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 	case l.accept <- server:
 		return client, nil
 	case <-l.done:
-		return nil, refused("pipe", "pipe")
+		return nil, refusedError("pipe", "pipe")
 	case <-ctx.Done():
 		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: ctx.Err()}
 	}

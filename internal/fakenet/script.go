@@ -113,7 +113,7 @@ func scriptBody(body, min, other string) (string, error) {
 
 // Play adds every host that a script names.
 func (n *Net) Play(s Script) error {
-	t := &theatre{answers: map[string][]ScriptExchange{}}
+	t := &scriptHandler{answers: map[string][]ScriptExchange{}}
 	hosts := map[string]bool{}
 	for _, x := range s.Exchanges {
 		u, err := url.Parse(x.URL)
@@ -129,18 +129,18 @@ func (n *Net) Play(s Script) error {
 	return nil
 }
 
-// theatre answers as a script says.
-type theatre struct {
+// scriptHandler answers as a script says.
+type scriptHandler struct {
 	mu      sync.Mutex // guards following
 	answers map[string][]ScriptExchange
 }
 
-func (t *theatre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *scriptHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	x, ok := t.next(scheme + "://" + r.Host + r.URL.RequestURI())
+	x, ok := t.nextExchange(scheme + "://" + r.Host + r.URL.RequestURI())
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -162,8 +162,8 @@ func (t *theatre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, x.Body) // a client that leaves early is what some cases are about
 }
 
-// next takes the answer that is due.
-func (t *theatre) next(address string) (ScriptExchange, bool) {
+// nextExchange takes the answer that is due.
+func (t *scriptHandler) nextExchange(address string) (ScriptExchange, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	answers := t.answers[address]

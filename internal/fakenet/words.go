@@ -74,9 +74,11 @@ var segmentVerbs = wordSet(`get post put delete patch create update remove add i
 	autocomplete binarize block categorize cleanse deploy explain geocode locate manage migrate
 	addwebhook edits sendbatch onboard optimize pin promote restrict unblock unlink unpin`)
 
-// glued reports whether a segment is a verb and its object in one word:
+// isVerbAndObject reports whether a segment is a verb and its object in one word:
 // "getweather".
-func glued(segment string) bool { return strings.HasPrefix(segment, "get") && segment != "getaways" }
+func isVerbAndObject(segment string) bool {
+	return strings.HasPrefix(segment, "get") && segment != "getaways"
+}
 
 // plumbing are parameters of the transport or of the login, not of the task.
 var plumbing = wordSet(`_.xgafv $.xgafv access_token alt callback jsonp oauth_token prettyprint quotauser
@@ -84,8 +86,10 @@ var plumbing = wordSet(`_.xgafv $.xgafv access_token alt callback jsonp oauth_to
 	authorization accept accept-charset accept-encoding accept-language content-language content-type
 	acceptcharset contentlanguage contenttype user-agent`)
 
-// takes reports whether a parameter is one of the task.
-func takes(name string) bool { return argName.MatchString(name) && !plumbing[strings.ToLower(name)] }
+// isTaskParameter reports whether a parameter is one of the task.
+func isTaskParameter(name string) bool {
+	return argName.MatchString(name) && !plumbing[strings.ToLower(name)]
+}
 
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
@@ -123,8 +127,8 @@ func thirdPerson(verb string) string {
 	}
 }
 
-// singular is good enough for the last word of a path.
-func singular(noun string) string {
+// singularOf is good enough for the last word of a path.
+func singularOf(noun string) string {
 	switch {
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
@@ -138,8 +142,8 @@ func singular(noun string) string {
 	}
 }
 
-// article puts "a" or "an" before a noun.
-func article(noun string) string {
+// withArticle puts "a" or "an" before a noun.
+func withArticle(noun string) string {
 	if strings.ContainsRune("aeiou", rune(noun[0])) {
 		return "an " + noun
 	}

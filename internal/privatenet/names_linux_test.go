@@ -59,7 +59,7 @@ func (n *names) say(q dnsmessage.Question, m *dnsmessage.Message) bool {
 	return z(earlier, q, m)
 }
 
-var _ fakenet.Say = (*names)(nil).say
+var _ fakenet.Responder = (*names)(nil).say
 
 // at is a name with these addresses.
 func at(addrs ...netip.Addr) zone {
