@@ -86,7 +86,7 @@ func (a *API) applyRoutePolicy(c *gin.Context) {
 		a.sendError(c, newProblem(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
 		return
 	}
-	if path := c.FullPath(); path == crawlPath || path == streamPath {
+	if path := c.FullPath(); path == crawlPath || path == compactPath || path == streamPath {
 		c.Next()
 		return
 	}

@@ -46,6 +46,7 @@ func (a *API) adminRoutes() error {
 	addRoute(a, h, crawl, a.crawlHosts)
 	describeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
 	addRoute(a, h, getOperation("status", "/admin/status", "How the crawl, the store and the index stand"), a.getOperatorStatus)
+	a.compactRoutes(h)
 	a.blockRoutes(h)
 	a.agentAdminRoutes(h)
 	return a.finishRoutes(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")

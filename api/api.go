@@ -53,7 +53,10 @@ type Options struct {
 	// that does not crawl.
 	Add   func(ctx context.Context, hosts ...string) error
 	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	Now   func() time.Time // nil: time.Now
+	// Horizon is how long a compaction that the operator asks for keeps deletions, unless it says
+	// otherwise; 168 hours when 0.
+	Horizon time.Duration
+	Now     func() time.Time // nil: time.Now
 	// Limits lists the limits for the metrics; share one with all that refuses clients.
 	// Nil: the API has one of its own.
 	Limits *limit.Set
@@ -89,8 +92,9 @@ type API struct {
 	started time.Time
 	streams *streams
 
-	public *gin.Engine
-	admin  *gin.Engine
+	public  *gin.Engine
+	admin   *gin.Engine
+	horizon time.Duration // see Options.Horizon
 }
 
 // New returns an API. It starts nothing: [Server] makes the server for its
@@ -122,6 +126,9 @@ func New(o Options) (*API, error) {
 	if o.MaxLag == 0 {
 		o.MaxLag = 10_000
 	}
+	if o.Horizon == 0 {
+		o.Horizon = 168 * time.Hour
+	}
 	a := &API{
 		answers: o.Answers, log: o.Log, version: o.Version, add: o.Add, crawl: o.Crawl,
 		cursors:  cursorCodec{key: o.CursorKey, now: o.Now},
@@ -129,8 +136,9 @@ func New(o Options) (*API, error) {
 		proofs:   o.Limits.Limiter(limit.Rule{Name: "proofs", Each: cmp.Or(o.Proofs, 30), All: cmp.Or(o.ProofsGlobal, 600)}),
 		lookups:  o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
 		anchored: o.Anchored, publish: o.Publish, publicHost: public.Host, publicScheme: public.Scheme,
-		ready: &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
-		now:   o.Now, started: o.Now(),
+		horizon: o.Horizon,
+		ready:   &readiness{target: o.Answers.Store.Head(), maxLag: o.MaxLag},
+		now:     o.Now, started: o.Now(),
 		streams: newStreams(o.Limits),
 	}
 	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -26,15 +27,15 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 // of the operator's own.
 func (a *API) MetricsHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", metricsType)
 		w.Header().Set("Cache-Control", "no-store")
-		w.Write(a.collectMetrics()) // a client that left needs no answer
+		w.Write(a.collectMetrics(r.Context())) // a client that left needs no answer
 	})
 	return mux
 }
 
-func (a *API) collectMetrics() []byte {
+func (a *API) collectMetrics(ctx context.Context) []byte {
 	var b bytes.Buffer
 	s := a.ServerStatus()
 	gauge := func(name string, value float64) { metrics.WriteGaugeFloat64(&b, "gazetteer_"+name, value) }
@@ -46,6 +47,7 @@ func (a *API) collectMetrics() []byte {
 	if c, ok := a.answers.Crawler.(CrawlMetrics); ok {
 		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}
+	a.writeStoreMetrics(ctx, &b, gauge)
 	writeLimitMetrics(&b, a.limits)
 	metrics.WriteProcessMetrics(&b)
 	return b.Bytes()

@@ -26,10 +26,17 @@ type Config struct {
 	LogLevel      string   `toml:"log_level"`
 	MinFreeBytes  int64    `toml:"min_free_bytes"`
 
+	Store    StoreConfig    `toml:"store"`
 	Crawler  CrawlerConfig  `toml:"crawler"`
 	Search   SearchConfig   `toml:"search"`
 	Registry RegistryConfig `toml:"registry"`
 	API      APIConfig      `toml:"api"`
+}
+
+// StoreConfig is the table [store].
+type StoreConfig struct {
+	Horizon     Duration `toml:"horizon"`
+	CompactHour int      `toml:"compact_hour"`
 }
 
 // CrawlerConfig is the table [crawler].
@@ -117,6 +124,7 @@ func defaultConfig() Config {
 		ShutdownGrace: Duration(10 * time.Second),
 		LogLevel:      "info",
 		MinFreeBytes:  64 << 20,
+		Store:         StoreConfig{Horizon: Duration(168 * time.Hour), CompactHour: 3},
 		Crawler: CrawlerConfig{
 			Enabled:         true,
 			Seeds:           []string{},
@@ -236,6 +244,10 @@ func (c *Config) check() error {
 		return usagef("admin_listen %q: want an address of this machine alone, for example \"127.0.0.1:9465\": nobody is asked there who they are", c.AdminListen)
 	case c.DataDir == "":
 		return usagef("data_dir is empty: name a directory")
+	case c.Store.Horizon < 0:
+		return usagef("store.horizon: want a time such as \"168h\", or 0")
+	case c.Store.CompactHour < -1 || c.Store.CompactHour > 23:
+		return usagef("store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
 	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
 		return usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
 	case c.Crawler.HostAtOnce < 1 || c.Crawler.DomainAtOnce < 1 || c.Crawler.AddressAtOnce < 1:

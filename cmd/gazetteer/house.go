@@ -248,7 +248,7 @@ func (h *house) openAPI(e edge) error {
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,
-		Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(), Limits: limits,
+		Horizon: time.Duration(h.config.Store.Horizon), Anchored: h.witnesses.anchored, Publish: h.witnesses.publish(), Limits: limits,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
@@ -348,6 +348,10 @@ func (h *house) run(ctx context.Context, public net.Listener, crawl bool, ready 
 		group.Go(func() error { return h.keepBlockList(ctx) })
 	}
 	group.Go(func() error { return h.recorder.run(ctx) })
+	if public != nil && h.config.Store.CompactHour >= 0 {
+		maintenance := boltstore.MaintainOptions{Keep: time.Duration(h.config.Store.Horizon), Hour: h.config.Store.CompactHour}
+		group.Go(func() error { return h.store.Maintain(ctx, maintenance) })
+	}
 	group.Go(func() error { return h.watchStore(ctx) })
 	if ready != nil {
 		ready()

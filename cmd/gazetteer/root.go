@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.BoolVar(&a.json, "json", false, "write JSON")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.findCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.demoCommand(), a.crawlCommand(), a.searchCommand(), a.findCommand(), a.resolveCommand(), a.crawlLogCommand(), a.crawlerCommand(), a.compactCommand(), a.versionCommand())
 	root.AddCommand(a.logCommand(), a.agentCommand(), a.registryCommand())
 	root.AddCommand(a.documentCommands()...)
 	return root
