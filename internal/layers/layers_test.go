@@ -24,7 +24,7 @@ var rows = [][]string{
 	{"protocol/notation", "protocol/mcp"},
 	{"convert/openapi"},
 	{"convert"},
-	{"document", "store", "index/wordvec"},
+	{"document", "store", "index/wordvec", "protocol/a2a/driver"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile"},
 	{"store/boltstore", "crawler", "index", "registry", "lint"},
 	{"lint/format", "registry/audit", "join", "crawler/owner"},

@@ -54,14 +54,20 @@ type Received struct {
 	Thread Thread
 }
 
-// Receive judges an envelope that arrives (§6.2). Envelopes of one thread must be
-// given to it one after the other. The error is a [*Refusal], that of the store, or
-// that of ctx.
+// Receive judges an envelope that arrives (§6.2): [Verifier.Authenticate], then
+// [Receiver.Accept]. The error is a [*Refusal], that of the store, or that of ctx.
 func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Received, error) {
 	v, err := r.Authenticate(ctx, text)
 	if err != nil {
 		return Received{}, err
 	}
+	return r.Accept(ctx, v, d)
+}
+
+// Accept makes the checks that come after the signature: clock, replay and thread,
+// and opens a sealed body. Envelopes of one thread must be given to it one after the
+// other. The error is a [*Refusal], that of the store, or that of ctx.
+func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Received, error) {
 	if r.Self != "" && v.To != r.Self {
 		return Received{}, refusal(RuleRecipient, "the envelope is addressed to another")
 	}
@@ -91,7 +97,7 @@ func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Receiv
 		return Received{}, err
 	}
 	out := Received{Verified: v}
-	if out.Opened, err = r.open(v); err != nil {
+	if out.Opened, err = r.Open(v); err != nil {
 		return Received{}, err
 	}
 	return r.enter(ctx, out, entry)
@@ -112,8 +118,9 @@ func (r *Receiver) arrival(v *Verified, d Delivery, now time.Time) (time.Time, e
 	return receipt.ReceivedAt, err
 }
 
-// open opens a sealed body when there are keys.
-func (r *Receiver) open(v *Verified) (*Opened, error) {
+// Open opens a sealed body with the keys of the inbox. It returns nil for a body that
+// is not sealed, and when there are no keys. The error is a [*Refusal].
+func (r *Receiver) Open(v *Verified) (*Opened, error) {
 	if _, sealed := v.Body.(Sealed); !sealed || len(r.Keys) == 0 {
 		return nil, nil
 	}

@@ -55,6 +55,9 @@ func (d DocumentKeys) FindKeys(ctx context.Context, sender string, at time.Time)
 		return nil, err
 	}
 	keys := []ed25519.PublicKey{current}
+	if len(document.VerificationMethod) == 1 {
+		return keys, nil // no key is retired
+	}
 	if then, err := document.KeyAt(at); err == nil && !then.Equal(current) {
 		keys = append(keys, then)
 	}
