@@ -58,8 +58,6 @@ const (
 	writtenNoun   = 5 // the same, with the uses in the dictionary's explanations
 	tenTimes      = 10
 	nounOnly      = 10 // uses of a noun that is never used as the verb it may be
-	farMoreNouns  = 100
-	moreAdjective = 5  // worth a warning
 	onlyAdjective = 25 // READY and BUSY; FINE, THIN and WARM are verbs too
 	mostlyVerb    = 5  // uses as a verb for each as a noun
 	longestMethod = 40
@@ -86,7 +84,7 @@ func wordFault(word string) methodError {
 	if base := verbOf(word); base != "" && !nounBefore(base, use) {
 		return inflectedFault(base)
 	}
-	if verb, particle := phrase(word, use.Known()); verb != "" {
+	if verb, particle := splitPhrasal(word); verb != "" {
 		return particleFault(verb, particle)
 	}
 	if use.Known() {
@@ -112,9 +110,7 @@ func verbFault(word string, use english.Use) methodError {
 		return methodError{}
 	case adjective(use):
 		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + instead(english.Synonyms(word, 1))}
-	case use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= moreAdjective*max(use.VerbCount, 1):
-		return methodError{"AGIS306", "is a verb, but most will read it as the adjective, which describes a state", "use a verb that cannot be mistaken" + instead(english.Synonyms(word, 1))}
-	case use.Noun && use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly, use.VerbCount > 0 && use.NounCount >= farMoreNouns*use.VerbCount:
+	case use.Noun && use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly:
 		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + instead(english.Synonyms(word, 2))}
 	}
 	return methodError{}
@@ -153,16 +149,15 @@ func nounBefore(verb string, use english.Use) bool {
 // particles are what turns a verb into another one.
 var particles = []string{"up", "out", "in", "on", "off", "over", "back", "down", "away", "through", "around", "along", "together"}
 
-// phrase splits a verb and its particle written as one word. In a word that the
-// dictionary has, the two must be a verb there as well: checkout is of check
-// out, but cabin is not of cab in.
-func phrase(word string, known bool) (verb, particle string) {
+// splitPhrasal splits a verb and its particle written as one word, where the
+// dictionary has the two as a verb: checkout is check out, but cabin is not cab in.
+func splitPhrasal(word string) (verb, particle string) {
 	for _, p := range particles {
 		verb, ok := strings.CutSuffix(word, p)
 		if !ok || len(verb) < 2 {
 			continue
 		}
-		if english.Phrasal(verb, p) || !known && len(p) > 2 && english.Lookup(verb).VerbCount >= mostlyVerb {
+		if english.Phrasal(verb, p) {
 			return verb, p
 		}
 	}
@@ -183,7 +178,7 @@ func nameFault(word string, use english.Use) methodError {
 		return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "say what is to be done" + instead(verbs)}
 	case !use.Noun:
 		return methodError{"AGIS304", "is an adverb, not a verb", "say what is to be done in one verb, for example FIND"}
-	case use.NounCount >= commonNoun, use.NounCount+use.Written >= writtenNoun, use.Modern, nominal(word), use.Adjective,
+	case use.NounCount >= commonNoun, use.NounCount+use.Written >= writtenNoun, use.Modern, nominal(word),
 		len(verbs) > 0 && (use.Written > 0 || !infinitive(word)):
 		return nounFault(verbs)
 	default:
@@ -235,9 +230,6 @@ func unknownFault(word string) methodError {
 	if words := separable(word); words != nil {
 		return methodError{"AGIS204", "is several words in one: " + strings.ToUpper(strings.Join(words, " ")), separate(words)}
 	}
-	if nominal(word) && len(word) >= 7 {
-		return nounFault(nil)
-	}
 	return methodError{"AGIS305", "is not in the word list, so nobody can tell whether it is a verb", "check the spelling; a verb that people know serves more agents"}
 }
 
@@ -253,7 +245,7 @@ func prefixed(word string) bool {
 	}
 	for _, p := range prefixes {
 		rest, ok := strings.CutPrefix(word, p)
-		if !ok || len(rest) < 3 || len(p) == 2 && len(rest) < 4 && rest != "run" && rest != "tag" && rest != "pay" && rest != "bid" {
+		if !ok || len(rest) < 3 {
 			continue
 		}
 		if use := english.Lookup(rest); use.Verb && (use.VerbCount+use.Written > 0 || use.Modern) {

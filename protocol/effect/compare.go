@@ -53,9 +53,6 @@ func Compare(method, intent string) Judgement {
 		return Judgement{Why: "the method is no single English word"}
 	}
 	c.class = Of(c.method)
-	if infl, ok := read(c.method); ok && c.class == 0 {
-		c.method, c.class = infl.verb, Of(infl.verb)
-	}
 	j := c.judge(intent)
 	j.MethodClass = c.class
 	return j
@@ -103,7 +100,7 @@ func (c *comparison) judge(intent string) Judgement {
 		same.Class = j.Class
 		return c.alsoDoes(same)
 	}
-	if c.byNoun() || c.byResult() || c.byPurpose() {
+	if c.byPurpose() {
 		j.Verdict, j.Why = Consistent, "the intent names what the method does in other words"
 		return j
 	}
@@ -120,43 +117,7 @@ func (c *comparison) sameWord() bool {
 
 // is reports whether a verb is the method, in whatever spelling.
 func (c *comparison) is(verb string) bool {
-	if verb == c.method || strings.ReplaceAll(verb, " ", "") == strings.ReplaceAll(c.method, "-", "") {
-		return true
-	}
 	return respelled(verb) == respelled(c.method)
-}
-
-// like reports whether a verb is the method or a synonym of it.
-func (c *comparison) like(verb string) bool { return c.is(verb) || english.SameSense(verb, c.method) }
-
-// byNoun reports whether the object of a light verb names the method: "Makes a
-// reservation", "Submits a cancellation request".
-func (c *comparison) byNoun() bool {
-	for _, p := range c.verbs {
-		first, _, _ := strings.Cut(p.verb, " ")
-		if light.has(first) && slices.ContainsFunc(p.object.names(), c.named) {
-			return true
-		}
-	}
-	return false
-}
-
-// names are the nouns of an object that may name what is done: its head, and
-// what a carrier stands for.
-func (o object) names() []string {
-	if len(o.words) == 0 {
-		return nil
-	}
-	n := len(o.words) - 1
-	if n > 0 && carriers.has(o.head) {
-		return o.words[n-1:]
-	}
-	return o.words[n:]
-}
-
-// named reports whether a noun names the method or a synonym of it.
-func (c *comparison) named(noun string) bool {
-	return slices.ContainsFunc(verbsOf(noun), c.like)
 }
 
 // verbsOf returns the verbs that a noun is made from or that are written alike.
@@ -166,25 +127,6 @@ func verbsOf(noun string) []string {
 		verbs = append(verbs, infl.verb)
 	}
 	return verbs
-}
-
-// byResult reports whether the sentence names the state that the method leaves:
-// "Sets the order status to cancelled". Only a verb that changes something puts
-// it into a state.
-func (c *comparison) byResult() bool {
-	if c.classOf(c.main)&Change == 0 {
-		return false
-	}
-	for i := c.main.end + 1; i < len(c.s); i++ {
-		switch c.s.at(i - 1) {
-		case "to", "as", "is", "are", "be", "been", "being", "status", "state", "marked":
-			word := c.s.at(i)
-			if infl, ok := read(word); ok && infl.form != base && c.like(infl.verb) || english.Lookup(word).Adjective && c.named(word) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // byPurpose reports whether the method is what the main verb is done for or by:
@@ -200,8 +142,6 @@ func (c *comparison) byPurpose() bool {
 			want = base
 		case "that", "which":
 			want = third
-		case "by", "for":
-			want = gerund
 		default:
 			continue
 		}
@@ -238,21 +178,18 @@ func (c *comparison) byClass(j Judgement) Judgement {
 	p := c.main
 	if opposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
-		if len(c.beside) > 0 || c.granted() { // "Picks the parcel up and brings it"
-			j.Verdict = Doubtful
-		}
 		return c.heading(j)
 	}
 	if c.class == 0 || j.Class == 0 {
-		return c.byGuess(j)
+		return c.bySynonym(j)
 	}
-	mildest := c.relation(p)
+	mildest := relate(c.class, c.classOf(p))
 	for _, other := range c.beside {
 		if c.classOf(other) == 0 {
 			mildest = min(mildest, doubtful)
 			continue
 		}
-		mildest = min(mildest, c.relation(other))
+		mildest = min(mildest, relate(c.class, c.classOf(other)))
 	}
 	if mildest == compatible && c.reads(p) && len(c.beside) == 0 {
 		mildest = doubtful
@@ -269,14 +206,6 @@ func (c *comparison) byClass(j Judgement) Judgement {
 	return c.weaken(j)
 }
 
-// relation says how the effect of a verb of the sentence stands to the method's.
-func (c *comparison) relation(p phrase) relation {
-	if english.SameSense(p.verb, c.method) {
-		return compatible
-	}
-	return relate(c.class, c.classOf(p))
-}
-
 // reads reports whether a verb that may mean to give back most likely means to
 // answer with something, and the method is one that does not: ADJUST: "Returns
 // the mode of a device".
@@ -289,7 +218,7 @@ func (c *comparison) reads(p phrase) bool {
 // the method made, or that decides the meaning of the verb and does not, leaves
 // a doubt.
 func (c *comparison) weaken(j Judgement) Judgement {
-	if c.main.idiom || c.unsure(c.main) || c.granted() || strings.HasPrefix(c.main.verb, c.method+" ") {
+	if c.main.idiom || c.isUnsure(c.main) || c.granted() {
 		j.Verdict = Doubtful
 	}
 	return c.heading(j)
@@ -321,26 +250,16 @@ func (c *comparison) granted() bool {
 	})
 }
 
-// byGuess judges when a verb is not in the table: what the dictionary says may
-// raise a doubt, no more.
-func (c *comparison) byGuess(j Judgement) Judgement {
-	method, intent := c.class, j.Class
-	unknown := j.Verb
-	if method == 0 {
-		method, unknown = guess(c.method), c.name
-	}
-	if intent == 0 {
-		intent = guess(c.main.verb)
-	}
-	none := Judgement{Verb: j.Verb, Class: j.Class, Why: "nothing is known of the effect of " + protocol.Quote(unknown)}
+// bySynonym judges when a verb is not in the table: only a synonym of the method
+// agrees with it then.
+func (c *comparison) bySynonym(j Judgement) Judgement {
 	if english.SameSense(c.main.verb, c.method) {
 		j.Verdict, j.Why = Consistent, "the verb of the intent is a synonym of the method"
 		return j
 	}
-	if method == 0 || intent == 0 || len(c.verbs) > 1 || c.main.nominal || relate(method, intent) != excluded {
-		return none
+	unknown := j.Verb
+	if c.class == 0 {
+		unknown = c.name
 	}
-	j.Verdict = Doubtful
-	j.Why = fmt.Sprintf("the intent seems to say the endpoint %s (%s), and the method %s seems to be one that %s", intent.does(), protocol.Quote(c.main.written), c.name, method.does())
-	return j
+	return Judgement{Verb: j.Verb, Class: j.Class, Why: "nothing is known of the effect of " + protocol.Quote(unknown)}
 }

@@ -20,6 +20,6 @@
 // (to REVIEW a film is to write something, to REVIEW a file is to read it).
 // A verb marked loose has too many uses for any contradiction.
 // opposites.txt holds verbs that exclude each other although their classes do
-// not. What a dictionary knows beyond them comes from protocol/english; a class
-// guessed from there is good for a doubt, never for a contradiction.
+// not. What a dictionary knows beyond them, such as synonyms, comes from
+// protocol/english.
 package effect

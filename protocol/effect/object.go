@@ -7,31 +7,18 @@ import "strings"
 // does not.
 func (c *comparison) classOf(p phrase) Class {
 	class, o := Of(p.verb), p.object
-	if p.passive {
-		return class
-	}
 	switch p.verb {
 	case "return", "get", "give", "provide", "supply", "offer", "deliver", "present":
-		return transfer(p.verb, class, o)
+		return classifyTransfer(p.verb, class, o)
 	case "make", "perform", "carry out", "do", "conduct", "run", "execute", "process", "handle", "take", "have":
-		if named := nominalization(o); named != 0 && !generic.has(c.method) {
-			return named
-		}
-	case "allow", "enable", "permit", "authorize", "authorise", "let", "help":
 		if named := nominalization(o); named != 0 {
-			return class | named // "Allows a search"
+			return named
 		}
 	case "add": // to a thing that the method changes
 		class |= c.class & Change
 	case "create":
 		if versions.has(o.head) {
 			class |= c.class & Change
-		}
-	case "set", "update", "change", "modify", "put", "switch", "turn", "flag", "mark", "transition":
-		for _, word := range o.words {
-			if statuses.has(word) {
-				return class | Commit | Change | End
-			}
 		}
 	}
 	first, _, _ := strings.Cut(p.verb, " ")
@@ -41,13 +28,10 @@ func (c *comparison) classOf(p phrase) Class {
 	if creating.has(first) && derivable.has(o.head) {
 		class |= Compute
 	}
-	if creating.has(first) && messages.has(o.head) {
-		class |= Tell
-	}
 	if light.has(first) {
 		class |= nominalization(o)
 	}
-	if class == Commit|Tell && c.looks() && !messages.has(o.head) && !information.has(o.head) {
+	if class == Commit|Tell && c.looks() {
 		class = Commit // who sends or issues a thing does more than tell
 	}
 	if class&End != 0 && nominalization(o)&End != 0 {
@@ -56,28 +40,17 @@ func (c *comparison) classOf(p phrase) Class {
 	return class
 }
 
-// transfer classes a verb that hands something over by what is handed over.
-func transfer(verb string, class Class, o object) Class {
-	other := o.recipient != "" && !callers.has(o.recipient)
+// classifyTransfer classes a verb that hands something over by what is handed over.
+func classifyTransfer(verb string, class Class, o object) Class {
+	known := information.has(o.head) && (o.recipient == "" || callers.has(o.recipient))
 	switch {
-	case o.informs() && !(goods.has(o.head) && (other || !information.has(o.head))):
-		switch verb {
-		case "return", "get":
-			return Read
-		case "deliver":
-			return class | Read | Tell
-		default:
-			if other && !subjects.has(o.recipient) {
-				return Read | Tell | Commit // "Provides information to the authority"
-			}
-			return Read | Tell
-		}
-	case verb == "return" && goods.has(o.head):
-		return Commit | Change | End
-	case verb == "give":
-		return Commit | Change
+	case !o.informs() || goods.has(o.head) && !known:
+		return class
+	case verb == "return" || verb == "get":
+		return Read
+	default:
+		return Read | Tell
 	}
-	return class
 }
 
 // informs reports whether the object is something to know rather than to have:
@@ -92,32 +65,26 @@ func (o object) answers(verb string) bool {
 	return (verb == "tell" || verb == "inform" || verb == "show") && subjects.has(o.recipient) && o.informs()
 }
 
-// unsure reports whether the object leaves open what the verb means.
-func (c *comparison) unsure(p phrase) bool {
-	o := p.object
+// isUnsure reports whether the object leaves open what the verb means.
+func (c *comparison) isUnsure(p phrase) bool {
 	switch p.verb {
 	case "return", "get", "give", "provide", "supply", "offer", "present", "receive", "obtain":
-	default:
-		return false
-	}
-	if p.passive {
-		return true
-	}
-	if !o.informs() && (o.recipient == "" || o.head == "") {
-		return true
-	}
-	if o.plural {
-		return false
-	}
-	if made.has(o.head) && c.class&(Commit|Change) != 0 {
-		return true
-	}
-	for _, word := range o.words { // "Returns the created booking"
-		if infl, ok := read(word); ok && infl.form == participle && c.like(infl.verb) {
-			return true
-		}
+		return made.has(p.object.head) && c.class&(Commit|Change) != 0
 	}
 	return false
+}
+
+// names are the nouns of an object that may name what is done: its head, and
+// what a carrier stands for.
+func (o object) names() []string {
+	if len(o.words) == 0 {
+		return nil
+	}
+	n := len(o.words) - 1
+	if n > 0 && carriers.has(o.head) {
+		return o.words[n-1:]
+	}
+	return o.words[n:]
 }
 
 // nominalization returns the class of the verb that the object's noun is made

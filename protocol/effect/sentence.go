@@ -20,7 +20,6 @@ type token struct {
 	text    string // in lower case, without a possessive 's
 	written string
 	gap     bool // a mark such as a comma or a bracket stands before it
-	owner   bool // it ended in a possessive 's
 	kind    kind
 	reading reading
 	infl    inflection // as a verb, where reading says so
@@ -53,9 +52,8 @@ func tokenize(text string) (sentence, bool) {
 		case letter(r):
 			end := i + wordLength(text[i:])
 			written := text[i:end]
-			owner := possessive(written)
-			word := strings.ToLower(owner)
-			s = append(s, token{text: word, written: written, gap: gap, owner: owner != written, kind: kindOf(word)})
+			word := strings.ToLower(trimPossessive(written))
+			s = append(s, token{text: word, written: written, gap: gap, kind: kindOf(word)})
 			i, gap = end, false
 			continue
 		case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r):
@@ -93,7 +91,7 @@ func wordLength(text string) int {
 	return end
 }
 
-func possessive(word string) string {
+func trimPossessive(word string) string {
 	for _, s := range []string{"'s", "’s"} {
 		if cut, ok := strings.CutSuffix(word, s); ok {
 			return cut
@@ -179,7 +177,6 @@ type object struct {
 	clause    bool     // "that a table is free", "whether a table is free"
 	question  bool     // the latter
 	recipient string   // to whom
-	loose     bool     // an adjective stands behind the head: "an address specific to"
 }
 
 // mainVerb finds the verb that says what is done. others are verbs that lead to
@@ -188,11 +185,6 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	i, led := 0, false // led: what came before says that a verb follows
 	for range 8 {      // each step takes one lead-in away
 		i = s.skip(i)
-		if i == 0 && s.aside() {
-			if i = s.nextGap(1); i == len(s) {
-				return phrase{}, nil, false
-			}
-		}
 		if j := s.leadIn(i); j > i {
 			i, led = j, true
 			continue
@@ -207,9 +199,6 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 		if !verb || s.is(i+1, copulas) || s.is(i+1, modals) {
 			return s.passive(i, others)
 		}
-		if infl.verb == "see" && infl.form == base || s.at(i-1) == "we" && advising.has(infl.verb) {
-			return phrase{}, nil, false // "See the manual", "We recommend …"
-		}
 		j, lead := s.handOn(i, infl)
 		if j == 0 {
 			main := s.phrase(i, infl)
@@ -222,22 +211,6 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 		i, led = j, true
 	}
 	return phrase{}, nil, false
-}
-
-// aside reports whether the sentence opens with what is not its main clause:
-// "Given a date, lists …", "Note: …", "For each user, …".
-func (s sentence) aside() bool {
-	word := s.at(0)
-	return word == "given" || asides.has(word) && len(s) > 1 && s.gap(1) || openers.has(word) && word != "that" && word != "which" ||
-		prepositions.has(word) && word != "to" && word != "for" || word == "for" && !s.verbAt(1, gerund)
-}
-
-// nextGap returns the first place from i on with a mark before it.
-func (s sentence) nextGap(i int) int {
-	for i < len(s) && !s.gap(i) {
-		i++
-	}
-	return min(i, len(s))
 }
 
 // leadIn returns the place behind a word or a subject at i that only leads to
@@ -257,9 +230,6 @@ func (s sentence) leadIn(i int) int {
 		if next := s.at(j + 1); s.is(j, tries) && (next == "to" || next == "for") {
 			return j + 2
 		}
-		if s.at(j) == "for" {
-			return j + 1
-		}
 		return i
 	}
 	return s.subject(i)
@@ -273,18 +243,12 @@ func (s sentence) subject(i int) int {
 		last = i + 4
 	}
 	for j := i; j <= last && j < len(s); j++ {
-		if j > i && s.gap(j) || !s.is(j, subjects) || s[j].owner {
+		if j > i && s.gap(j) || !s.is(j, subjects) {
 			continue
 		}
 		next := s.at(s.skip(j + 1))
 		if modals.has(next) || copulas.has(next) || next == "that" || next == "which" || next == "who" {
 			return j + 1
-		}
-		if next == "to" || next == "for" {
-			if infl, ok := s.verb(s.skip(j+1) + 1); ok && (infl.form == gerund || infl.form == base && next == "to") {
-				return j + 1
-			}
-			continue
 		}
 		infl, ok := read(next)
 		if !ok || infl.form > third {
@@ -303,10 +267,8 @@ func (s sentence) subject(i int) int {
 // to, 0 when it keeps it. lead is set when the first verb means something too.
 func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 	switch verb := infl.verb; {
-	case tries.has(verb) && s.at(i+1) == "to" && s.verbAt(i+2, base):
-		return i + 2, true
 	case lets.has(verb) || verb == "use" || verb == "invoke" || verb == "call":
-		if j := s.infinitive(i+1, 8); j > 0 && (lets.has(verb) || s.subjectBetween(i+1, j)) {
+		if j := s.infinitive(i+1, 8); j > 0 {
 			return j, lets.has(verb)
 		}
 		if verb == "let" || verb == "help" || lets.has(verb) && s.is(i+1, pronouns) {
@@ -332,23 +294,11 @@ func (s sentence) verbAt(i int, f form) bool {
 // infinitive finds "to" and a verb within n words from i.
 func (s sentence) infinitive(i, n int) int {
 	for j := i; j < i+n && j < len(s); j++ {
-		if s.gap(j) && j > i || s.is(j, conjunctions) {
-			return 0
-		}
 		if k := s.skip(j + 1); s.at(j) == "to" && s.verbAt(k, base) && !s.is(k, determiners) {
 			return k
 		}
 	}
 	return 0
-}
-
-func (s sentence) subjectBetween(i, end int) bool {
-	for ; i < end; i++ {
-		if s.is(i, subjects) {
-			return true
-		}
-	}
-	return false
 }
 
 // bareInfinitive finds the verb in "Lets the guest reserve a room": a base form
@@ -357,12 +307,6 @@ func (s sentence) bareInfinitive(i int) int {
 	first := i + 1
 	if s.is(i, determiners) {
 		first = i + 2
-	}
-	if s.at(i) == "to" {
-		return 0
-	}
-	if infl, ok := s.verb(i); ok && i > 0 && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.is(i, subjects) {
-		return i // "Helps find"
 	}
 	for j := first; j < first+3 && j < len(s) && !s.gap(j); j++ {
 		if infl, ok := s.verb(j); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.is(j, prepositions) {
@@ -420,15 +364,9 @@ func (s sentence) complete(p *phrase) {
 	p.idiom = !phrasal && s.idiom(*p)
 }
 
-// idiom reports whether p may be a fixed phrase: a particle that the table does
-// not know with this verb ("Files a case away"), or a verb of many idioms with
-// an object that has no "the" and goes on with a preposition ("Keeps an eye on").
+// idiom reports whether p may be a fixed phrase: a verb of many idioms with an
+// object that has no "the" and goes on with a preposition ("Keeps an eye on").
 func (s sentence) idiom(p phrase) bool {
-	for j := p.end; j < p.end+8 && j < len(s) && (j == p.end || !s.gap(j)) && !s.is(j, conjunctions) && !s.is(j, openers); j++ {
-		if next := s.at(j + 1); s.is(j, adrift) && (j == p.end || s.gap(j+1) || prepositions.has(next) || conjunctions.has(next)) {
-			return true
-		}
-	}
 	if !idiomatic.has(p.verb) || s.gap(p.object.end) || !s.is(p.object.end, prepositions) {
 		return false
 	}
@@ -492,16 +430,6 @@ func (s sentence) nominal(i int, infl inflection) bool {
 	return !(use.Adjective && !use.Noun)
 }
 
-// content reports whether a verb at i-1 could have the words from i on as its
-// object: a noun there is no part of a heading such as "transfers made by".
-func (s sentence) content(i int) bool {
-	word := s.at(i)
-	if s.gap(i) || prepositions.has(word) || conjunctions.has(word) || copulas.has(word) || modals.has(word) || openers.has(word) {
-		return false
-	}
-	return !s.verbAt(i, participle) || !s.gap(i+1) && !s.is(i+1, prepositions)
-}
-
 // title reports whether the sentence is written like the title of a page, as
 // "Backups List" is.
 func (s sentence) title() bool {
@@ -524,15 +452,9 @@ func nounLike(word string) bool {
 // whom it serves first.
 func (s sentence) object(i int, two bool) object {
 	i = s.skip(i)
-	if s.is(i, openers) && s.at(i) != "that" {
-		return object{at: i, end: len(s), clause: true, question: true}
-	}
-	if s.at(i) == "that" && s.is(i+1, determiners) {
-		return object{at: i, end: len(s), clause: true}
-	}
 	o := s.nounPhrase(i)
 	if two && o.head != "" && !s.gap(o.end) {
-		if next := s.at(o.end); openers.has(next) && next != "that" && (!relative(next) || callers.has(o.head)) {
+		if next := s.at(o.end); openers.has(next) && next != "that" {
 			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
 		} else if determiners.has(next) && next != "that" || pronouns.has(o.head) && next != "" && !prepositions.has(next) && !conjunctions.has(next) {
 			second := s.nounPhrase(o.end)
@@ -540,25 +462,16 @@ func (s sentence) object(i int, two bool) object {
 			return second
 		}
 	}
-	for j := o.end; !o.loose && j < o.end+8 && j < len(s) && !s.gap(j); {
+	for j := o.end; j < o.end+8 && j < len(s) && !s.gap(j); {
 		if s.at(j) == "to" {
 			if !s.verbAt(j+1, base) {
 				o.recipient = s.nounPhrase(j + 1).head
 			}
 			break
 		}
-		if !s.is(j, prepositions) { // what follows is no longer about the object
-			break
-		}
 		j = max(j+1, s.nounPhrase(j+1).end)
 	}
 	return o
-}
-
-// relative reports whether a word that may begin a question may as well go on
-// about the noun before it: the owner who asked, the room where it is.
-func relative(word string) bool {
-	return word == "who" || word == "which" || word == "when" || word == "where"
 }
 
 // nounPhrase reads one noun phrase that begins at i.
@@ -569,11 +482,6 @@ func (s sentence) nounPhrase(i int) object {
 		if s.gap(i) && i > o.at {
 			break
 		}
-		if word == "or" && s.at(i+1) == "more" { // one or more
-			i++
-			o.plural = true
-			continue
-		}
 		if determiners.has(word) {
 			if o.head != "" {
 				break
@@ -582,49 +490,17 @@ func (s sentence) nounPhrase(i int) object {
 			o.end = i + 1
 			continue
 		}
-		if pronouns.has(word) && o.head == "" && !openers.has(word) {
-			o.head, o.words, o.end = word, append(o.words, word), i+1
-			break
-		}
 		if prepositions.has(word) || conjunctions.has(word) || openers.has(word) || copulas.has(word) || modals.has(word) {
 			break
 		}
-		if o.head != "" && s.closes(i) {
-			break
-		}
 		o.end = i + 1
-		if s.is(i, fillers) {
-			continue
-		}
 		o.head, o.words = word, append(o.words, word)
-	}
-	for n := len(o.words); n > 1; n = len(o.words) {
-		if use := english.Lookup(o.head); use.Noun || !use.Adjective {
-			break
-		}
-		o.words, o.loose = o.words[:n-1], true
-		o.head = o.words[n-2]
 	}
 	o.plural = o.plural || pluralNoun(o.head)
 	return o
 }
 
-// closes reports whether the word at i begins a clause behind a noun: "offered
-// by", "matching the wish".
-func (s sentence) closes(i int) bool {
-	infl, ok := s.verb(i)
-	if !ok || infl.form != participle && infl.form != gerund {
-		return false
-	}
-	next := s.at(i + 1)
-	return prepositions.has(next) || determiners.has(next) || pronouns.has(next) || infl.form == participle && s.gap(i+1)
-}
-
 func pluralNoun(word string) bool {
-	switch word {
-	case "people", "children", "staff", "media", "criteria":
-		return true
-	}
 	return len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") &&
 		!strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is")
 }
@@ -639,9 +515,6 @@ func (s sentence) joined(p phrase) []phrase {
 		} else if s.gap(i) && c != "and" && c != "or" && c != "then" {
 			j = i // a comma
 		}
-		if s.at(j) == "then" || s.at(j) == "to" {
-			j = s.skip(j + 1)
-		}
 		infl, ok := s.verb(j)
 		if !ok || infl.form != p.form && max(infl.form, p.form) > third {
 			continue
@@ -649,7 +522,7 @@ func (s sentence) joined(p phrase) []phrase {
 		other := s.phrase(j, infl)
 		next := s.at(s.skip(other.end))
 		direct := i == p.end // "Finds and books", where a noun could not stand
-		if direct || determiners.has(next) || pronouns.has(next) || !nounLike(infl.verb) || infl.form == third && s.content(other.end) {
+		if direct || determiners.has(next) || pronouns.has(next) || !nounLike(infl.verb) {
 			other.nominal = !direct && other.nominal
 			out = append(out, other)
 		}

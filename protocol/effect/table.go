@@ -247,18 +247,6 @@ func opposed(a, b string) bool {
 	return !strings.Contains(a, " ") && !strings.Contains(b, " ") && english.Antonyms(a, b)
 }
 
-// guess returns the class that the verbs above this one in the dictionary have,
-// for a verb that is not in the table.
-func guess(verb string) Class {
-	var c Class
-	for _, above := range english.Hypernyms(verb) {
-		if of := unpacked().classes[above]; of != vague {
-			c |= of
-		}
-	}
-	return c
-}
-
 // read reads a word as a form of a verb, and answers false for a word that is
 // none.
 func read(word string) (inflection, bool) {

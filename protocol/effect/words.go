@@ -39,17 +39,12 @@ const (
 	lets
 	// tries are verbs and participles whose infinitive is what is done.
 	tries
-	// advising are verbs that a text says of its author.
-	advising
 	// ditransitive verbs take whom they serve before what they serve them:
 	// "Sends the patient a reminder".
 	ditransitive
 	// light verbs say little of their own; the noun they take does: "Makes a
 	// reservation". Verbs that read are none of them.
 	light
-	// generic verbs take any action as their object: a method so named may be
-	// about whatever the intent says is performed.
-	generic
 	// carriers are nouns that stand for what the noun before them names: a
 	// cancellation request is a request to cancel.
 	carriers
@@ -60,19 +55,11 @@ const (
 	made
 	// goods are things and money, which can be given and given back.
 	goods
-	// messages are what is made to be told.
-	messages
 	// idiomatic verbs make fixed phrases of which no word means what it says:
 	// "Keeps an eye on", "Takes a look at".
 	idiomatic
-	// adrift are particles that change the meaning of any verb they belong to.
-	adrift
-	// asides open a remark before the sentence proper.
-	asides
 	// foreign are function words of other languages that English has no use for.
 	foreign
-	// statuses are what a verb sets when it puts something into a state, whichever.
-	statuses
 	// derivable are things that are made by working them out.
 	derivable
 	// versions are what a change of a thing may be called.
@@ -119,15 +106,12 @@ var kinds = []struct {
 	{tries, `attempt try seek want wish need aim intend serve begin start continue proceed go able used meant
 		intended designed called ready supposed possible responsible purpose goal way ability option possibility means
 		opportunity chance facility mechanism capability functionality interface method endpoint tool service`},
-	{advising, `recommend suggest advise encourage ask require`},
 	{ditransitive, `give send tell show offer lend loan grant assign ask pay hand bring teach text email inform owe
 		sell write issue award remind let notify promise deny allow refund read advise warn`},
 	{light, `make place submit create file issue raise send start initiate perform run execute do conduct process
 		handle take give put set open launch trigger complete request register enter record add post hold offer apply lodge
 		produce generate arrange finalize finalise schedule book plan order organize organise set-up begin undertake
 		effect deliver provide bring establish lay draw write cast pay grant serve invoke push queue carry`},
-	{generic, `perform run execute do conduct process handle make take start begin initiate launch trigger invoke
-		call submit request operate use`},
 	{carriers, `request requests order orders form notice application entry process procedure transaction job task
 		operation command instruction message action workflow invoice document note letter event`},
 	{information, `list lists detail details information info data status state states history prices price pricing
@@ -154,16 +138,10 @@ var kinds = []struct {
 	{goods, `money funds cash payment refund deposit fare item items good goods parcel parcels package packages
 		product products purchase purchases article articles equipment vehicle vehicles car cars bike bikes scooter book
 		books loan loans keys shoes clothes device devices stock merchandise change fee fees amount balance charge`},
-	{messages, `message messages notification notifications alert alerts reminder reminders email emails mail sms
-		letter letters warning warnings announcement announcements reply replies comment comments newsletter push post
-		posts invitation invitations notice notices call chat fax broadcast`},
 	{idiomatic, `keep take put give set hold bring lay turn draw throw catch lend pay make have get go come run`},
-	{adrift, `away off out up down back over aside apart together forth through`},
-	{asides, `note important warning caution tip deprecated beta preview experimental internal new optional`},
 	{foreign, `les le la une un des du et aux sur pour avec est dans par el los las una uno unos del y con para por
 		der die das ein eine einen einer eines dem und oder mit fuer auf von zu het een van voor og att som med il lo
 		gli dei della di che uma um os da dos em het naar ki ke ka yang untuk dan bir ve`},
-	{statuses, `status state flag stage phase`},
 	{derivable, `summary report list overview estimate quote forecast analysis comparison breakdown plan route chart
 		graph score ranking recommendation recommendations suggestion suggestions translation version draft transcript text
 		description answer image picture document preview model prediction classification label labels hash digest checksum

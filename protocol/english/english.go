@@ -165,25 +165,6 @@ func Hypernyms(verb string) []string {
 	return out
 }
 
-// Above returns for one sense of a verb, counted from 0, the verbs of each more
-// general sense, the nearest first and the most general last: one way up that
-// does not change its meaning midway. It is nil when the verb has no such
-// sense or nothing stands above it.
-func Above(verb string, sense int) [][]string {
-	t := unpacked()
-	v, ok := t.findVerb(verb)
-	if !ok || sense < 0 || sense >= len(t.senses.of(v)) {
-		return nil
-	}
-	var out [][]string
-	const steps = 16 // WordNet is at most 13 high; a circle must end too
-	for at := t.senses.of(v)[sense]; len(out) < steps && len(t.above.of(int(at))) > 0; {
-		at = t.above.of(int(at))[0]
-		out = append(out, t.add(nil, at, ""))
-	}
-	return out
-}
-
 func first(list []uint32, n int) []uint32 { return list[:max(0, min(n, len(list)))] }
 
 // add appends the verbs of a sense that are not yet in out, nor except.

@@ -108,9 +108,6 @@ func TestRelations(t *testing.T) {
 	is(Singular("customers") == "customer" && Singular("indices") == "index" && Singular("children") == "child", "plurals")
 	is(Singular("status") == "" && Singular("glass") == "", "no plurals")
 	is(Positive("faster") == "fast" && Positive("best") == "good" && Positive("happier") == "happy", "comparatives")
-	up := Above("whisper", 0)
-	is(len(up) > 1 && slices.Contains(up[0], "talk"), "talk stands above whisper")
-	is(Above("whisper", 99) == nil && Above("whisper", -1) == nil, "whisper has not so many senses")
 }
 
 func TestNear(t *testing.T) {
