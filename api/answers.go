@@ -9,6 +9,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -58,9 +59,9 @@ var (
 
 // Searcher is what Answers needs of the index; [NewLimitedSearcher] bounds one.
 type Searcher interface {
-	Search(ctx context.Context, q index.Query) (index.Result, error)
-	Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error)
-	Hosts(ctx context.Context, q index.Query) ([]string, error)
+	Search(ctx context.Context, q query.Query) (index.Result, error)
+	Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]index.Count, error)
+	Hosts(ctx context.Context, q query.Query) ([]string, error)
 	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	Verbs(ctx context.Context) ([]index.VerbCount, error)

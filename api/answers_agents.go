@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
@@ -45,7 +45,7 @@ func (a *Answers) hostsOffering(ctx context.Context, verb string) ([]string, err
 	if verb == "" {
 		return nil, nil
 	}
-	return a.Index.Hosts(ctx, index.Query{Verbs: []string{verb}})
+	return a.Index.Hosts(ctx, query.Query{Verbs: []string{verb}})
 }
 
 // ErrReading: the agents are still being read after the start.

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/call"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 )
 
@@ -65,7 +66,7 @@ const (
 // 500 are gone through for one page. Freshness is judged as it stands at now. Where
 // the query names namespaces, [Offers.Concerns] says what is wrong about them. The error is that of a search, and
 // [ErrNoDirectory] in a process that keeps no directory of agents.
-func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, joined bool, now time.Time) (ServedOperations, error) {
+func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, joined bool, now time.Time) (ServedOperations, error) {
 	if a.Joiner == nil {
 		return ServedOperations{}, ErrNoDirectory
 	}
@@ -104,7 +105,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q index.Query, w join.Want, j
 }
 
 // addServedOperations goes through one page of the ranking.
-func (a *Answers) addServedOperations(ctx context.Context, q index.Query, w join.Want, joined bool, limit int, now time.Time, out *ServedOperations) error {
+func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join.Want, joined bool, limit int, now time.Time, out *ServedOperations) error {
 	r, err := a.Search(ctx, q)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // catalogueRoutes declares what there is, by verb, namespace and data class.
@@ -137,7 +138,7 @@ func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Rel
 	own := index.VerbCount{Verb: verb}
 	family := []Relative{}
 	for _, r := range related[:min(len(related), maxFamily)] {
-		counts, err := a.Index.Explore(ctx, index.Query{Verbs: []string{r.Verb}}, []string{"host"}, maxOfferers)
+		counts, err := a.Index.Explore(ctx, query.Query{Verbs: []string{r.Verb}}, []string{"host"}, maxOfferers)
 		if err != nil {
 			return own, nil, err
 		}
@@ -160,7 +161,7 @@ func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], er
 	if err != nil {
 		return nil, err
 	}
-	page, link, err := a.listOperations(ctx, index.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
+	page, link, err := a.listOperations(ctx, query.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func listIntents(hits []Hit) []Intent {
 }
 
 // listOperations returns one page of what filters find, in order of host.
-func (a *API) listOperations(ctx context.Context, q index.Query, cursorText, path, route string) (OperationPage, string, error) {
+func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, path, route string) (OperationPage, string, error) {
 	c, err := a.readCursor(ctx, cursorText, route)
 	if err != nil {
 		return OperationPage{}, "", err
@@ -287,7 +288,7 @@ func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error)
 	if n.Claims, n.Concerns, err = a.judgeClaims(ctx, name); err != nil {
 		return n, err
 	}
-	counts, err := a.Index.Explore(ctx, index.Query{Namespaces: []string{name}}, []string{"verb"}, maxExplored)
+	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{name}}, []string{"verb"}, maxExplored)
 	n.Claims, n.Verbs = orEmpty(n.Claims), orEmpty(counts["verb"])
 	return n, err
 }
@@ -299,7 +300,7 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[Nam
 	}
 	name := n.NamespaceCount.Namespace
 	path := "/api/v1/namespaces/" + url.PathEscape(name)
-	page, link, err := a.listOperations(ctx, index.Query{Namespaces: []string{name}, Limit: in.Limit}, in.Cursor, path, "namespace "+name)
+	page, link, err := a.listOperations(ctx, query.Query{Namespaces: []string{name}, Limit: in.Limit}, in.Cursor, path, "namespace "+name)
 	if err != nil {
 		return nil, err
 	}
@@ -389,7 +390,7 @@ func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error)
 		return DataClass{}, fmt.Errorf("%w: %s", ErrNoClass, name)
 	}
 	c := DataClass{ClassCount: all[at], Holders: []Holder{}}
-	counts, err := a.Index.Explore(ctx, index.Query{Classes: []string{name}}, []string{"host"}, maxClaims)
+	counts, err := a.Index.Explore(ctx, query.Query{Classes: []string{name}}, []string{"host"}, maxClaims)
 	if err != nil {
 		return c, err
 	}
@@ -432,7 +433,7 @@ func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*output[Dat
 		return nil, err
 	}
 	path := "/api/v1/data-classes/" + url.PathEscape(c.Class)
-	page, link, err := a.listOperations(ctx, index.Query{Classes: []string{c.Class}, Limit: in.Limit}, in.Cursor, path, "data class "+c.Class)
+	page, link, err := a.listOperations(ctx, query.Query{Classes: []string{c.Class}, Limit: in.Limit}, in.Cursor, path, "data class "+c.Class)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/store"
 )
 
@@ -67,7 +68,7 @@ const maxClaims = 100
 // judgeClaims judges every host that uses a namespace, the best proved first.
 func (a *Answers) judgeClaims(ctx context.Context, namespace string) ([]Claim, []Concern, error) {
 	namespace = strings.ToLower(strings.TrimSpace(namespace))
-	counts, err := a.Index.Explore(ctx, index.Query{Namespaces: []string{namespace}}, []string{"host"}, maxExplored)
+	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"host"}, maxExplored)
 	if err != nil {
 		return nil, nil, err
 	}

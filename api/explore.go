@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -95,7 +96,7 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 		if n != nil {
 			w = locationOf(n)
 		}
-		return newProblem(badField, message, "the fields are "+joinWords(index.FacetFields())).withLocation(w)
+		return newProblem(badField, message, "the fields are "+joinWords(query.FacetFields())).withLocation(w)
 	}
 	if n == nil {
 		return nil, bad(nil, "fields is missing")
@@ -186,7 +187,7 @@ func queryFor(s index.Suggestion) string {
 	if strings.ContainsAny(s.Text, " \t\n") {
 		text = key + `:"` + s.Text + `"`
 	}
-	if _, err := index.Parse(text); err != nil {
+	if _, err := query.Parse(text); err != nil {
 		return "" // a name that no query can hold, such as one with a quotation mark
 	}
 	return text

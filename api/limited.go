@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/limit"
 	"gazetteer/store"
 )
@@ -28,7 +29,7 @@ type SearchLimits struct {
 	Time time.Duration
 	// Concurrent is how many run at a time, twice the processors when 0. Of those that
 	// come meanwhile, 32 times as many wait. Searches with more than people write
-	// ([index.Query.Large]) run beside them, a quarter as many, so that those who ask
+	// ([query.Query.Large]) run beside them, a quarter as many, so that those who ask
 	// them wait for each other and nobody for them; of these 64 times as many wait.
 	Concurrent int
 	Limits     *limit.Set // lists the limits for the metrics; may be nil
@@ -60,7 +61,7 @@ func NewLimitedSearcher(s Searcher, o SearchLimits) *LimitedSearcher {
 }
 
 // slotsFor returns the slots that a query is answered in.
-func (l *LimitedSearcher) slotsFor(q index.Query) *limit.Slots {
+func (l *LimitedSearcher) slotsFor(q query.Query) *limit.Slots {
 	if q.Large() {
 		return l.large
 	}
@@ -87,19 +88,19 @@ func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots
 }
 
 // Search is that of the index, within the limits; so are the others.
-func (l *LimitedSearcher) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (l *LimitedSearcher) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) (index.Result, error) { return l.searcher.Search(ctx, q) })
 }
 
 // Explore counts the values of fields.
-func (l *LimitedSearcher) Explore(ctx context.Context, q index.Query, fields []string, limit int) (map[string][]index.Count, error) {
+func (l *LimitedSearcher) Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]index.Count, error) {
 	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) (map[string][]index.Count, error) {
 		return l.searcher.Explore(ctx, q, fields, limit)
 	})
 }
 
 // Hosts lists the hosts of all that a query finds.
-func (l *LimitedSearcher) Hosts(ctx context.Context, q index.Query) ([]string, error) {
+func (l *LimitedSearcher) Hosts(ctx context.Context, q query.Query) ([]string, error) {
 	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) ([]string, error) { return l.searcher.Hosts(ctx, q) })
 }
 

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // Search returns one page of operations, best first. Read q from text with
 // [index.Parse], or fill it in. Where nothing is found and no verb is near to
 // what was asked, those that are offered most are named. Words that no operation of
 // the page has are named in the note: the nearest there is may not be near.
-func (a *Answers) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
 	if err == nil && r.Note == "" {
 		r.Note = missingWordsNote(r.Hits)

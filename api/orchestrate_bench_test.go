@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -31,7 +31,7 @@ func BenchmarkOrchestrate(b *testing.B) {
 	}
 	h.publishAll(hosts...)
 	h.storeTied(b, hosts)
-	for name, q := range map[string]index.Query{
+	for name, q := range map[string]query.Query{
 		"words":               {Words: "book a table", Limit: 20},
 		"verb":                {Verbs: []string{"BOOK"}, Limit: 20},
 		"a host with a crowd": {Words: "book a table", Hosts: hosts[:1], Limit: 20},

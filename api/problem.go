@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
@@ -288,7 +289,7 @@ func problemFor(err error) *problemError {
 
 // callerProblem covers what the caller can mend; nil for the rest.
 func callerProblem(err error) *problemError {
-	if e, ok := errors.AsType[*index.Error](err); ok {
+	if e, ok := errors.AsType[*query.Error](err); ok {
 		return newProblem(badQuery, e.Message, e.Help).withLocation(Location{Parameter: "q", Column: e.Offset + 1})
 	}
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {

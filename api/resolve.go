@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
-	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -119,7 +119,7 @@ func checkName(name string) error {
 func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
 	r := problemFor(cause)
 	namespace, _, _ := splitVerb(strings.TrimSpace(name))
-	counts, err := a.answers.Index.Explore(ctx, index.Query{Namespaces: []string{namespace}}, []string{"verb"}, defaultLimit)
+	counts, err := a.answers.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"verb"}, defaultLimit)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a *Answers) Resolve(ctx context.Context, name string, admit func() error, 
 }
 
 func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string, now time.Time) (Resolution, error) {
-	q := index.Query{Namespaces: []string{namespace}, Verbs: []string{verb}, Limit: maxLimit}
+	q := query.Query{Namespaces: []string{namespace}, Verbs: []string{verb}, Limit: maxLimit}
 	found, err := a.Index.Search(ctx, q)
 	if err != nil {
 		return Resolution{}, err

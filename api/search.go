@@ -15,6 +15,7 @@ import (
 
 	"gazetteer/call"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
 )
 
@@ -115,21 +116,21 @@ func (Texts) Schema(huma.Registry) *huma.Schema {
 // searchFilters are the filters by the names of their parameters.
 var searchFilters = []struct {
 	name   string
-	values func(*index.Query) *[]string
+	values func(*query.Query) *[]string
 }{
-	{"verb", func(q *index.Query) *[]string { return &q.Verbs }},
-	{"ns", func(q *index.Query) *[]string { return &q.Namespaces }},
-	{"class", func(q *index.Query) *[]string { return &q.Classes }},
-	{"host", func(q *index.Query) *[]string { return &q.Hosts }},
-	{"domain", func(q *index.Query) *[]string { return &q.Domains }},
-	{"protocol", func(q *index.Query) *[]string { return &q.Protocols }},
-	{"effect", func(q *index.Query) *[]string { return &q.Effects }},
-	{"idempotent", func(q *index.Query) *[]string { return &q.Idempotent }},
-	{"auth", func(q *index.Query) *[]string { return &q.Auths }},
-	{"lang", func(q *index.Query) *[]string { return &q.Languages }},
-	{"level", func(q *index.Query) *[]string { return &q.Levels }},
-	{"state", func(q *index.Query) *[]string { return &q.States }},
-	{"source", func(q *index.Query) *[]string { return &q.Sources }},
+	{"verb", func(q *query.Query) *[]string { return &q.Verbs }},
+	{"ns", func(q *query.Query) *[]string { return &q.Namespaces }},
+	{"class", func(q *query.Query) *[]string { return &q.Classes }},
+	{"host", func(q *query.Query) *[]string { return &q.Hosts }},
+	{"domain", func(q *query.Query) *[]string { return &q.Domains }},
+	{"protocol", func(q *query.Query) *[]string { return &q.Protocols }},
+	{"effect", func(q *query.Query) *[]string { return &q.Effects }},
+	{"idempotent", func(q *query.Query) *[]string { return &q.Idempotent }},
+	{"auth", func(q *query.Query) *[]string { return &q.Auths }},
+	{"lang", func(q *query.Query) *[]string { return &q.Languages }},
+	{"level", func(q *query.Query) *[]string { return &q.Levels }},
+	{"state", func(q *query.Query) *[]string { return &q.States }},
+	{"source", func(q *query.Query) *[]string { return &q.Sources }},
 }
 
 // SearchPage is one page of a search.
@@ -184,7 +185,7 @@ type QueryView struct {
 	Sources    []string `json:"sources,omitempty"`
 }
 
-func viewQuery(q index.Query) QueryView {
+func viewQuery(q query.Query) QueryView {
 	return QueryView{
 		q.Words, q.Phrases, q.Without, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Domains, q.Protocols,
 		q.Effects, q.Idempotent, q.Auths, q.Languages, q.Levels, q.States, q.Sources,
@@ -209,7 +210,7 @@ func jsonPage(v any, link string) (*pageOutput, error) {
 
 // A searchRequest is a search as it was asked for.
 type searchRequest struct {
-	query  index.Query
+	query  query.Query
 	within int    // tokens; 0 for the whole form
 	as     string // form for callers, "" for none
 	cursor string
@@ -255,11 +256,11 @@ func intValue(values url.Values, name string) int {
 }
 
 // readQuery joins what q says with the filters beside it.
-func readQuery(values url.Values) (index.Query, error) {
-	var q index.Query
+func readQuery(values url.Values) (query.Query, error) {
+	var q query.Query
 	if text := values.Get("q"); strings.TrimSpace(text) != "" {
 		var err error
-		if q, err = index.Parse(text); err != nil {
+		if q, err = query.Parse(text); err != nil {
 			return q, err
 		}
 	}
@@ -287,7 +288,7 @@ func readQuery(values url.Values) (index.Query, error) {
 func isBidiControl(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
 // checkQuery refuses a search for nothing.
-func checkQuery(q index.Query) error {
+func checkQuery(q query.Query) error {
 	if q.Words != "" || len(q.Phrases) > 0 || q.Filtered() {
 		return nil
 	}
@@ -306,8 +307,8 @@ func readFacetFields(lists []string, parameter string) ([]string, error) {
 			if name = strings.ToLower(strings.TrimSpace(name)); name == "" || slices.Contains(fields, name) {
 				continue
 			}
-			if !slices.Contains(index.FacetFields(), name) {
-				return nil, newProblem(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+joinWords(index.FacetFields())).
+			if !slices.Contains(query.FacetFields(), name) {
+				return nil, newProblem(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+joinWords(query.FacetFields())).
 					withLocation(Location{Parameter: parameter}).withValueIndex(i)
 			}
 			fields = append(fields, name)
@@ -350,7 +351,7 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*pageOutput, erro
 			if n == len(hits) && !r.More {
 				return "", ""
 			}
-			return a.nextSearchPage(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
+			return a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
 		})
 	}
 	link := ""
@@ -416,7 +417,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 	link := ""
 	if len(p.Hits) < len(page.Hits) {
 		if len(p.Hits) > 0 {
-			_, link = a.nextSearchPage(ctx, searchRequest{query: index.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
+			_, link = a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
 		}
 	} else if page.More {
 		_, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(p.Hits)), page.Seq)

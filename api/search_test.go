@@ -18,6 +18,7 @@ import (
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
 )
 
@@ -567,7 +568,7 @@ type gate struct {
 	open    chan struct{}
 }
 
-func (g *gate) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (g *gate) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	g.entered <- struct{}{}
 	select {
 	case <-g.open:
@@ -622,7 +623,7 @@ func TestSearchesAreBounded(t *testing.T) {
 // largeGate lets usual searches through.
 type largeGate struct{ *gate }
 
-func (g largeGate) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (g largeGate) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	if !q.Large() {
 		return g.Index.Search(ctx, q)
 	}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	"github.com/blevesearch/bleve/v2/search/query"
+	blevequery "github.com/blevesearch/bleve/v2/search/query"
 	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
 )
 
 // benchOperations is how many operations the benchmarks index: real ones, of
@@ -126,7 +127,7 @@ func BenchmarkSearch(b *testing.B) {
 	for b.Loop() {
 		for _, text := range intents {
 			whole = append(whole, timed(b, func() error {
-				_, err := x.Search(context.Background(), Query{Words: text, Limit: 10})
+				_, err := x.Search(context.Background(), query.Query{Words: text, Limit: 10})
 				return err
 			}))
 			ranking = append(ranking, timed(b, func() error { return rankOnly(x, text) }))
@@ -154,18 +155,18 @@ func timed(b *testing.B, f func() error) time.Duration {
 
 // rankOnly does what a search does up to the texts.
 func rankOnly(x *Index, text string) error {
-	words := queryWords(x.analyzer, text)
+	words := query.SplitWords(x.analyzer, text)
 	return x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		masks, err := l.applyFilters(snapshot, v, Query{})
+		masks, err := l.applyFilters(snapshot, v, query.Query{})
 		if err != nil {
 			return err
 		}
 		sums, done := l.newWordScores(v)
 		defer done()
-		if err := l.scoreWords(context.Background(), snapshot, v, distinctStems(words), sums); err != nil {
+		if err := l.scoreWords(context.Background(), snapshot, v, query.DistinctStems(words), sums); err != nil {
 			return err
 		}
-		meant := l.lexicon.embedQuery(words)
+		meant := l.embedQuery(words)
 		defer meant.startNearest(v, masks)()
 		_, _, _, err = v.rankOperations(sums, meant, nil, masks, 10, true)
 		return err
@@ -174,16 +175,16 @@ func rankOnly(x *Index, text string) error {
 
 // bleveOnly asks bleve for the same terms in the same fields.
 func bleveOnly(x *Index, text string) error {
-	var terms []query.Query
-	for _, form := range wordForms(queryWords(x.analyzer, text)) {
+	var terms []blevequery.Query
+	for _, form := range query.WordForms(query.SplitWords(x.analyzer, text)) {
 		for f := range numFields {
-			q := query.NewTermQuery(form)
+			q := blevequery.NewTermQuery(form)
 			q.SetField(f.String())
 			q.SetBoost(fieldWeights[f].weight)
 			terms = append(terms, q)
 		}
 	}
-	request := bleve.NewSearchRequest(query.NewDisjunctionQuery(terms))
+	request := bleve.NewSearchRequest(blevequery.NewDisjunctionQuery(terms))
 	request.Size = 10
 	_, err := x.directory.bleve.Search(request)
 	return err

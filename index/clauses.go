@@ -1,12 +1,9 @@
 package index
 
 import (
-	"slices"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"gazetteer/protocol/english"
 )
 
 // A query may ask for several things: "find a hotel in Rome and book a taxi to
@@ -14,40 +11,35 @@ import (
 // meaning of its own beside that of the whole, and an operation is as near as the
 // wish that it answers best lets it be.
 
+const (
+	// clauseWeight is how much the nearest clause counts in the cosine of an operation,
+	// beside the whole query.
+	clauseWeight = 0.3
+	// maxClauses bounds the work of one query.
+	maxClauses = 4
+)
+
 // A wish is one of several things that a query asks for.
 type clause struct {
 	text      string // its words, as asked
-	embedding embedding
+	embedding semantic.Embedding
 }
-
-const (
-	// clauseWeight is how much the nearest wish counts in the cosine of an operation,
-	// beside the whole query.
-	clauseWeight = 0.3
-	// minClauseWords is how many words that tell something make a wish.
-	minClauseWords = 2
-	// maxClauses bounds the work of one query.
-	maxClauses = 4
-	// noClause is the number of words that belong to no wish, such as what is told
-	// before the first.
-	noClause = -1
-)
 
 // embedClauses returns what a query asks for when these are several things, nil when it
 // is one.
-func (l *lexicon) embedClauses(words []queryWord) []clause {
+func embedClauses(l *semantic.Lexicon, words []query.Word) []clause {
 	var wishes []clause
 	for rest := words; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].clause == rest[0].clause {
+		for n < len(rest) && rest[n].Clause == rest[0].Clause {
 			n++
 		}
 		part := rest[:n]
 		rest = rest[n:]
-		if part[0].clause == noClause || len(part) < minClauseWords || len(wishes) == maxClauses {
+		if part[0].Clause == query.NoClause || len(part) < query.MinClauseWords || len(wishes) == maxClauses {
 			continue
 		}
-		if m := l.embedForms(wordForms(part)); m.scale != 0 {
+		if m := l.EmbedForms(query.WordForms(part)); m.Scale != 0 {
 			wishes = append(wishes, clause{joinAskedWords(part), m})
 		}
 	}
@@ -58,10 +50,10 @@ func (l *lexicon) embedClauses(words []queryWord) []clause {
 }
 
 // joinAskedWords returns words as they were asked, of a long text the first ones.
-func joinAskedWords(words []queryWord) string {
+func joinAskedWords(words []query.Word) string {
 	var texts []string
 	for _, w := range words[:min(maxShownWords, len(words))] {
-		texts = append(texts, w.asked)
+		texts = append(texts, w.Asked)
 	}
 	if len(words) > maxShownWords {
 		texts = append(texts, "…")
@@ -74,7 +66,7 @@ const maxShownWords = 8
 
 // nearestClause returns the wish that lies nearest to an operation's meaning, and how
 // near. There must be one.
-func nearestClause(wishes []clause, m embedding) (nearest int, cosine float32) {
+func nearestClause(wishes []clause, m semantic.Embedding) (nearest int, cosine float32) {
 	cosine = wishes[0].embedding.Cosine(m)
 	for i := range wishes[1:] {
 		if c := wishes[1+i].embedding.Cosine(m); c > cosine {
@@ -82,112 +74,4 @@ func nearestClause(wishes []clause, m embedding) (nearest int, cosine float32) {
 		}
 	}
 	return nearest, cosine
-}
-
-// numberClauses gives each word of a query the number of the wish it belongs to. A wish
-// begins where a sentence does, or after a word such as "and", if it reads as one:
-// with a request, a question or a verb that tells somebody what to do. What follows
-// it and is none ("it should be near the station") belongs to it.
-func numberClauses(words []string) []int {
-	numbers := make([]int, len(words))
-	if endOfSegment(words, 0) == len(words) {
-		return numbers
-	}
-	n, current := 0, noClause
-	for from := 0; from < len(words); {
-		to := endOfSegment(words, from)
-		start, is := findClauseStart(words[from:to])
-		if is {
-			current = n
-			n++
-		} else {
-			start = 0
-		}
-		for i := from; i < to; i++ {
-			numbers[i] = current
-			if i < from+start {
-				numbers[i] = noClause
-			}
-		}
-		from = to
-	}
-	return numbers
-}
-
-// endOfSegment returns where the part of words that begins at from ends.
-func endOfSegment(words []string, from int) int {
-	for i := from + minClauseWords; i < len(words); i++ {
-		if endsSentence(words[i-1]) {
-			return i
-		}
-		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) {
-			continue
-		}
-		if start, ok := skipToClause(words[i:]); ok && start < len(words)-i {
-			return i
-		}
-	}
-	return len(words)
-}
-
-// findClauseStart reports whether a part of a query is a wish, and where in it what is
-// wished begins.
-func findClauseStart(part []string) (start int, is bool) {
-	start, is = skipToClause(part)
-	last := strings.TrimRightFunc(part[len(part)-1], func(r rune) bool { return unicode.IsPunct(r) && r != '?' })
-	return start, is || strings.HasSuffix(last, "?")
-}
-
-// skipToClause passes over what joins a wish to the one before it and over what is
-// said for politeness, and reports whether what follows reads as the beginning of
-// a wish.
-func skipToClause(words []string) (start int, is bool) {
-	for start < len(words)-1 && slices.Contains(clauseJoiners, normalizeWord(words[start])) {
-		start++
-	}
-	if polite, _ := trimPoliteness(words[start:]); polite > 0 {
-		return start + polite, true
-	}
-	first, next := normalizeWord(words[start]), ""
-	if start+1 < len(words) {
-		next = normalizeWord(words[start+1])
-	}
-	if slices.Contains(questionWords, first) {
-		return start, true
-	}
-	if slices.Contains(determiners, next) {
-		return start, slices.Contains(auxiliaries, first) || english.Lookup(first).Verb
-	}
-	u := english.Lookup(first)
-	return start, u.Verb && u.VerbCount > u.NounCount
-}
-
-var (
-	clauseJoiners = strings.Fields("additionally afterwards also and besides finally furthermore moreover next plus then")
-	questionWords = strings.Fields("how what what's when when's where where's which who who's whose why")
-	auxiliaries   = strings.Fields("are can could did do does is may should will would")
-	// determiners stand after a verb that is one: "book a table", "is there a bus".
-	determiners = strings.Fields("a all an another any each every her him his i it its me my our some that the their them there these they this those us we you your")
-)
-
-// normalizeWord returns a word in lower case without the marks around it.
-func normalizeWord(word string) string {
-	return strings.ToLower(strings.TrimFunc(strings.ReplaceAll(word, "’", "'"), unicode.IsPunct))
-}
-
-// minSentenceWord is how many letters a word has at least that ends a sentence with a
-// full stop: a shorter one is cut short (St., No., p.m.).
-const minSentenceWord = 3
-
-// endsSentence reports whether a sentence ends after a word.
-func endsSentence(word string) bool {
-	word = strings.TrimRight(word, "\"')]”’")
-	r, size := utf8.DecodeLastRuneInString(word)
-	switch r {
-	case '?', '!', ';', '。':
-		return true
-	case '.':
-		return utf8.RuneCountInString(word[:len(word)-size]) >= minSentenceWord
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"gazetteer/index/query"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +9,7 @@ import (
 
 func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 	x, _ := indexed(t)
-	for query, want := range map[string][]string{
+	for asked, want := range map[string][]string{
 		"find a restaurant near me and book a taxi there":                         {"find restaurant near", "book taxi"},
 		"Order a pizza. Then, could you please pay the electricity bill?":         {"Order pizza", "pay electricity bill"},
 		"pay my rent; also send flowers to my mother, please":                     {"pay rent", "send flowers mother"},
@@ -23,23 +24,23 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 		"transfer 500 to John at St. Mary and the hospital": nil,
 	} {
 		var got []string
-		for _, w := range x.lexicon.embedClauses(queryWords(x.analyzer, query)) {
+		for _, w := range embedClauses(x.lexicon, query.SplitWords(x.analyzer, asked)) {
 			got = append(got, w.text)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q asks for %q, want %q", query, got, want)
+			t.Errorf("%q asks for %q, want %q", asked, got, want)
 		}
 	}
 }
 
 func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
-	words := queryWords(x.analyzer, strings.Repeat("Book a table tonight. ", 60))
-	if got := x.lexicon.embedClauses(words); len(got) != maxClauses {
+	words := query.SplitWords(x.analyzer, strings.Repeat("Book a table tonight. ", 60))
+	if got := embedClauses(x.lexicon, words); len(got) != maxClauses {
 		t.Errorf("%d wishes", len(got))
 	}
-	words = queryWords(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40))
-	if got := x.lexicon.embedClauses(words); len(got) != 2 || len(strings.Fields(got[1].text)) != maxShownWords+1 {
+	words = query.SplitWords(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40))
+	if got := embedClauses(x.lexicon, words); len(got) != 2 || len(strings.Fields(got[1].text)) != maxShownWords+1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -49,13 +50,13 @@ func TestAnOperationAnswersOneOfTheWishes(t *testing.T) {
 		agis("dine.test", "FIND /restaurants: Finds restaurants in a city"),
 		agis("cab.test", "ORDER /ride: Sends a taxi to pick somebody up"),
 		agis("bank.test", "TRANSFER /money: Moves money between accounts"))
-	answers := func(query string) (wish string, score float64) {
-		for _, h := range search(t, x, Query{Words: query}).Hits {
+	answers := func(asked string) (wish string, score float64) {
+		for _, h := range search(t, x, query.Query{Words: asked}).Hits {
 			if h.Operation.Path == "/ride" {
 				return h.Why.Clause, h.Score
 			}
 		}
-		t.Fatalf("%q does not find the taxi", query)
+		t.Fatalf("%q does not find the taxi", asked)
 		return "", 0
 	}
 	wish, both := answers("find a restaurant with a garden in the old town, and call me a taxi")

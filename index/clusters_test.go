@@ -6,22 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/index/semantic"
 	"gazetteer/index/wordvec"
 )
 
 // gathered makes a view of operations with the meanings of texts, of which the
 // first lie in one segment and the others in another.
-func gathered(l *lexicon, all []embedding, first int) (*view, []bitset) {
+func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view, []bitset) {
 	v := &view{operations: len(all)}
 	var masks []bitset
-	for _, part := range [][]embedding{all[:first], all[first:]} {
-		m := &segmentEmbeddings{dim: l.table.Dim(), vectors: make([]int8, len(part)*l.table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
+	for _, part := range [][]semantic.Embedding{all[:first], all[first:]} {
+		m := &segmentEmbeddings{dim: l.Table.Dim(), vectors: make([]int8, len(part)*l.Table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
 		operations := newBitset(len(part))
 		for i, of := range part {
 			m.setEmbedding(uint32(i), of)
 			operations.add(uint32(i))
 		}
-		m.clusters = newClusterIndex(l.centroids, m, operations)
+		m.clusters = newClusterIndex(l.Centroids, m, operations)
 		v.segments = append(v.segments, viewSegment{segmentData: &segmentData{meanings: m}, base: v.size, n: len(part)})
 		v.size += len(part)
 		masks = append(masks, operations)
@@ -31,16 +32,16 @@ func gathered(l *lexicon, all []embedding, first int) (*view, []bitset) {
 
 // manyMeanings are those of texts of operations, of which each but the first few
 // thousand is put together of two.
-func manyMeanings(l *lexicon, n int, random *rand.Rand) []embedding {
+func manyMeanings(l *semantic.Lexicon, n int, random *rand.Rand) []semantic.Embedding {
 	texts := wordvec.Samples()
-	var all []embedding
+	var all []semantic.Embedding
 	for i := range n {
 		words := strings.Fields(texts[i%len(texts)])
 		if i >= len(texts) {
 			more := strings.Fields(texts[random.IntN(len(texts))])
 			words = append(words[:min(4, len(words))], more...)
 		}
-		all = append(all, l.embedForms(words))
+		all = append(all, l.EmbedForms(words))
 	}
 	return all
 }
@@ -48,7 +49,7 @@ func manyMeanings(l *lexicon, n int, random *rand.Rand) []embedding {
 // Most of what is nearest must lie in the cells that are opened, and which cells
 // are must not depend on the segments.
 func TestCellsAroundAQuery(t *testing.T) {
-	l, random := embeddedLexicon(), rand.New(rand.NewPCG(3, 4))
+	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(3, 4))
 	all := manyMeanings(l, 5*minProbes, random)
 	v, masks := gathered(l, all, len(all)/3)
 	other, otherMasks := gathered(l, all, len(all)-100)
@@ -62,14 +63,14 @@ func TestCellsAroundAQuery(t *testing.T) {
 	}
 	found, wanted := 0, 0
 	for range 60 {
-		query := all[random.IntN(len(all))]
-		near := numbers(v, v.nearestOperations(l.centroids, query, masks, new([]uint8)))
-		if again := numbers(other, other.nearestOperations(l.centroids, query, otherMasks, new([]uint8))); !slices.Equal(near, again) {
+		asked := all[random.IntN(len(all))]
+		near := numbers(v, v.nearestOperations(l.Centroids, asked, masks, new([]uint8)))
+		if again := numbers(other, other.nearestOperations(l.Centroids, asked, otherMasks, new([]uint8))); !slices.Equal(near, again) {
 			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
 		}
 		cosines := make([]float32, len(all))
 		for i := range all {
-			cosines[i] = all[i].Cosine(query)
+			cosines[i] = all[i].Cosine(asked)
 		}
 		sorted := slices.Clone(cosines)
 		slices.Sort(sorted)
@@ -90,7 +91,7 @@ func TestCellsAroundAQuery(t *testing.T) {
 
 // A filter that leaves few operations opens as many cells as it takes.
 func TestCellsUnderAFilter(t *testing.T) {
-	l, random := embeddedLexicon(), rand.New(rand.NewPCG(5, 6))
+	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(5, 6))
 	all := manyMeanings(l, 2*minProbes, random)
 	v, masks := gathered(l, all, len(all)/2)
 	for i := range masks {
@@ -100,7 +101,7 @@ func TestCellsUnderAFilter(t *testing.T) {
 		}
 	}
 	want := masks[0].count() + masks[1].count()
-	if near := v.nearestOperations(l.centroids, all[7], masks, new([]uint8)); len(near) < min(want, embeddingPool/2) {
+	if near := v.nearestOperations(l.Centroids, all[7], masks, new([]uint8)); len(near) < min(want, embeddingPool/2) {
 		t.Errorf("%d candidates of %d operations", len(near), want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -161,7 +162,7 @@ func TestSearchWhileFollowing(t *testing.T) {
 			for ctx.Err() == nil {
 				n := random.IntN(20)
 				asked := fmt.Sprintf("version%d", n)
-				r, err := x.Search(context.Background(), Query{Words: asked, Limit: 100})
+				r, err := x.Search(context.Background(), query.Query{Words: asked, Limit: 100})
 				if err == nil {
 					_, err = x.Verbs(context.Background())
 				}

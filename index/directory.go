@@ -16,6 +16,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	api "github.com/blevesearch/bleve_index_api"
 
+	"gazetteer/index/semantic"
 	"gazetteer/store"
 )
 
@@ -29,11 +30,13 @@ type directory struct {
 	path     string
 	bleve    bleve.Index
 	advanced api.Index
-	lexicon  *lexicon
+	lexicon  *semantic.Lexicon
 
 	postings *sizedCache[string, *stemPostings] // by stem
 	keywords *sizedCache[keywordKey, bitset]
-	scratch  sync.Pool // of *sums: those of one search
+	scratch  sync.Pool // of *wordScores
+	// distanceBuffers holds *[]uint8, the room of nearestOperations.
+	distanceBuffers sync.Pool
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*segmentData
@@ -55,7 +58,7 @@ type segmentData struct {
 	profiles   profiles
 }
 
-func newDirectory(dir string, b bleve.Index, l *lexicon) (*directory, error) {
+func newDirectory(dir string, b bleve.Index, l *semantic.Lexicon) (*directory, error) {
 	advanced, err := b.Advanced()
 	if err != nil {
 		return nil, err

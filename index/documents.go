@@ -17,6 +17,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"gazetteer/document"
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 	"gazetteer/store"
 )
 
@@ -40,7 +42,7 @@ type storedDocument struct {
 	fingerprint       string
 
 	once    sync.Once
-	service []token // of what its entries share; set by once
+	service []tokens.Token // of what its entries share; set by once
 
 	mu       sync.Mutex // guards following
 	prepared map[int]*preparedOperation
@@ -49,9 +51,9 @@ type storedDocument struct {
 // preparedOperation is an operation that was asked for, and its terms by field.
 type preparedOperation struct {
 	document.Operation
-	terms [numFields][]token
+	terms [numFields][]tokens.Token
 	// vectors are those of the terms of its name and its intent, for explain.
-	vectors [ctxField][]wordVector
+	vectors [ctxField][]semantic.WordVector
 }
 
 // maxPrepared is how many operations of a document are kept ready.
@@ -108,7 +110,7 @@ func (t *storedDocument) decodeOperation(n int) (document.Operation, error) {
 }
 
 // prepareOperation returns the n-th operation with its terms.
-func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *lexicon, n int) (*preparedOperation, error) {
+func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexicon, n int) (*preparedOperation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s, ok := t.prepared[n]; ok {
@@ -120,11 +122,11 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *lexicon, n int
 	}
 	s := &preparedOperation{Operation: o}
 	for f, prepared := range operationEntry(&o).text {
-		s.terms[f] = Tokenize(a, prepared)
+		s.terms[f] = tokens.Tokenize(a, prepared)
 	}
 	for f := range s.vectors {
 		for _, term := range s.terms[f] {
-			s.vectors[f] = append(s.vectors[f], l.wordVector(term.form))
+			s.vectors[f] = append(s.vectors[f], l.WordVector(term.Form))
 		}
 	}
 	if t.prepared == nil {
@@ -138,8 +140,8 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *lexicon, n int
 }
 
 // serviceTerms are the terms of what is said of the service.
-func (t *storedDocument) serviceTerms(a analysis.Analyzer) []token {
-	t.once.Do(func() { t.service = Tokenize(a, serviceText(&t.Document)) })
+func (t *storedDocument) serviceTerms(a analysis.Analyzer) []tokens.Token {
+	t.once.Do(func() { t.service = tokens.Tokenize(a, serviceText(&t.Document)) })
 	return t.service
 }
 

@@ -2,14 +2,13 @@ package index
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
-	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 	"gazetteer/index/wordvec"
 )
 
@@ -19,170 +18,14 @@ import (
 // the query. Meanings are derived from a segment's postings alone, so they are
 // rebuilt whenever a segment is met that no view has had, and never stored.
 
-// The weights with which the words of a field count in a meaning.
+// The weights with which the words of a field count in an embedding.
 const (
 	ownWordWeight     = 1   // of fields act and what
 	contextWordWeight = 0.4 // of parameter names and of the service
-	// maxContextShare is how long the sum of those may be, as a share of that of the
-	// own words: a service with a long name would speak louder than what it does.
+	// maxContextShare is the length that the sum of the context words may have, as a share of that
+	// of the own words: a service with a long name would otherwise outweigh what it does.
 	maxContextShare = 0.8
-	// stemGroupWeight is how much all forms of a word's stem count beside the word itself:
-	// the table knows few of the rarer forms well.
-	stemGroupWeight = 0.5
 )
-
-// A lexicon gives each form of a word the vector that it counts with. It belongs
-// to one index and may be used by many goroutines at once.
-type lexicon struct {
-	table           *wordvec.Table
-	stemGroups      map[string][]string // by stem: its forms, sorted
-	centroids       []centroid          // of the cells
-	distanceBuffers sync.Pool           // see sense
-
-	mu      sync.Mutex // guards following
-	vectors map[string]wordVector
-}
-
-// A heavy vector is one with its length.
-type wordVector struct {
-	vector []float32
-	length float32
-}
-
-// embeddedLexicon is that of the table which comes with the program.
-var embeddedLexicon = sync.OnceValue(func() *lexicon { return newLexicon(wordvec.Embedded()) })
-
-// maxCachedVectors bounds the words whose vectors are kept ready, some 35 MB.
-const maxCachedVectors = 1 << 15
-
-func newLexicon(t *wordvec.Table) *lexicon {
-	l := &lexicon{table: t, stemGroups: make(map[string][]string, t.Len()), vectors: make(map[string]wordVector)}
-	for w := range t.Unsorted() {
-		stem := StemOf(w)
-		l.stemGroups[stem] = append(l.stemGroups[stem], w)
-	}
-	for _, words := range l.stemGroups {
-		slices.Sort(words)
-	}
-	l.centroids = l.computeCentroids()
-	return l
-}
-
-// stemGroupMean returns the mean vector of a stem's forms, nil when none is known.
-func (l *lexicon) stemGroupMean(stem string) []float32 {
-	words := l.stemGroups[stem]
-	if len(words) == 0 {
-		return nil
-	}
-	mean := make([]float32, l.table.Dim())
-	weights := float32(0)
-	// In sorted order, because the order in which numbers are added up shows in
-	// their last digits.
-	for _, w := range words {
-		v, scale, _ := l.table.Word(w)
-		// By its scale a word of little weight, which is a frequent one, counts for
-		// more: its vector is the surer one.
-		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
-		wordvec.AddInt8(mean, v, weight*scale)
-		weights += weight
-	}
-	for i := range mean {
-		mean[i] /= weights
-	}
-	return mean
-}
-
-// formVector returns what a form counts with, nil when nothing is known of it.
-func (l *lexicon) formVector(form string) []float32 { return l.wordVector(form).vector }
-
-func (l *lexicon) wordVector(form string) wordVector {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if v, ok := l.vectors[form]; ok {
-		return v
-	}
-	if len(l.vectors) >= maxCachedVectors {
-		clear(l.vectors)
-	}
-	v := wordVector{vector: l.computeVector(form)}
-	v.length = vectorLength(v.vector)
-	l.vectors[form] = v
-	return v
-}
-
-func (l *lexicon) computeVector(form string) []float32 {
-	own, scale, ok := l.table.Word(form)
-	kin := l.stemGroupMean(StemOf(form))
-	if !ok {
-		return kin
-	}
-	v := make([]float32, len(own))
-	wordvec.AddInt8(v, own, scale)
-	if kin != nil {
-		wordvec.Add(v, kin, stemGroupWeight)
-	}
-	return v
-}
-
-// A meaning is a unit vector in whole numbers and what to multiply them by; the
-// zero meaning is of a text of which nothing is known.
-type embedding struct {
-	vector   []int8
-	scale    float32
-	doubtful bool // see meanings
-}
-
-// newEmbedding makes a meaning of a sum of vectors, which it changes.
-func newEmbedding(sum []float32) embedding {
-	wordvec.Normalize(sum)
-	m := embedding{}
-	m.vector, m.scale = wordvec.Quantize(sum)
-	return m
-}
-
-// embedForms returns the meaning of the words of a wish, given by their forms. A wish has
-// few words, and the heaviest would drown the others: each counts with its weight
-// to the power of ¾.
-func (l *lexicon) embedForms(forms []string) embedding {
-	sum := make([]float32, l.table.Dim())
-	for _, form := range forms {
-		v := l.wordVector(form)
-		if v.length == 0 {
-			continue
-		}
-		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.length))))
-		wordvec.Add(sum, v.vector, lighter)
-	}
-	return newEmbedding(sum)
-}
-
-// Cosine of two meanings, 0 when one of them is unknown.
-func (m embedding) Cosine(o embedding) float32 {
-	return float32(wordvec.DotInt8(m.vector, o.vector)) * m.scale * o.scale
-}
-
-// A code has the signs of a vector's numbers. Vectors that lie near each other
-// differ in few of them, and a hundred codes are compared in the time of one
-// cosine: that is how candidates are found among all entries.
-type signCode [codeBits / 64]uint64
-
-// A code has room for codeBits signs, of a longer vector the first.
-const codeBits = 256
-
-func signCodeOf(vector []int8) signCode {
-	var c signCode
-	for i, x := range vector[:min(codeBits, len(vector))] {
-		if x > 0 {
-			c[i/64] |= 1 << (i % 64)
-		}
-	}
-	return c
-}
-
-// Distance counts the signs in which two codes differ.
-func (c *signCode) Distance(o *signCode) int {
-	return bits.OnesCount64(c[0]^o[0]) + bits.OnesCount64(c[1]^o[1]) + bits.OnesCount64(c[2]^o[2]) + bits.OnesCount64(c[3]^o[3])
-}
 
 // segmentEmbeddings are those of all entries of a segment.
 type segmentEmbeddings struct {
@@ -195,15 +38,15 @@ type segmentEmbeddings struct {
 	doubtful bitset
 }
 
-func (m *segmentEmbeddings) embeddingOf(number uint32) embedding {
+func (m *segmentEmbeddings) embeddingOf(number uint32) semantic.Embedding {
 	from := int(number) * m.dim
-	return embedding{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
+	return semantic.Embedding{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
 }
 
-func (m *segmentEmbeddings) setEmbedding(number uint32, v embedding) {
-	copy(m.vectors[int(number)*m.dim:], v.vector)
-	m.scales[number] = v.scale
-	if v.doubtful {
+func (m *segmentEmbeddings) setEmbedding(number uint32, v semantic.Embedding) {
+	copy(m.vectors[int(number)*m.dim:], v.Vector)
+	m.scales[number] = v.Scale
+	if v.Doubtful {
 		m.doubtful.add(number)
 	}
 }
@@ -229,9 +72,9 @@ type weightedTerm struct {
 
 // readEmbeddings derives the meanings of a segment's entries and its vocabulary.
 // What old has of the same document versions is taken over.
-func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, old func(source, string) *formerEmbeddings) (*segmentEmbeddings, vocabulary, error) {
+func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(source, string) *formerEmbeddings) (*segmentEmbeddings, vocabulary, error) {
 	n := len(e.numbers)
-	m := &segmentEmbeddings{dim: l.table.Dim(), vectors: make([]int8, n*l.table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
+	m := &segmentEmbeddings{dim: l.Table.Dim(), vectors: make([]int8, n*l.Table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
 	wanted := newBitset(n)
 	for i := range e.runs {
 		r := &e.runs[i]
@@ -260,7 +103,7 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, ol
 			}
 			at, met := words[form]
 			if !met {
-				v := l.formVector(form)
+				v := l.FormVector(form)
 				if v == nil {
 					return nil
 				}
@@ -282,13 +125,13 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *lexicon, ol
 	if missing {
 		m.computeEmbeddings(e, wanted, vectors, uses)
 	}
-	m.clusters = newClusterIndex(l.centroids, m, e.operations)
+	m.clusters = newClusterIndex(l.Centroids, m, e.operations)
 	return m, forms, nil
 }
 
 // addForm notes a form.
 func (v vocabulary) addForm(form string) {
-	stem := StemOf(form)
+	stem := tokens.StemOf(form)
 	if forms := v[stem]; !slices.Contains(forms, form) {
 		v[stem] = append(forms, form)
 	}
@@ -333,7 +176,7 @@ func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, 
 			for _, u := range uses[number] {
 				add(sums[u.field], u)
 			}
-			doubtful := pointApart(sums[actField], sums[whatField])
+			doubtful := semantic.PointApart(sums[actField], sums[whatField])
 			own, context := sums[actField], sums[ctxField]
 			for f := range sums {
 				if field(f) != actField && field(f) != ctxField {
@@ -343,37 +186,13 @@ func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, 
 			if e.operations.has(number) {
 				wordvec.Add(context, ofService, 1)
 			}
-			limitLength(context, maxContextShare*vectorLength(own))
+			semantic.LimitLength(context, maxContextShare*semantic.VectorLength(own))
 			wordvec.Add(own, context, 1)
-			v := newEmbedding(own)
-			v.doubtful = doubtful
+			v := semantic.NewEmbedding(own)
+			v.Doubtful = doubtful
 			m.setEmbedding(number, v)
 		}
 	}
-}
-
-func vectorLength(v []float32) float32 { return float32(math.Sqrt(float64(wordvec.Dot(v, v)))) }
-
-// limitLength makes v no longer than most, unless that is nothing.
-func limitLength(v []float32, most float32) {
-	long := vectorLength(v)
-	if most == 0 || long <= most {
-		return
-	}
-	for i := range v {
-		v[i] *= most / long
-	}
-}
-
-// minNameIntentCosine is how near the meanings of an operation's name and intent must be:
-// names of brands lie anywhere, so only those that point away are doubted.
-const minNameIntentCosine = 0
-
-// pointApart reports whether two sums of vectors, of which something is known, have
-// nothing in common.
-func pointApart(a, b []float32) bool {
-	lengths := wordvec.Dot(a, a) * wordvec.Dot(b, b)
-	return lengths > 0 && float64(wordvec.Dot(a, b)) < minNameIntentCosine*math.Sqrt(float64(lengths))
 }
 
 // formerEmbeddings are those of one document version in a segment that another has

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,21 +14,21 @@ func TestMeaningFindsWhatSharesNoWord(t *testing.T) {
 		agis("bank.test", "TRANSFER /money: Sends funds to an account"),
 		agis("weather.test", "RETRIEVE /forecast: Tells the temperature to expect"),
 	)
-	for query, want := range map[string]string{
+	for asked, want := range map[string]string{
 		"a room in a hotel for the night": "hotel.test BOOK /lodging",
 		"pay my brother fifty euros":      "bank.test TRANSFER /money",
 		"will it rain tomorrow":           "weather.test RETRIEVE /forecast",
 	} {
-		r := search(t, x, Query{Words: query})
+		r := search(t, x, query.Query{Words: asked})
 		if got := named(r); len(got) == 0 || got[0] != want {
-			t.Errorf("%s: %q", query, got)
+			t.Errorf("%s: %q", asked, got)
 			continue
 		}
 		if r.Total < len(r.Hits) {
-			t.Errorf("%s: %d hits, total %d", query, len(r.Hits), r.Total)
+			t.Errorf("%s: %d hits, total %d", asked, len(r.Hits), r.Total)
 		}
 	}
-	if r := search(t, x, Query{Words: "qwxyz vbnmk"}); r.Total != 0 || len(r.Hits) != 0 {
+	if r := search(t, x, query.Query{Words: "qwxyz vbnmk"}); r.Total != 0 || len(r.Hits) != 0 {
 		t.Errorf("words that nobody knows: %+v", r)
 	}
 }
@@ -39,18 +41,18 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 		put(t, s, d)
 		if i%5 == 0 {
 			catchUp(t, x, s)
-			search(t, x, Query{Words: "book a table"}) // so that the view is made
+			search(t, x, query.Query{Words: "book a table"}) // so that the view is made
 		}
 	}
 	catchUp(t, x, s)
-	compare := func(x *Index) map[string]embedding {
+	compare := func(x *Index) map[string]semantic.Embedding {
 		snapshot, v, err := x.directory.openSnapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer snapshot.Close()
 		must(t, x.directory.prepareView(snapshot, v))
-		all := map[string]embedding{}
+		all := map[string]semantic.Embedding{}
 		for i := range v.segments {
 			seg := &v.segments[i]
 			for n := range seg.n {
@@ -70,7 +72,7 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 	}
 	for id, want := range made {
 		got := grown[id]
-		if got.scale != want.scale || !slices.Equal(got.vector, want.vector) {
+		if got.Scale != want.Scale || !slices.Equal(got.Vector, want.Vector) {
 			t.Fatalf("%q: %v, computed %v", id, got, want)
 		}
 	}
@@ -90,18 +92,18 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 	found, wanted := 0, 0
 	for range 30 {
 		s := &v.segments[random.IntN(len(v.segments))]
-		query := s.meanings.embeddingOf(uint32(random.IntN(s.n)))
+		asked := s.meanings.embeddingOf(uint32(random.IntN(s.n)))
 		var masks []bitset
 		var all []rankedEntry
 		for i := range v.segments {
 			masks = append(masks, v.segments[i].searchable)
 			v.segments[i].searchable.forEach(func(n uint32) {
 				p := entryRef{i, n}
-				all = append(all, rankedEntry{p, int64(1e6 * v.embeddingOf(p).Cosine(query))})
+				all = append(all, rankedEntry{p, int64(1e6 * v.embeddingOf(p).Cosine(asked))})
 			})
 		}
 		v.sortRanked(all)
-		near := v.nearestOperations(x.lexicon.centroids, query, masks, new([]uint8))
+		near := v.nearestOperations(x.lexicon.Centroids, asked, masks, new([]uint8))
 		if len(near) == len(all) {
 			t.Fatal("there are too few operations to tell")
 		}

@@ -12,6 +12,8 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"gazetteer/protocol"
 )
 
@@ -35,27 +37,6 @@ const (
 func (f field) String() string {
 	return [numFields]string{"act", "what", "ctx", "held"}[f]
 }
-
-// The keyword fields, for filters and facets. Those of the second group belong to
-// the service and lie in its entry; a protocol may be of either.
-const (
-	verbField       = "verb"
-	effectField     = "effect"
-	idempotentField = "idempotent"
-	capabilityField = "capability"
-
-	namespaceField = "ns"
-	classField     = "class"
-	domainField    = "domain"
-	authField      = "auth"
-	languageField  = "lang"
-	levelField     = "level"
-	stateField     = "state"
-	sourceField    = "source"
-	categoryField  = "category"
-
-	protocolField = "protocol"
-)
 
 // idField is bleve's own field of entry ids.
 const idField = "_id"
@@ -84,11 +65,11 @@ const maxListed = 500
 // operationEntry is the entry of an operation.
 func operationEntry(o *document.Operation) entry {
 	e := entry{text: [numFields]string{actField: actText(o), whatField: whatText(o), ctxField: parameterNames(o)}}
-	e.addKeyword(verbField, CanonicalVerb(o.Verb))
-	e.addKeyword(effectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
-	e.addKeyword(idempotentField, idempotentValue(o))
-	e.addKeyword(capabilityField, CanonicalWord(o.Capability))
-	e.addKeyword(protocolField, CanonicalWord(o.Call.Protocol))
+	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
+	e.addKeyword(query.EffectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
+	e.addKeyword(query.IdempotentField, idempotentValue(o))
+	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
+	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))
 	return e
 }
 
@@ -96,26 +77,26 @@ func operationEntry(o *document.Operation) entry {
 func serviceEntry(d *document.Document) entry {
 	e := entry{text: [numFields]string{ctxField: serviceText(d)}}
 	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
-	e.addKeyword(namespaceField, CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
-	e.addKeyword(domainField, CanonicalWord(d.Service.Domain))
-	e.addKeyword(authField, cmp.Or(CanonicalWord(d.Service.Auth), unknownValue))
-	e.addKeyword(levelField, strconv.Itoa(d.Level))
-	e.addKeyword(stateField, stateOf(d))
-	e.addKeyword(sourceField, string(d.Source))
+	e.addKeyword(query.NamespaceField, query.CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
+	e.addKeyword(query.DomainField, query.CanonicalWord(d.Service.Domain))
+	e.addKeyword(query.AuthField, cmp.Or(query.CanonicalWord(d.Service.Auth), query.UnknownValue))
+	e.addKeyword(query.LevelField, strconv.Itoa(d.Level))
+	e.addKeyword(query.StateField, stateOf(d))
+	e.addKeyword(query.SourceField, string(d.Source))
 	for _, c := range d.DataClasses {
-		e.addKeyword(classField, CanonicalWord(c.Name))
+		e.addKeyword(query.ClassField, query.CanonicalWord(c.Name))
 	}
 	for _, p := range d.Service.Protocols {
-		e.addKeyword(protocolField, CanonicalWord(p))
+		e.addKeyword(query.ProtocolField, query.CanonicalWord(p))
 	}
 	for _, c := range d.Service.Categories {
-		e.addKeyword(categoryField, CanonicalWord(c))
+		e.addKeyword(query.CategoryField, query.CanonicalWord(c))
 	}
 	for _, l := range d.Service.Languages {
-		tag := CanonicalWord(l)
-		e.addKeyword(languageField, tag)
+		tag := query.CanonicalWord(l)
+		e.addKeyword(query.LanguageField, tag)
 		if primary, _, regional := strings.Cut(tag, "-"); regional {
-			e.addKeyword(languageField, primary) // lang:en finds en-GB, too
+			e.addKeyword(query.LanguageField, primary) // lang:en finds en-GB, too
 		}
 	}
 	return e
@@ -124,8 +105,8 @@ func serviceEntry(d *document.Document) entry {
 // classEntry is the entry of a data class.
 func classEntry(c *document.DataClass) entry {
 	var l textJoiner
-	l.addText(PrepareName(c.Name))
-	l.addText(PrepareText(c.Description))
+	l.addText(tokens.PrepareName(c.Name))
+	l.addText(tokens.PrepareText(c.Description))
 	return entry{text: [numFields]string{heldField: l.String()}}
 }
 
@@ -136,32 +117,22 @@ func (e *entry) addKeyword(field, value string) {
 	}
 }
 
-// unknownValue is the value of what a document does not say.
-const unknownValue = "unknown"
-
-// The states of a document.
-const (
-	stateValid   = "valid"   // nothing worse than a remark was found
-	stateFlawed  = "flawed"  // warnings were found
-	stateInvalid = "invalid" // errors were found
-)
-
 // stateOf tells how well a document keeps to its draft.
 func stateOf(d *document.Document) string {
 	switch worst, any := protocol.Worst(d.Findings); {
 	case any && worst >= protocol.Error:
-		return stateInvalid
+		return query.StateInvalid
 	case any && worst >= protocol.Warning:
-		return stateFlawed
+		return query.StateFlawed
 	}
-	return stateValid
+	return query.StateValid
 }
 
 // idempotentValue is what an operation declares about being done twice.
 func idempotentValue(o *document.Operation) string {
 	switch {
 	case o.Idempotent == nil:
-		return unknownValue
+		return query.UnknownValue
 	case *o.Idempotent:
 		return "yes"
 	default:
@@ -175,12 +146,12 @@ func idempotentValue(o *document.Operation) string {
 func actText(o *document.Operation) string {
 	var l textJoiner
 	if o.ID != o.Verb+" "+o.Path {
-		l.addText(PrepareName(o.ID))
+		l.addText(tokens.PrepareName(o.ID))
 	}
 	if !containsWord(l.String(), o.Verb) {
-		l.addText(PrepareName(o.Verb))
+		l.addText(tokens.PrepareName(o.Verb))
 	}
-	l.addText(PrepareName(o.Path))
+	l.addText(tokens.PrepareName(o.Path))
 	return l.String()
 }
 
@@ -197,11 +168,11 @@ func containsWord(text, word string) bool {
 // whatText is what the operation says it does.
 func whatText(o *document.Operation) string {
 	var l textJoiner
-	l.addText(PrepareText(o.Intent))
-	l.addText(PrepareText(o.Outcome))
+	l.addText(tokens.PrepareText(o.Intent))
+	l.addText(tokens.PrepareText(o.Outcome))
 	hints := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
-		hints.addText(PrepareText(p.Description))
+		hints.addText(tokens.PrepareText(p.Description))
 	}
 	l.addText(hints.String())
 	return l.String()
@@ -210,15 +181,15 @@ func whatText(o *document.Operation) string {
 // serviceText is what is said of the service as a whole.
 func serviceText(d *document.Document) string {
 	var l textJoiner
-	l.addText(PrepareText(d.Service.Name))
-	l.addText(PrepareText(d.Service.Description))
-	l.addText(PrepareName(d.Service.Domain))
+	l.addText(tokens.PrepareText(d.Service.Name))
+	l.addText(tokens.PrepareText(d.Service.Description))
+	l.addText(tokens.PrepareName(d.Service.Domain))
 	names := textJoiner{limit: maxListed}
 	for _, c := range d.Service.Categories {
-		names.addText(PrepareName(c))
+		names.addText(tokens.PrepareName(c))
 	}
 	for _, c := range d.DataClasses {
-		names.addText(PrepareName(c.Name))
+		names.addText(tokens.PrepareName(c.Name))
 	}
 	l.addText(names.String())
 	return l.String()
@@ -227,7 +198,7 @@ func serviceText(d *document.Document) string {
 func parameterNames(o *document.Operation) string {
 	names := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
-		names.addText(PrepareName(p.Name))
+		names.addText(tokens.PrepareName(p.Name))
 	}
 	return names.String()
 }

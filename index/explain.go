@@ -5,13 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 	"gazetteer/index/wordvec"
 )
 
 // explainHit says why an operation of a document matches, from the query's words and
 // the operation's own texts. It is computed for the hits that are shown only.
-func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q Query, words []queryWord) Why {
-	why := Why{Coverage: 1, Verb: x.explainVerb(CanonicalVerb(o.Verb), q, words)}
+func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Query, words []query.Word) Why {
+	why := Why{Coverage: 1, Verb: x.explainVerb(query.CanonicalVerb(o.Verb), q, words)}
 	if len(words) == 0 {
 		return why
 	}
@@ -20,52 +23,45 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q Query, wor
 	for _, w := range words {
 		missing := true
 		for f, terms := range o.terms {
-			var also []token
+			var also []tokens.Token
 			if field(f) == ctxField {
 				terms, also = ofService, terms
 			}
 			if at, kind, ok := matchTerms(w, terms, also); ok {
-				why.Matched = append(why.Matched, Match{Term: w.asked, Field: field(f).String(), Kind: kind, Text: at})
+				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
 		}
 		if missing {
-			if m, ok := x.lexicon.nearestWord(w, o); ok {
+			if m, ok := nearestWord(x.lexicon, w, o); ok {
 				why.Matched = append(why.Matched, m)
 				missing = false
 			}
 		}
 		if missing {
-			why.Missing = append(why.Missing, w.asked)
+			why.Missing = append(why.Missing, w.Asked)
 		}
 	}
 	why.Coverage = float64(len(words)-len(why.Missing)) / float64(len(words))
 	return why
 }
 
-// The kinds of a match.
-const (
-	relationExact = "exact"
-	relationStem  = "stem"
-	matchVector   = "vector"
-)
-
 // matchTerms looks for a word among the terms of a field, which come in two parts, and
 // returns the word found there. An exact match is preferred over one of the stem.
-func matchTerms(w queryWord, parts ...[]token) (text, kind string, ok bool) {
-	for i := range w.terms {
-		asked := &w.terms[i]
+func matchTerms(w query.Word, parts ...[]tokens.Token) (text, kind string, ok bool) {
+	for i := range w.Terms {
+		asked := &w.Terms[i]
 		for _, terms := range parts {
 			for k := range terms {
 				t := &terms[k]
-				if t.stem != asked.stem {
+				if t.Stem != asked.Stem {
 					continue
 				}
-				if strings.EqualFold(t.surface, asked.surface) {
-					return t.surface, relationExact, true
+				if strings.EqualFold(t.Surface, asked.Surface) {
+					return t.Surface, semantic.RelationExact, true
 				}
 				if !ok {
-					text, kind, ok = t.surface, relationStem, true
+					text, kind, ok = t.Surface, semantic.RelationStem, true
 				}
 			}
 		}
@@ -73,26 +69,30 @@ func matchTerms(w queryWord, parts ...[]token) (text, kind string, ok bool) {
 	return text, kind, ok
 }
 
+// matchVector is the kind of a match of another word with a near vector. The other kinds are
+// the relations exact and stem.
+const matchVector = "vector"
+
 // minWordCosine is how near the vectors of two words must be that one may be said to
 // stand for the other.
 const minWordCosine = 0.5
 
 // nearestWord returns the word of an operation's name or intent whose vector is
 // nearest to that of a word of the query, if it is near enough to be a reason.
-func (l *lexicon) nearestWord(w queryWord, o *preparedOperation) (Match, bool) {
-	best, m := float32(minWordCosine), Match{Term: w.asked, Kind: matchVector}
-	for _, asked := range w.terms {
-		a := l.wordVector(asked.form)
-		if a.length == 0 {
+func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match, bool) {
+	best, m := float32(minWordCosine), Match{Term: w.Asked, Kind: matchVector}
+	for _, asked := range w.Terms {
+		a := l.WordVector(asked.Form)
+		if a.Length == 0 {
 			continue
 		}
 		for f, vectors := range o.vectors {
 			for i, b := range vectors {
-				if b.length == 0 {
+				if b.Length == 0 {
 					continue
 				}
-				if c := wordvec.Dot(a.vector, b.vector) / (a.length * b.length); c > best {
-					best, m.Text, m.Field = c, o.terms[f][i].surface, field(f).String()
+				if c := wordvec.Dot(a.Vector, b.Vector) / (a.Length * b.Length); c > best {
+					best, m.Text, m.Field = c, o.terms[f][i].Surface, field(f).String()
 				}
 			}
 		}
@@ -103,18 +103,18 @@ func (l *lexicon) nearestWord(w queryWord, o *preparedOperation) (Match, bool) {
 // explainVerb relates the verb offered to the one asked for: the filter's, or the
 // word of the query that stands nearest to it. It is nil when no verb was asked
 // for that relates.
-func (x *Index) explainVerb(offered string, q Query, words []queryWord) *Verb {
+func (x *Index) explainVerb(offered string, q query.Query, words []query.Word) *Verb {
 	if offered == "" {
 		return nil
 	}
 	if slices.Contains(q.Verbs, offered) {
-		return &Verb{Asked: offered, Offered: offered, Relation: relationExact}
+		return &Verb{Asked: offered, Offered: offered, Relation: semantic.RelationExact}
 	}
 	var best *Verb
 	for _, w := range words {
-		relation := x.verbs.relateVerb(strings.TrimFunc(w.asked, notLetter), offered)
-		if relation != "" && (best == nil || relationRank(relation) < relationRank(best.Relation)) {
-			best = &Verb{Asked: w.asked, Offered: offered, Relation: relation}
+		relation := x.verbs.RelateVerb(strings.TrimFunc(w.Asked, notLetter), offered)
+		if relation != "" && (best == nil || semantic.RelationRank(relation) < semantic.RelationRank(best.Relation)) {
+			best = &Verb{Asked: w.Asked, Offered: offered, Relation: relation}
 		}
 	}
 	return best
@@ -135,7 +135,7 @@ func (w Why) String() string {
 	if w.Clause != "" {
 		parts = append(parts, "answers "+w.Clause)
 	}
-	if w.Verb != nil && w.Verb.Relation != relationExact {
+	if w.Verb != nil && w.Verb.Relation != semantic.RelationExact {
 		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
 	}
 	met := make(map[string]bool)

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"gazetteer/index/query"
 	"math"
 	"slices"
 	"strings"
@@ -11,17 +12,6 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
-
-// FacetFields are the fields whose values can be counted, sorted. They are the
-// keys of the query language, and two that only describe: category and capability.
-func FacetFields() []string {
-	fields := []string{categoryField, capabilityField}
-	for _, f := range filters {
-		fields = append(fields, f.key)
-	}
-	slices.Sort(fields)
-	return fields
-}
 
 // A Count says how many operations of a result have a value.
 type Count struct {
@@ -36,38 +26,38 @@ const maxCounts = 20
 // without showing any: the most frequent first, at most limit of each (20 when 0,
 // at most 1,000). A query without words and filters explores everything. The
 // error is as of [Index.Search].
-func (x *Index) Explore(ctx context.Context, q Query, fields []string, limit int) (map[string][]Count, error) {
+func (x *Index) Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]Count, error) {
 	if limit == 0 {
 		limit = maxCounts
 	}
 	if limit < 1 || limit > maxExplored {
-		return nil, &Error{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
+		return nil, &query.Error{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
 	}
 	return x.exploreFacets(ctx, q, fields, limit)
 }
 
 // Hosts returns the hosts of all operations that a query finds, those with the most
 // first. The error is as of [Index.Search].
-func (x *Index) Hosts(ctx context.Context, q Query) ([]string, error) {
-	counts, err := x.exploreFacets(ctx, q, []string{hostKey}, math.MaxInt)
-	hosts := make([]string, 0, len(counts[hostKey]))
-	for _, c := range counts[hostKey] {
+func (x *Index) Hosts(ctx context.Context, q query.Query) ([]string, error) {
+	counts, err := x.exploreFacets(ctx, q, []string{query.HostKey}, math.MaxInt)
+	hosts := make([]string, 0, len(counts[query.HostKey]))
+	for _, c := range counts[query.HostKey] {
 		hosts = append(hosts, c.Value)
 	}
 	return hosts, err
 }
 
-func (x *Index) exploreFacets(ctx context.Context, q Query, fields []string, limit int) (map[string][]Count, error) {
+func (x *Index) exploreFacets(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]Count, error) {
 	q.Facets, q.Offset, q.Limit = fields, 0, 1
-	if q.isEmpty() {
-		q.States = []string{stateValid, stateFlawed, stateInvalid} // which all have
+	if q.IsEmpty() {
+		q.States = []string{query.StateValid, query.StateFlawed, query.StateInvalid} // which all have
 	}
 	q, err := q.Canonical()
 	if err != nil {
 		return nil, err
 	}
 	result := Result{Facets: noCounts(fields)}
-	words := queryWords(x.analyzer, q.freeText())
+	words := query.SplitWords(x.analyzer, q.Text())
 	if len(words) == 0 && !q.Filtered() {
 		return result.Facets, nil // a search for these words finds nothing
 	}
@@ -115,7 +105,7 @@ func (d *segmentData) readColumn(s *scorch.SegmentSnapshot, field string) (*colu
 	if c, ok := d.columns.read[field]; ok {
 		return c, nil
 	}
-	if field == hostKey {
+	if field == query.HostKey {
 		return d.hostColumn(), nil
 	}
 	c := &column{values: []string{""}, runs: make([][]uint32, len(d.runs))}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -161,7 +162,7 @@ func apply(t testing.TB, s store.Store, writes ...store.Write) {
 	}
 }
 
-func search(t testing.TB, x *Index, q Query) Result {
+func search(t testing.TB, x *Index, q query.Query) Result {
 	t.Helper()
 	r, err := x.Search(context.Background(), q)
 	if err != nil {
@@ -173,7 +174,7 @@ func search(t testing.TB, x *Index, q Query) Result {
 // words searches for words and returns the hits as "host id".
 func words(t testing.TB, x *Index, text string) []string {
 	t.Helper()
-	return named(search(t, x, Query{Words: text}))
+	return named(search(t, x, query.Query{Words: text}))
 }
 
 func named(r Result) []string {

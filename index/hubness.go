@@ -1,6 +1,9 @@
 package index
 
-import "slices"
+import (
+	"gazetteer/index/semantic"
+	"slices"
+)
 
 // What many services offer tells less than what few do: an operation that lies in a
 // crowd is near to many queries by nothing but the crowd's usual words. Rarity does
@@ -51,7 +54,7 @@ func (v *view) penalizeHubs(pool, faint []rankedEntry) {
 // crowd it, or it would be the worse for describing all it can do, and it crowds
 // others once.
 func (v *view) hubness(of []rankedEntry) []float32 {
-	meanings, hostOf := make([]embedding, len(of)), make([]int, len(of))
+	meanings, hostOf := make([]semantic.Embedding, len(of)), make([]int, len(of))
 	var hosts []string
 	for i, r := range of {
 		meanings[i] = v.embeddingOf(r.entryRef)

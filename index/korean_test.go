@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
 )
 
 // lines reads a file of testdata with fields between tabs.
@@ -38,8 +39,8 @@ func TestKoreanProbes(t *testing.T) {
 	x, _ := indexed(t, docs...)
 	asked, found := map[bool]int{}, map[bool]int{}
 	for _, fields := range lines(t, "korean-queries.tsv") {
-		query, want := fields[0], fields[1]
-		hits := search(t, x, Query{Words: query, Limit: 3}).Hits
+		text, want := fields[0], fields[1]
+		hits := search(t, x, query.Query{Words: text, Limit: 3}).Hits
 		korean := slices.IndexFunc(docs, func(d *document.Document) bool {
 			return d.Host == want && strings.ContainsFunc(d.Operations[0].Intent, func(r rune) bool { return unicode.Is(unicode.Hangul, r) })
 		}) >= 0
@@ -52,7 +53,7 @@ func TestKoreanProbes(t *testing.T) {
 		for _, h := range hits {
 			got = append(got, h.Host)
 		}
-		t.Logf("%s: %q, want %s", query, got, want)
+		t.Logf("%s: %q, want %s", text, got, want)
 	}
 	t.Logf("hit@3: %d of %d over Korean records, %d of %d over English ones", found[true], asked[true], found[false], asked[false])
 	for korean, n := range asked {

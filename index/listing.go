@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"gazetteer/index/query"
 	"slices"
 	"strings"
 
@@ -19,13 +20,13 @@ type ValueCount struct {
 // Namespaces returns all namespaces that qualify verbs (AGIS §8.2), sorted. What a
 // search would not return (aliases, superseded documents) does not count.
 func (x *Index) Namespaces(ctx context.Context) ([]ValueCount, error) {
-	return x.listValues(ctx, namespaceField)
+	return x.listValues(ctx, query.NamespaceField)
 }
 
 // DataClasses returns all data classes that services say they hold (AGIS §8.3),
 // sorted; otherwise as [Index.Namespaces].
 func (x *Index) DataClasses(ctx context.Context) ([]ValueCount, error) {
-	return x.listValues(ctx, classField)
+	return x.listValues(ctx, query.ClassField)
 }
 
 func (x *Index) listValues(ctx context.Context, field string) ([]ValueCount, error) {

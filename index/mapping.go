@@ -9,6 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/mapping"
 
 	"gazetteer/document"
+	"gazetteer/index/tokens"
 )
 
 // staticMapping is the mapping that is stored in the index: it takes nothing
@@ -33,7 +34,7 @@ const formVersion = 2
 // is at work, so an index built by other rules is recognised without anybody
 // remembering to raise a number.
 func currentVersion() (string, error) {
-	a, err := New()
+	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"gazetteer/index/query"
 	"io"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,14 @@ func TestPostingsAreBounded(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	var want [][]string
 	for _, g := range golden {
-		want = append(want, named(search(t, x, Query{Words: g.query})))
+		want = append(want, named(search(t, x, query.Query{Words: g.asked})))
 	}
 	ample := x.directory.postings.used
 	limit := ample / 10
 	x.directory.postings = newSizedCache[string, *stemPostings](limit)
 	for i, g := range golden {
-		if got := named(search(t, x, Query{Words: g.query})); !slices.Equal(got, want[i]) {
-			t.Errorf("%s: %q, with ample memory %q", g.query, got, want[i])
+		if got := named(search(t, x, query.Query{Words: g.asked})); !slices.Equal(got, want[i]) {
+			t.Errorf("%s: %q, with ample memory %q", g.asked, got, want[i])
 		}
 		if used := x.directory.postings.used; used > limit {
 			t.Fatalf("%d bytes are kept, the bound is %d", used, limit)
@@ -47,11 +48,11 @@ func TestColdStart(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, g := range golden[:8] {
 		wg.Go(func() {
-			r, err := cold.Search(context.Background(), Query{Words: g.query})
+			r, err := cold.Search(context.Background(), query.Query{Words: g.asked})
 			if err != nil {
 				t.Error(err)
 			} else if got := named(r); len(got) == 0 || got[0] != g.top {
-				t.Errorf("%s: %q, want %s first", g.query, got, g.top)
+				t.Errorf("%s: %q, want %s first", g.asked, got, g.top)
 			}
 		})
 	}

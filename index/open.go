@@ -16,6 +16,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 	"gazetteer/index/wordvec"
 	"gazetteer/store"
 )
@@ -48,10 +50,10 @@ type Index struct {
 	store      store.Store
 	log        *slog.Logger
 	analyzer   analysis.Analyzer
-	lexicon    *lexicon
+	lexicon    *semantic.Lexicon
 	version    string
 	documents  *documentReader
-	verbs      relationCache
+	verbs      semantic.RelationCache
 	firstRetry time.Duration // the first pause after a failed batch
 
 	mu        sync.RWMutex // held for reading by a search, for writing to replace live
@@ -78,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	analyzer, err := New()
+	analyzer, err := tokens.NewAnalyzer()
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -91,14 +93,14 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		log:         o.Log,
 		analyzer:    analyzer,
 		version:     version,
-		lexicon:     embeddedLexicon(),
+		lexicon:     semantic.EmbeddedLexicon(),
 		documents:   newDocumentReader(o.Store, o.Log),
 		firstRetry:  retryFirst,
 		cursorMoved: make(chan struct{}),
 		damages:     make(chan error, 1),
 	}
 	if o.Vectors != nil {
-		x.lexicon = newLexicon(o.Vectors)
+		x.lexicon = semantic.NewLexicon(o.Vectors)
 	}
 	for n := 0; n <= maxSiblings; n++ {
 		if err := ctx.Err(); err != nil {

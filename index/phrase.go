@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"fmt"
+	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -17,12 +19,12 @@ const maxVerified = 1000
 // not stand word by word. They are read from the store, those with the best words
 // first; if there are more than maxVerified, the others are left out and the
 // result says so.
-func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, f *matchSet, result *Result) error {
+func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, f *matchSet, result *Result) error {
 	phrases := make([][]string, 0, len(q.Phrases))
 	for _, p := range q.Phrases {
 		var stems []string
-		for _, t := range Tokenize(x.analyzer, PrepareText(p)) {
-			stems = append(stems, t.stem)
+		for _, t := range tokens.Tokenize(x.analyzer, tokens.PrepareText(p)) {
+			stems = append(stems, t.Stem)
 		}
 		if len(stems) > 0 {
 			phrases = append(phrases, stems)
@@ -90,9 +92,9 @@ func (x *Index) containsPhrases(ctx context.Context, v *view, p entryRef, phrase
 	if t == nil || err != nil {
 		return false, err
 	}
-	texts := append([][]token{t.serviceTerms(x.analyzer)}, o.terms[:]...)
+	texts := append([][]tokens.Token{t.serviceTerms(x.analyzer)}, o.terms[:]...)
 	for _, stems := range phrases {
-		if !slices.ContainsFunc(texts, func(terms []token) bool { return containsSequence(terms, stems) }) {
+		if !slices.ContainsFunc(texts, func(terms []tokens.Token) bool { return containsSequence(terms, stems) }) {
 			return false, nil
 		}
 	}
@@ -100,11 +102,11 @@ func (x *Index) containsPhrases(ctx context.Context, v *view, p entryRef, phrase
 }
 
 // containsSequence reports whether the stems follow one another in terms.
-func containsSequence(terms []token, stems []string) bool {
+func containsSequence(terms []tokens.Token, stems []string) bool {
 	for from := 0; from+len(stems) <= len(terms); from++ {
 		same := true
 		for i, stem := range stems {
-			same = same && terms[from+i].stem == stem
+			same = same && terms[from+i].Stem == stem
 		}
 		if same {
 			return true

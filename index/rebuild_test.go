@@ -23,6 +23,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -31,7 +32,7 @@ import (
 // of an index byte for byte.
 func answers(t testing.TB, x *Index) string {
 	t.Helper()
-	queries := []Query{
+	queries := []query.Query{
 		{Verbs: []string{"RETRIEVE", "LIST"}, Limit: 100},
 		{Classes: []string{"orders", "faxes"}, Limit: 100},
 		{Namespaces: []string{"rev-ai"}},
@@ -41,7 +42,7 @@ func answers(t testing.TB, x *Index) string {
 		{Words: "weather in 서울", Aliases: true},
 	}
 	for _, g := range golden {
-		queries = append(queries, Query{Words: g.query})
+		queries = append(queries, query.Query{Words: g.asked})
 	}
 	var out bytes.Buffer
 	for _, q := range queries {
@@ -443,14 +444,14 @@ func TestDamageMetBySearchIsRebuilt(t *testing.T) {
 	log := newLogged()
 	x := openIndex(t, s, dir, log)
 	running(t, x)
-	search(t, x, Query{Words: "orders"}) // all that Run reads by itself is read now
+	search(t, x, query.Query{Words: "orders"}) // all that Run reads by itself is read now
 	for _, file := range segmentsOf(t, dir) {
 		// Reading what was mapped now faults.
 		if err := os.Truncate(file, 0); !errors.Is(err, fs.ErrNotExist) { // bleve removes old ones
 			must(t, err)
 		}
 	}
-	_, err := x.Search(context.Background(), Query{Words: "weather"})
+	_, err := x.Search(context.Background(), query.Query{Words: "weather"})
 	if !errors.Is(err, ErrUnavailable) {
 		t.Fatalf("search in a file that was cut: %v", err)
 	}
@@ -497,7 +498,7 @@ func TestUnreadableDocumentIsLeftOut(t *testing.T) {
 	follow(t, x, s)
 	apply(t, s, store.Put(store.DocumentKey("a.test", "agis"), []byte("{")))
 	follow(t, x, s)
-	if got := named(search(t, x, Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"b.test BOOK /table"}) {
+	if got := named(search(t, x, query.Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"b.test BOOK /table"}) {
 		t.Errorf("got %q", got)
 	}
 	if !strings.Contains(log.String(), "unreadable") {

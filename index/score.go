@@ -3,6 +3,8 @@ package index
 import (
 	"cmp"
 	"context"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 	"math"
 	"math/bits"
 	"slices"
@@ -382,7 +384,7 @@ func (v *view) rankOperations(words *wordScores, meant *queryEmbedding, opposed 
 		highest = max(highest, cosine)
 		seen.add(uint32(v.scoreIndex(p)))
 		r = rankedEntry{p, combineScores(scores[v.scoreIndex(p)], most, cosine)}
-		if m.doubtful {
+		if m.Doubtful {
 			r.score = int64(float64(r.score) * doubtfulFactor)
 		}
 		if opposed != nil && opposed(p) {
@@ -449,7 +451,7 @@ func (v *view) rankOperations(words *wordScores, meant *queryEmbedding, opposed 
 // scoreIndex is where an entry's score lies.
 func (v *view) scoreIndex(p entryRef) int { return v.segments[p.segment].base + int(p.number) }
 
-func (v *view) embeddingOf(p entryRef) embedding {
+func (v *view) embeddingOf(p entryRef) semantic.Embedding {
 	return v.segments[p.segment].meanings.embeddingOf(p.number)
 }
 
@@ -570,7 +572,7 @@ func (v *view) listInOrder(masks []bitset, from, to int) (page []rankedEntry, to
 
 // applyFilters returns for each segment the entries that a query's filters let
 // through.
-func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
+func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q query.Query) ([]bitset, error) {
 	masks := make([]bitset, len(v.segments))
 	narrowed := q.Narrowed()
 	for i, s := range snapshot.Segments() {
@@ -582,14 +584,14 @@ func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q Quer
 		if narrowed {
 			mask = slices.Clone(mask) // and is changed, here and by what comes after
 		}
-		for _, f := range filters {
-			values := *f.values(&q)
-			if len(values) == 0 || f.field == "" {
+		for _, f := range query.Filters() {
+			values := *f.Values(&q)
+			if len(values) == 0 || f.Field == "" {
 				continue
 			}
 			any := newBitset(vs.n)
 			for _, value := range values {
-				found, err := l.operationsWithValue(s, vs.segmentData, f.field, value)
+				found, err := l.operationsWithValue(s, vs.segmentData, f.Field, value)
 				if err != nil {
 					return nil, err
 				}

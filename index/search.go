@@ -12,6 +12,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"gazetteer/protocol"
 )
 
@@ -24,17 +26,17 @@ import (
 // place in the document, and all are shown. A hit whose document has changed
 // since it was indexed is left out, so a page can be shorter than asked for
 // while the index is behind.
-func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
+func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	q, err := q.Canonical()
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Hits: []Hit{}}
-	words := queryWords(x.analyzer, q.freeText())
+	words := query.SplitWords(x.analyzer, q.Text())
 	if len(words) == 0 && !q.Filtered() {
 		result.Seq = x.Cursor().Seq
 		result.Note = "every word of the query is too common to search for"
-		if strings.IndexFunc(q.freeText(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+		if strings.IndexFunc(q.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
 			result.Note = "the query has no words, only signs"
 		}
 		if len(q.Facets) > 0 {
@@ -110,7 +112,7 @@ func (f *matchSet) appendOperations(segment int, to []uint32) []uint32 {
 
 // allowedOperations returns for each segment the operations that filters and unwanted words let
 // through.
-func (x *Index) allowedOperations(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query) ([]bitset, error) {
+func (x *Index) allowedOperations(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query) ([]bitset, error) {
 	masks, err := l.applyFilters(snapshot, v, q)
 	if err != nil {
 		return nil, err
@@ -119,13 +121,13 @@ func (x *Index) allowedOperations(l *directory, snapshot *scorch.IndexSnapshot, 
 }
 
 // matchWords finds what matches words among the operations in masks.
-func (l *directory) matchWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []queryWord, masks []bitset) (*matchSet, error) {
+func (l *directory) matchWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []query.Word, masks []bitset) (*matchSet, error) {
 	f := &matchSet{masks: masks, release: func() {}}
 	if len(words) == 0 {
 		return f, nil
 	}
 	f.words, f.release = l.newWordScores(v)
-	if err := l.scoreWords(ctx, snapshot, v, distinctStems(words), f.words); err != nil {
+	if err := l.scoreWords(ctx, snapshot, v, query.DistinctStems(words), f.words); err != nil {
 		f.release()
 		return nil, err
 	}
@@ -145,10 +147,10 @@ func yieldTurn(ctx context.Context) error {
 const turnTime = 100 * time.Microsecond
 
 // removeUnwanted takes the operations out of masks that have a word that is not wanted.
-func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, masks []bitset) error {
+func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, masks []bitset) error {
 	for _, unwanted := range q.Without {
-		for _, t := range Tokenize(x.analyzer, PrepareText(unwanted)) {
-			found, err := l.findPostings(snapshot, v, t.stem)
+		for _, t := range tokens.Tokenize(x.analyzer, tokens.PrepareText(unwanted)) {
+			found, err := l.findPostings(snapshot, v, t.Stem)
 			if err != nil {
 				return err
 			}
@@ -163,7 +165,7 @@ func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *
 }
 
 // fillResult fills in the result.
-func (x *Index) fillResult(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, result *Result) error {
+func (x *Index) fillResult(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, result *Result) error {
 	page, wishes, err := x.findPage(ctx, l, snapshot, v, q, words, maxCounts, result)
 	if err != nil {
 		return err
@@ -190,12 +192,12 @@ func (x *Index) fillResult(ctx context.Context, l *directory, snapshot *scorch.I
 // findPage finds what answers a query, and returns the page of it that is asked for.
 // The result gets all but the hits; of each facet the most frequent values, as
 // many as counts says.
-func (x *Index) findPage(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, counts int, result *Result) (page []rankedEntry, wishes []clause, err error) {
+func (x *Index) findPage(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, counts int, result *Result) (page []rankedEntry, wishes []clause, err error) {
 	masks, err := x.allowedOperations(l, snapshot, v, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	meant := l.lexicon.embedQuery(words)
+	meant := l.embedQuery(words)
 	if len(q.Phrases) == 0 { // which would take some out of the masks
 		defer meant.startNearest(v, masks)()
 	}
@@ -239,7 +241,7 @@ func (x *Index) findPage(ctx context.Context, l *directory, snapshot *scorch.Ind
 
 // rankPage orders what was found for words, and returns the page that is asked for. On
 // the first page the result gets the services and the data classes that match.
-func (x *Index) rankPage(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord, meant *queryEmbedding, f *matchSet, result *Result) (page []rankedEntry, err error) {
+func (x *Index) rankPage(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, meant *queryEmbedding, f *matchSet, result *Result) (page []rankedEntry, err error) {
 	opposed, err := x.findOpposedVerbs(snapshot, v, words)
 	if err != nil {
 		return nil, err
@@ -273,7 +275,7 @@ func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*stored
 
 // addHit appends an entry with its text, unless the text is that of another
 // version.
-func (x *Index) addHit(ctx context.Context, v *view, r rankedEntry, q Query, words []queryWord, wishes []clause, result *Result) error {
+func (x *Index) addHit(ctx context.Context, v *view, r rankedEntry, q query.Query, words []query.Word, wishes []clause, result *Result) error {
 	run := v.runOf(r.entryRef)
 	t, operation, err := x.readOperation(ctx, v, r.entryRef)
 	if t == nil || err != nil {

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
 // golden are queries over testdata/services.jsonl with the exact top hit.
-var golden = []struct{ query, top string }{
+var golden = []struct{ asked, top string }{
 	{"convert 100 euros to another currency", "vatapi.com.test CONVERT /currency-conversion"},
 	{"I want to book a hotel room", "amadeus.com-amadeus-hotel-booking.test CREATE /booking/hotel-bookings"},
 	{"will my flight be delayed?", "amadeus.com-amadeus-flight-delay-prediction.test RETURN /predictions/flight-delay"},
@@ -51,8 +53,8 @@ var golden = []struct{ query, top string }{
 func TestGoldenQueries(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	for _, g := range golden {
-		t.Run(g.query, func(t *testing.T) {
-			r := search(t, x, Query{Words: g.query})
+		t.Run(g.asked, func(t *testing.T) {
+			r := search(t, x, query.Query{Words: g.asked})
 			if got := named(r); len(got) == 0 || got[0] != g.top {
 				for _, h := range r.Hits[:min(4, len(r.Hits))] {
 					t.Logf("%.3f %s %s %+v", h.Score, h.Host, h.Operation.ID, h.Why)
@@ -68,7 +70,7 @@ func TestHitAnswersWithoutASecondLookup(t *testing.T) {
 	d.Service.Namespace = "dining"
 	d.Findings = []protocol.Finding{{Code: "X1", Severity: protocol.Info}, {Code: "X2", Severity: protocol.Warning}}
 	x, s := indexed(t, d)
-	r := search(t, x, Query{Words: "book a table, please"})
+	r := search(t, x, query.Query{Words: "book a table, please"})
 	if len(r.Hits) != 1 || r.Total != 1 || r.More || r.Seq != s.Head().Seq || r.Near != nil || r.Note != "" {
 		t.Fatalf("got %+v", r)
 	}
@@ -93,7 +95,7 @@ func TestHitAnswersWithoutASecondLookup(t *testing.T) {
 
 func TestWhySaysWhatMatchedAndWhatDidNot(t *testing.T) {
 	x, _ := indexed(t, agis("example.test", "SCHEDULE /meeting: Schedules meetings with userAccounts"))
-	h := search(t, x, Query{Words: "scheduling a meeting for Thursday"}).Hits[0]
+	h := search(t, x, query.Query{Words: "scheduling a meeting for Thursday"}).Hits[0]
 	want := Why{
 		Matched: []Match{
 			{Term: "scheduling", Field: "act", Kind: "stem", Text: "SCHEDULE"},
@@ -126,7 +128,7 @@ func TestFilters(t *testing.T) {
 	bistro.Operations[0].Idempotent, bistro.Operations[1].Idempotent = &no, &yes
 	x, _ := indexed(t, bistro, hotel, courier)
 	for _, c := range []struct {
-		query string
+		asked string
 		want  []string
 	}{
 		{"verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
@@ -150,18 +152,18 @@ func TestFilters(t *testing.T) {
 		{"level:2 table", []string{"bistro.test BOOK /table", "bistro.test CANCEL /table"}},
 		{"level:0", []string{"courier.test DELIVER /parcel"}},
 	} {
-		q, err := Parse(c.query)
+		q, err := query.Parse(c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := named(search(t, x, q)); !slices.Equal(got, c.want) {
-			t.Errorf("%s\ngot  %q\nwant %q", c.query, got, c.want)
+			t.Errorf("%s\ngot  %q\nwant %q", c.asked, got, c.want)
 		}
 	}
-	if h := search(t, x, Query{Classes: []string{"menu"}}).Hits[0]; h.Level != 2 || !slices.Equal(h.DataClasses, []string{"Reservation", "menu"}) {
+	if h := search(t, x, query.Query{Classes: []string{"menu"}}).Hits[0]; h.Level != 2 || !slices.Equal(h.DataClasses, []string{"Reservation", "menu"}) {
 		t.Errorf("level %d, data classes %q", h.Level, h.DataClasses)
 	}
-	h := search(t, x, Query{Verbs: []string{"book"}}).Hits[0]
+	h := search(t, x, query.Query{Verbs: []string{"book"}}).Hits[0]
 	if h.Why.Coverage != 1 || h.Why.Verb == nil || h.Why.Verb.Relation != "exact" || h.Why.Matched != nil {
 		t.Errorf("why of a filter: %+v", h.Why)
 	}
@@ -173,24 +175,24 @@ func TestAServiceShowsThreeOperations(t *testing.T) {
 		big.Operations = append(big.Operations, agis("big.test", fmt.Sprintf("BOOK /table/%d: Book a table", i)).Operations[0])
 	}
 	x, _ := indexed(t, big, agis("small.test", "BOOK /table: Book a table of another and quite different kind"))
-	r := search(t, x, Query{Words: "book table"})
+	r := search(t, x, query.Query{Words: "book table"})
 	want := []string{"big.test BOOK /table/0", "big.test BOOK /table/1", "big.test BOOK /table/2", "small.test BOOK /table"}
 	got := named(r)
 	slices.Sort(got)
 	if !slices.Equal(got, want) || r.Total != 11 || r.More {
 		t.Errorf("got %q, total %d, more %v", got, r.Total, r.More)
 	}
-	if r := search(t, x, Query{Words: "book table", Hosts: []string{"big.test"}}); len(r.Hits) != 10 || r.More {
+	if r := search(t, x, query.Query{Words: "book table", Hosts: []string{"big.test"}}); len(r.Hits) != 10 || r.More {
 		t.Errorf("with host: %d hits, more %v", len(r.Hits), r.More)
 	}
-	if r := search(t, x, Query{Verbs: []string{"BOOK"}}); len(r.Hits) != 11 {
+	if r := search(t, x, query.Query{Verbs: []string{"BOOK"}}); len(r.Hits) != 11 {
 		t.Errorf("without words: %d hits", len(r.Hits))
 	}
 }
 
 func TestPagesJoinToTheWhole(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
-	for _, q := range []Query{{Words: "get a list of events"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "orders", Hosts: []string{"voodoomfg.com.test"}}} {
+	for _, q := range []query.Query{{Words: "get a list of events"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "orders", Hosts: []string{"voodoomfg.com.test"}}} {
 		q.Limit = 100
 		whole := search(t, x, q)
 		var joined []string
@@ -230,7 +232,7 @@ func TestFullDocumentSupersedesTheSummary(t *testing.T) {
 				put(t, s, d())
 				catchUp(t, x, s)
 			}
-			r := search(t, x, Query{Hosts: []string{"a.test"}})
+			r := search(t, x, query.Query{Hosts: []string{"a.test"}})
 			if got := named(r); !slices.Equal(got, c.want) || r.Total != len(c.want) {
 				t.Errorf("got %q, total %d", got, r.Total)
 			}
@@ -240,14 +242,14 @@ func TestFullDocumentSupersedesTheSummary(t *testing.T) {
 			}
 			apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
 			catchUp(t, x, s)
-			if got := named(search(t, x, Query{Hosts: []string{"a.test"}})); !slices.Equal(got, bare) {
+			if got := named(search(t, x, query.Query{Hosts: []string{"a.test"}})); !slices.Equal(got, bare) {
 				t.Errorf("after the full document is gone: %q", got)
 			}
 		})
 	}
 	t.Run("AI Discovery stays beside AGIS", func(t *testing.T) {
 		x, _ := indexed(t, full(), as(document.AI, agis("a.test", "BOOK /table: Reserves a table")))
-		if got := named(search(t, x, Query{Hosts: []string{"a.test"}})); len(got) != 2 {
+		if got := named(search(t, x, query.Query{Hosts: []string{"a.test"}})); len(got) != 2 {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -258,7 +260,7 @@ func TestAliasesOnlyWhenAskedFor(t *testing.T) {
 	if got := words(t, x, "table"); len(got) != 0 {
 		t.Errorf("got %q", got)
 	}
-	if r := search(t, x, Query{Words: "table", Aliases: true}); len(r.Hits) != 1 || r.Hits[0].Kind != document.AIAlias {
+	if r := search(t, x, query.Query{Words: "table", Aliases: true}); len(r.Hits) != 1 || r.Hits[0].Kind != document.AIAlias {
 		t.Errorf("asked for: %+v", r)
 	}
 	if verbs, err := x.Verbs(context.Background()); err != nil || len(verbs) != 0 {
@@ -270,12 +272,12 @@ func TestReplacedAndDeletedDocuments(t *testing.T) {
 	x, s := indexed(t, agis("a.test", "BOOK /table: one", "BOOK /room: two", "BOOK /car: three"))
 	put(t, s, agis("a.test", "BOOK /boat: four"))
 	catchUp(t, x, s)
-	if got := named(search(t, x, Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"a.test BOOK /boat"}) {
+	if got := named(search(t, x, query.Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"a.test BOOK /boat"}) {
 		t.Errorf("replaced: %q", got)
 	}
 	apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
 	catchUp(t, x, s)
-	if r := search(t, x, Query{Verbs: []string{"BOOK"}}); r.Total != 0 {
+	if r := search(t, x, query.Query{Verbs: []string{"BOOK"}}); r.Total != 0 {
 		t.Errorf("deleted: %+v", r)
 	}
 }
@@ -287,7 +289,7 @@ func TestRefetchRefreshesTheEvidence(t *testing.T) {
 	d.FetchedAt = day(9)
 	put(t, s, d)
 	catchUp(t, x, s)
-	if got := search(t, x, Query{Words: "table"}).Hits[0].FetchedAt; !got.Equal(day(9)) {
+	if got := search(t, x, query.Query{Words: "table"}).Hits[0].FetchedAt; !got.Equal(day(9)) {
 		t.Errorf("fetched at %v", got)
 	}
 }
@@ -298,7 +300,7 @@ func TestNeverTheTextOfAnotherVersion(t *testing.T) {
 	put(t, s, agis("a.test", "BOOK /table: Reserves a table", "BUY /car: Sells a car"))
 	follow(t, x, s)
 	put(t, s, agis("a.test", "BUY /car: Sells a car", "BOOK /table: Reserves a table"))
-	if r := search(t, x, Query{Words: "table"}); len(r.Hits) != 0 || r.Total != 1 || r.Seq != s.Head().Seq-1 {
+	if r := search(t, x, query.Query{Words: "table"}); len(r.Hits) != 0 || r.Total != 1 || r.Seq != s.Head().Seq-1 {
 		t.Errorf("while the index is behind: %+v", r)
 	}
 	follow(t, x, s)
@@ -318,7 +320,7 @@ func TestPhrases(t *testing.T) {
 		agis("b.test", "BOOK /table: Reserves a table, dinner included"),
 		agis("c.test", "BUY /car: Sells cars"),
 	)
-	for query, want := range map[string][]string{
+	for asked, want := range map[string][]string{
 		`"dinner table"`:                {"a.test BOOK /table"},
 		`"reserve dinner tables" party`: {"a.test BOOK /table"}, // stop words and endings do not count
 		`"table dinner"`:                {"b.test BOOK /table"},
@@ -327,12 +329,12 @@ func TestPhrases(t *testing.T) {
 		`verb:BUY "sells cars"`:         {"c.test BUY /car"},
 		`verb:BUY "the"`:                {"c.test BUY /car"},
 	} {
-		q, err := Parse(query)
+		q, err := query.Parse(asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := named(search(t, x, q)); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", query, got, want)
+			t.Errorf("%s: got %q, want %q", asked, got, want)
 		}
 	}
 }
@@ -341,18 +343,18 @@ func TestUnwantedWords(t *testing.T) {
 	hotel := agis("a.test", "BOOK /room: Reserves a room", "BOOK /car: Reserves a car")
 	hotel.Service.Description = "A hotel by the sea"
 	x, _ := indexed(t, hotel, agis("b.test", "BOOK /room: Reserves a room in a motel"))
-	for query, want := range map[string][]string{
+	for asked, want := range map[string][]string{
 		"room -hotels":      {"b.test BOOK /room"},
 		"verb:BOOK -motel":  {"a.test BOOK /room", "a.test BOOK /car"},
 		"verb:BOOK -cars":   {"a.test BOOK /room", "b.test BOOK /room"},
 		"room -hotel -room": {},
 	} {
-		q, err := Parse(query)
+		q, err := query.Parse(asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := named(search(t, x, q)); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", query, got, want)
+			t.Errorf("%s: got %q, want %q", asked, got, want)
 		}
 	}
 }
@@ -367,12 +369,12 @@ func TestFiltersOfTheService(t *testing.T) {
 	b.Source, b.Findings = document.OwnerPublished, []protocol.Finding{{Code: "X", Severity: protocol.Error}}
 	b.Operations[0].Call.Protocol = "agtp"
 	x, s := indexed(t, a, b)
-	for query, want := range map[string]string{
+	for asked, want := range map[string]string{
 		"domain:travel": "a", "auth:oauth2": "a", "auth:unknown": "b", "lang:en": "a", "lang:EN-gb": "a", "lang:de": "",
 		"protocol:negotiate": "a", "protocol:http": "a", "protocol:agtp": "b", "protocol:agtp protocol:request": "ab",
 		"state:flawed": "a", "state:invalid": "b", "state:valid": "", "source:linked": "a", "source:owner-published": "b",
 	} {
-		q, err := Parse(query)
+		q, err := query.Parse(asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,16 +383,16 @@ func TestFiltersOfTheService(t *testing.T) {
 			got += strings.TrimSuffix(h.Host, ".test")
 		}
 		if got != want {
-			t.Errorf("%s: got %q, want %q", query, got, want)
+			t.Errorf("%s: got %q, want %q", asked, got, want)
 		}
 	}
 	a.Findings = nil // what was found is news for the index, too
 	put(t, s, a)
 	catchUp(t, x, s)
-	if r := search(t, x, Query{States: []string{"valid"}}); r.Total != 1 {
+	if r := search(t, x, query.Query{States: []string{"valid"}}); r.Total != 1 {
 		t.Errorf("mended: %d are valid", r.Total)
 	}
-	facets, err := x.Explore(context.Background(), Query{}, []string{"protocol", "lang", "category", "capability", "state", "verb"}, 0)
+	facets, err := x.Explore(context.Background(), query.Query{}, []string{"protocol", "lang", "category", "capability", "state", "verb"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +414,7 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 		"orders", "verb:RETRIEVE verb:LIST", "weather -marine", "orders verb:LIST", "what will the sky be like tomorrow",
 		`"weather data"`, "purchase something", "the verb:LIST", "the", "qwxzy", `"no such words here"`,
 	} {
-		q, err := Parse(text)
+		q, err := query.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,8 +473,8 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 	if wordless == 0 {
 		t.Error("no query found anything by its meaning alone")
 	}
-	var bad *Error
-	if _, err := x.Search(context.Background(), Query{Words: "x", Facets: []string{"nothing"}}); !errors.As(err, &bad) {
+	var bad *query.Error
+	if _, err := x.Search(context.Background(), query.Query{Words: "x", Facets: []string{"nothing"}}); !errors.As(err, &bad) {
 		t.Errorf("an unknown facet: %v", err)
 	}
 }
@@ -483,14 +485,14 @@ func TestServicesAndDataClassesAnswerToo(t *testing.T) {
 	bank.DataClasses = []document.DataClass{{Name: "exchange_rates", Description: "Daily quotes of currencies"}, {Name: "branches"}}
 	shop := agis("shop.test", "SELL /shoes: Sells shoes")
 	x, _ := indexed(t, bank, shop)
-	r := search(t, x, Query{Words: "who holds exchange rates"})
+	r := search(t, x, query.Query{Words: "who holds exchange rates"})
 	if len(r.Classes) != 1 || r.Classes[0].Host != "bank.test" || r.Classes[0].Class.Name != "exchange_rates" {
 		t.Errorf("classes: %+v", r.Classes)
 	}
 	if len(r.Services) != 1 || r.Services[0].Host != "bank.test" || r.Services[0].Operations != 1 {
 		t.Errorf("services: %+v", r.Services)
 	}
-	if r := search(t, x, Query{Words: "exchange rates", Hosts: []string{"shop.test"}}); len(r.Classes)+len(r.Services) != 0 {
+	if r := search(t, x, query.Query{Words: "exchange rates", Hosts: []string{"shop.test"}}); len(r.Classes)+len(r.Services) != 0 {
 		t.Errorf("filtered away: %+v", r)
 	}
 }
@@ -501,7 +503,7 @@ func TestVerbRelations(t *testing.T) {
 		{"book", "RESERVE", "synonym"}, {"buy", "PURCHASE", "synonym"}, {"buy", "SELL", "antonym"}, {"whisper", "SPEAK", "hypernym"},
 		{"speak", "WHISPER", "hypernym"}, {"book", "COOK", ""}, {"", "BOOK", ""}, {"예약", "BOOK", ""},
 	} {
-		if got := relateVerb(c.word, c.offered); got != c.want {
+		if got := semantic.RelateVerb(c.word, c.offered); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.word, c.offered, got, c.want)
 		}
 	}
@@ -514,7 +516,7 @@ func TestVerbRelations(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	// SELL is said of cars as often, but is the opposite.
-	h := search(t, x, Query{Words: "buy a car"}).Hits[0]
+	h := search(t, x, query.Query{Words: "buy a car"}).Hits[0]
 	if h.Operation.Verb != "PURCHASE" || h.Why.Verb == nil || *h.Why.Verb != (Verb{"buy", "PURCHASE", "synonym"}) {
 		t.Errorf("first %s, verb %+v", h.Operation.ID, h.Why.Verb)
 	}
@@ -528,7 +530,7 @@ func TestKorean(t *testing.T) {
 		agis("tokyo.test", "BOOK /hotel: 東京のホテルを予約する"),
 		agis("shanghai.test", "BOOK /train: 预订火车票"),
 	)
-	for query, want := range map[string]string{
+	for asked, want := range map[string]string{
 		"회의실 예약해 줘":                                  "meeting.test BOOK /meeting",
 		"내일 날씨 알려 주세요":                               "weather.test RETRIEVE /weather",
 		"이체하고 싶어요":                                   "bank.test TRANSFER /money",
@@ -536,8 +538,8 @@ func TestKorean(t *testing.T) {
 		"火车票":                                        "shanghai.test BOOK /train",
 		"\u1112\u116c\u110b\u1174\u1109\u1175\u11af": "meeting.test BOOK /meeting", // 회의실 in single letters
 	} {
-		if got := words(t, x, query); len(got) == 0 || got[0] != want {
-			t.Errorf("%s: %q", query, got)
+		if got := words(t, x, asked); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: %q", asked, got)
 		}
 	}
 }
@@ -547,7 +549,7 @@ func TestStuffingDoesNotPay(t *testing.T) {
 	stuffed := agis("stuffed.test", "BOOK /table: "+strings.Repeat("book table ", 1000))
 	stuffed.Operations[0].Path = "/" + strings.Repeat("book-table-", 1000)
 	x, _ := indexed(t, honest, stuffed)
-	r := search(t, x, Query{Words: "book a table"})
+	r := search(t, x, query.Query{Words: "book a table"})
 	if got := named(r); len(got) != 2 || got[0] != "honest.test BOOK /table" {
 		t.Errorf("got %q", got)
 	}
@@ -556,14 +558,14 @@ func TestStuffingDoesNotPay(t *testing.T) {
 // A name that says one thing over an intent that says another is worth less than
 // an honest operation of the same words.
 func TestBorrowedNamesAreDoubted(t *testing.T) {
-	for _, c := range []struct{ honest, borrowed, query string }{
+	for _, c := range []struct{ honest, borrowed, asked string }{
 		{"BOOK /room: Reserves a hotel room for the night", "BOOK /room: Cryptocurrency blockchain token mining profits", "book room"},
 		{"RETRIEVE /weather: Tells the weather of a city", "RETRIEVE /weather: Invoice ledger accounting", "weather"},
 	} {
 		x, _ := indexed(t, agis("a-borrowed.test", c.borrowed), agis("z-honest.test", c.honest))
-		r := search(t, x, Query{Words: c.query})
+		r := search(t, x, query.Query{Words: c.asked})
 		if len(r.Hits) != 2 || r.Hits[0].Host != "z-honest.test" || r.Hits[1].Score > 0.9*r.Hits[0].Score {
-			t.Errorf("%s: %q", c.query, named(r))
+			t.Errorf("%s: %q", c.asked, named(r))
 			for _, h := range r.Hits {
 				t.Logf("%.3f %s", h.Score, h.Host)
 			}
@@ -575,7 +577,7 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 		must(t, err)
 		must(t, x.directory.prepareView(snapshot, v))
 		v.segments[0].operations.forEach(func(n uint32) {
-			if v.embeddingOf(entryRef{0, n}).doubtful {
+			if v.embeddingOf(entryRef{0, n}).Doubtful {
 				t.Errorf("%s is doubted", honest)
 			}
 		})
@@ -586,13 +588,13 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 func TestNothingToLookFor(t *testing.T) {
 	x, _ := indexed(t, agis("a.test", "BOOK /table: Reserves a table"))
 	for _, text := range []string{"to be or not to be", "?!", "the"} {
-		r := search(t, x, Query{Words: text})
+		r := search(t, x, query.Query{Words: text})
 		if len(r.Hits) != 0 || r.Hits == nil || r.Note == "" {
 			t.Errorf("%q: %+v", text, r)
 		}
 	}
 	for _, text := range []string{"please", "can you"} {
-		if r := search(t, x, Query{Words: text}); len(r.Hits) != 0 {
+		if r := search(t, x, query.Query{Words: text}); len(r.Hits) != 0 {
 			t.Errorf("%q: %+v", text, r)
 		}
 	}
@@ -600,19 +602,19 @@ func TestNothingToLookFor(t *testing.T) {
 
 func TestNearVerbs(t *testing.T) {
 	x, _ := indexed(t, agis("a.test", "RESERVE /x", "RESET /x", "RESEARCH /x", "BOOK /x", "BOOKMARK /x", "DO /x"), agis("b.test", "RESET /x"))
-	for query, want := range map[string][]string{
+	for asked, want := range map[string][]string{
 		"verb:RESERVATION": {"RESERVE", "BOOK", "RESET", "RESEARCH"},
 		"verb:BOOKING":     {"BOOK", "RESERVE", "BOOKMARK"},
 		"researching":      nil, // found
 		"verb:ZZZ":         nil,
 		"bookmarklet":      {"BOOKMARK", "BOOK"},
 	} {
-		q, err := Parse(query)
+		q, err := query.Parse(asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := search(t, x, q).Near; !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", query, got, want)
+			t.Errorf("%s: got %q, want %q", asked, got, want)
 		}
 	}
 }
@@ -632,7 +634,7 @@ func TestVerbs(t *testing.T) {
 func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
 	x, _ := indexed(t)
 	many := slices.Repeat([]string{"BOOK"}, 1000)
-	for name, q := range map[string]Query{
+	for name, q := range map[string]query.Query{
 		"empty":            {},
 		"spaces":           {Words: "  \t"},
 		"too long":         {Words: strings.Repeat("x", 2001)},
@@ -644,7 +646,7 @@ func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
 		"negative offset":  {Words: "x", Offset: -1},
 	} {
 		_, err := x.Search(context.Background(), q)
-		var bad *Error
+		var bad *query.Error
 		if !errors.As(err, &bad) || bad.Message == "" || bad.Help == "" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -655,7 +657,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	x, _ := indexed(t, agis("a.test", "BOOK /table"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := x.Search(ctx, Query{Words: "book"}); !errors.Is(err, context.Canceled) {
+	if _, err := x.Search(ctx, query.Query{Words: "book"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -666,7 +668,7 @@ func TestClosed(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Search(context.Background(), Query{Words: "book"}); !errors.Is(err, ErrClosed) {
+	if _, err := x.Search(context.Background(), query.Query{Words: "book"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Search: %v", err)
 	}
 	if _, err := x.Verbs(context.Background()); !errors.Is(err, ErrClosed) {

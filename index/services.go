@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"gazetteer/index/query"
 	"math/bits"
 	"slices"
 )
@@ -11,7 +12,7 @@ const maxOtherHits = 3
 
 // findServicesAndClasses adds the services and data classes with the best words of their own.
 // One service stands behind many operations, so they are few.
-func (x *Index) findServicesAndClasses(ctx context.Context, v *view, q Query, f *matchSet, result *Result) error {
+func (x *Index) findServicesAndClasses(ctx context.Context, v *view, q query.Query, f *matchSet, result *Result) error {
 	all := !q.Aliases && !q.Narrowed() // no operation of theirs has to be looked for
 	services, classes := candidates{n: 4 * maxOtherHits}, candidates{n: 4 * maxOtherHits}
 	for i := range v.segments {

@@ -12,6 +12,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 )
 
 // A SimilarService is a service that does much of what another does.
@@ -41,8 +43,8 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 	if limit == 0 {
 		limit = 10
 	}
-	if limit < 1 || limit > maxLimit {
-		return nil, &Error{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
+	if limit < 1 || limit > query.MaxLimit {
+		return nil, &query.Error{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
 	}
 	similar := []SimilarService{}
 	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
@@ -50,7 +52,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 		if err != nil {
 			return err
 		}
-		for _, l := range mostSimilar(profiles, CanonicalHost(host), limit) {
+		for _, l := range mostSimilar(profiles, query.CanonicalHost(host), limit) {
 			s, err := x.similarService(ctx, l)
 			if err != nil {
 				return err
@@ -65,7 +67,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 // A profile sums up one version of a document: what its operations mean on
 // average, and the names of its data classes and verbs, sorted.
 type profile struct {
-	mean           embedding
+	mean           semantic.Embedding
 	classes, verbs []string
 }
 
@@ -107,11 +109,11 @@ func (d *segmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 	if d.profiles.byRun != nil {
 		return d.profiles.byRun, nil
 	}
-	classes, err := d.readColumn(s, classField)
+	classes, err := d.readColumn(s, query.ClassField)
 	if err != nil {
 		return nil, err
 	}
-	verbs, err := d.readColumn(s, verbField)
+	verbs, err := d.readColumn(s, query.VerbField)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +126,12 @@ func (d *segmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 		sum := make([]float32, d.meanings.dim)
 		for n, to := d.operationsOf(uint32(r)); n < to; n++ {
 			m := d.meanings.embeddingOf(n)
-			for i, x := range m.vector {
-				sum[i] += m.scale * float32(x)
+			for i, x := range m.Vector {
+				sum[i] += m.Scale * float32(x)
 			}
 			used = append(used, verbs.valueOf(n))
 		}
-		byRun[r] = profile{mean: newEmbedding(sum), classes: classes.valueNames(classes.runs[r]), verbs: verbs.valueNames(used)}
+		byRun[r] = profile{mean: semantic.NewEmbedding(sum), classes: classes.valueNames(classes.runs[r]), verbs: verbs.valueNames(used)}
 	}
 	d.profiles.byRun = byRun
 	return byRun, nil

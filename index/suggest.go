@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"slices"
 	"strings"
 	"unicode"
@@ -51,10 +53,10 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 	if limit == 0 {
 		limit = 10
 	}
-	if limit < 1 || limit > maxLimit {
-		return nil, &Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", maxLimit)}
+	if limit < 1 || limit > query.MaxLimit {
+		return nil, &query.Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", query.MaxLimit)}
 	}
-	typed = strings.ToLower(PrepareName(strings.TrimSpace(typed)))
+	typed = strings.ToLower(tokens.PrepareName(strings.TrimSpace(typed)))
 	if typed == "" || len(typed) > 4*maxPrefix {
 		return []Suggestion{}, ctx.Err()
 	}
@@ -81,7 +83,7 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 func (x *Index) collectSuggestions(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
-	for kind, field := range map[string]string{SuggestVerb: verbField, SuggestNamespace: namespaceField, SuggestClass: classField} {
+	for kind, field := range map[string]string{SuggestVerb: query.VerbField, SuggestNamespace: query.NamespaceField, SuggestClass: query.ClassField} {
 		values, err := l.countValues(snapshot, v, field)
 		if err != nil {
 			return nil, err
@@ -162,13 +164,13 @@ func compareBool(a, b bool) int {
 
 // isExactly reports whether a value is what was typed, in any case.
 func isExactly(value, typed string) bool {
-	return strings.EqualFold(value, typed) || strings.EqualFold(PrepareName(value), typed)
+	return strings.EqualFold(value, typed) || strings.EqualFold(tokens.PrepareName(value), typed)
 }
 
 // hasTypedPrefix reports whether a value, or what splitting makes of it, begins with what
 // was typed.
 func hasTypedPrefix(value, typed string) bool {
-	return hasPrefixFold(value, typed) || hasPrefixFold(PrepareName(value), typed)
+	return hasPrefixFold(value, typed) || hasPrefixFold(tokens.PrepareName(value), typed)
 }
 
 func hasPrefixFold(s, prefix string) bool {
@@ -257,7 +259,7 @@ const (
 // drafts, so these are words of what operations do. A pair out of the middle of a
 // word is none.
 func (x *Index) suggestBigrams(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
-	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !isBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !tokens.IsBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil
 	}
 	counts, err := countTerms(ctx, snapshot, v, whatField, typed)
@@ -308,7 +310,7 @@ func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, 
 		if err != nil {
 			return false, err
 		}
-		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t token) bool { return t.form == pair && hasPrefixFold(t.surface, pair) }) {
+		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t tokens.Token) bool { return t.Form == pair && hasPrefixFold(t.Surface, pair) }) {
 			return true, nil
 		}
 	}

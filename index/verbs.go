@@ -9,6 +9,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 	"gazetteer/protocol/english"
 )
 
@@ -28,7 +30,7 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 }
 
 func (l *directory) countVerbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
-	list, err := l.countValues(snapshot, v, verbField)
+	list, err := l.countValues(snapshot, v, query.VerbField)
 	verbs := make([]VerbCount, len(list))
 	for i, c := range list {
 		verbs[i] = VerbCount{Verb: c.Value, Operations: c.Operations, Services: c.Services}
@@ -47,14 +49,14 @@ const (
 // proposeVerbs proposes verbs that are offered, for a query that found nothing: those
 // related to a word that was asked for, then those that it may be a typing error
 // of, then those that begin alike.
-func (x *Index) proposeVerbs(l *directory, snapshot *scorch.IndexSnapshot, v *view, q Query, words []queryWord) ([]string, error) {
+func (x *Index) proposeVerbs(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word) ([]string, error) {
 	verbs, err := l.countVerbs(snapshot, v)
 	if err != nil {
 		return nil, err
 	}
 	var asked []proposal
 	for _, w := range words {
-		asked = append(asked, newProposal(strings.TrimFunc(w.asked, notLetter)))
+		asked = append(asked, newProposal(strings.TrimFunc(w.Asked, notLetter)))
 	}
 	for _, verb := range q.Verbs {
 		asked = append(asked, newProposal(verb))
@@ -98,15 +100,15 @@ func newProposal(word string) proposal {
 
 // proposalRank orders how near an offered verb is to a word; -1 is not near at all.
 func (s proposal) proposalRank(offered string) int {
-	if r := relateVerb(s.word, offered); r != "" && r != relationAntonym {
-		return relationRank(r)
+	if r := semantic.RelateVerb(s.word, offered); r != "" && r != semantic.RelationAntonym {
+		return semantic.RelationRank(r)
 	}
 	if slices.Contains(s.meant, strings.ToLower(offered)) {
-		return len(relations)
+		return len(semantic.Relations)
 	}
 	common := commonPrefix(strings.ToUpper(s.word), offered)
 	if common >= minCommonPrefix || common > 0 && common == utf8.RuneCountInString(offered) && common > 2 {
-		return len(relations) + 1 + max(0, 32-common)
+		return len(semantic.Relations) + 1 + max(0, 32-common)
 	}
 	return -1
 }

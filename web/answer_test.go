@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/store"
 	"gazetteer/web"
 )
@@ -177,13 +178,13 @@ func TestAQueryThatCannotBeReadIsPointedAt(t *testing.T) {
 	for _, n := range elements(page, "pre") {
 		pre = textOf(n)
 	}
-	query, caret, ok := strings.Cut(pre, "\n")
-	_, err := index.Parse("book verb:")
-	var fault *index.Error
+	shown, caret, ok := strings.Cut(pre, "\n")
+	_, err := query.Parse("book verb:")
+	var fault *query.Error
 	if !errors.As(err, &fault) {
 		t.Fatalf("the grammar takes the query: %v", err)
 	}
-	if w.Code != http.StatusBadRequest || !ok || !strings.HasPrefix(query, "book verb:") || strings.Index(caret, "^") != fault.Offset {
+	if w.Code != http.StatusBadRequest || !ok || !strings.HasPrefix(shown, "book verb:") || strings.Index(caret, "^") != fault.Offset {
 		t.Errorf("status %d, caret at %d, want %d:\n%s", w.Code, strings.Index(caret, "^"), fault.Offset, pre)
 	}
 	for _, input := range elements(page, "input") {

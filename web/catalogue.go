@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/index"
+	"gazetteer/index/query"
 
 	"github.com/gin-gonic/gin"
 )
@@ -42,7 +43,7 @@ type listing struct {
 	lead   string
 	thing  string // one of them
 	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
-	filter func(value string) index.Query
+	filter func(value string) query.Query
 	// users says who uses a value, and what is wrong about it.
 	users func(p *Pages, ctx context.Context, s listing, value string) ([]nameUser, []nameWarning, error)
 	using string // what users do with it
@@ -53,7 +54,7 @@ var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace",
 	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
 	every:  Catalogue.Namespaces,
-	filter: func(value string) index.Query { return index.Query{Namespaces: []string{value}} },
+	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
 	users:  (*Pages).namespaceUsers, using: "Who uses it, and with what right", seen: "seen first",
 }
 
@@ -61,7 +62,7 @@ var classListing = listing{
 	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data",
 	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
 	every:  Catalogue.DataClasses,
-	filter: func(value string) index.Query { return index.Query{Classes: []string{value}} },
+	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
 	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 const (
@@ -21,7 +22,7 @@ func (p *Pages) makeExamples(ctx context.Context, verbs []index.VerbCount) ([]st
 	for lookups := 0; len(verbs) > 0 && lookups < examplesLookups && len(found) < examplesShown; lookups += 2 {
 		verb := verbs[0].Verb
 		verbs = verbs[1:]
-		r, err := p.answers.Search(ctx, index.Query{Verbs: []string{verb}, Limit: 1})
+		r, err := p.answers.Search(ctx, query.Query{Verbs: []string{verb}, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +43,7 @@ func (p *Pages) makeExamples(ctx context.Context, verbs []index.VerbCount) ([]st
 }
 
 func (p *Pages) findsAny(ctx context.Context, text string) (bool, error) {
-	q, err := index.Parse(text)
+	q, err := query.Parse(text)
 	if err != nil {
 		return false, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // facetView is one field of the results with its values, each a link that adds
@@ -46,7 +47,7 @@ const (
 // facetsOf makes the facets of a result. One whose values would leave out nothing
 // is not shown, but what the query asks for always is, so that it can be taken
 // out again.
-func facetsOf(q index.Query, r index.Result) []facetView {
+func facetsOf(q query.Query, r index.Result) []facetView {
 	var views []facetView
 	for _, f := range facetTitles {
 		counts := r.Facets[f.field]
@@ -78,7 +79,7 @@ func facetsOf(q index.Query, r index.Result) []facetView {
 	return views
 }
 
-func valueOf(q index.Query, field string, c index.Count) facetValue {
+func valueOf(q query.Query, field string, c index.Count) facetValue {
 	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.HasValue(field, c.Value)}
 	if turned, ok := q.Toggled(field, c.Value); ok {
 		v.Address = searchPath(turned.String())

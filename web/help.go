@@ -3,7 +3,7 @@ package web
 import (
 	"context"
 
-	"gazetteer/index"
+	"gazetteer/index/query"
 
 	"github.com/gin-gonic/gin"
 )
@@ -99,7 +99,7 @@ func (p *Pages) helpPage(c *gin.Context) (pageView, error) {
 
 // countMatches returns how many operations a query finds.
 func (p *Pages) countMatches(ctx context.Context, text string) (int, error) {
-	q, err := index.Parse(text)
+	q, err := query.Parse(text)
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // visit asks a house for a page.
@@ -53,8 +53,8 @@ func TestEveryExampleOfTheHelpFindsSomething(t *testing.T) {
 
 // The help page names each key that the language has, and no other.
 func TestTheHelpNamesEveryKey(t *testing.T) {
-	_, err := index.Parse("nothing:x")
-	var unknown *index.Error
+	_, err := query.Parse("nothing:x")
+	var unknown *query.Error
 	if !errors.As(err, &unknown) {
 		t.Fatal(err)
 	}

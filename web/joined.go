@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/registry"
 )
@@ -106,7 +107,7 @@ func (p *Pages) offeredOperations(ctx context.Context, a registry.Agent) (hits [
 	if len(hosts) == 0 {
 		return nil, 0, nil
 	}
-	r, err := p.answers.Search(ctx, index.Query{Hosts: hosts, Limit: maxOffered})
+	r, err := p.answers.Search(ctx, query.Query{Hosts: hosts, Limit: maxOffered})
 	if errors.Is(err, index.ErrUnavailable) {
 		return nil, 0, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/index"
+	"gazetteer/index/query"
 
 	"golang.org/x/net/html"
 )
@@ -122,7 +123,7 @@ func TestAFacetAddsAFilterAndTakesItOut(t *testing.T) {
 // unspeakable has values of facets that no query can say.
 type unspeakable struct{ sample }
 
-func (u unspeakable) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (u unspeakable) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := u.sample.Search(ctx, q)
 	r.Facets = map[string][]index.Count{"class": {{Value: `a"b`, Operations: 3}, {Value: "exchange rates", Operations: 1}}}
 	return r, err
@@ -184,7 +185,7 @@ type whys struct {
 	text string
 }
 
-func (w whys) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (w whys) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := w.sample.Search(ctx, q)
 	for i := range r.Hits {
 		r.Hits[i].Why, r.Hits[i].Operation.Intent = w.why, w.text
@@ -281,7 +282,7 @@ func TestAServiceIsShownWithoutThoseLikeIt(t *testing.T) {
 // noted gives hits with a note about all of them.
 type noted struct{ sample }
 
-func (n noted) Search(ctx context.Context, q index.Query) (index.Result, error) {
+func (n noted) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := n.sample.Search(ctx, q)
 	r.Note = `not found in any of these: "parcel"`
 	return r, err

@@ -13,6 +13,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -157,7 +158,7 @@ func callerProblem(err error) (problemView, bool) {
 			Links: []problemLink{searchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}},
 		}, true
 	}
-	if e, ok := errors.AsType[*index.Error](err); ok {
+	if e, ok := errors.AsType[*query.Error](err); ok {
 		return queryProblem(e), true
 	}
 	if e, ok := errors.AsType[*badRequest](err); ok {
@@ -198,12 +199,12 @@ func callerProblem(err error) (problemView, bool) {
 }
 
 // queryProblem is for a query that came otherwise than by the search page.
-func queryProblem(e *index.Error) problemView {
+func queryProblem(e *query.Error) problemView {
 	m := mistakeIn(e)
 	return problemView{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
 }
 
-func mistakeIn(e *index.Error) queryMistake {
+func mistakeIn(e *query.Error) queryMistake {
 	chars := []rune(e.Query)
 	at := max(0, min(e.Offset, len(chars)))
 	m := queryMistake{Query: e.Query, Before: oneLine(plainText(string(chars[:at]))), At: " ", What: asSentence(e.Message), Help: asSentence(e.Help)}

@@ -21,6 +21,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
@@ -69,7 +70,7 @@ func (s sample) operation(n int) document.Operation {
 	}
 }
 
-func (s sample) Search(_ context.Context, q index.Query) (index.Result, error) {
+func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 	r := index.Result{Total: s.hits, Seq: 7, More: q.Offset+q.Limit < s.hits}
 	if s.hits == 0 {
 		r.Near = []string{s.word("BOOK")}

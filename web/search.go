@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/index"
+	"gazetteer/index/query"
 
 	"github.com/gin-gonic/gin"
 )
@@ -96,7 +97,7 @@ func (p *Pages) searchPage(c *gin.Context) (pageView, error) {
 		return pageView{}, err
 	}
 	v, err := p.findResults(c.Request.Context(), text, number)
-	if e, ok := errors.AsType[*index.Error](err); ok {
+	if e, ok := errors.AsType[*query.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
 		return pageView{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
@@ -106,7 +107,7 @@ func (p *Pages) searchPage(c *gin.Context) (pageView, error) {
 
 // findResults answers a query.
 func (p *Pages) findResults(ctx context.Context, text string, number int) (resultsView, error) {
-	q, err := index.Parse(text)
+	q, err := query.Parse(text)
 	if err != nil {
 		return resultsView{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // suggestion is one way to go on from what was typed: the whole text of the field.
@@ -58,7 +59,7 @@ func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion,
 		}
 	}
 	found, err := p.catalogue.Suggest(ctx, typed, maxSuggestions, kinds...)
-	if _, odd := errors.AsType[*index.Error](err); odd {
+	if _, odd := errors.AsType[*query.Error](err); odd {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,9 +94,9 @@ func completeValue(s index.Suggestion, key string) string {
 	if own == "" || key != "" && key != own {
 		return ""
 	}
-	q, ok := index.Query{}.Toggled(own, s.Text)
+	q, ok := query.Query{}.Toggled(own, s.Text)
 	if own == "host" { // which is no facet: its values are counted nowhere
-		q, ok = index.Query{Hosts: []string{s.Text}}, true
+		q, ok = query.Query{Hosts: []string{s.Text}}, true
 	}
 	if !ok {
 		return ""

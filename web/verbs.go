@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gazetteer/index"
+	"gazetteer/index/query"
 
 	"github.com/gin-gonic/gin"
 )
@@ -72,7 +73,7 @@ func (p *Pages) verbPage(c *gin.Context) (pageView, error) {
 	if err != nil {
 		return pageView{}, err
 	}
-	q := index.Query{Verbs: []string{verb}, Limit: perPage, Offset: (number - 1) * perPage}
+	q := query.Query{Verbs: []string{verb}, Limit: perPage, Offset: (number - 1) * perPage}
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
 		return pageView{}, err

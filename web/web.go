@@ -29,6 +29,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -39,7 +40,7 @@ import (
 // Answers is what the pages need to know. [api.Answers] knows it.
 type Answers interface {
 	// Search returns a page of operations, best first.
-	Search(ctx context.Context, q index.Query) (index.Result, error)
+	Search(ctx context.Context, q query.Query) (index.Result, error)
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]api.Hit, error)
 	// Services lists services in order of host key, from behind after.

@@ -24,6 +24,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -386,7 +387,7 @@ func answers(t *testing.T, s store.Store, dir string, queries []string) map[stri
 	}
 	out := map[string][]byte{}
 	for _, text := range queries {
-		q, err := index.Parse(text)
+		q, err := query.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

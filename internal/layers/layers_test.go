@@ -40,7 +40,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec"}
+var alone = []string{"limit", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens"}
 
 // commands below these folders are generators that never ship.
 var generators = []string{"internal/fakenet/gen"}

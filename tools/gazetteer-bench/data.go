@@ -79,7 +79,7 @@ func (r *record) document(number int) *document.Document {
 }
 
 // A query is a question, and the grades of the records that answer it.
-type query struct {
+type judgedQuery struct {
 	ID     string `json:"id"`
 	Set    string `json:"set"`
 	Text   string `json:"text"`
@@ -89,7 +89,7 @@ type query struct {
 // A collection is what a data folder holds.
 type collection struct {
 	records []record
-	queries []query
+	queries []judgedQuery
 	// searched tells for a set of queries whose records it is asked of.
 	searched map[string]string
 	// digest tells the data from other data.
@@ -117,7 +117,7 @@ func readCollection(dir string) (*collection, error) {
 		return nil, err
 	}
 	if err := read(queriesFile, func(line []byte) error {
-		var q query
+		var q judgedQuery
 		err := json.Unmarshal(line, &q)
 		q.grades = map[string]int{}
 		c.queries = append(c.queries, q)
@@ -154,7 +154,7 @@ func eachLine(name string, text []byte, f func(line []byte) error) error {
 
 // judge returns the reader of a line of judgements.
 func (c *collection) judge() func(line []byte) error {
-	byID := make(map[string]*query, len(c.queries))
+	byID := make(map[string]*judgedQuery, len(c.queries))
 	for i := range c.queries {
 		byID[c.queries[i].ID] = &c.queries[i]
 	}

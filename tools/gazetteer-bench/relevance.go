@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/document"
-	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/index/wordvec"
 )
 
@@ -146,7 +146,7 @@ func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (ranking
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	ask := func(docs []*document.Document, queries []query) error {
+	ask := func(docs []*document.Document, queries []judgedQuery) error {
 		records += countOperations(docs)
 		n, err := askAll(ctx, vectors, docs, queries, rankings)
 		refused += n
@@ -161,7 +161,7 @@ func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (ranking
 		return rankings, refused, records, ask(append(docs, more...), c.evenly(o.poolQueries))
 	}
 	// Sets that are asked of the same records share an index.
-	bySearched := map[string][]query{}
+	bySearched := map[string][]judgedQuery{}
 	for _, q := range c.queries {
 		bySearched[c.searched[q.Set]] = append(bySearched[c.searched[q.Set]], q)
 	}
@@ -174,12 +174,12 @@ func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (ranking
 }
 
 // evenly takes n queries of each set, or all.
-func (c *collection) evenly(n int) []query {
-	bySet := map[string][]query{}
+func (c *collection) evenly(n int) []judgedQuery {
+	bySet := map[string][]judgedQuery{}
 	for _, q := range c.queries {
 		bySet[q.Set] = append(bySet[q.Set], q)
 	}
-	var taken []query
+	var taken []judgedQuery
 	for _, set := range c.sets() {
 		all := bySet[set]
 		if n == 0 || len(all) <= n {
@@ -194,7 +194,7 @@ func (c *collection) evenly(n int) []query {
 }
 
 // askAll indexes documents and asks queries of them.
-func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []query, rankings map[string][]string) (refused int, err error) {
+func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []judgedQuery, rankings map[string][]string) (refused int, err error) {
 	h, err := openHouse(ctx, vectors)
 	if err != nil {
 		return 0, err
@@ -207,8 +207,8 @@ func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Docume
 		return 0, err
 	}
 	for _, q := range queries {
-		r, err := h.index.Search(ctx, index.Query{Words: q.Text, Limit: depth})
-		var bad *index.Error
+		r, err := h.index.Search(ctx, query.Query{Words: q.Text, Limit: depth})
+		var bad *query.Error
 		switch {
 		case errors.As(err, &bad):
 			refused++

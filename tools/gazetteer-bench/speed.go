@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 
 	"gazetteer/document"
-	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/store"
 )
 
@@ -190,7 +190,7 @@ func (s *speed) index(ctx context.Context, h *house) error {
 	if err := h.openIndex(ctx); err != nil {
 		return err
 	}
-	if _, err := h.index.Search(ctx, index.Query{Words: "book a table", Limit: depth}); err != nil {
+	if _, err := h.index.Search(ctx, query.Query{Words: "book a table", Limit: depth}); err != nil {
 		return err
 	}
 	s.Start = time.Since(begin).Seconds() * 1000
@@ -218,7 +218,7 @@ func (s *speed) answers(ctx context.Context, h *house, queries []string) error {
 		for round := range 1 + speedRounds {
 			for _, text := range queries {
 				begin := time.Now()
-				if _, err := h.index.Search(ctx, index.Query{Words: text, Limit: depth, Facets: facets}); err != nil {
+				if _, err := h.index.Search(ctx, query.Query{Words: text, Limit: depth, Facets: facets}); err != nil {
 					return nil, err
 				}
 				if round > 0 { // the first warms up
@@ -256,7 +256,7 @@ func (s *speed) answers(ctx context.Context, h *house, queries []string) error {
 		if err := h.catchUp(ctx); err != nil {
 			return err
 		}
-		found, err := h.index.Search(ctx, index.Query{Hosts: []string{d.Host}})
+		found, err := h.index.Search(ctx, query.Query{Hosts: []string{d.Host}})
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package index
+package tokens
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // Scripts without spaces between words, which Unicode's rules do not part, are
 // indexed by pairs, in their places among other words.
 func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
-	a, err := New()
+	a, err := NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,20 +39,6 @@ func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, want %q", text, strings.Join(got, " "), want)
-		}
-	}
-}
-
-func TestThaiIsFound(t *testing.T) {
-	x, _ := indexed(t, agis("table.test", "BOOK /table: จองโต๊ะในร้านอาหารสำหรับลูกค้า"), agis("weather.test", "RETRIEVE /weather: ดูพยากรณ์อากาศของวันนี้"))
-	for query, want := range map[string]string{"จองโต๊ะ": "table.test", "ร้านอาหาร": "table.test", "พยากรณ์อากาศ": "weather.test", `"จองโต๊ะ"`: "table.test", "BOOK โต๊ะ": "table.test"} {
-		q, err := Parse(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := search(t, x, q)
-		if len(r.Hits) == 0 || r.Hits[0].Host != want || r.Hits[0].Why.Coverage != 1 || r.Note != "" {
-			t.Errorf("%s: %+v, want %s", query, r, want)
 		}
 	}
 }

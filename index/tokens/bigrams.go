@@ -1,4 +1,4 @@
-package index
+package tokens
 
 import (
 	"unicode"
@@ -78,8 +78,8 @@ func isUnspacedScript(r rune) bool {
 		unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet)
 }
 
-// isBigramScript reports whether words with r in them are looked up by pairs of characters.
-func isBigramScript(r rune) bool {
+// IsBigramScript reports whether words with r in them are looked up by pairs of characters.
+func IsBigramScript(r rune) bool {
 	return r >= 0x0E00 && (unicode.Is(unicode.Hangul, r) || isUnspacedScript(r))
 }
 
@@ -94,7 +94,7 @@ type bigramFilter struct{}
 func (bigramFilter) Filter(in analysis.TokenStream) analysis.TokenStream {
 	out := make(analysis.TokenStream, 0, len(in))
 	for _, t := range in {
-		if !containsRune(t.Term, isBigramScript) {
+		if !containsRune(t.Term, IsBigramScript) {
 			out = append(out, t)
 			continue
 		}
@@ -115,7 +115,7 @@ func (bigramFilter) Filter(in analysis.TokenStream) analysis.TokenStream {
 // cutLeadingRun returns the longest beginning of term that is all of paired characters
 // or has none.
 func cutLeadingRun(term []byte) (run []byte, in bool) {
-	from, to := findRun(term, isBigramScript)
+	from, to := findRun(term, IsBigramScript)
 	if from > 0 {
 		return term[:from], false
 	}

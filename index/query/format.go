@@ -1,4 +1,4 @@
-package index
+package query
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func (q Query) String() string {
 		items = append(items, "-"+w)
 	}
 	for _, f := range filters {
-		for _, v := range *f.values(&q) {
+		for _, v := range *f.Values(&q) {
 			if v == "" || strings.ContainsFunc(v, unicode.IsSpace) {
 				v = `"` + v + `"`
 			}
@@ -45,7 +45,7 @@ func (q Query) FilterValues(facet string) []string {
 	if !ok {
 		return nil
 	}
-	return mapValues(*f.values(&q), f.canonical)
+	return mapValues(*f.Values(&q), f.canonical)
 }
 
 // Toggled returns the query with the filter for a value of a facet added, or taken
@@ -57,7 +57,7 @@ func (q Query) Toggled(facet, value string) (Query, bool) {
 		return q, false
 	}
 	value = f.canonical(value)
-	values := f.values(&q)
+	values := f.Values(&q)
 	if at := slices.Index(*values, value); at >= 0 {
 		*values = slices.Delete(slices.Clone(*values), at, at+1)
 		return q, true

@@ -1,4 +1,4 @@
-package index
+package query
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ const (
 	maxQueryLength = 2000 // characters
 	maxQueryItems  = 200  // words and filter values
 	defaultLimit   = 20
-	maxLimit       = 100
+	MaxLimit       = 100
 	maxOffset      = 10000
 	maxFacets      = 16
 )
@@ -46,10 +46,10 @@ func Parse(text string) (Query, error) {
 	}
 	q := p.query
 	q.Words = strings.Join(p.words, " ")
-	if len(q.Without) > 0 && q.isEmpty() {
+	if len(q.Without) > 0 && q.IsEmpty() {
 		return Query{}, p.errorAt(0, "the query only says what to leave out", "say what to look for, too, such as book -hotel")
 	}
-	if q.isEmpty() {
+	if q.IsEmpty() {
 		return Query{}, p.errorAt(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	}
 	return q, nil
@@ -135,7 +135,7 @@ func (p *parser) parseItem() error {
 		v = f.canonical(v)
 		if message, help := f.validateValue(v); message != "" {
 			wrong = p.errorAt(at, message, help)
-		} else if to := f.values(&p.query); !slices.Contains(*to, v) {
+		} else if to := f.Values(&p.query); !slices.Contains(*to, v) {
 			*to = append(*to, v)
 		}
 	}
@@ -227,8 +227,8 @@ func (q Query) Canonical() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	words := len(strings.Fields(q.freeText())) + len(q.Without)
-	length := utf8.RuneCountInString(q.freeText())
+	words := len(strings.Fields(q.Text())) + len(q.Without)
+	length := utf8.RuneCountInString(q.Text())
 	for _, w := range q.Without {
 		length += utf8.RuneCountInString(w)
 	}
@@ -238,13 +238,13 @@ func (q Query) Canonical() (Query, error) {
 		}
 	}
 	switch {
-	case q.Limit < 1 || q.Limit > maxLimit:
-		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", maxLimit))
+	case q.Limit < 1 || q.Limit > MaxLimit:
+		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", MaxLimit))
 	case q.Offset < 0 || q.Offset > maxOffset:
 		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
 	case len(q.Facets) > maxFacets:
 		return fail(0, fmt.Sprintf("%d facets", len(q.Facets)), fmt.Sprintf("ask for at most %d at once", maxFacets))
-	case q.isEmpty():
+	case q.IsEmpty():
 		return fail(0, "the query is empty", "give words, such as book a table, or a filter, such as verb:BOOK")
 	case length > maxQueryLength:
 		return fail(maxQueryLength, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
@@ -252,7 +252,7 @@ func (q Query) Canonical() (Query, error) {
 		return fail(0, tooMany, "say it in fewer words")
 	}
 	for _, f := range filters {
-		values := f.values(&q)
+		values := f.Values(&q)
 		*values = mapValues(*values, f.canonical)
 		for _, v := range *values {
 			if message, help := f.validateValue(v); message != "" {

@@ -1,4 +1,4 @@
-package index
+package tokens
 
 import (
 	"unicode/utf8"

@@ -1,4 +1,4 @@
-package index
+package tokens
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 func shortWay(t testing.TB) *analyzer {
 	t.Helper()
-	made, err := New()
+	made, err := NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)
 	}

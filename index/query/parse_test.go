@@ -1,7 +1,8 @@
-package index
+package query
 
 import (
 	"errors"
+	"gazetteer/index/tokens"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func FuzzParseQuery(f *testing.F) {
 	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a`, "host:bücher.example -x", "예약 class:\"값", "a:b", "\xff\x00", "İ ﷺ ½ ｶﾞ e\u0301", "'s 's ’s"} {
 		f.Add(s)
 	}
-	a, err := New()
+	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -114,35 +115,11 @@ func FuzzParseQuery(f *testing.F) {
 			t.Fatalf("%q is read as %+v, which Search refuses: %v", text, q, err)
 		}
 		terms := 0
-		for _, w := range queryWords(a, q.Words) {
-			terms += len(w.terms)
+		for _, w := range SplitWords(a, q.Words) {
+			terms += len(w.Terms)
 		}
 		if terms > maxTerms {
 			t.Fatalf("%q has %d terms", text, terms)
-		}
-	})
-}
-
-// Text of strangers reaches the analyzer in bleve's own goroutines, where a
-// panic would end the program.
-func FuzzAnalysis(f *testing.F) {
-	for _, s := range []string{"getUserIDs for HTTPServer", "예약API를", "東京のホテル ｶﾞ", "\xff\xfe a\x00b", "’s", "a_b-c.d/e{f}", "0A0\xe8000"} {
-		f.Add(s)
-	}
-	a, err := New()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, prepared := range []string{PrepareText(text), PrepareName(text)} {
-			if n := utf8.RuneCountInString(prepared); n > 4*maxTextLength {
-				t.Fatalf("%d characters of %d", n, utf8.RuneCountInString(text))
-			}
-			for _, term := range Tokenize(a, prepared) {
-				if term.stem == "" {
-					t.Fatalf("an empty term in %q", prepared)
-				}
-			}
 		}
 	})
 }

@@ -1,0 +1,125 @@
+package query
+
+import (
+	"gazetteer/protocol/english"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// minClauseWords is how many words that tell something make a wish.
+	MinClauseWords = 2
+	// noClause is the number of words that belong to no wish, such as what is told
+	// before the first.
+	NoClause = -1
+)
+
+// numberClauses gives each word of a query the number of the wish it belongs to. A wish
+// begins where a sentence does, or after a word such as "and", if it reads as one:
+// with a request, a question or a verb that tells somebody what to do. What follows
+// it and is none ("it should be near the station") belongs to it.
+func numberClauses(words []string) []int {
+	numbers := make([]int, len(words))
+	if endOfSegment(words, 0) == len(words) {
+		return numbers
+	}
+	n, current := 0, NoClause
+	for from := 0; from < len(words); {
+		to := endOfSegment(words, from)
+		start, is := findClauseStart(words[from:to])
+		if is {
+			current = n
+			n++
+		} else {
+			start = 0
+		}
+		for i := from; i < to; i++ {
+			numbers[i] = current
+			if i < from+start {
+				numbers[i] = NoClause
+			}
+		}
+		from = to
+	}
+	return numbers
+}
+
+// endOfSegment returns where the part of words that begins at from ends.
+func endOfSegment(words []string, from int) int {
+	for i := from + MinClauseWords; i < len(words); i++ {
+		if endsSentence(words[i-1]) {
+			return i
+		}
+		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) {
+			continue
+		}
+		if start, ok := skipToClause(words[i:]); ok && start < len(words)-i {
+			return i
+		}
+	}
+	return len(words)
+}
+
+// findClauseStart reports whether a part of a query is a wish, and where in it what is
+// wished begins.
+func findClauseStart(part []string) (start int, is bool) {
+	start, is = skipToClause(part)
+	last := strings.TrimRightFunc(part[len(part)-1], func(r rune) bool { return unicode.IsPunct(r) && r != '?' })
+	return start, is || strings.HasSuffix(last, "?")
+}
+
+// skipToClause passes over what joins a wish to the one before it and over what is
+// said for politeness, and reports whether what follows reads as the beginning of
+// a wish.
+func skipToClause(words []string) (start int, is bool) {
+	for start < len(words)-1 && slices.Contains(clauseJoiners, normalizeWord(words[start])) {
+		start++
+	}
+	if polite, _ := trimPoliteness(words[start:]); polite > 0 {
+		return start + polite, true
+	}
+	first, next := normalizeWord(words[start]), ""
+	if start+1 < len(words) {
+		next = normalizeWord(words[start+1])
+	}
+	if slices.Contains(questionWords, first) {
+		return start, true
+	}
+	if slices.Contains(determiners, next) {
+		return start, slices.Contains(auxiliaries, first) || english.Lookup(first).Verb
+	}
+	u := english.Lookup(first)
+	return start, u.Verb && u.VerbCount > u.NounCount
+}
+
+var (
+	clauseJoiners = strings.Fields("additionally afterwards also and besides finally furthermore moreover next plus then")
+	questionWords = strings.Fields("how what what's when when's where where's which who who's whose why")
+	auxiliaries   = strings.Fields("are can could did do does is may should will would")
+	// determiners stand after a verb that is one: "book a table", "is there a bus".
+	determiners = strings.Fields("a all an another any each every her him his i it its me my our some that the their them there these they this those us we you your")
+)
+
+// normalizeWord returns a word in lower case without the marks around it.
+func normalizeWord(word string) string {
+	return strings.ToLower(strings.TrimFunc(strings.ReplaceAll(word, "’", "'"), unicode.IsPunct))
+}
+
+// minSentenceWord is how many letters a word has at least that ends a sentence with a
+// full stop: a shorter one is cut short (St., No., p.m.).
+const minSentenceWord = 3
+
+// endsSentence reports whether a sentence ends after a word.
+func endsSentence(word string) bool {
+	word = strings.TrimRight(word, "\"')]”’")
+	r, size := utf8.DecodeLastRuneInString(word)
+	switch r {
+	case '?', '!', ';', '。':
+		return true
+	case '.':
+		return utf8.RuneCountInString(word[:len(word)-size]) >= minSentenceWord
+	}
+	return false
+}

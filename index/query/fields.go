@@ -1,0 +1,47 @@
+package query
+
+import (
+	"slices"
+)
+
+// The keyword fields, for filters and facets. Those of the second group belong to
+// the service and lie in its entry; a protocol may be of either.
+const (
+	VerbField       = "verb"
+	EffectField     = "effect"
+	IdempotentField = "idempotent"
+	CapabilityField = "capability"
+
+	NamespaceField = "ns"
+	ClassField     = "class"
+	DomainField    = "domain"
+	AuthField      = "auth"
+	LanguageField  = "lang"
+	LevelField     = "level"
+	StateField     = "state"
+	SourceField    = "source"
+	CategoryField  = "category"
+
+	ProtocolField = "protocol"
+)
+
+// UnknownValue is the value of what a document does not say.
+const UnknownValue = "unknown"
+
+// The states of a document.
+const (
+	StateValid   = "valid"   // nothing worse than a remark was found
+	StateFlawed  = "flawed"  // warnings were found
+	StateInvalid = "invalid" // errors were found
+)
+
+// FacetFields are the fields whose values can be counted, sorted. They are the
+// keys of the query language, and two that only describe: category and capability.
+func FacetFields() []string {
+	fields := []string{CategoryField, CapabilityField}
+	for _, f := range filters {
+		fields = append(fields, f.key)
+	}
+	slices.Sort(fields)
+	return fields
+}

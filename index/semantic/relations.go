@@ -1,0 +1,108 @@
+package semantic
+
+import (
+	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// How a verb that is offered stands to a word that was asked for. The order is
+// that in which a relation is preferred. Exact and stem are of the word itself,
+// the others are WordNet's (package protocol/english).
+const (
+	RelationExact    = "exact"
+	RelationStem     = "stem"
+	relationSynonym  = "synonym"  // the two share one of their common senses
+	relationHypernym = "hypernym" // one is the more general word for the other
+	RelationAntonym  = "antonym"  // the two are opposites: named so that nobody is misled
+)
+
+var Relations = []string{RelationExact, RelationStem, relationSynonym, relationHypernym, RelationAntonym}
+
+func RelationRank(relation string) int { return slices.Index(Relations, relation) }
+
+// maxSenses is how many senses of a verb are looked at: the rarer ones lead to
+// words that nobody would call related.
+const maxSenses = 3
+
+// RelateVerb tells how an offered verb stands to a word, in any case: one of
+// relations, or "" when they are not related.
+func RelateVerb(word, offered string) string {
+	word, offered = strings.ToLower(word), strings.ToLower(offered)
+	if word == "" || offered == "" {
+		return ""
+	}
+	if word == offered {
+		return RelationExact
+	}
+	if tokens.StemOf(word) == tokens.StemOf(offered) {
+		return RelationStem
+	}
+	best := ""
+	for _, verb := range VerbsOf(word) {
+		if r := relateVerbs(verb, offered); r != "" && (best == "" || RelationRank(r) < RelationRank(best)) {
+			best = r
+		}
+	}
+	return best
+}
+
+// A RelationCache remembers how words and verbs stand to each other, because the same
+// few are asked for in every hit. It may be used from any goroutine.
+type RelationCache struct {
+	mu    sync.Mutex // guards following
+	known map[[2]string]string
+}
+
+// maxCachedWord is the length in bytes up to which a word is worth remembering.
+const maxCachedWord = 64
+
+// maxRelations bounds what a RelationCache remembers.
+const maxRelations = 1 << 15
+
+// RelateVerb is the function relate.
+func (g *RelationCache) RelateVerb(word, offered string) string {
+	key := [2]string{word, offered}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r, ok := g.known[key]; ok {
+		return r
+	}
+	if g.known == nil || len(g.known) >= maxRelations {
+		g.known = make(map[[2]string]string)
+	}
+	r := RelateVerb(word, offered)
+	if len(word) <= maxCachedWord { // a longer one is no word that comes again
+		g.known[key] = r
+	}
+	return r
+}
+
+// VerbsOf returns the verbs that a word is a form of, or, for a noun, is made
+// from: found gives find, cancellation cancel.
+func VerbsOf(word string) []string {
+	verbs := english.Base(word)
+	if english.Lookup(word).Verb {
+		verbs = append([]string{word}, verbs...)
+	}
+	if len(verbs) == 0 {
+		verbs = english.VerbsOf(word)
+	}
+	return verbs
+}
+
+func relateVerbs(asked, offered string) string {
+	switch {
+	case asked == offered:
+		return RelationStem
+	case slices.Contains(english.Synonyms(asked, maxSenses), offered), slices.Contains(english.Synonyms(offered, maxSenses), asked):
+		return relationSynonym
+	case english.Antonyms(asked, offered):
+		return RelationAntonym
+	case slices.Contains(english.Hypernyms(asked), offered), slices.Contains(english.Hypernyms(offered), asked):
+		return relationHypernym
+	}
+	return ""
+}
