@@ -212,7 +212,7 @@ func (b *agisBuilder) noteOmissions(without []string) {
 	for _, message := range b.api.listOmissions() {
 		b.notes.Add(nil, message)
 	}
-	if names := tree.Members(b.api.root.Member("components").Member("securitySchemes")); len(names) > 0 {
+	if names := tree.Members(b.api.schemes); len(names) > 0 {
 		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
 	}
 	if len(without) > 0 {
@@ -253,14 +253,14 @@ func (b *agisBuilder) serviceName() (name string, guessed bool) {
 	if b.api.title != "" {
 		return wording.Shorten(b.api.title, 100), false
 	}
-	if host := conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers"))); host != "" {
+	if host := conversion.HostOf(b.options.URL, serverURL(b.api.servers)); host != "" {
 		return host, true
 	}
 	return "Service", true
 }
 
 func (b *agisBuilder) addAddress(root *protocol.Node, name string) {
-	host := conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers")))
+	host := conversion.HostOf(b.options.URL, serverURL(b.api.servers))
 	if host != "" {
 		n := tree.Put(root, "agtp", tree.String("agtp://"+host))
 		b.notes.Add(n, "from the address of the service; AGTP may be served elsewhere")
@@ -423,7 +423,7 @@ func (b *agisBuilder) answersWithList(op *operation, path wording.Path) bool {
 	if op.method != "get" || !path.EndsWithNoun {
 		return false
 	}
-	if _, schema, _ := op.successResponse(); schema != nil && slices.Contains(conversion.TypesOf(b.api.refs.MergeAllOf(schema)), "array") {
+	if schema := op.successResponse().schema; schema != nil && slices.Contains(conversion.TypesOf(b.api.refs.MergeAllOf(schema)), "array") {
 		return true
 	}
 	return len(path.Noun) > 0 && wording.IsPlural(path.Noun[len(path.Noun)-1])
@@ -552,7 +552,7 @@ func (b *agisBuilder) parameterSchema(p parameter, c conversion.Simplification) 
 // addBody adds what the request body asks for: its properties where it is a plain
 // object, else one parameter that holds it.
 func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func(string, *protocol.Node, bool) *protocol.Node, c conversion.Simplification) {
-	schema, media, required := b.api.bodySchema(op)
+	schema, media, required := op.body.schema, op.body.media, op.body.required
 	if media == "" {
 		return
 	}
@@ -610,7 +610,8 @@ func (s *schemaWriter) isReadOnly(n *protocol.Node) bool {
 
 // addOutput writes the schema of a successful answer.
 func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Simplification) {
-	status, schema, _ := op.successResponse()
+	success := op.successResponse()
+	status, schema := success.status, success.schema
 	object := func() *protocol.Node {
 		n := tree.Object()
 		tree.Put(n, "type", tree.String("object"))
@@ -681,7 +682,7 @@ func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, 
 		default:
 			continue
 		}
-		description := wording.Shorten(wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(r.node.Member("description").Str()))), 120)
+		description := wording.Shorten(wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(r.description))), 120)
 		if description == "" {
 			description = "Answered with HTTP status " + r.status
 		}

@@ -212,7 +212,7 @@ func (b *aiBuilder) addService(root *protocol.Node) {
 	}
 	guessed := name == ""
 	if guessed {
-		if name = conversion.HostOf(b.options.URL, serverURL(b.api.root.Member("servers"))); name == "" {
+		if name = conversion.HostOf(b.options.URL, serverURL(b.api.servers)); name == "" {
 			name = "Service"
 		}
 	}
@@ -355,7 +355,7 @@ func (b *aiBuilder) addDescription(c *protocol.Node, op *operation) {
 func (b *aiBuilder) addEndpoint(c *protocol.Node, op *operation) {
 	servers := op.servers
 	if servers == nil {
-		servers = b.api.root.Member("servers")
+		servers = b.api.servers
 	}
 	s := b.resolveServer(servers)
 	path := strings.ReplaceAll(wording.OneLine(op.path), " ", "%20")
@@ -431,7 +431,7 @@ func (b *aiBuilder) buildParams(op *operation) *protocol.Node {
 
 // addBodyParams adds the properties of the request body, or the body as a whole.
 func (b *aiBuilder) addBodyParams(op *operation, add func(name string, required bool, schema *protocol.Node, where, text string)) {
-	schema, media, required := b.api.bodySchema(op)
+	schema, media, required := op.body.schema, op.body.media, op.body.required
 	if media == "" {
 		return
 	}
@@ -540,8 +540,8 @@ func describeConstraints(n *protocol.Node) []string {
 // describeReturns names the fields of a successful answer: "pets[] {id, name}".
 func (b *aiBuilder) describeReturns(op *operation) string {
 	const most = 300
-	_, schema, node := op.successResponse()
-	n := b.api.refs.MergeAllOf(schema)
+	success := op.successResponse()
+	n := b.api.refs.MergeAllOf(success.schema)
 	if slices.Contains(conversion.TypesOf(n), "array") {
 		if fields := b.listFields(b.api.refs.MergeAllOf(n.Member("items")), most-10); fields != "" {
 			return "[] " + fields
@@ -551,7 +551,7 @@ func (b *aiBuilder) describeReturns(op *operation) string {
 	if fields := b.listFields(n, most); fields != "" {
 		return fields
 	}
-	text := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(node.Member("description").Str())))
+	text := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(success.description)))
 	return wording.Shorten(text, 100)
 }
 

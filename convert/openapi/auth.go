@@ -93,7 +93,7 @@ func (b *aiBuilder) readAuth() {
 // asks, but the description defines some, the first one counts: many forget to
 // ask. nil when there is none.
 func (b *aiBuilder) mainScheme() *protocol.Node {
-	schemes := b.api.root.Member("components").Member("securitySchemes")
+	schemes := b.api.schemes
 	name := wording.MostFrequent(b.requestedSchemes())
 	if n := b.api.refs.Resolve(schemes.Member(name)); tree.IsKind(n, protocol.Object) {
 		return n

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -432,6 +433,22 @@ func TestWordsOfEndpoints(t *testing.T) {
 		if got := e.Method + " " + e.Path + ": " + e.Semantic.Intent; got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
+	}
+}
+
+// An operation that cannot be read is left out and named with its line; the others stay.
+func TestUnreadableOperationIsNamed(t *testing.T) {
+	text := "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a:\n    get: {$ref: '#/nowhere'}\n    post: {summary: Create an a}\n"
+	out, err := ToAGIS([]byte(text), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := readAGIS(t, out.Text); len(d.Endpoints) != 1 || d.Endpoints[0].Method != "CREATE" {
+		t.Errorf("endpoints %+v", d.Endpoints)
+	}
+	want := `the operation GET "/a" on line 5 is left out: its reference leads nowhere in this document`
+	if len(out.Reviews) == 0 || !slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool { return r.Message == want }) {
+		t.Errorf("no review says %q: %v", want, out.Reviews)
 	}
 }
 

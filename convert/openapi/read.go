@@ -18,10 +18,9 @@ const maxOperations = 20000
 
 // An openAPI is a description of version 3 that has been read.
 type description struct {
-	root *protocol.Node
-	// v30 is set for 3.0, whose schemas are a dialect of their own; from 3.1
-	// on they are those of JSON Schema 2020-12.
-	v30         bool
+	root        *protocol.Node
+	servers     *protocol.Node // in the form of OpenAPI 3; nil when there are none
+	schemes     *protocol.Node // the security schemes, in the form of OpenAPI 3
 	title       string
 	description string
 	version     string
@@ -34,37 +33,6 @@ type description struct {
 	common map[string]bool
 	// shared holds the operationIds that several operations have.
 	shared map[string]bool
-}
-
-// An operation is one HTTP method of one path.
-type operation struct {
-	node        *protocol.Node
-	path        string
-	method      string // in lower case
-	id          string
-	action      string // the id without the name of the service in front
-	summary     string // one line, without markup; of the description when there is none
-	description string // one line, without markup
-	tags        []string
-	deprecated  bool
-	parameters  []parameter
-	body        *protocol.Node // requestBody, resolved
-	responses   []response
-	servers     *protocol.Node // of the operation or its path; nil when the document's hold
-}
-
-// A parameter of an operation, resolved.
-type parameter struct {
-	name, in    string
-	required    bool
-	schema      *protocol.Node // nil when there is none
-	description string
-}
-
-// A response of an operation, resolved.
-type response struct {
-	status string // "200", "4XX", "default"
-	node   *protocol.Node
 }
 
 // readOpenAPI reads a description in JSON or YAML.
@@ -81,24 +49,24 @@ func newOpenAPI(root *protocol.Node) (*description, error) {
 	version := root.Member("openapi")
 	if v := root.Member("swagger"); version == nil && v != nil {
 		version = v
-		if version2(root) {
-			root = upgrade(root)
-			version = root.Member("openapi")
-		}
 	}
 	if version == nil || !tree.IsKind(root, protocol.Object) {
 		return nil, fmt.Errorf("read OpenAPI description: %w: %s", protocol.ErrOtherFormat, conversion.IdentifyFormat(root, "openapi"))
 	}
-	if !openAPIVersion.MatchString(version.Text) {
+	swagger := isSwagger(root)
+	if !swagger && !openAPIVersion.MatchString(version.Text) {
 		return nil, fmt.Errorf("read OpenAPI description: %w: the member %s is %s; versions 2.0, 3.0, 3.1 and 3.2 can be converted",
 			protocol.ErrOtherFormat, version.Key, protocol.Quote(version.Text))
 	}
 	info := root.Member("info")
 	a := &description{
-		root: root, v30: strings.HasPrefix(version.Text, "3.0"),
+		root: root, servers: root.Member("servers"), schemes: root.Member("components").Member("securitySchemes"),
 		title:       wording.DropInstruction(wording.StripMarkup(info.Member("title").Str())),
 		description: wording.DropInstruction(wording.StripMarkup(info.Member("description").Str())),
 		refs:        conversion.NewReferences(root),
+	}
+	if swagger {
+		a.servers, a.schemes = swaggerServers(root), swaggerSecurity(root)
 	}
 	if v := info.Member("version"); tree.IsKind(v, protocol.String) || tree.IsKind(v, protocol.Number) {
 		a.version = wording.Shorten(wording.OneLine(v.Text), 40)
@@ -106,7 +74,7 @@ func newOpenAPI(root *protocol.Node) (*description, error) {
 	if s := wording.DropInstruction(wording.StripMarkup(info.Member("summary").Str())); a.description == "" {
 		a.description = s
 	}
-	if err := a.readPaths(); err != nil {
+	if err := a.readPaths(swagger); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -121,10 +89,15 @@ var httpMethods = []string{"get", "put", "post", "delete", "options", "head", "p
 // maxPath is the longest path that is looked at, in bytes.
 const maxPath = 2000
 
-func (a *description) readPaths() error {
+func (a *description) readPaths(swagger bool) error {
 	paths := a.root.Member("paths")
 	var skipped []string
 	callbacks, beyond := 0, 0
+	lib := newLibrary(a.root, a.refs)
+	read := lib.readOperation
+	if swagger {
+		read = func(path, n *protocol.Node) (*operation, error) { return lib.readSwaggerOperation(a.root, path, n) }
+	}
 	for _, item := range tree.Members(paths) {
 		if strings.HasPrefix(item.Key, "x-") {
 			continue
@@ -151,8 +124,16 @@ func (a *description) readPaths() error {
 				beyond++
 				continue
 			}
-			callbacks += len(tree.Members(n.Member("callbacks")))
-			a.operations = append(a.operations, a.readOperation(item.Key, method, path, n))
+			o, err := read(path, n)
+			if err != nil {
+				a.leftOut = append(a.leftOut, fmt.Sprintf("the operation %s %s on line %d is left out: %s",
+					strings.ToUpper(method), protocol.Quote(item.Key), n.Line, wording.Shorten(wording.OneLine(err.Error()), 160)))
+				continue
+			}
+			o.complete(path, n, method)
+			o.path = item.Key
+			callbacks += len(o.listCallbacks())
+			a.operations = append(a.operations, o)
 		}
 	}
 	if len(skipped) > 0 {
@@ -200,10 +181,10 @@ func (a *description) findCommon() {
 // listOmissions says what of a description is in no operation.
 func (a *description) listOmissions() []string {
 	out := slices.Clone(a.leftOut)
-	if servers := a.root.Member("servers").Elements(); len(servers) > 1 {
-		out = append(out, fmt.Sprintf("the description names %d servers; the first is taken: %s", len(servers), protocol.Quote(serverURL(a.root.Member("servers")))))
+	if servers := a.servers.Elements(); len(servers) > 1 {
+		out = append(out, fmt.Sprintf("the description names %d servers; the first is taken: %s", len(servers), protocol.Quote(serverURL(a.servers))))
 	} else if len(servers) == 1 && len(tree.Members(servers[0].Member("variables"))) > 0 {
-		out = append(out, "the address of the server has variables; their defaults are taken: "+protocol.Quote(serverURL(a.root.Member("servers"))))
+		out = append(out, "the address of the server has variables; their defaults are taken: "+protocol.Quote(serverURL(a.servers)))
 	}
 	if refs := a.refs.Unresolved(); len(refs) > 0 {
 		out = append(out, fmt.Sprintf("%d references lead nowhere in the description or out of it, and are not followed; put what they lead to into the description: %s",
@@ -319,131 +300,6 @@ func someOf(texts []string) string {
 		quoted[i] = protocol.Quote(t)
 	}
 	return strings.Join(quoted, ", ") + more
-}
-
-func (a *description) readOperation(path, method string, item, n *protocol.Node) *operation {
-	o := &operation{
-		node: n, path: path, method: method,
-		id:          n.Member("operationId").Str(),
-		summary:     wording.StripMarkup(n.Member("summary").Str()),
-		description: wording.StripMarkup(n.Member("description").Str()),
-		tags:        n.Member("tags").Strs(),
-		deprecated:  n.Member("deprecated").True(),
-		body:        a.refs.Resolve(n.Member("requestBody")),
-		servers:     n.Member("servers"),
-	}
-	o.action = o.id
-	if o.servers == nil {
-		o.servers = item.Member("servers")
-	}
-	if o.summary == "" {
-		o.summary = o.description
-	}
-	if o.summary == "" {
-		o.summary = wording.StripMarkup(item.Member("summary").Str())
-	}
-	o.parameters = a.readParameters(item.Member("parameters"), n.Member("parameters"))
-	for _, m := range tree.Members(n.Member("responses")) {
-		if r := a.refs.Resolve(m); tree.IsKind(r, protocol.Object) && !strings.HasPrefix(m.Key, "x-") {
-			o.responses = append(o.responses, response{strings.ToUpper(m.Key), r})
-		}
-	}
-	return o
-}
-
-// readParameters merges those of a path with those of an operation, which replace
-// the former of the same name and place.
-func (a *description) readParameters(lists ...*protocol.Node) []parameter {
-	var out []parameter
-	at := map[string]int{}
-	for _, list := range lists {
-		for _, item := range list.Elements() {
-			n := a.refs.Resolve(item)
-			p := parameter{
-				name: n.Member("name").Str(), in: n.Member("in").Str(),
-				required: n.Member("required").True(), schema: n.Member("schema"),
-				description: wording.StripMarkup(n.Member("description").Str()),
-			}
-			if p.name == "" || p.in == "" || len(p.name) > 100 || len(out) == conversion.MaxParameters {
-				continue
-			}
-			if p.in == "path" {
-				p.required = true
-			}
-			if content := tree.Members(n.Member("content")); p.schema == nil && len(content) > 0 {
-				p.schema = content[0].Member("schema")
-			}
-			key := p.in + " " + p.name
-			if i, known := at[key]; known {
-				out[i] = p
-				continue
-			}
-			at[key] = len(out)
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// bodySchema returns the schema of the request body, the media type it is of,
-// and whether a body must be sent. JSON is preferred, then forms, then whatever
-// comes first.
-func (a *description) bodySchema(o *operation) (schema *protocol.Node, media string, required bool) {
-	m := preferredMedia(o.body.Member("content"))
-	if m == nil {
-		return nil, "", false
-	}
-	return m.Member("schema"), m.Key, o.body.Member("required").True()
-}
-
-// preferredMedia picks the media type of a content map that is most like JSON.
-func preferredMedia(content *protocol.Node) *protocol.Node {
-	var best *protocol.Node
-	rank := 0
-	for _, m := range tree.Members(content) {
-		r := 1
-		media, _, _ := strings.Cut(strings.ToLower(m.Key), ";")
-		switch media = strings.TrimSpace(media); {
-		case media == "application/json":
-			r = 5
-		case strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "/json"):
-			r = 4
-		case media == "*/*" || media == "application/*":
-			r = 3
-		case strings.Contains(media, "form"):
-			r = 2
-		}
-		if r > rank {
-			best, rank = m, r
-		}
-	}
-	return best
-}
-
-// successResponse returns the response that says the call was carried out: the lowest
-// 2xx with a schema, else the lowest, else the default one.
-func (o *operation) successResponse() (status string, schema, node *protocol.Node) {
-	var best, fallback *response
-	for i := range o.responses {
-		r := &o.responses[i]
-		switch {
-		case strings.HasPrefix(r.status, "2"):
-			withSchema := preferredMedia(r.node.Member("content")).Member("schema") != nil
-			bestHas := best != nil && preferredMedia(best.node.Member("content")).Member("schema") != nil
-			if best == nil || withSchema && !bestHas || withSchema == bestHas && r.status < best.status {
-				best = r
-			}
-		case r.status == "DEFAULT":
-			fallback = r
-		}
-	}
-	if best == nil {
-		best = fallback
-	}
-	if best == nil {
-		return "", nil, nil
-	}
-	return best.status, preferredMedia(best.node.Member("content")).Member("schema"), best.node
 }
 
 // serverURL returns the address of the service that a list of servers names

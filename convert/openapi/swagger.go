@@ -4,74 +4,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pb33f/libopenapi/datamodel/low"
+	v2 "github.com/pb33f/libopenapi/datamodel/low/v2"
+
 	"gazetteer/protocol"
 	"gazetteer/protocol/tree"
 )
 
-// version2 reports whether a tree is a description of OpenAPI 2 (Swagger).
-func version2(root *protocol.Node) bool {
+// isSwagger reports whether a tree is a description of OpenAPI 2 (Swagger).
+func isSwagger(root *protocol.Node) bool {
 	v := root.Member("swagger")
 	return v != nil && tree.IsKind(root, protocol.Object) && (v.Text == "2.0" || v.Text == "2")
 }
 
-// upgrade says in OpenAPI 3.0 what a description of OpenAPI 2 says. The nodes of
-// the old tree become part of the new one. What is referred to stays at its
-// place (#/definitions/Pet), so that references need no rewriting.
-func upgrade(root *protocol.Node) *protocol.Node {
-	u := upgrader{root: root, known: map[*protocol.Node]*protocol.Node{}}
-	out := tree.Object()
-	tree.Put(out, "openapi", tree.String("3.0.3"))
-	for _, m := range root.Items {
-		switch m.Key {
-		case "swagger", "openapi", "servers", "components", "host", "basePath", "schemes", "consumes", "produces", "securityDefinitions":
-		case "paths":
-			tree.Put(out, "paths", u.paths(m))
-		case "responses":
-			tree.Put(out, "responses", u.responses(m, root.Member("produces")))
-		default:
-			tree.Put(out, m.Key, m)
+// swaggerServers returns host, basePath and the best of the schemes as a list of servers.
+func swaggerServers(root *protocol.Node) *protocol.Node {
+	address := root.Member("basePath").Str()
+	if host := root.Member("host").Str(); host != "" {
+		scheme := "https"
+		if schemes := root.Member("schemes").Strs(); len(schemes) > 0 && !slices.Contains(schemes, scheme) {
+			scheme = schemes[0]
 		}
+		address = scheme + "://" + host + "/" + strings.Trim(address, "/")
 	}
-	if address := u.server(); address != "" {
-		entry := tree.Object()
-		tree.Put(entry, "url", tree.String(address))
-		tree.Put(out, "servers", tree.Array(entry))
+	if address == "" {
+		return nil
 	}
-	components := tree.Put(out, "components", tree.Object())
-	tree.Put(components, "securitySchemes", u.securitySchemes())
-	return out
+	entry := tree.Object()
+	tree.Put(entry, "url", tree.String(address))
+	return tree.Array(entry)
 }
 
-type upgrader struct {
-	root *protocol.Node
-	// known holds parameters that were rewritten: many operations may refer to
-	// one, and share its new form.
-	known map[*protocol.Node]*protocol.Node
-}
-
-// server joins host, basePath and the best of the schemes.
-func (u upgrader) server() string {
-	host, base := u.root.Member("host").Str(), u.root.Member("basePath").Str()
-	if host == "" {
-		return base
-	}
-	scheme := "https"
-	if schemes := u.root.Member("schemes").Strs(); len(schemes) > 0 && !slices.Contains(schemes, scheme) {
-		scheme = schemes[0]
-	}
-	return scheme + "://" + host + "/" + strings.Trim(base, "/")
-}
-
-func (u upgrader) securitySchemes() *protocol.Node {
+// swaggerSecurity returns the security definitions in the form of OpenAPI 3.
+func swaggerSecurity(root *protocol.Node) *protocol.Node {
 	out := tree.Object()
-	for _, m := range tree.Members(u.root.Member("securityDefinitions")) {
+	for _, m := range tree.Members(root.Member("securityDefinitions")) {
 		scheme := tree.Object()
 		for _, member := range tree.Members(m) {
 			if member.Key == "type" && member.Str() == "basic" {
 				tree.Put(scheme, "type", tree.String("http"))
 				tree.Put(scheme, "scheme", tree.String("basic"))
 			} else if member.Key != "scheme" {
-				tree.Put(scheme, member.Key, member)
+				tree.Put(scheme, member.Key, tree.Clone(member))
 			}
 		}
 		tree.Put(out, m.Key, scheme)
@@ -79,190 +53,115 @@ func (u upgrader) securitySchemes() *protocol.Node {
 	return out
 }
 
-func (u upgrader) paths(paths *protocol.Node) *protocol.Node {
-	if !tree.IsKind(paths, protocol.Object) {
-		return paths
+// readSwaggerOperation reads one operation of OpenAPI 2. It fails if the library refuses the
+// operation.
+func (l *library) readSwaggerOperation(root, path, n *protocol.Node) (*operation, error) {
+	object, err := buildObject[v2.Operation](l, n)
+	if err != nil {
+		return nil, err
 	}
-	out := tree.Object()
-	for _, item := range paths.Items {
-		if !tree.IsKind(item, protocol.Object) || strings.HasPrefix(item.Key, "x-") {
-			tree.Put(out, item.Key, item)
-			continue
-		}
-		shared := item.Member("parameters").Elements()
-		path := tree.Object()
-		for _, m := range item.Items {
+	shared, _, _, err := low.ExtractArray[*v2.Parameter](l.ctx, "parameters", l.copies[path], l.index)
+	if err != nil {
+		return nil, err
+	}
+	o := &operation{id: object.OperationId.Value, summary: object.Summary.Value, description: object.Description.Value,
+		deprecated: object.Deprecated.Value}
+	for _, tag := range object.Tags.Value {
+		o.tags = append(o.tags, tag.Value)
+	}
+	consumes := listTexts(n.Member("consumes"), root.Member("consumes"))
+	var parameters, form parameterList
+	for _, list := range [][]low.ValueReference[*v2.Parameter]{object.Parameters.Value, shared} {
+		seen := len(parameters.list) + len(form.list) // the parameters of the operation come first
+		for _, item := range list {
+			p := parameter{item.Value.Name.Value, item.Value.In.Value, item.Value.Required.Value, nil, item.Value.Description.Value}
 			switch {
-			case m.Key == "parameters":
-			case slices.Contains(httpMethods, m.Key) && tree.IsKind(m, protocol.Object):
-				tree.Put(path, m.Key, u.operation(m, shared))
+			case seen > 0 && (parameters.has(p) || form.has(p)):
+			case p.in == "body":
+				if o.body.media == "" {
+					o.body = requestBody{preferredName(consumes, "application/json"), l.schemaOf(item.ValueNode), p.required}
+				}
+			case p.in == "formData":
+				p.schema = valueSchema(l.nodes[item.ValueNode])
+				form.add(p)
 			default:
-				tree.Put(path, m.Key, m)
+				p.schema = valueSchema(l.nodes[item.ValueNode])
+				parameters.add(p)
 			}
 		}
-		tree.Put(out, item.Key, path)
 	}
-	return out
+	o.parameters = parameters.list
+	if len(form.list) > 0 && o.body.media == "" {
+		o.body = requestBody{preferredName(consumes, "multipart/form-data"), formSchema(form.list), true}
+	}
+	if responses := object.Responses.Value; responses != nil {
+		for status, r := range responses.Codes.FromOldest() {
+			o.responses = append(o.responses, response{strings.ToUpper(status.Value), r.Value.Description.Value, l.schemaOf(r.ValueNode)})
+		}
+		if r := responses.Default.Value; r != nil {
+			o.responses = append(o.responses, response{"DEFAULT", r.Description.Value, l.schemaOf(responses.Default.ValueNode)})
+		}
+	}
+	return o, nil
 }
 
-// operation splits the parameters into those of OpenAPI 3 and a request body.
-func (u upgrader) operation(op *protocol.Node, shared []*protocol.Node) *protocol.Node {
-	out := tree.Object()
-	for _, m := range op.Items {
-		switch m.Key {
-		case "parameters", "requestBody", "consumes", "produces", "schemes", "servers":
-		case "responses":
-			produces := op.Member("produces")
-			if produces == nil {
-				produces = u.root.Member("produces")
-			}
-			tree.Put(out, m.Key, u.responses(m, produces))
-		default:
-			tree.Put(out, m.Key, m)
+// has reports whether the list has a parameter of that name and place.
+func (l *parameterList) has(p parameter) bool {
+	_, known := l.index[p.in+" "+p.name]
+	return known
+}
+
+// listTexts returns the texts of the first list that is there.
+func listTexts(lists ...*protocol.Node) []string {
+	for _, n := range lists {
+		if n != nil {
+			return n.Strs()
 		}
 	}
-	consumes := op.Member("consumes").Strs()
-	if consumes == nil {
-		consumes = u.root.Member("consumes").Strs()
-	}
-	var parameters, form []*protocol.Node
-	var body *protocol.Node
-	seen := map[string]bool{}
-	for _, p := range slices.Concat(op.Member("parameters").Elements(), shared) { // those of the operation count
-		p = u.parameter(p)
-		key := p.Member("in").Str() + " " + p.Member("name").Str()
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		switch p.Member("in").Str() {
-		case "body":
-			body = p
-		case "formData":
-			form = append(form, p)
-		default:
-			parameters = append(parameters, u.threeParameter(p))
-		}
-	}
-	tree.Put(out, "parameters", tree.Array(parameters...))
+	return nil
+}
+
+// preferredName picks JSON from a list of media types, else the first, else another one.
+func preferredName(media []string, otherwise string) string {
 	switch {
-	case body != nil:
-		tree.Put(out, "requestBody", requestBody(body.Member("schema"), consumes, "application/json", body.Member("required").True()))
-	case form != nil:
-		tree.Put(out, "requestBody", requestBody(u.formSchema(form), consumes, "multipart/form-data", true))
+	case slices.Contains(media, "application/json"):
+		return "application/json"
+	case len(media) > 0:
+		return media[0]
+	default:
+		return otherwise
 	}
-	return out
 }
 
-// parameter follows a reference to one of the parameters of the document.
-func (u upgrader) parameter(p *protocol.Node) *protocol.Node {
-	if name, ok := strings.CutPrefix(p.Member("$ref").Str(), "#/parameters/"); ok {
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
-		if target := u.root.Member("parameters").Member(name); target != nil {
-			return target
-		}
-	}
-	return p
-}
-
-// threeParameter puts what a parameter says of its values into a schema.
-func (u upgrader) threeParameter(p *protocol.Node) *protocol.Node {
-	if p.Member("$ref") != nil || !tree.IsKind(p, protocol.Object) {
-		return p
-	}
-	if out := u.known[p]; out != nil {
-		return out
-	}
-	out, schema := tree.Object(), tree.Object()
-	for _, m := range p.Items {
+// valueSchema returns what a parameter of OpenAPI 2 says of its values, as a schema.
+func valueSchema(p *protocol.Node) *protocol.Node {
+	out := tree.Object()
+	for _, m := range tree.Members(p) {
 		switch m.Key {
-		case "name", "in", "required", "description":
-			tree.Put(out, m.Key, m)
-		case "schema", "collectionFormat", "allowEmptyValue":
+		case "name", "in", "required", "description", "schema", "collectionFormat", "allowEmptyValue":
 		default:
-			tree.Put(schema, m.Key, m)
+			tree.Put(out, m.Key, tree.Clone(m))
 		}
 	}
-	tree.Put(out, "schema", schema)
-	u.known[p] = out
 	return out
 }
 
-// formSchema makes one object of the fields of a form.
-func (u upgrader) formSchema(fields []*protocol.Node) *protocol.Node {
+// formSchema returns one object that has the fields of a form as properties.
+func formSchema(fields []parameter) *protocol.Node {
 	properties := tree.Object()
 	var required []string
-	seen := map[string]bool{}
 	for _, f := range fields {
-		name := f.Member("name").Str()
-		if name == "" || seen[name] {
-			continue
+		if f.description != "" && f.schema.Member("description") == nil {
+			tree.Put(f.schema, "description", tree.String(f.description))
 		}
-		seen[name] = true
-		schema := u.threeParameter(f).Member("schema")
-		if schema == nil {
-			continue
-		}
-		if d := f.Member("description"); d != nil && schema.Member("description") == nil {
-			tree.Put(schema, "description", d)
-		}
-		tree.Put(properties, name, schema)
-		if f.Member("required").True() {
-			required = append(required, name)
+		tree.Put(properties, f.name, f.schema)
+		if f.required {
+			required = append(required, f.name)
 		}
 	}
 	out := tree.Object()
 	tree.Put(out, "type", tree.String("object"))
 	tree.Put(out, "properties", properties)
 	tree.Put(out, "required", tree.Strings(required...))
-	return out
-}
-
-// requestBody wraps a schema in the first media type of a list.
-func requestBody(schema *protocol.Node, media []string, otherwise string, required bool) *protocol.Node {
-	out := tree.Object()
-	tree.Put(out, "required", tree.Bool(required))
-	tree.Put(out, "content", contentOf(schema, media, otherwise))
-	return out
-}
-
-func contentOf(schema *protocol.Node, media []string, otherwise string) *protocol.Node {
-	name := otherwise
-	if len(media) > 0 {
-		name = media[0]
-	}
-	if slices.Contains(media, "application/json") {
-		name = "application/json"
-	}
-	content, entry := tree.Object(), tree.Object()
-	tree.Put(content, name, entry)
-	if schema != nil {
-		tree.Put(entry, "schema", schema)
-	}
-	return content
-}
-
-// responses wraps the schemas of responses in their media type.
-func (u upgrader) responses(responses, produces *protocol.Node) *protocol.Node {
-	if !tree.IsKind(responses, protocol.Object) {
-		return responses
-	}
-	out := tree.Object()
-	for _, r := range responses.Items {
-		schema := r.Member("schema")
-		if schema == nil {
-			tree.Put(out, r.Key, r)
-			continue
-		}
-		response := tree.Object()
-		for _, m := range r.Items {
-			if m.Key != "schema" && m.Key != "content" {
-				tree.Put(response, m.Key, m)
-			}
-		}
-		key := r.Key
-		tree.Put(response, "content", contentOf(schema, produces.Strs(), "application/json"))
-		tree.Put(out, key, response)
-	}
 	return out
 }
