@@ -1,0 +1,389 @@
+package a2ahttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+)
+
+// Version is what the header X-A2A-Version says (§11.3).
+const (
+	Version       = "draft-1"
+	VersionHeader = "X-A2A-Version"
+)
+
+// A Directory resolves DIDs and may keep documents for as long as §4.5 allows.
+type Directory interface {
+	a2a.Resolver
+	// Forget drops what is kept of a DID: a recipient says that its key is newer
+	// (§4.5.3).
+	Forget(id string)
+}
+
+// A Client sends envelopes in the name of one agent. Its methods may be called from
+// any goroutine when those of its Directory may.
+type Client struct {
+	From      string             // the agent's DID
+	Key       ed25519.PrivateKey // its key
+	Directory Directory
+	// HTTP makes the requests. Redirects are refused whatever it says about them.
+	// When nil, it is a client that waits 30 s for an answer.
+	HTTP *http.Client
+	// Profile is that of the envelopes; [a2a.Strict] refuses bodies of other types.
+	Profile a2a.Profile
+	// AllowLoopback lets inboxes of http:// on 127.0.0.1, ::1 and localhost pass, for
+	// tests. All others are https (§3.4).
+	AllowLoopback bool
+	// MaxWait is the longest Retry-After that is waited for; 10 minutes when 0.
+	MaxWait time.Duration
+	Now     func() time.Time                                 // time.Now when nil
+	Sleep   func(ctx context.Context, d time.Duration) error // a timer when nil
+}
+
+// Options of [Client.Send].
+type Options struct {
+	// Seal encrypts the body for the recipient's key (§14).
+	Seal bool
+}
+
+// Sent is an envelope that the recipient's inbox took.
+type Sent struct {
+	Envelope *a2a.Envelope
+	Inbox    string
+	Status   int // 200 delivered, 202 queued, 409 an earlier attempt had arrived
+	Attempts int
+	Answer   []byte // the body of the answer, for example with a receipt
+}
+
+// Errors of [Client.Send]. Test with errors.Is.
+var (
+	// ErrNoInbox: the recipient has no inbox, or one that must not be used.
+	ErrNoInbox = errors.New("the recipient cannot be reached by A2A")
+	// ErrRefused: the inbox refused the envelope; sending it again does not help.
+	ErrRefused = errors.New("the inbox refused the envelope")
+	// ErrGaveUp: no attempt succeeded; later one may.
+	ErrGaveUp = errors.New("the inbox could not be reached")
+)
+
+// An Error says what became of an envelope that was not delivered. It matches
+// [ErrRefused] or [ErrGaveUp], and the error of the last attempt.
+type Error struct {
+	Envelope *a2a.Envelope // as it was sent last, for another attempt by hand
+	Inbox    string
+	Attempts int
+	Status   int    // of the last answer, 0 for none
+	Reason   string // the member "error" of it, untrusted
+	Detail   string // the member "detail" or "message", untrusted
+	kind     error
+	cause    error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("send to %s: %v", e.Inbox, e.kind)
+	if e.Status != 0 {
+		text += fmt.Sprintf(": it answered %d", e.Status)
+	}
+	for _, part := range []string{e.Reason, e.Detail} {
+		if part != "" {
+			text += fmt.Sprintf(" %.200q", part)
+		}
+	}
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns what the error matches.
+func (e *Error) Unwrap() []error { return []error{e.kind, e.cause} }
+
+// schedule is that of §7.4, between five attempts.
+var schedule = [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+const (
+	maxAnswer = 64 << 10
+	// signAgain is the age from which an envelope is signed anew before it is sent
+	// again: it would be stale when it arrives.
+	signAgain = a2a.MaxAge - time.Minute
+)
+
+// Send signs a message and delivers it to the inbox of the recipient. Empty members
+// of the message are filled in; From is the client's. The error is an [*Error], one
+// that matches [ErrNoInbox], an [*a2a.Refusal] for a message that cannot be signed, or
+// what the directory or ctx say.
+func (c *Client) Send(ctx context.Context, m a2a.Message, o Options) (Sent, error) {
+	d := &delivery{client: c, message: m, options: o}
+	d.message.From = c.From
+	if d.message.ID == "" {
+		d.message.ID = a2a.NewID()
+	}
+	if d.message.ThreadID == "" {
+		d.message.ThreadID = a2a.NewID()
+	}
+	if d.message.Nonce == "" {
+		d.message.Nonce = a2a.NewNonce()
+	}
+	if err := d.prepare(ctx); err != nil {
+		return Sent{}, err
+	}
+	return d.run(ctx)
+}
+
+// delivery is one message on its way.
+type delivery struct {
+	client    *Client
+	message   a2a.Message // as it was given, its body not sealed
+	options   Options
+	recipient ed25519.PublicKey
+	inbox     string
+	envelope  *a2a.Envelope
+	attempts  int
+	refreshed bool // the recipient's document was resolved anew
+	ambiguous bool // an attempt had no answer, or one that does not tell whether it arrived
+}
+
+// prepare resolves the recipient and signs.
+func (d *delivery) prepare(ctx context.Context) error {
+	document, err := d.client.Directory.Resolve(ctx, d.message.To)
+	if err != nil {
+		return fmt.Errorf("find the inbox of %.100q: %w", d.message.To, err)
+	}
+	if document.ID != d.message.To {
+		return fmt.Errorf("find the inbox of %.100q: %w: its document is that of another", d.message.To, ErrNoInbox)
+	}
+	if d.recipient, err = document.Key(); err != nil {
+		return fmt.Errorf("find the inbox of %.100q: %w: %w", d.message.To, ErrNoInbox, err)
+	}
+	if d.inbox, err = d.client.inboxOf(document); err != nil {
+		return fmt.Errorf("find the inbox of %.100q: %w", d.message.To, err)
+	}
+	return d.sign()
+}
+
+// inboxOf returns the address of a document's inbox (§3.4).
+func (c *Client) inboxOf(document did.Document) (string, error) {
+	text := document.Inbox()
+	if text == "" {
+		return "", fmt.Errorf("%w: its DID document has no service %s", ErrNoInbox, did.TypeInbox)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("%w: its inbox %.100q is no URL", ErrNoInbox, text)
+	}
+	if !u.IsAbs() {
+		// The draft resolves against its one registry; others have their own host.
+		w, err := did.ParseWeb(document.ID)
+		if err != nil {
+			return "", fmt.Errorf("%w: its inbox %.100q is relative", ErrNoInbox, text)
+		}
+		u = (&url.URL{Scheme: "https", Host: w.Authority(), Path: "/"}).ResolveReference(u)
+	}
+	loopback := c.AllowLoopback && u.Scheme == "http" && isLoopback(u.Hostname())
+	if u.Scheme != "https" && !loopback || u.Host == "" || u.User != nil {
+		return "", fmt.Errorf("%w: its inbox %.100q is no https URL", ErrNoInbox, text)
+	}
+	return u.String(), nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sign writes the envelope of this moment.
+func (d *delivery) sign() error {
+	m := d.message
+	m.Timestamp = d.client.now()
+	if d.options.Seal {
+		if err := m.Seal(d.recipient); err != nil {
+			return err
+		}
+	}
+	e, err := a2a.Sign(m, d.client.Profile, d.client.Key)
+	if err == nil {
+		d.envelope = e
+	}
+	return err
+}
+
+// run makes attempts until one settles the matter.
+func (d *delivery) run(ctx context.Context) (Sent, error) {
+	for {
+		if d.client.now().Sub(d.envelope.Timestamp) > signAgain {
+			if err := d.sign(); err != nil {
+				return Sent{}, err
+			}
+		}
+		d.attempts++
+		answer, err := d.client.post(ctx, d.inbox, d.envelope.Text)
+		if ctx.Err() != nil {
+			return Sent{}, ctx.Err()
+		}
+		switch {
+		case err != nil:
+			d.ambiguous = true
+		case answer.status == http.StatusOK || answer.status == http.StatusAccepted || d.ambiguous && answer.isRepeat():
+			return Sent{d.envelope, d.inbox, answer.status, d.attempts, answer.body}, nil
+		case answer.isStaleKey() && !d.refreshed:
+			d.refreshed = true
+			d.client.Directory.Forget(d.message.To)
+			if err := d.prepare(ctx); err != nil {
+				return Sent{}, err
+			}
+			continue // at once, and beside the schedule
+		case answer.isTransient():
+			d.ambiguous = d.ambiguous || answer.status != http.StatusTooManyRequests
+		default:
+			return Sent{}, d.fail(ErrRefused, answer, nil)
+		}
+		wait, ok := d.wait(answer)
+		if !ok {
+			return Sent{}, d.fail(ErrGaveUp, answer, err)
+		}
+		if err := d.client.sleep(ctx, wait); err != nil {
+			return Sent{}, err
+		}
+	}
+}
+
+// wait returns how long to wait before the next attempt, and false when there is none.
+func (d *delivery) wait(a answer) (time.Duration, bool) {
+	made := d.attempts
+	if d.refreshed {
+		made--
+	}
+	if made > len(schedule) {
+		return 0, false
+	}
+	if a.retryAfter > 0 {
+		longest := d.client.MaxWait
+		if longest == 0 {
+			longest = 10 * time.Minute
+		}
+		return a.retryAfter, a.retryAfter <= longest
+	}
+	return schedule[max(made, 1)-1], true
+}
+
+func (d *delivery) fail(kind error, a answer, cause error) error {
+	return &Error{d.envelope, d.inbox, d.attempts, a.status, a.reason, a.detail, kind, cause}
+}
+
+func (c *Client) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+func (c *Client) sleep(ctx context.Context, wait time.Duration) error {
+	if c.Sleep != nil {
+		return c.Sleep(ctx, wait)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// answer is what an inbox said.
+type answer struct {
+	status     int
+	body       []byte
+	reason     string
+	detail     string
+	retryAfter time.Duration
+}
+
+// isRepeat reports whether the inbox says, in either dialect, that it has the
+// envelope.
+func (a answer) isRepeat() bool {
+	return a.status == http.StatusConflict && (a.reason == a2a.ErrorReplay || a.reason == "duplicate_envelope")
+}
+
+func (a answer) isStaleKey() bool {
+	return a.status == http.StatusForbidden && a.reason == a2a.ErrorStaleKey
+}
+
+// isTransient reports whether another attempt may succeed (§7.4). A full replay window
+// wants another thread instead (§9.2).
+func (a answer) isTransient() bool {
+	switch a.status {
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return a.status == http.StatusTooManyRequests && a.reason != a2a.ErrorReplayExhausted
+}
+
+// post makes one attempt.
+func (c *Client) post(ctx context.Context, inbox string, envelope []byte) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, inbox, bytes.NewReader(envelope))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set(VersionHeader, Version)
+	client := http.Client{Timeout: 30 * time.Second}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	a := answer{status: response.StatusCode}
+	if a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer)); err != nil && a.status >= 300 {
+		return answer{}, err
+	}
+	var said struct {
+		Error   string  `json:"error"`
+		Detail  string  `json:"detail"`
+		Message string  `json:"message"`
+		Retry   float64 `json:"retry_after_seconds"`
+	}
+	if json.Unmarshal(a.body, &said) == nil && a.status >= 300 {
+		a.reason, a.detail = said.Error, said.Detail
+		if a.detail == "" {
+			a.detail = said.Message
+		}
+		if said.Retry > 0 && said.Retry < 1e6 {
+			a.retryAfter = time.Duration(said.Retry * float64(time.Second))
+		}
+	}
+	if wait, ok := parseRetryAfter(response.Header.Get("Retry-After"), c.now()); ok {
+		a.retryAfter = wait
+	}
+	return a, nil
+}
+
+// parseRetryAfter reads a number of seconds or a date (RFC 9110 §10.2.3).
+func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
+	text = strings.TrimSpace(text)
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
