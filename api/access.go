@@ -16,6 +16,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/limit"
 )
 
@@ -128,7 +129,7 @@ func isPublicPath(path string) bool {
 	if strings.HasPrefix(path, "/agents/") {
 		return strings.HasSuffix(path, "/did.json")
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, logPrefix+"/") || strings.HasPrefix(path, witnessPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, answer.LogPrefix+"/") || strings.HasPrefix(path, witnessPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
 		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 
@@ -168,7 +169,7 @@ func newInstance() string {
 // log when there is the least time for it.
 func (a *API) completeProblem(route string, err error) *problemError {
 	r := problemFor(err)
-	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil && !errors.Is(r.cause, ErrTooManySearches) {
+	if r.problem.Status >= http.StatusInternalServerError && r.cause != nil && !errors.Is(r.cause, answer.ErrTooManySearches) {
 		r.problem.Instance = newInstance()
 		a.log.Error("failed to answer", "instance", r.problem.Instance, "route", route, "code", r.problem.Code, "error", r.cause)
 	}

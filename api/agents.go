@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -319,7 +320,7 @@ func warnOfIgnoredMembers(names []string) []string {
 		case name == "username":
 			out = append(out, "username was left out: claim a handle with PUT once the agent is registered.")
 		default:
-			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", cleanText(name, 40)))
+			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", answer.CleanText(name, 40)))
 		}
 	}
 	return out
@@ -344,7 +345,7 @@ const directoryTimeout = time.Second
 func (a *API) currentDirectory(ctx context.Context) (*registry.Directory, error) {
 	d := a.answers.Directory
 	if d == nil {
-		return nil, ErrNoDirectory
+		return nil, answer.ErrNoDirectory
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
@@ -382,7 +383,7 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := a.answers.hostsOffering(ctx, strings.TrimSpace(in.Verb))
+	hosts, err := a.answers.HostsOffering(ctx, strings.TrimSpace(in.Verb))
 	if err != nil {
 		return nil, err
 	}

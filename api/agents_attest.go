@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/registry"
 )
 
@@ -54,7 +55,7 @@ func (a *API) addAttestation(ctx context.Context, in *updateInput) (*output[regi
 	}
 	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.AttestErrorView(err, cleanText(in.AirID, 60)); ok {
+		if view, ok := registry.AttestErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err
@@ -107,7 +108,7 @@ func (a *API) revokeAttestation(ctx context.Context, in *revokeInput) (*output[r
 	}
 	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.RevokeErrorView(err, cleanText(in.AirID, 60)); ok {
+		if view, ok := registry.RevokeErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err

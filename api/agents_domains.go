@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 )
@@ -155,6 +156,6 @@ type EvidenceList struct {
 func (a *API) listEvidence(ctx context.Context, in *agentInput) (*output[EvidenceList], error) {
 	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (EvidenceList, error) {
 		signals, err := a.answers.Registry.Evidence(ctx, agent)
-		return EvidenceList{AirID: agent.AirID, Evidence: orEmpty(signals)}, err
+		return EvidenceList{AirID: agent.AirID, Evidence: answer.OrEmpty(signals)}, err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 )
@@ -85,7 +86,7 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 	for _, n := range root.Items {
 		switch {
 		case !slices.Contains(names, n.Key):
-			return nil, bad(fmt.Sprintf("there is no member %.60q here", cleanText(n.Key, 60)), nodeLocation(n))
+			return nil, bad(fmt.Sprintf("there is no member %.60q here", answer.CleanText(n.Key, 60)), nodeLocation(n))
 		case n.Kind != protocol.String:
 			return nil, bad(n.Key+" must be a text", nodeLocation(n))
 		}
@@ -295,7 +296,7 @@ func (a *API) listBans(ctx context.Context, in *bansInput) (*output[BanList], er
 	if err != nil {
 		return nil, err
 	}
-	return noStoreOutput(BanList{orEmpty(found), next}), nil
+	return noStoreOutput(BanList{answer.OrEmpty(found), next}), nil
 }
 
 type reportsInput struct {
@@ -317,7 +318,7 @@ func (a *API) listReports(ctx context.Context, in *reportsInput) (*output[Report
 	if err != nil {
 		return nil, err
 	}
-	return noStoreOutput(ReportList{orEmpty(found), next}), nil
+	return noStoreOutput(ReportList{answer.OrEmpty(found), next}), nil
 }
 
 // ReportResultBody documents the end of a report.
@@ -349,7 +350,7 @@ func (a *API) closeReport(ctx context.Context, in *closeReportInput) (*output[Re
 	if err != nil {
 		return nil, err
 	}
-	return writeOutput(a, ReportList{Reports: orEmpty(settled)}), nil
+	return writeOutput(a, ReportList{Reports: answer.OrEmpty(settled)}), nil
 }
 
 // OperatorMergeBody documents a merge by the operator.
@@ -425,7 +426,7 @@ func (a *API) importAgent(ctx context.Context, in *importInput) (*output[Importe
 		closeAfter(in.request)
 		return nil, err
 	}
-	return writeOutput(a, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, orEmpty(imported.Notes)}), nil
+	return writeOutput(a, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, answer.OrEmpty(imported.Notes)}), nil
 }
 
 // importReader is a body that remembers how it broke off.

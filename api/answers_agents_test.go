@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
@@ -39,11 +39,11 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api.Answers{Store: s, Registry: r}
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, api.ErrNoDirectory) {
+	a := &answer.Answers{Store: s, Registry: r}
+	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, answer.ErrNoDirectory) {
 		t.Errorf("without a directory: %v", err)
 	}
-	if _, err := a.LogStatus(ctx); !errors.Is(err, api.ErrNoLog) {
+	if _, err := a.LogStatus(ctx); !errors.Is(err, answer.ErrNoLog) {
 		t.Errorf("without a log: %v", err)
 	}
 	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
@@ -56,7 +56,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Log.Close() })
 	a.Directory = r.NewDirectory()
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, api.ErrReading) {
+	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, answer.ErrReading) {
 		t.Errorf("before the agents are read: %v", err)
 	}
 	running, stop := context.WithCancel(ctx)

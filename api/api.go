@@ -15,13 +15,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/limit"
 )
 
 // Options says what an API is made of. Only Answers is required.
 type Options struct {
-	Answers *Answers
+	Answers *answer.Answers
 	Log     *slog.Logger // nil: silent
 	// CursorKey authenticates the cursors of lists. Keep it over restarts, so
 	// that a client in the middle of a list can go on; nil makes a new one.
@@ -64,7 +65,7 @@ type Options struct {
 
 // API is the HTTP side of Gazetteer. Make one with [New].
 type API struct {
-	answers  *Answers
+	answers  *answer.Answers
 	log      *slog.Logger
 	version  string
 	add      func(ctx context.Context, hosts ...string) error

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -35,7 +36,7 @@ type BlockBody struct {
 }
 
 // keeper of blocks of this process, or the refusal of one that has none.
-func (a *API) findBlocker() (Blocker, error) {
+func (a *API) findBlocker() (answer.Blocker, error) {
 	if a.answers.Blocks == nil {
 		return nil, newProblem(unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
 	}
@@ -51,7 +52,7 @@ func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*output[BlockList], 
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(BlockList{orEmpty(all)})
+	out := jsonOutput(BlockList{answer.OrEmpty(all)})
 	out.CacheControl = "no-store"
 	return out, nil
 }

@@ -3,14 +3,13 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -25,12 +24,6 @@ func (a *API) catalogueRoutes(h huma.API) {
 	addRoute(a, h, getOperation("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.listDataClasses)
 	addRoute(a, h, getOperation("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.getDataClass)
 }
-
-// Errors of the catalogue. Test with errors.Is.
-var (
-	ErrNoNamespace = errors.New("no service uses this namespace")
-	ErrNoClass     = errors.New("no service holds this data class")
-)
 
 // catalogueInput asks for a page of a list of names.
 type catalogueInput struct {
@@ -52,7 +45,7 @@ func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, r
 	if from+len(page) < len(all) {
 		next, link = a.nextPage(ctx, path, route, cursor{After: name(page[len(page)-1])})
 	}
-	return orEmpty(page), next, link, nil
+	return answer.OrEmpty(page), next, link, nil
 }
 
 // VerbList is a page of the verbs.
@@ -64,7 +57,7 @@ type VerbList struct {
 }
 
 func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*output[VerbList], error) {
-	done := a.answers.trackSequence()
+	done := a.answers.TrackSequence()
 	verbs, err := a.answers.Verbs(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +77,7 @@ type verbInput struct {
 // VerbPage is a verb with its family and one page of its operations.
 type VerbPage struct {
 	index.VerbCount
-	Family []Relative `json:"family" doc:"verbs that are offered and related to it, the nearest relation first"`
+	Family []answer.Relative `json:"family" doc:"verbs that are offered and related to it, the nearest relation first"`
 	OperationPage
 	// Intents stand side by side: what those who offer the verb mean by it.
 	Intents []Intent `json:"intents" doc:"what those on this page mean by the verb, side by side"`
@@ -92,18 +85,12 @@ type VerbPage struct {
 
 // OperationPage is one page of operations that have something in common.
 type OperationPage struct {
-	Hits   []Hit  `json:"hits"`
-	Total  int    `json:"total" doc:"how many there are, on this page or not"`
-	Seq    uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	Behind uint64 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before"`
-	Next   string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
-}
-
-// A Relative is a verb that is offered and related to another, with who offers it.
-type Relative struct {
-	index.RelatedVerb
-	OfferedBy []index.Count `json:"offered_by" doc:"hosts that offer it, those with the most operations first; at most ten"`
+	Hits   []answer.Hit `json:"hits"`
+	Total  int          `json:"total" doc:"how many there are, on this page or not"`
+	Seq    uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Behind uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Moved  uint64       `json:"moved,omitempty" doc:"how many records the index took in since the page before"`
+	Next   string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 // Intent is what one operation says that it does.
@@ -119,43 +106,9 @@ type Intent struct {
 	Caution    string          `json:"caution,omitempty" doc:"set when a text of the service tries to instruct a model"`
 }
 
-const (
-	// maxFamily is how many relatives of a verb are named, maxOfferers how many
-	// hosts of each.
-	maxFamily   = 30
-	maxOfferers = 10
-)
-
-// Verb returns a verb with the verbs that are related to it and who offers each.
-// The error is [ErrNoVerb] when nobody offers it; its relatives are returned all
-// the same. The case of the verb does not matter.
-func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Relative, error) {
-	verb = strings.ToUpper(verb)
-	related, err := a.Index.VerbFamily(ctx, verb)
-	if err != nil {
-		return index.VerbCount{}, nil, err
-	}
-	own := index.VerbCount{Verb: verb}
-	family := []Relative{}
-	for _, r := range related[:min(len(related), maxFamily)] {
-		counts, err := a.Index.Explore(ctx, query.Query{Verbs: []string{r.Verb}}, []string{"host"}, maxOfferers)
-		if err != nil {
-			return own, nil, err
-		}
-		family = append(family, Relative{r, orEmpty(counts["host"])})
-		if r.Verb == verb {
-			own = r.VerbCount
-		}
-	}
-	if own.Operations == 0 {
-		return own, family, fmt.Errorf("%w: %s", ErrNoVerb, verb)
-	}
-	return own, family, nil
-}
-
 func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
 	count, family, err := a.answers.Verb(ctx, in.Verb)
-	if errors.Is(err, ErrNoVerb) && len(family) > 0 {
+	if errors.Is(err, answer.ErrNoVerb) && len(family) > 0 {
 		return nil, newProblem(noVerb, "no operation bears this verb", "offered and related to it are "+joinRelatives(family)).withCause(err)
 	}
 	if err != nil {
@@ -171,15 +124,15 @@ func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], er
 }
 
 // joinRelatives names verbs for a person.
-func joinRelatives(family []Relative) string {
+func joinRelatives(family []answer.Relative) string {
 	var words []string
-	for _, r := range family[:min(len(family), maxNear)] {
+	for _, r := range family[:min(len(family), answer.MaxNear)] {
 		words = append(words, r.Verb+" ("+r.Relation+")")
 	}
 	return joinWords(words)
 }
 
-func listIntents(hits []Hit) []Intent {
+func listIntents(hits []answer.Hit) []Intent {
 	out := []Intent{}
 	for _, h := range hits {
 		o := h.Operation
@@ -214,41 +167,23 @@ func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, pat
 	return page, link, nil
 }
 
-// NamespaceCount is one namespace of the catalogue.
-type NamespaceCount struct {
-	Namespace  string `json:"namespace"`
-	Operations int    `json:"operations"`
-	Services   int    `json:"services"`
-}
-
 // NamespaceList is a page of the namespaces.
 type NamespaceList struct {
-	Namespaces []NamespaceCount `json:"namespaces"`
-	Total      int              `json:"total" doc:"how many namespaces there are"`
-	Behind     uint64           `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Next       string           `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
-}
-
-// Namespaces lists the namespaces that qualify verbs, in order. The domain of a
-// vocabulary stands for one where a document declares none (AGIS §8.2).
-func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
-	values, err := a.Index.Namespaces(ctx)
-	list := make([]NamespaceCount, len(values))
-	for i, v := range values {
-		list[i] = NamespaceCount{v.Value, v.Operations, v.Services}
-	}
-	return list, err
+	Namespaces []answer.NamespaceCount `json:"namespaces"`
+	Total      int                     `json:"total" doc:"how many namespaces there are"`
+	Behind     uint64                  `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Next       string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*output[NamespaceList], error) {
-	done := a.answers.trackSequence()
+	done := a.answers.TrackSequence()
 	all, err := a.answers.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := jsonOutput(NamespaceList{Total: len(all)})
 	_, out.Body.Behind = done()
-	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n NamespaceCount) string { return n.Namespace })
+	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n answer.NamespaceCount) string { return n.Namespace })
 	return out, err
 }
 
@@ -258,39 +193,10 @@ type namespaceInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// A Namespace is all that is known of one namespace.
-type Namespace struct {
-	NamespaceCount
-	Claims   []Claim       `json:"claims" doc:"the hosts that use it and what each has to show for it, the best proved first; at most 100"`
-	Concerns []Concern     `json:"concerns,omitempty" doc:"collisions, and what looks like squatting"`
-	Verbs    []index.Count `json:"verbs" doc:"its verbs, the most frequent first"`
-}
-
 // NamespacePage is a namespace with one page of its operations.
 type NamespacePage struct {
-	Namespace
+	answer.Namespace
 	OperationPage
-}
-
-// Namespace returns all that is known of a namespace, in any case. The error is
-// [ErrNoNamespace] when no service uses it.
-func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error) {
-	name = strings.ToLower(strings.TrimSpace(name))
-	all, err := a.Namespaces(ctx)
-	if err != nil {
-		return Namespace{}, err
-	}
-	at := slices.IndexFunc(all, func(n NamespaceCount) bool { return n.Namespace == name })
-	if at < 0 {
-		return Namespace{}, fmt.Errorf("%w: %s", ErrNoNamespace, name)
-	}
-	n := Namespace{NamespaceCount: all[at]}
-	if n.Claims, n.Concerns, err = a.judgeClaims(ctx, name); err != nil {
-		return n, err
-	}
-	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{name}}, []string{"verb"}, maxExplored)
-	n.Claims, n.Verbs = orEmpty(n.Claims), orEmpty(counts["verb"])
-	return n, err
 }
 
 func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[NamespacePage], error) {
@@ -309,40 +215,23 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[Nam
 	return out, nil
 }
 
-// ClassCount is one data class of the catalogue.
-type ClassCount struct {
-	Class      string `json:"class"`
-	Operations int    `json:"operations" doc:"of the services that hold it"`
-	Services   int    `json:"services"`
-}
-
 // ClassList is a page of the data classes.
 type ClassList struct {
-	Classes []ClassCount `json:"classes"`
-	Total   int          `json:"total" doc:"how many data classes there are"`
-	Behind  uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Next    string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
-}
-
-// DataClasses lists the data classes that services hold, in order.
-func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
-	values, err := a.Index.DataClasses(ctx)
-	list := make([]ClassCount, len(values))
-	for i, v := range values {
-		list[i] = ClassCount{v.Value, v.Operations, v.Services}
-	}
-	return list, err
+	Classes []answer.ClassCount `json:"classes"`
+	Total   int                 `json:"total" doc:"how many data classes there are"`
+	Behind  uint64              `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Next    string              `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*output[ClassList], error) {
-	done := a.answers.trackSequence()
+	done := a.answers.TrackSequence()
 	all, err := a.answers.DataClasses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := jsonOutput(ClassList{Total: len(all)})
 	_, out.Body.Behind = done()
-	out.Body.Classes, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c ClassCount) string { return c.Class })
+	out.Body.Classes, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c answer.ClassCount) string { return c.Class })
 	return out, err
 }
 
@@ -352,79 +241,10 @@ type dataClassInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// A DataClass is all that is known of one data class.
-type DataClass struct {
-	ClassCount
-	Holders []Holder `json:"holders" doc:"the services that say they hold it, those with the most operations first; at most 100"`
-}
-
-// A Holder is a service that says it holds a data class.
-type Holder struct {
-	Host                  string        `json:"host"`
-	Service               string        `json:"service,omitempty"`
-	Kind                  document.Kind `json:"kind" doc:"the document that says so"`
-	Operations            int           `json:"operations"`
-	Description           string        `json:"description,omitempty" doc:"of the class, by this service"`
-	Sensitivity           string        `json:"sensitivity,omitempty"`
-	RequiresAuthorization bool          `json:"requires_authorization,omitempty"`
-	FetchedAt             time.Time     `json:"fetched_at"`
-	Digest                string        `json:"digest"`
-}
-
 // DataClassPage is a data class with one page of the operations of its holders.
 type DataClassPage struct {
-	DataClass
+	answer.DataClass
 	OperationPage
-}
-
-// DataClass returns all that is known of a data class, in any case. The error is
-// [ErrNoClass] when no service holds it.
-func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error) {
-	name = strings.ToLower(strings.TrimSpace(name))
-	all, err := a.DataClasses(ctx)
-	if err != nil {
-		return DataClass{}, err
-	}
-	at := slices.IndexFunc(all, func(c ClassCount) bool { return c.Class == name })
-	if at < 0 {
-		return DataClass{}, fmt.Errorf("%w: %s", ErrNoClass, name)
-	}
-	c := DataClass{ClassCount: all[at], Holders: []Holder{}}
-	counts, err := a.Index.Explore(ctx, query.Query{Classes: []string{name}}, []string{"host"}, maxClaims)
-	if err != nil {
-		return c, err
-	}
-	for _, host := range counts["host"] {
-		holder, found, err := a.readHolder(ctx, host.Value, name)
-		if err != nil {
-			return c, err
-		}
-		if found {
-			holder.Operations = host.Operations
-			c.Holders = append(c.Holders, holder)
-		}
-	}
-	return c, nil
-}
-
-// readHolder reads what a host says of a data class.
-func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, bool, error) {
-	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary} {
-		d, there, err := a.readDocument(ctx, host, kind)
-		if err != nil {
-			return Holder{}, false, err
-		}
-		at := slices.IndexFunc(d.DataClasses, func(c document.DataClass) bool { return strings.EqualFold(strings.TrimSpace(c.Name), class) })
-		if !there || at < 0 {
-			continue
-		}
-		c := d.DataClasses[at]
-		return Holder{
-			Host: host, Service: d.Service.Name, Kind: kind, Description: c.Description, Sensitivity: c.Sensitivity,
-			RequiresAuthorization: c.RequiresAuthorization, FetchedAt: d.FetchedAt, Digest: d.Digest,
-		}, true, nil
-	}
-	return Holder{}, false, nil
 }
 
 func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*output[DataClassPage], error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -27,7 +27,7 @@ func TestAServiceThatClosed(t *testing.T) {
 			"ai":     {Kind: "ai", URL: d.URL, Outcome: fetch.RefusedByRobots, Detail: "Disallow: / (line 2)", At: later, Digest: d.Digest},
 		},
 	})))
-	var s api.Service
+	var s answer.Service
 	if err := json.Unmarshal(h.get("/api/v1/services/shut.example", 200).body, &s); err != nil {
 		t.Fatal(err)
 	}

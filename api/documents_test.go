@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 )
 
@@ -14,7 +15,7 @@ func TestService(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
 	r := h.get("/api/v1/services/Ristorante.EXAMPLE.", 200)
-	var s api.Service
+	var s answer.Service
 	if err := json.Unmarshal(r.body, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestVerbs(t *testing.T) {
 func TestResolve(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
-	read := func(name string, status int) (r api.Resolution) {
+	read := func(name string, status int) (r answer.Resolution) {
 		t.Helper()
 		if err := json.Unmarshal(h.get("/api/v1/resolve?name="+name, status).body, &r); err != nil {
 			t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/protocol"
-	"gazetteer/store"
 )
 
 const explorePath = "/api/v1/explore"
@@ -51,9 +51,6 @@ type Exploration struct {
 	Query  QueryView `json:"query" doc:"how the filters were understood"`
 }
 
-// maxExplored is how many values of a field are named at most.
-const maxExplored = 1000
-
 func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
 	b, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
 	if err != nil {
@@ -71,8 +68,8 @@ func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Explora
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.trackSequence()
-	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, maxExplored))
+	done := a.answers.TrackSequence()
+	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, answer.MaxExplored))
 	if err != nil {
 		return nil, b.locateError(err)
 	}
@@ -80,10 +77,10 @@ func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Explora
 	out.Body.Seq, out.Body.Behind = done()
 	for _, field := range fields {
 		found := counts[field]
-		if len(found) > limit || limit == maxExplored && len(found) == limit {
+		if len(found) > limit || limit == answer.MaxExplored && len(found) == limit {
 			out.Body.More = append(out.Body.More, field)
 		}
-		out.Body.Facets[field] = orEmpty(found[:min(len(found), limit)])
+		out.Body.Facets[field] = answer.OrEmpty(found[:min(len(found), limit)])
 	}
 	out.CacheControl = "no-store"
 	return out, nil
@@ -131,8 +128,8 @@ func exploredLimit(n *protocol.Node) (int, error) {
 		return defaultLimit, nil
 	}
 	limit, err := strconv.Atoi(n.Text)
-	if n.Kind != protocol.Number || err != nil || limit < 1 || limit > maxExplored {
-		return 0, newProblem(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", maxExplored)).withLocation(locationOf(n))
+	if n.Kind != protocol.Number || err != nil || limit < 1 || limit > answer.MaxExplored {
+		return 0, newProblem(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", answer.MaxExplored)).withLocation(locationOf(n))
 	}
 	return limit, nil
 }
@@ -158,7 +155,7 @@ type Suggestion struct {
 }
 
 func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
-	done := a.answers.trackSequence()
+	done := a.answers.TrackSequence()
 	found, err := a.answers.Index.Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, err
@@ -211,37 +208,25 @@ func (a *API) listSimilar(ctx context.Context, in *similarInput) (*output[Simila
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.trackSequence()
+	done := a.answers.TrackSequence()
 	found, err := a.answers.Index.Similar(ctx, host, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(SimilarServices{Host: host, Services: orEmpty(found)})
+	out := jsonOutput(SimilarServices{Host: host, Services: answer.OrEmpty(found)})
 	_, out.Body.Behind = done()
 	if len(found) > 0 {
 		return out, nil
 	}
-	switch publishes, known, err := a.answers.hostKnown(ctx, host); {
+	switch publishes, known, err := a.answers.HostKnown(ctx, host); {
 	case err != nil:
 		return nil, err
 	case !known:
-		return nil, fmt.Errorf("%w: %s", ErrNoService, host)
+		return nil, fmt.Errorf("%w: %s", answer.ErrNoService, host)
 	case !publishes:
 		out.Body.Note = "the host publishes nothing that could be compared"
 	default:
 		out.Body.Note = "no other service does anything alike"
 	}
 	return out, nil
-}
-
-// hostKnown reports whether a host has a document, and whether anybody ever named it.
-func (a *Answers) hostKnown(ctx context.Context, host string) (publishes, known bool, err error) {
-	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
-		if err != nil && !store.Damaged(record, err) {
-			return false, false, fmt.Errorf("list the documents of %s: %w", host, err)
-		}
-		return true, true, nil
-	}
-	state, err := a.readHost(ctx, host)
-	return false, state != nil, err
 }

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,14 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/call"
-	"gazetteer/document"
-	"gazetteer/fetch"
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
-	"gazetteer/protocol/conversion"
-	"gazetteer/protocol/mcp"
-	"gazetteer/store"
 )
 
 const exportPath = "/api/v1/export"
@@ -51,9 +44,6 @@ type ExportBody struct {
 	As         string   `json:"as" enum:"mcp,functions,curl" doc:"the form"`
 }
 
-// ErrNoOperation: no document has that operation now. Test with errors.Is.
-var ErrNoOperation = errors.New("no such operation")
-
 func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
 	if in.body.err != nil {
 		return nil, in.body.err
@@ -66,7 +56,7 @@ func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, err
 	met := map[string]bool{}
 	for _, n := range ids {
 		o, err := a.answers.Offer(ctx, n.Text)
-		if errors.Is(err, ErrNoOperation) {
+		if errors.Is(err, answer.ErrNoOperation) {
 			return nil, newProblem(noOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").withLocation(locationOf(n))
 		}
 		if err != nil {
@@ -133,44 +123,12 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 }
 
 // callOffers are the operations of hits, to be exported.
-func callOffers(hits []Hit) []call.Offer {
+func callOffers(hits []answer.Hit) []call.Offer {
 	out := make([]call.Offer, len(hits))
 	for i, h := range hits {
 		out[i] = call.Offer{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation}
 	}
 	return out
-}
-
-// Offer finds an operation by its id, host/kind/id. The error is [ErrNoOperation]
-// when there is none.
-func (a *Answers) Offer(ctx context.Context, id string) (call.Offer, error) {
-	name, kind, operation, ok := splitOperationID(id)
-	host, err := fetch.CheckHost(name)
-	if !ok || err != nil {
-		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
-	}
-	d, found, err := a.readDocument(ctx, host, kind)
-	if err != nil {
-		return call.Offer{}, err
-	}
-	at := slices.IndexFunc(d.Operations, func(o document.Operation) bool { return o.ID == operation })
-	if !found || at < 0 {
-		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
-	}
-	return call.Offer{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: d.Operations[at]}, nil
-}
-
-// readDocument reads the current document of a kind; false when there is none.
-func (a *Answers) readDocument(ctx context.Context, host string, kind document.Kind) (document.Document, bool, error) {
-	record, err := a.Store.Get(ctx, store.DocumentKey(host, string(kind)))
-	if errors.Is(err, store.ErrNotFound) {
-		return document.Document{}, false, nil
-	}
-	if err != nil {
-		return document.Document{}, false, fmt.Errorf("read %s of %s: %w", kind, host, err)
-	}
-	d, err := decodeRecord[document.Document](record)
-	return d, true, err
 }
 
 // exportOperations writes operations in a form for callers.
@@ -243,57 +201,5 @@ func (a *API) addSchemas(ctx context.Context, as string, chosen []call.Offer) er
 	if as == "curl" {
 		return nil
 	}
-	return a.answers.addSchemas(ctx, chosen)
-}
-
-// addSchemas gives the offers the schemas of their documents, as far as these have
-// some: a full AGIS document has one for each operation.
-func (a *Answers) addSchemas(ctx context.Context, offers []call.Offer) error {
-	schemas := map[string]map[string]json.RawMessage{} // by host and pointer
-	for i := range offers {
-		o := &offers[i]
-		host, kind, _, _ := splitOperationID(o.ID)
-		if kind != document.AGIS {
-			continue
-		}
-		if _, read := schemas[host]; !read {
-			raw, err := a.Document(ctx, host, kind, "")
-			if errors.Is(err, ErrNoDocument) || errors.Is(err, ErrDamaged) || errors.Is(err, store.ErrCorrupt) {
-				schemas[host] = nil // what the operation itself says has to do
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			schemas[host] = inputSchemas(raw.Bytes)
-		}
-		o.Input = schemas[host][o.Operation.Pointer]
-	}
-	return nil
-}
-
-// inputSchemas are the schemas of the inputs of an AGIS document, by the pointers
-// of its endpoints; references are resolved.
-func inputSchemas(text []byte) map[string]json.RawMessage {
-	converted, err := mcp.FromAGIS(text, conversion.Options{})
-	if err != nil {
-		return nil // the parameters have to do
-	}
-	var list struct {
-		Tools []struct {
-			Input json.RawMessage `json:"inputSchema"`
-		} `json:"tools"`
-	}
-	d, _, parseErr := agis.Parse(text, agis.Options{})
-	if json.Unmarshal(converted.Text, &list) != nil || parseErr != nil || len(d.Endpoints) != len(list.Tools) {
-		return nil
-	}
-	schemas := map[string]json.RawMessage{}
-	for i, e := range d.Endpoints {
-		var b bytes.Buffer
-		if json.Compact(&b, list.Tools[i].Input) == nil {
-			schemas[e.Pointer] = b.Bytes()
-		}
-	}
-	return schemas
+	return a.answers.AddSchemas(ctx, chosen)
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/store"
 )
@@ -93,7 +93,7 @@ func p99(all []time.Duration) time.Duration {
 func crowded(b *testing.B) *house {
 	h := newHouse(b, options{})
 	h.crowd(2000)
-	h.answers.Index = api.NewLimitedSearcher(h.index, api.SearchLimits{})
+	h.answers.Index = answer.NewLimitedSearcher(h.index, answer.SearchLimits{})
 	return h
 }
 

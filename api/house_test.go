@@ -22,6 +22,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -43,7 +44,7 @@ type house struct {
 	t       testing.TB
 	store   *boltstore.Store
 	index   *index.Index
-	answers *api.Answers
+	answers *answer.Answers
 	api     *api.API
 	log     *logBook
 	base    string // of the public server
@@ -55,7 +56,7 @@ type house struct {
 type options struct {
 	api      func(*api.Options)
 	store    boltstore.Options
-	judge    api.ValidatorOptions
+	judge    answer.ValidatorOptions
 	unread   bool // the index does not follow the store
 	registry registry.Options
 	log      bool // there is a transparency log
@@ -96,7 +97,7 @@ func newHouse(t testing.TB, o options) *house {
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
-	h.answers = &api.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: api.NewValidator(o.judge)}
+	h.answers = &answer.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge)}
 	if o.log {
 		h.openLog()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"gazetteer/api/answer"
 	"gazetteer/join"
 	"gazetteer/registry"
 )
@@ -40,7 +41,7 @@ func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
 
 // OrchestratePage answers an orchestrator.
 type OrchestratePage struct {
-	ServedOperations
+	answer.ServedOperations
 	Require []string      `json:"require,omitempty" doc:"the evidence that was asked for"`
 	Join    join.Strength `json:"join" doc:"the weakest join that was taken"`
 	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
@@ -75,8 +76,8 @@ func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (
 		return nil, err
 	}
 	out := jsonOutput(OrchestratePage{ServedOperations: offers, Require: require, Join: least})
-	if offers.more && offers.next < maxOffset {
-		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.next})
+	if offers.More && offers.NextOffset < maxOffset {
+		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.NextOffset})
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/join"
 	"gazetteer/registry"
@@ -63,7 +64,7 @@ func (h *house) proves(z zone, agent registered, domain string) {
 	h.filed()
 }
 
-func agentsOf(o api.ServedOperation) string {
+func agentsOf(o answer.ServedOperation) string {
 	var all []string
 	for _, a := range o.Agents {
 		all = append(all, a.AirID+" "+string(a.Strength))
@@ -122,7 +123,7 @@ func TestWhoCanBookATable(t *testing.T) {
 
 	// What resolve says of an agent is what is offered.
 	offered := h.offers("q=book+a+table&host=trattoria.example").Operations[0].Agents[0]
-	var r api.Resolution
+	var r answer.Resolution
 	for _, name := range []string{offered.AirID, offered.DID} {
 		if err := json.Unmarshal(h.get("/api/v1/resolve?name="+url.QueryEscape(name), 200).body, &r); err != nil {
 			t.Fatal(err)
@@ -226,7 +227,7 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 	if len(o.Agents) != 1 || o.Agents[0].DID != far || o.Agents[0].Inbox != inbox || o.Agents[0].Strength != join.Claimed || o.Agents[0].ResolvedAt.IsZero() || len(o.Left) != 1 || o.Left[0].DID != gone {
 		t.Errorf("%+v, left out %+v", o.Agents, o.Left)
 	}
-	var r api.Resolution
+	var r answer.Resolution
 	if err := json.Unmarshal(h.get("/api/v1/resolve?name="+far, 200).body, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	hostowner "gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -70,10 +71,10 @@ func withOwners(t *testing.T, limit int) *estate {
 		t.Fatal(err)
 	}
 	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
-	e.answers.OwnerRequests = api.NewOwnerRequests(api.OwnerRequestOptions{
+	e.answers.OwnerRequests = answer.NewOwnerRequests(answer.OwnerRequestOptions{
 		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
 	})
-	e.answers.Submitter = api.NewSubmitter(api.SubmitterOptions{Add: e.crawler.Add})
+	e.answers.Submitter = answer.NewSubmitter(answer.SubmitterOptions{Add: e.crawler.Add})
 	e.answers.Blocks = e.crawler
 	return e
 }

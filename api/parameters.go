@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"gazetteer/api/answer"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,9 +11,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 )
-
-// maxLimit is the most entries on one page of any list.
-const maxLimit = 100
 
 // maxParameter bounds the value of any parameter, in bytes.
 const maxParameter = 2048
@@ -77,7 +75,7 @@ func (k parameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 		p := known[name]
 		if p == nil {
 			return nil, newProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+joinWords(names)).
-				withLocation(Location{Parameter: cleanText(name, 60)})
+				withLocation(Location{Parameter: answer.CleanText(name, 60)})
 		}
 		if err := k.checkValues(p, values); err != nil {
 			return nil, err
@@ -163,26 +161,10 @@ func unreadableColumn(text string) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		column++
-		if r == utf8.RuneError && size == 1 || isControl(r) {
+		if r == utf8.RuneError && size == 1 || answer.IsControl(r) {
 			return column
 		}
 		i += size
 	}
 	return 0
-}
-
-func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
-
-// cleanText shortens what a stranger sent and drops what is not text.
-func cleanText(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most])
-	}
-	return text
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/api/answer"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -300,7 +301,7 @@ func callerProblem(err error) *problemError {
 			withRule(e.Problem.String(), "RFC 8259").
 			withLocation(Location{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}
-	if e, ok := errors.AsType[*QuotaError](err); ok {
+	if e, ok := errors.AsType[*answer.QuotaError](err); ok {
 		return newProblem(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).withRetry(e.Wait)
 	}
 	if r := ownerProblem(err); r != nil {
@@ -316,33 +317,33 @@ func callerProblem(err error) *problemError {
 		return newProblem(badParameter, e.Message, e.Help).withRule(e.Code, "")
 	}
 	switch {
-	case errors.Is(err, ErrNoService):
+	case errors.Is(err, answer.ErrNoService):
 		return newProblem(noService, "nothing is known of this host", "see /api/v1/services for those that are known")
-	case errors.Is(err, ErrNoDocument):
+	case errors.Is(err, answer.ErrNoDocument):
 		return newProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
-	case errors.Is(err, ErrNoVerb):
+	case errors.Is(err, answer.ErrNoVerb):
 		return newProblem(noVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
-	case errors.Is(err, ErrNoNamespace):
+	case errors.Is(err, answer.ErrNoNamespace):
 		return newProblem(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
-	case errors.Is(err, ErrNoClass):
+	case errors.Is(err, answer.ErrNoClass):
 		return newProblem(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
-	case errors.Is(err, ErrNoName):
+	case errors.Is(err, answer.ErrNoName):
 		return newProblem(noName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
-	case errors.Is(err, ErrNothingToValidate):
+	case errors.Is(err, answer.ErrNothingToValidate):
 		return newProblem(badBody, "there is nothing to judge, or two things at once", "send one document, or one address")
-	case errors.Is(err, ErrNoFetcher):
+	case errors.Is(err, answer.ErrNoFetcher):
 		return newProblem(unavailable, "documents are not fetched on request here", "send the document itself as the body")
-	case errors.Is(err, ErrNoCrawl):
+	case errors.Is(err, answer.ErrNoCrawl):
 		return newProblem(unavailable, "this process does not crawl", "name the host to a server that does").withRetry(time.Hour)
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, answer.ErrBusy):
 		return newProblem(unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").withRetry(5 * time.Second)
-	case errors.Is(err, ErrNoRule):
+	case errors.Is(err, answer.ErrNoRule):
 		return newProblem(noRule, "no rule has this code", "see /api/v1/rules for all of them").withLocation(Location{Parameter: "code"})
 	case errors.Is(err, ErrNoSchema):
 		return newProblem(noSchema, "no schema has this name", "ask for one of "+schemaNames()).withLocation(Location{Parameter: "name"})
-	case errors.Is(err, ErrNoDirectory):
+	case errors.Is(err, answer.ErrNoDirectory):
 		return newProblem(unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").withRetry(time.Hour)
-	case errors.Is(err, ErrNoLog):
+	case errors.Is(err, answer.ErrNoLog):
 		return newProblem(unavailable, "no transparency log is kept here", "ask the operator of this server").withRetry(time.Hour)
 	case errors.Is(err, store.ErrConflict):
 		return newProblem(conflict, "the record was changed meanwhile", "read it again and repeat the change")
@@ -365,9 +366,9 @@ func serverProblem(err error) *problemError {
 		return newProblem(unavailable, "there is no room for new data at the moment", "try again later; reading still works").withRetry(5 * time.Minute)
 	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
 		return newProblem(unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").withRetry(time.Minute)
-	case errors.Is(err, ErrSearchTimeout):
+	case errors.Is(err, answer.ErrSearchTimeout):
 		return newProblem(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").withRetry(2 * time.Second)
-	case errors.Is(err, ErrTooManySearches):
+	case errors.Is(err, answer.ErrTooManySearches):
 		return newProblem(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").withRetry(time.Second)
 	case errors.Is(err, index.ErrUnavailable):
 		return newProblem(notReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").withRetry(5 * time.Second)
@@ -375,7 +376,7 @@ func serverProblem(err error) *problemError {
 		return newProblem(unavailable, "the server is stopping", "try again in a moment").withRetry(5 * time.Second)
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(unavailable, "the answer took too long", "try again later").withRetry(10 * time.Second)
-	case errors.Is(err, ErrDamaged), errors.Is(err, store.ErrCorrupt):
+	case errors.Is(err, answer.ErrDamaged), errors.Is(err, store.ErrCorrupt):
 		return newProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
 	default:
 		return newProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/api/answer"
 	"gazetteer/store"
 )
 
@@ -32,7 +33,7 @@ func (a *API) indexComplete() bool {
 // isIndexMiss reports whether an error says that the index has nothing of a name, which
 // is not to be believed while it is being built.
 func isIndexMiss(err error) bool {
-	return errors.Is(err, ErrNoVerb) || errors.Is(err, ErrNoNamespace) || errors.Is(err, ErrNoClass) || errors.Is(err, ErrNoName)
+	return errors.Is(err, answer.ErrNoVerb) || errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) || errors.Is(err, answer.ErrNoName)
 }
 
 // errIndexIncomplete refuses to say that there is nothing before the index is whole.

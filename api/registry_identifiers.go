@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
@@ -142,7 +143,7 @@ func wantsDocument(accept string) bool {
 
 // failedResolution is a resolution without a document.
 func failedResolution(code, message string) registry.Resolution {
-	return registry.Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: cleanText(message, 500)}}
+	return registry.Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: answer.CleanText(message, 500)}}
 }
 
 func (a *API) resolveIdentifier(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {

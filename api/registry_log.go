@@ -12,11 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"gazetteer/api/answer"
 	"gazetteer/registry/audit"
 )
-
-// logPrefix is where the transparency log lies.
-const logPrefix = "/log"
 
 // logRoutes declares the files of the transparency log (C2SP tlog-tiles), the
 // answers for those who do not want to compute, and the reference's two
@@ -28,7 +26,7 @@ func (a *API) logRoutes(h huma.API) {
 		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 	}
 	log := func(id, path, summary string, content map[string]*huma.MediaType) huma.Operation {
-		op := getOperation(id, logPrefix+path, summary)
+		op := getOperation(id, answer.LogPrefix+path, summary)
 		op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
 		return op
 	}
@@ -39,7 +37,7 @@ func (a *API) logRoutes(h huma.API) {
 	addRoute(a, h, log("log-consistency", "/consistency", "The proof that a tree has all that an older one had", of(schemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
 	addRoute(a, h, log("log-proof", "/proof", "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)", text), logAnswer[logProofInput](a))
 	// Tiles have paths of any depth, which OpenAPI knows no word for.
-	const tile = logPrefix + "/tile/"
+	const tile = answer.LogPrefix + "/tile/"
 	addRoute(a, h, log("log-tile", "/tile/*path", "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes", bytes), logAnswer[logTileInput](a))
 	paths := h.OpenAPI().Paths
 	paths[tile+"{path}"] = paths[tile+"*path"]
@@ -109,7 +107,7 @@ type LogConsistency struct {
 func logAnswer[I any](a *API) func(context.Context, *I) (*streamOutput, error) {
 	return func(context.Context, *I) (*streamOutput, error) {
 		if a.answers.Log == nil {
-			return nil, ErrNoLog
+			return nil, answer.ErrNoLog
 		}
 		return &streamOutput{Body: func(ctx huma.Context) {
 			c := humagin.Unwrap(ctx)
@@ -117,7 +115,7 @@ func logAnswer[I any](a *API) func(context.Context, *I) (*streamOutput, error) {
 				a.awaitLog(ctx.Context())
 			}
 			inner := c.Request.Clone(ctx.Context())
-			inner.URL.Path = strings.TrimPrefix(inner.URL.Path, logPrefix)
+			inner.URL.Path = strings.TrimPrefix(inner.URL.Path, answer.LogPrefix)
 			// The answer is tagged and compressed, and conditions are judged, by
 			// the layer that does so for all routes.
 			for _, name := range []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"} {
@@ -164,7 +162,7 @@ type AnchorAnswer struct {
 
 func (a *API) getAnchor(context.Context, *struct{}) (*output[AnchorAnswer], error) {
 	if a.answers.Log == nil {
-		return nil, ErrNoLog
+		return nil, answer.ErrNoLog
 	}
 	return jsonOutput(AnchorAnswer{a.newestAnchor()}), nil
 }
@@ -199,7 +197,7 @@ type LogCheck struct {
 func (a *API) verifyLog(ctx context.Context, in *verifyInput) (*output[LogCheck], error) {
 	log := a.answers.Log
 	if log == nil {
-		return nil, ErrNoLog
+		return nil, answer.ErrNoLog
 	}
 	head := log.Head()
 	query := queryOf(ctx)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 )
@@ -122,7 +123,7 @@ func agentHelp(err error) string {
 func withAirID(err error, airID string) error {
 	r := problemFor(err)
 	if s := r.problem.Status; s == http.StatusNotFound || s == http.StatusGone {
-		r.problem.AirID = cleanText(airID, 60)
+		r.problem.AirID = answer.CleanText(airID, 60)
 	}
 	return r
 }

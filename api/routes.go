@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
@@ -121,15 +122,18 @@ func (a *API) finishRoutes(h huma.API, e *gin.Engine, path, summary string) erro
 	return nil
 }
 
-// schemaName names the schema of a type: by its package too, unless it is ours,
-// because several packages have a Document.
+// ownPackages are those whose types are named without their package in the description.
+var ownPackages = []string{"answer", "api"}
+
+// schemaName names the schema of a type: by its package too, unless it is ours, because several
+// packages have a Document.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	at := strings.LastIndexByte(t.PkgPath(), '/')
-	if from := t.PkgPath()[at+1:]; t.Name() != "" && from != "" && from != "api" {
+	if from := t.PkgPath()[at+1:]; t.Name() != "" && from != "" && !slices.Contains(ownPackages, from) {
 		return strings.ToUpper(from[:1]) + from[1:] + name
 	}
 	return name
@@ -239,7 +243,7 @@ type servicesInput struct {
 
 // ServiceList is one page of services.
 type ServiceList struct {
-	ServicePage
+	answer.ServicePage
 	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -263,7 +267,7 @@ type hostInput struct {
 	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 }
 
-func (a *API) getService(ctx context.Context, in *hostInput) (*output[Service], error) {
+func (a *API) getService(ctx context.Context, in *hostInput) (*output[answer.Service], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
@@ -317,7 +321,7 @@ func (a *API) getVersion(ctx context.Context, in *versionInput) (*rawOutput, err
 // rawBytesOutput serves a stranger's bytes so that no browser runs them: a media
 // type of our choice, sandboxed, and what is neither JSON nor YAML only to be
 // saved. They are never transformed: their digest is part of the answer.
-func rawBytesOutput(d RawDocument, cache string) *rawOutput {
+func rawBytesOutput(d answer.RawDocument, cache string) *rawOutput {
 	sum := sha256.Sum256(d.Bytes)
 	out := &rawOutput{
 		ContentType:    safeMediaType(d),
@@ -335,7 +339,7 @@ func rawBytesOutput(d RawDocument, cache string) *rawOutput {
 // safeMediaType keeps JSON and YAML apart and makes bytes of everything else.
 // Versions are stored without their type; every kind but a full AGIS document
 // is JSON (AGIS §8 allows both forms, and only JSON begins with a bracket).
-func safeMediaType(d RawDocument) string {
+func safeMediaType(d answer.RawDocument) string {
 	sent, _, err := mime.ParseMediaType(d.MediaType)
 	switch {
 	case d.MediaType != "" && err != nil:
@@ -355,13 +359,13 @@ func safeMediaType(d RawDocument) string {
 
 // VersionList holds the stored versions of a document.
 type VersionList struct {
-	Host     string        `json:"host"`
-	Kind     document.Kind `json:"kind"`
-	Versions []Version     `json:"versions" doc:"newest first, at most 100"`
+	Host     string           `json:"host"`
+	Kind     document.Kind    `json:"kind"`
+	Versions []answer.Version `json:"versions" doc:"newest first, at most 100"`
 }
 
 func (a *API) listVersions(ctx context.Context, in *documentInput) (*output[VersionList], error) {
-	host, versions, err := a.answers.listVersions(ctx, in.Host, document.Kind(in.Kind))
+	host, versions, err := a.answers.ListVersions(ctx, in.Host, document.Kind(in.Kind))
 	if err != nil {
 		return nil, err
 	}

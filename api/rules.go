@@ -2,59 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"gazetteer/lint"
-	"gazetteer/protocol"
+	"gazetteer/api/answer"
 )
-
-// ErrNoRule: no rule has that code. Test with errors.Is.
-var ErrNoRule = errors.New("no rule has this code")
-
-// RuleView is one rule that documents are judged by.
-type RuleView struct {
-	Code     string            `json:"code" doc:"names the rule for ever"`
-	Name     string            `json:"name" doc:"what the rule is about, in a few words joined by hyphens"`
-	Severity protocol.Severity `json:"severity" enum:"error,warning,info" doc:"how much breaking it weighs; only an error makes a document invalid"`
-	Section  string            `json:"section" doc:"the place in the draft"`
-	Basis    string            `json:"basis" doc:"where the rule comes from: must, should or may in the words of the draft, inferred where the draft leaves it open, own where it is ours"`
-	Pass     int               `json:"pass,omitempty" doc:"the validation pass of AGIS 9.1, 1 to 8"`
-	Text     string            `json:"text" doc:"what the rule asks for"`
-	Bad      string            `json:"bad" doc:"an excerpt that breaks it"`
-	Good     string            `json:"good" doc:"the same excerpt mended"`
-}
 
 // RuleList is every rule.
 type RuleList struct {
-	Rules []RuleView `json:"rules"`
-}
-
-// Rules lists every rule that documents are judged by, draft by draft.
-func (a *Answers) Rules() []RuleView {
-	rules := lint.Rules()
-	views := make([]RuleView, len(rules))
-	for i, r := range rules {
-		views[i] = viewRule(r)
-	}
-	return views
-}
-
-// Rule returns the rule of a code, in any letter case, and [ErrNoRule] when
-// there is none.
-func (a *Answers) Rule(code string) (RuleView, error) {
-	r, ok := lint.Rule(code)
-	if !ok {
-		return RuleView{}, fmt.Errorf("%w: %.40q", ErrNoRule, code)
-	}
-	return viewRule(r), nil
-}
-
-func viewRule(r protocol.Rule) RuleView {
-	return RuleView{
-		Code: r.Code, Name: r.Slug, Severity: r.Severity, Section: r.Section, Basis: r.Basis,
-		Pass: r.Pass, Text: r.Text, Bad: r.Bad, Good: r.Good,
-	}
+	Rules []answer.RuleView `json:"rules"`
 }
 
 func (a *API) listRules(context.Context, *struct{}) (*output[RuleList], error) {
@@ -65,7 +18,7 @@ type ruleInput struct {
 	Code string `path:"code" maxLength:"20" doc:"the code of a rule, such as AI303 or AGIS302"`
 }
 
-func (a *API) getRule(_ context.Context, in *ruleInput) (*output[RuleView], error) {
+func (a *API) getRule(_ context.Context, in *ruleInput) (*output[answer.RuleView], error) {
 	r, err := a.answers.Rule(in.Code)
 	if err != nil {
 		return nil, err

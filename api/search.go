@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/answer"
 	"gazetteer/call"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -135,10 +136,10 @@ var searchFilters = []struct {
 
 // SearchPage is one page of a search.
 type SearchPage struct {
-	Hits  []Hit  `json:"hits"`
-	Total int    `json:"total" doc:"operations that match, on this page or not"`
-	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
-	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Hits  []answer.Hit `json:"hits"`
+	Total int          `json:"total" doc:"operations that match, on this page or not"`
+	More  bool         `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
+	Seq   uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	// Behind and Moved say when the answer is not of this moment.
 	Behind   uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Moved    uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
@@ -153,7 +154,7 @@ type SearchPage struct {
 
 // CompactPage is as much of a page as fits a number of tokens.
 type CompactPage struct {
-	Hits    []CompactHit             `json:"hits"`
+	Hits    []answer.CompactHit      `json:"hits"`
 	Total   int                      `json:"total" doc:"operations that match"`
 	LeftOut int                      `json:"left_out" doc:"how many of them are neither here nor on a page before"`
 	Tokens  int                      `json:"tokens" doc:"what this answer takes, by the estimate of token_method"`
@@ -237,7 +238,7 @@ func readSearch(values url.Values) (searchRequest, error) {
 	}
 	s.query.Limit = intValue(values, "limit")
 	if s.query.Limit == 0 && s.within > 0 {
-		s.query.Limit = min(maxLimit, s.within/minHitTokens+1)
+		s.query.Limit = min(answer.MaxLimit, s.within/minHitTokens+1)
 	}
 	return s, nil
 }
@@ -383,7 +384,7 @@ const defaultLimit = 20
 // the next page, which is of no use to a model, stands in Link alone.
 func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*pageOutput, error) {
 	p := CompactPage{
-		Hits: []CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
+		Hits: []answer.CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
 		Behind: page.Behind, Moved: page.Moved, Note: page.Note, Facets: page.Facets, Near: page.Near,
 	}
 	spent, err := tokenCost(p)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index"
@@ -57,7 +58,7 @@ func TestAHitSaysAllThatACallerNeeds(t *testing.T) {
 	if len(page.Facets) != 2 || len(page.Facets["verb"]) == 0 || page.Facets["host"][0].Value != "ristorante.example" {
 		t.Errorf("facets are %v", page.Facets)
 	}
-	at := slices.IndexFunc(page.Hits, func(h api.Hit) bool { return h.Kind == document.AI })
+	at := slices.IndexFunc(page.Hits, func(h answer.Hit) bool { return h.Kind == document.AI })
 	hit := page.Hits[at]
 	if hit.ID != "ristorante.example/ai/book_table" || hit.Call.String() != "POST https://ristorante.example/api/tables" || len(hit.Why.Matched) == 0 || hit.Why.Coverage != 1 {
 		t.Errorf("got %+v", hit)
@@ -428,7 +429,7 @@ func TestNamesThatAreClaimedByOthers(t *testing.T) {
 		{"s7-tables.BOOK", 200, "squatter.example foreign-name", []concern{{"foreign-name", "squatter.example"}}},
 		{"r1storante.BOOK", 200, "typo.example declared", []concern{{"lookalike", ""}}},
 	} {
-		r := readAs[api.Resolution](h, "/api/v1/resolve?name="+c.name, c.status)
+		r := readAs[answer.Resolution](h, "/api/v1/resolve?name="+c.name, c.status)
 		var relations []string
 		for _, candidate := range r.Candidates {
 			relations = append(relations, candidate.Host+" "+candidate.Claim.Relation)
@@ -493,7 +494,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 			t.Errorf("%.20q: %s; %s; column %d", c.name, p.Detail, p.Help, column)
 		}
 	}
-	if r := readAs[api.Resolution](h, "/api/v1/resolve?name=Ristorante.book", 200); len(r.Candidates) == 0 {
+	if r := readAs[answer.Resolution](h, "/api/v1/resolve?name=Ristorante.book", 200); len(r.Candidates) == 0 {
 		t.Errorf("in another case: %+v", r)
 	}
 }
@@ -582,14 +583,14 @@ func (g *gate) Search(ctx context.Context, q query.Query) (index.Result, error) 
 func TestSearchesAreBounded(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
-	h.answers.Index = api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Nanosecond})
+	h.answers.Index = answer.NewLimitedSearcher(h.index, answer.SearchLimits{Time: time.Nanosecond})
 	if r := h.ask("GET", "/api/v1/search?q=book", ""); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || r.problem(t).Code != "search-timeout" && r.problem(t).Code != "too-many-searches" {
 		t.Errorf("a search without time: %s %s", r.Status, r.body)
 	}
 
 	// One runs, 32 wait, and the next is refused.
 	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
-	h.answers.Index = api.NewLimitedSearcher(g, api.SearchLimits{Time: time.Hour, Concurrent: 1})
+	h.answers.Index = answer.NewLimitedSearcher(g, answer.SearchLimits{Time: time.Hour, Concurrent: 1})
 	statuses := make(chan int, 34)
 	var all sync.WaitGroup
 	for range 34 {
@@ -636,7 +637,7 @@ func TestNobodyWaitsForLargeSearches(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
 	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
-	h.answers.Index = api.NewLimitedSearcher(largeGate{g}, api.SearchLimits{Time: time.Hour, Concurrent: 1})
+	h.answers.Index = answer.NewLimitedSearcher(largeGate{g}, answer.SearchLimits{Time: time.Hour, Concurrent: 1})
 	large := []string{strings.Repeat("table ", 30), `"a table"`, strings.Repeat("a", 300)}
 	statuses := make(chan int, 66)
 	var all sync.WaitGroup
@@ -679,7 +680,7 @@ func TestASearchEndsWithItsClient(t *testing.T) {
 	h := newHouse(t, options{})
 	h.furnish()
 	g := &gate{h.index, make(chan struct{}, 1), make(chan struct{})}
-	h.answers.Index = api.NewLimitedSearcher(g, api.SearchLimits{Time: time.Hour, Concurrent: 1})
+	h.answers.Index = answer.NewLimitedSearcher(g, answer.SearchLimits{Time: time.Hour, Concurrent: 1})
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", h.base+"/api/v1/search?q=book", nil)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/registry"
 	"gazetteer/store/boltstore"
 )
@@ -64,7 +65,7 @@ func emptyRegistry(t *testing.T, dir string) *api.API {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Registry: r}})
+	a, err := api.New(api.Options{Answers: &answer.Answers{Store: s, Registry: r}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestSlowAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		a, err := api.New(api.Options{Answers: &api.Answers{Store: s}})
+		a, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
 		if err != nil {
 			t.Fatal(err)
 		}

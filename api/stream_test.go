@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -127,7 +128,7 @@ func TestManyFollowers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		a, err := api.New(api.Options{Answers: &api.Answers{Store: s, Index: x}, TrustedProxies: []string{"127.0.0.1"}})
+		a, err := api.New(api.Options{Answers: &answer.Answers{Store: s, Index: x}, TrustedProxies: []string{"127.0.0.1"}})
 		if err != nil {
 			t.Fatal(err)
 		}

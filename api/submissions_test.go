@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/internal/fakenet"
 	"gazetteer/limit"
@@ -17,7 +18,7 @@ import (
 )
 
 // withDoor gives the house a crawler that runs nothing, and a door to it.
-func withDoor(t *testing.T, o api.SubmitterOptions) *house {
+func withDoor(t *testing.T, o answer.SubmitterOptions) *house {
 	t.Helper()
 	h := newHouse(t, options{})
 	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
@@ -25,11 +26,11 @@ func withDoor(t *testing.T, o api.SubmitterOptions) *house {
 		t.Fatal(err)
 	}
 	o.Add = c.Add
-	h.answers.Submitter = api.NewSubmitter(o)
+	h.answers.Submitter = answer.NewSubmitter(o)
 	return h
 }
 
-func (h *house) submit(hosts ...string) ([]api.Submission, bufferedResponse) {
+func (h *house) submit(hosts ...string) ([]answer.Submission, bufferedResponse) {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]any{"hosts": hosts})
 	if err != nil {
@@ -46,7 +47,7 @@ func (h *house) submit(hosts ...string) ([]api.Submission, bufferedResponse) {
 }
 
 func TestSubmit(t *testing.T) {
-	h := withDoor(t, api.SubmitterOptions{})
+	h := withDoor(t, answer.SubmitterOptions{})
 	h.furnish()
 	got, r := h.submit("New.Example.COM", "10.0.0.1", "ristorante.example", "localhost", "new.example.com")
 	if r.StatusCode != http.StatusAccepted || len(got) != 5 {
@@ -81,7 +82,7 @@ func TestSubmit(t *testing.T) {
 // taken for a host: alone it is a problem, among others it is refused by itself,
 // and nothing becomes known.
 func TestSubmitAddresses(t *testing.T) {
-	h := withDoor(t, api.SubmitterOptions{PerClient: -1, PerDomain: -1, All: -1})
+	h := withDoor(t, answer.SubmitterOptions{PerClient: -1, PerDomain: -1, All: -1})
 	forms := fakenet.AddressForms()
 	for _, form := range forms {
 		_, r := h.submit(form)
@@ -114,7 +115,7 @@ func TestSubmitAddresses(t *testing.T) {
 }
 
 func TestSubmitTooMuch(t *testing.T) {
-	h := withDoor(t, api.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
+	h := withDoor(t, answer.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
 	names := func(domain string, n int) []string {
 		var out []string
 		for i := range n {
@@ -122,7 +123,7 @@ func TestSubmitTooMuch(t *testing.T) {
 		}
 		return out
 	}
-	count := func(list []api.Submission, state string) int {
+	count := func(list []answer.Submission, state string) int {
 		n := 0
 		for _, s := range list {
 			if s.State == state {
@@ -153,7 +154,7 @@ func TestSubmitTooMuch(t *testing.T) {
 }
 
 func TestSubmitBadBodies(t *testing.T) {
-	h := withDoor(t, api.SubmitterOptions{})
+	h := withDoor(t, answer.SubmitterOptions{})
 	many := `{"hosts": ["a.example.com"` + strings.Repeat(`, "a.example.com"`, 100) + `]}`
 	for _, body := range []string{``, `[]`, `{}`, `{"hosts": []}`, `{"hosts": "a.example.com"}`, `{"hosts": [1]}`, `{"hosts": ["a.example.com"], "x": 1}`, many} {
 		r := h.ask("POST", "/api/v1/submissions", body, "Content-Type", jsonType)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
@@ -87,7 +88,7 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*output[
 	if err := checkDocumentText(in.text); err != nil {
 		return nil, err
 	}
-	s := ValidationRequest{Name: "body", Text: in.text, As: document.Kind(in.As), URL: in.URL, Level: in.Level, Client: in.client}
+	s := answer.ValidationRequest{Name: "body", Text: in.text, As: document.Kind(in.As), URL: in.URL, Level: in.Level, Client: in.client}
 	if address, ok := addressIn(in.text); ok {
 		s.Text, s.Address = nil, address
 	}
@@ -104,9 +105,9 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*output[
 	return out, nil
 }
 
-func viewResult(j ValidationResult) ResultView {
+func viewResult(j answer.ValidationResult) ResultView {
 	return ResultView{
-		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: orEmpty(j.Findings),
+		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: answer.OrEmpty(j.Findings),
 		Operations: j.Operations, Tokens: j.Tokens,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
@@ -122,7 +123,7 @@ func TestValidateAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, options{judge: api.ValidatorOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
+	h := newHouse(t, options{judge: answer.ValidatorOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
 	ask := func(address string) (api.Validation, bufferedResponse) {
 		body, _ := json.Marshal(map[string]string{"url": address})
 		return h.validate("", string(body), "application/json")
@@ -165,13 +166,13 @@ func TestValidateAddress(t *testing.T) {
 }
 
 func TestJudgeTakesOneThing(t *testing.T) {
-	a := &api.Answers{Validator: api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return seen }})}
-	for _, s := range []api.ValidationRequest{{}, {Text: []byte("{}"), Address: "a.example"}} {
-		if _, err := a.Validate(t.Context(), s); err != api.ErrNothingToValidate {
+	a := &answer.Answers{Validator: answer.NewValidator(answer.ValidatorOptions{Now: func() time.Time { return seen }})}
+	for _, s := range []answer.ValidationRequest{{}, {Text: []byte("{}"), Address: "a.example"}} {
+		if _, err := a.Validate(t.Context(), s); err != answer.ErrNothingToValidate {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	if _, err := a.Validate(t.Context(), api.ValidationRequest{Address: "a.example", Client: netip.MustParseAddr("192.0.2.1")}); err != api.ErrNoFetcher {
+	if _, err := a.Validate(t.Context(), answer.ValidationRequest{Address: "a.example", Client: netip.MustParseAddr("192.0.2.1")}); err != answer.ErrNoFetcher {
 		t.Errorf("without a network: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -206,7 +206,7 @@ var signalTitles = map[string]string{
 
 // groupEvidence sorts the signals by how much they are worth, and gives each a link
 // to what it rests on.
-func (p *Pages) groupEvidence(d api.AgentDetails) []evidenceGroup {
+func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
 		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.momentOf(s.Date), Cost: s.Cost}
@@ -258,7 +258,7 @@ func claimOf(what string) (title, value, field string) {
 }
 
 // headSources are the entries that the head of the page rests on.
-func headSources(d api.AgentDetails) map[string]string {
+func headSources(d answer.AgentDetails) map[string]string {
 	status := 1 // as it was registered
 	for _, e := range d.History {
 		if endings[e.Event] {
@@ -281,7 +281,7 @@ var endings = map[string]bool{
 
 // newestEntry is the number of the newest entry that set a member, 0 when it is not
 // among those that are known.
-func newestEntry(d api.AgentDetails, field string) int {
+func newestEntry(d answer.AgentDetails, field string) int {
 	for _, e := range d.History { // newest first
 		if e.N == 1 || slices.Contains(e.Fields, field) {
 			return e.N
@@ -292,7 +292,7 @@ func newestEntry(d api.AgentDetails, field string) int {
 
 // keyEntry is the number of the entry with which a key came into use, 0 when it
 // is not among those that are known.
-func keyEntry(d api.AgentDetails, key []byte) int {
+func keyEntry(d answer.AgentDetails, key []byte) int {
 	n := 0
 	for _, e := range d.History {
 		if e.Agent == nil || !slices.Equal(e.Agent.PublicKey, key) {
@@ -305,7 +305,7 @@ func keyEntry(d api.AgentDetails, key []byte) int {
 
 // entryLink leads to an entry: on this page, or when it is too old to be shown
 // there, in the API.
-func entryLink(d api.AgentDetails, n int) string {
+func entryLink(d answer.AgentDetails, n int) string {
 	history := "/api/v1/agents/" + d.Agent.AirID + "/history"
 	shown := slices.ContainsFunc(d.History[:min(len(d.History), maxEntries)], func(e registry.Entry) bool { return e.N == n })
 	switch {
@@ -324,7 +324,7 @@ var proofWords = map[string]string{
 	registry.ProofStatement: "shown by a signed statement",
 }
 
-func (p *Pages) keyViews(d api.AgentDetails) []keyView {
+func (p *Pages) keyViews(d answer.AgentDetails) []keyView {
 	var keys []keyView
 	for _, k := range d.Agent.Keys() {
 		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.momentOf(k.From), Until: p.momentOf(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
@@ -369,7 +369,7 @@ func (p *Pages) domainViews(a registry.Agent) []domainView {
 }
 
 // attestationViews lists the newest first.
-func (p *Pages) attestationViews(d api.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
+func (p *Pages) attestationViews(d answer.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
 	all = slices.Clone(all)
 	slices.Reverse(all)
 	all, more = splitAt(all, maxAttestations)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
@@ -21,7 +21,7 @@ type didCheck struct {
 
 // didChecks goes through a DID document field by field. What the registry itself
 // puts there is held against the draft, what the agent says against the evidence.
-func (p *Pages) didChecks(d api.AgentDetails) []didCheck {
+func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 	doc := d.DID
 	var rows []didCheck
 	add := func(field, value, state, word, link string) {
@@ -79,7 +79,7 @@ func (p *Pages) didChecks(d api.AgentDetails) []didCheck {
 }
 
 // serviceChecks goes through the services of a DID document.
-func (p *Pages) serviceChecks(d api.AgentDetails) []didCheck {
+func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 	var rows []didCheck
 	inbox, seen := signalOf(d, registry.SignalInbox)
 	for _, s := range d.DID.Service {
@@ -99,7 +99,7 @@ func (p *Pages) serviceChecks(d api.AgentDetails) []didCheck {
 }
 
 // signalOf finds one piece of evidence.
-func signalOf(d api.AgentDetails, name string) (registry.Signal, bool) {
+func signalOf(d answer.AgentDetails, name string) (registry.Signal, bool) {
 	i := slices.IndexFunc(d.Evidence, func(s registry.Signal) bool { return s.Signal == name })
 	if i < 0 {
 		return registry.Signal{}, false

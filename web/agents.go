@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/registry"
 
 	"github.com/gin-gonic/gin"
@@ -90,9 +90,9 @@ func (p *Pages) agentsPage(c *gin.Context) (pageView, error) {
 	q := registry.DirectoryQuery{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
 	found, total, err := p.answers.FindAgents(c.Request.Context(), q, v.Verb)
 	switch {
-	case errors.Is(err, api.ErrReading):
+	case errors.Is(err, answer.ErrReading):
 		v.Reading = true
-	case errors.Is(err, api.ErrNoDirectory):
+	case errors.Is(err, answer.ErrNoDirectory):
 		v.Without = true
 	case err != nil:
 		return pageView{}, err

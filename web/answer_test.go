@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/store"
@@ -156,7 +157,7 @@ func TestOurOwnFailuresAreShownWithoutDetail(t *testing.T) {
 // broken panics where the sample would answer.
 type broken struct{ sample }
 
-func (broken) Service(context.Context, string) (api.Service, error) { panic("secret") }
+func (broken) Service(context.Context, string) (answer.Service, error) { panic("secret") }
 
 func TestAPanicBecomesAnErrorPageAndALogLine(t *testing.T) {
 	var log strings.Builder
@@ -213,7 +214,7 @@ type counting struct {
 	counts *int
 }
 
-func (c counting) Figures(ctx context.Context) (api.Figures, error) {
+func (c counting) Figures(ctx context.Context) (answer.Figures, error) {
 	*c.counts++
 	return c.sample.Figures(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 
@@ -32,7 +32,7 @@ type Catalogue interface {
 
 var (
 	_ Catalogue = (*index.Index)(nil)
-	_ Catalogue = (*api.LimitedSearcher)(nil)
+	_ Catalogue = (*answer.LimitedSearcher)(nil)
 )
 
 // A shelf is one sort of things that operations are listed by, verbs apart.
@@ -170,7 +170,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (pageView, error) {
 		}
 		if number == 1 {
 			users, warnings, err := s.users(p, ctx, s, value)
-			if errors.Is(err, api.ErrNoNamespace) || errors.Is(err, api.ErrNoClass) { // it has gone in the meantime
+			if errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) { // it has gone in the meantime
 				return pageView{}, &noValue{shelf: s, value: value}
 			}
 			if err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 )
 
 // figuresCache keeps the last count, because counting reads every host.
 type figuresCache struct {
 	turn  chan struct{} // of one place; who stands in it may touch the following
-	kept  api.Figures
+	kept  answer.Figures
 	until time.Time
 }
 
@@ -19,12 +19,12 @@ const countEvery = 5 * time.Second
 
 // currentFigures returns the figures, counted anew when they are too old. A count that
 // takes long is kept for longer: at most a twentieth of the time is spent on it.
-func (p *Pages) currentFigures(ctx context.Context) (api.Figures, error) {
+func (p *Pages) currentFigures(ctx context.Context) (answer.Figures, error) {
 	f := &p.figures
 	select {
 	case f.turn <- struct{}{}:
 	case <-ctx.Done():
-		return api.Figures{}, ctx.Err()
+		return answer.Figures{}, ctx.Err()
 	}
 	defer func() { <-f.turn }()
 	began := p.now()
@@ -33,7 +33,7 @@ func (p *Pages) currentFigures(ctx context.Context) (api.Figures, error) {
 	}
 	counted, err := p.answers.Figures(ctx)
 	if err != nil {
-		return api.Figures{}, err
+		return answer.Figures{}, err
 	}
 	took := p.now().Sub(began)
 	f.kept, f.until = counted, began.Add(max(countEvery, 20*took))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/registry"
 )
 
@@ -46,7 +46,7 @@ type graphLabel struct {
 
 // graphOf draws the active attestations about and by an agent; nil when there
 // are none.
-func graphOf(d api.AgentDetails) *graphView {
+func graphOf(d answer.AgentDetails) *graphView {
 	active := func(all []registry.Attestation) []registry.Attestation {
 		return slices.DeleteFunc(slices.Clone(all), func(t registry.Attestation) bool { return !t.Revoked.IsZero() })
 	}
@@ -92,7 +92,7 @@ func (v *graphView) addBox(x, y int, name string, self bool) {
 }
 
 // issuerName is the name of another agent, its AIR ID where none is known.
-func nameOf(d api.AgentDetails, airID string) string {
+func nameOf(d answer.AgentDetails, airID string) string {
 	if name := d.Names[airID]; name != "" {
 		return name
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/join"
@@ -62,7 +62,7 @@ var linkWords = map[string]string{
 // joinedAgents lists the agents of a host; nil where no agents are kept.
 func (p *Pages) joinedAgents(ctx context.Context, host string) (*joinedView, error) {
 	all, err := p.answers.AgentsOf(ctx, host)
-	if errors.Is(err, api.ErrNoDirectory) {
+	if errors.Is(err, answer.ErrNoDirectory) {
 		return nil, nil
 	}
 	if err != nil {

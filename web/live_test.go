@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 
@@ -272,7 +272,7 @@ func (s silent) Similar(context.Context, string, int) ([]index.SimilarService, e
 }
 
 func TestAServiceIsShownWithoutThoseLikeIt(t *testing.T) {
-	for err, want := range map[error]int{index.ErrUnavailable: 200, api.ErrTooManySearches: 200, api.ErrSearchTimeout: 200, errors.New("disk"): 500} {
+	for err, want := range map[error]int{index.ErrUnavailable: 200, answer.ErrTooManySearches: 200, answer.ErrSearchTimeout: 200, errors.New("disk"): 500} {
 		if w := get(t, engine(t, silent{sample{word: plainWord}, err}), "/services/ristorante.test"); w.Code != want {
 			t.Errorf("%v: status %d, want %d", err, w.Code, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/store"
 
 	"github.com/gin-gonic/gin"
@@ -55,7 +55,7 @@ type growthPoint struct {
 // it.
 func (p *Pages) logPage(c *gin.Context) (pageView, error) {
 	s, err := p.answers.LogStatus(c.Request.Context())
-	if errors.Is(err, api.ErrNoLog) {
+	if errors.Is(err, answer.ErrNoLog) {
 		return pageView{name: "log", title: "Transparency log", body: logView{Without: true}}, nil
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Pages) logPage(c *gin.Context) (pageView, error) {
 }
 
 // leafViewOf says in words what a leaf is about.
-func (p *Pages) leafViewOf(l api.LogLeaf) leafView {
+func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
 	v := leafView{Index: formatNumber(int(l.Index)), Number: l.Index, At: p.momentOf(l.At), Hash: l.Hash, Subject: l.Key}
 	parts := store.SplitKey(l.Key)
 	switch {
@@ -101,7 +101,7 @@ const (
 )
 
 // growthOf draws how many leaves there were when; nil when that is one moment.
-func (p *Pages) growthOf(points []api.GrowthPoint) *growthView {
+func (p *Pages) growthOf(points []answer.GrowthPoint) *growthView {
 	if len(points) < 2 {
 		return nil
 	}

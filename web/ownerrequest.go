@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
@@ -94,9 +94,9 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (p
 	again := func(wait time.Duration) { c.Header("Retry-After", fmt.Sprint(int(wait/time.Second)+1)) }
 	status := http.StatusConflict
 	host, isHost := errors.AsType[*fetch.HostError](err)
-	over, isOver := errors.AsType[*api.QuotaError](err)
+	over, isOver := errors.AsType[*answer.QuotaError](err)
 	soon, isSoon := errors.AsType[*crawler.SoonError](err)
-	gone, isGone := errors.AsType[*api.WithdrawnError](err)
+	gone, isGone := errors.AsType[*answer.WithdrawnError](err)
 	covered, isCovered := errors.AsType[*owner.CoveredError](err)
 	switch {
 	case isHost:
@@ -115,9 +115,9 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (p
 		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
 	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
 		status, v.Trouble, v.Help = http.StatusForbidden, "It is the operator of this server who does not visit this host.", "Write to whoever runs it; see above."
-	case errors.Is(err, api.ErrNoService):
+	case errors.Is(err, answer.ErrNoService):
 		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, name it under Submit."
-	case errors.Is(err, api.ErrNoCrawl), errors.Is(err, api.ErrNoOwnerRequests):
+	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
 		return pageView{}, err

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/registry"
@@ -448,7 +448,7 @@ func TestAgentsAreFoundByEvidence(t *testing.T) {
 	if w := get(t, h, "/agents?q="+airID); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/agents/"+airID {
 		t.Errorf("an AIR ID leads to %d %s", w.Code, w.Header().Get("Location"))
 	}
-	for err, says := range map[error]string{api.ErrReading: "still being read", api.ErrNoDirectory: "keeps no directory"} {
+	for err, says := range map[error]string{answer.ErrReading: "still being read", answer.ErrNoDirectory: "keeps no directory"} {
 		asked.fails = err
 		w := get(t, h, "/agents")
 		if text := textOf(parse(t, w.Body.String())); w.Code != 200 || !strings.Contains(text, says) {
@@ -629,7 +629,7 @@ func textOf(n *html.Node) string {
 // repeating publishes a document that breaks the same rule many times.
 type repeating struct{ sample }
 
-func (r repeating) Service(ctx context.Context, name string) (api.Service, error) {
+func (r repeating) Service(ctx context.Context, name string) (answer.Service, error) {
 	s, err := r.sample.Service(ctx, name)
 	if err != nil {
 		return s, err
@@ -659,8 +659,8 @@ func TestAFindingIsSaidOnceWithItsPlaces(t *testing.T) {
 // unvisited knows a host that nobody has been to.
 type unvisited struct{ sample }
 
-func (u unvisited) Service(context.Context, string) (api.Service, error) {
-	return api.Service{ServiceSummary: api.ServiceSummary{Host: "new.test"}, State: api.State{Added: now, Due: now}}, nil
+func (u unvisited) Service(context.Context, string) (answer.Service, error) {
+	return answer.Service{ServiceSummary: answer.ServiceSummary{Host: "new.test"}, State: answer.State{Added: now, Due: now}}, nil
 }
 
 func TestAHostThatWasNotVisitedYetSaysSo(t *testing.T) {
@@ -677,7 +677,7 @@ func TestAHostThatWasNotVisitedYetSaysSo(t *testing.T) {
 // huge publishes as much as the limits of documents let through.
 type huge struct{ sample }
 
-func (s huge) Service(ctx context.Context, name string) (api.Service, error) {
+func (s huge) Service(ctx context.Context, name string) (answer.Service, error) {
 	v, err := s.sample.Service(ctx, name)
 	if err != nil {
 		return v, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
@@ -83,7 +83,7 @@ func hostError(host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
 		return &noHost{host: host, why: e}
 	}
-	if errors.Is(err, api.ErrNoService) {
+	if errors.Is(err, answer.ErrNoService) {
 		return &noHost{host: host}
 	}
 	return err
@@ -126,7 +126,7 @@ func problemOf(err error) problemView {
 		return v
 	}
 	switch {
-	case errors.Is(err, api.ErrSearchTimeout), errors.Is(err, api.ErrTooManySearches):
+	case errors.Is(err, answer.ErrSearchTimeout), errors.Is(err, answer.ErrTooManySearches):
 		return problemView{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",
 			What:  "It took too long, or too many others search at the same time.",
@@ -170,7 +170,7 @@ func callerProblem(err error) (problemView, bool) {
 	if e, ok := errors.AsType[*noHost](err); ok {
 		return hostProblem(e), true
 	}
-	if e, ok := errors.AsType[*api.WithdrawnError](err); ok {
+	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
 		return withdrawnProblem(e), true
 	}
 	if e, ok := errors.AsType[*noVerb](err); ok {
@@ -234,7 +234,7 @@ func hostProblem(e *noHost) problemView {
 }
 
 // withdrawnProblem is the page of a host that is not shown.
-func withdrawnProblem(e *api.WithdrawnError) problemView {
+func withdrawnProblem(e *answer.WithdrawnError) problemView {
 	v := problemView{
 		Status: http.StatusGone, Title: "This host is not shown", What: asSentence(plainText(e.Why())),
 		Help:  "If it is yours and shall be visited after all, say so on the page about the crawler.",

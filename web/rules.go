@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/protocol"
 
 	"github.com/gin-gonic/gin"
@@ -18,7 +18,7 @@ type rulesView struct {
 // A ruleGroup is the rules of one draft.
 type ruleGroup struct {
 	ID, Title string
-	Rules     []api.RuleView
+	Rules     []answer.RuleView
 }
 
 // ruleGroups names the drafts by the letters that their codes begin with.
@@ -55,7 +55,7 @@ func groupOf(code string) int {
 }
 
 type ruleView struct {
-	api.RuleView
+	answer.RuleView
 	Title    string
 	Tone     string
 	Severity string
@@ -82,7 +82,7 @@ var weights = map[protocol.Severity]string{
 func (p *Pages) rulePage(c *gin.Context) (pageView, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
-	if errors.Is(err, api.ErrNoRule) {
+	if errors.Is(err, answer.ErrNoRule) {
 		return pageView{}, &noRule{code}
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	calls "gazetteer/call"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
@@ -105,10 +106,10 @@ func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 }
 
 // Hits are as fresh as the sample says, but for the second, whose host fell silent.
-func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]api.Hit, error) {
-	var hits []api.Hit
+func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]answer.Hit, error) {
+	var hits []answer.Hit
 	for i, h := range found {
-		full := api.Hit{Hit: h, Freshness: api.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}, Caution: calls.Caution(h.Operation, h.Service)}
+		full := answer.Hit{Hit: h, Freshness: answer.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}, Caution: calls.Caution(h.Operation, h.Service)}
 		if i == 1 {
 			full.Freshness.Stale, full.Freshness.Why = true, s.word("the visit of 2026-03-13 ended with timeout")
 		}
@@ -117,31 +118,31 @@ func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]api.H
 	return hits, s.err
 }
 
-func (s sample) summary() api.ServiceSummary {
+func (s sample) summary() answer.ServiceSummary {
 	v := s.service()
-	return api.ServiceSummary{
+	return answer.ServiceSummary{
 		Host: "ristorante.test", Name: v.Name, Description: v.Description, Namespace: v.Namespace, Domain: v.Domain,
 		Kinds: []document.Kind{document.AI, document.AGIS}, Operations: 2, FetchedAt: now.Add(-3 * time.Minute), Findings: "error",
 	}
 }
 
-func (s sample) Services(_ context.Context, after string, _ int) (api.ServicePage, error) {
+func (s sample) Services(_ context.Context, after string, _ int) (answer.ServicePage, error) {
 	if after != "" {
-		return api.ServicePage{}, s.err
+		return answer.ServicePage{}, s.err
 	}
-	return api.ServicePage{Services: []api.ServiceSummary{s.summary()}, After: "doc/test.ristorante/~"}, s.err
+	return answer.ServicePage{Services: []answer.ServiceSummary{s.summary()}, After: "doc/test.ristorante/~"}, s.err
 }
 
-func (s sample) Service(_ context.Context, name string) (api.Service, error) {
+func (s sample) Service(_ context.Context, name string) (answer.Service, error) {
 	host, err := fetch.CheckHost(name)
 	if err != nil {
-		return api.Service{}, err
+		return answer.Service{}, err
 	}
-	state := api.State{
+	state := answer.State{
 		Added: now.Add(-48 * time.Hour), Visited: now.Add(-3 * time.Minute), Due: now.Add(24 * time.Hour), Depth: 1,
 		FoundOn: "guide.test", Failures: 2,
 		TLS:    &fetch.TLS{Version: "TLS 1.3", Expires: now.Add(60 * 24 * time.Hour), Issuer: s.word("Some Authority R3"), Keys: "ECDSA P-256, RSA 2048", Chain: 2},
-		Robots: &api.RobotsView{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
+		Robots: &answer.RobotsView{FetchedAt: now.Add(-3 * time.Minute), Status: 200, Disallowed: []string{s.word("/ai")}, Why: s.word("Disallow: /ai")},
 		Fetches: []fetch.Fetch{
 			{Kind: "agis", URL: "https://ristorante.test/agis.yaml", Outcome: fetch.OK, Status: 200, At: now.Add(-3 * time.Minute), Took: 12},
 			{Kind: "ai", URL: "https://ristorante.test/.well-known/ai", Outcome: fetch.Absent, Status: 404, At: now.Add(-3 * time.Minute), Took: 8, Detail: s.word("not there"), Redirects: []string{s.word("https://www.ristorante.test/ai")}},
@@ -150,13 +151,13 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 	switch host {
 	case "ristorante.test":
 	case "withdrawn.test":
-		return api.Service{}, &api.WithdrawnError{Host: host, Block: crawler.Block{Host: host, By: crawler.ByOwner, Since: now}}
+		return answer.Service{}, &answer.WithdrawnError{Host: host, Block: crawler.Block{Host: host, By: crawler.ByOwner, Since: now}}
 	case "blocked.test":
-		return api.Service{}, &api.WithdrawnError{Host: host, Block: crawler.Block{Host: "test", By: crawler.ByOperator, Since: now, Subdomains: true}}
+		return answer.Service{}, &answer.WithdrawnError{Host: host, Block: crawler.Block{Host: "test", By: crawler.ByOperator, Since: now, Subdomains: true}}
 	case "empty.test":
-		return api.Service{ServiceSummary: api.ServiceSummary{Host: host}, State: state}, s.err
+		return answer.Service{ServiceSummary: answer.ServiceSummary{Host: host}, State: state}, s.err
 	default:
-		return api.Service{}, fmt.Errorf("%w: %s", api.ErrNoService, host)
+		return answer.Service{}, fmt.Errorf("%w: %s", answer.ErrNoService, host)
 	}
 	doc := document.Document{
 		Kind: document.AGIS, Host: host, URL: s.word("https://ristorante.test/agis.yaml"), Digest: "sha256:" + strings.Repeat("ab", 32),
@@ -172,10 +173,10 @@ func (s sample) Service(_ context.Context, name string) (api.Service, error) {
 	alias := doc
 	alias.Kind, alias.URL, alias.Findings = document.AIAlias, "https://ristorante.test/ai", nil
 	alias.Level, alias.Operations = 1, nil
-	return api.Service{
+	return answer.Service{
 		ServiceSummary: s.summary(),
-		Documents: []api.DocumentView{
-			{Document: doc, Versions: []api.Version{{Digest: doc.Digest, Seen: now.Add(-time.Hour), Size: 4321, URL: doc.URL}}},
+		Documents: []answer.DocumentView{
+			{Document: doc, Versions: []answer.Version{{Digest: doc.Digest, Seen: now.Add(-time.Hour), Size: 4321, URL: doc.URL}}},
 			{Document: alias},
 		},
 		Related: []string{"hotel.test", "xn--80ak6aa92e.test"}, State: state,
@@ -210,24 +211,24 @@ func (s sample) Namespaces(context.Context) ([]index.ValueCount, error) {
 	return []index.ValueCount{{Value: s.word("acme"), Operations: 3, Services: 1}, {Value: "dining", Operations: 5, Services: 2}}, s.err
 }
 
-func (s sample) Namespace(_ context.Context, name string) (api.Namespace, error) {
-	return api.Namespace{
-		NamespaceCount: api.NamespaceCount{Namespace: name, Operations: 5, Services: 2},
-		Claims: []api.Claim{
+func (s sample) Namespace(_ context.Context, name string) (answer.Namespace, error) {
+	return answer.Namespace{
+		NamespaceCount: answer.NamespaceCount{Namespace: name, Operations: 5, Services: 2},
+		Claims: []answer.Claim{
 			{Host: "dining.test", Service: s.word("Dining"), Relation: "own-name", Proof: "the namespace is the name of the domain dining.test", Since: now},
 			{Host: "thief.test", Relation: "foreign-name", Proof: s.word("the namespace is the name of another domain"), Since: now},
 		},
-		Concerns: []api.Concern{
+		Concerns: []answer.Concern{
 			{Code: "collision", Message: "hosts of 2 domains declare the namespace " + s.word("dining"), Hosts: []string{"dining.test", "thief.test"}},
 			{Code: "lookalike", Message: "other namespaces look nearly like this one", Names: []string{s.word("d1ning"), ".."}},
 		},
 	}, s.err
 }
 
-func (s sample) DataClass(_ context.Context, name string) (api.DataClass, error) {
-	return api.DataClass{
-		ClassCount: api.ClassCount{Class: name, Operations: 5, Services: 1},
-		Holders:    []api.Holder{{Host: "dining.test", Description: s.word("tables that are free"), Sensitivity: s.word("low"), RequiresAuthorization: true, FetchedAt: now}},
+func (s sample) DataClass(_ context.Context, name string) (answer.DataClass, error) {
+	return answer.DataClass{
+		ClassCount: answer.ClassCount{Class: name, Operations: 5, Services: 1},
+		Holders:    []answer.Holder{{Host: "dining.test", Description: s.word("tables that are free"), Sensitivity: s.word("low"), RequiresAuthorization: true, FetchedAt: now}},
 	}, s.err
 }
 
@@ -257,18 +258,18 @@ func (s sample) VerbFamily(context.Context, string) ([]index.RelatedVerb, error)
 	return []index.RelatedVerb{verb("BOOK", "exact"), verb(s.word("RESERVE"), "synonym"), verb("CANCEL", "antonym")}, s.err
 }
 
-func (s sample) Figures(context.Context) (api.Figures, error) {
-	return api.Figures{Services: 214, Operations: 12345, Verbs: 2, Visited: now.Add(-20 * time.Second)}, s.err
+func (s sample) Figures(context.Context) (answer.Figures, error) {
+	return answer.Figures{Services: 214, Operations: 12345, Verbs: 2, Visited: now.Add(-20 * time.Second)}, s.err
 }
 
 const airID = "AIR-7KQ2-M9XD-41VB"
 
-func (s sample) Agent(_ context.Context, id string) (api.AgentAnswer, error) {
+func (s sample) Agent(_ context.Context, id string) (answer.AgentAnswer, error) {
 	if id != airID && id != "alice" {
-		return api.AgentAnswer{}, fmt.Errorf("%w: %s", registry.ErrNoAgent, id)
+		return answer.AgentAnswer{}, fmt.Errorf("%w: %s", registry.ErrNoAgent, id)
 	}
 	self := "did:wba:gazetteer.test:agents:" + airID
-	return api.AgentAnswer{
+	return answer.AgentAnswer{
 		Agent: registry.Agent{
 			AirID: airID, Name: s.word("Alice"), Handle: s.word("alice"), Description: s.word("Books tables"),
 			CreatorDID: s.word("did:wba:ristorante.test"), CreatorName: s.word("Ristorante"), CreatorType: s.word("organization"),
@@ -305,10 +306,10 @@ func sampleKey(n byte) ed25519.PublicKey {
 // neighbour is the AIR ID of an agent that attests the sample's.
 const neighbour = "AIR-0000-0000-0007"
 
-func (s sample) AgentDetails(ctx context.Context, id string) (api.AgentDetails, error) {
+func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error) {
 	found, err := s.Agent(ctx, id)
 	if err != nil {
-		return api.AgentDetails{}, err
+		return answer.AgentDetails{}, err
 	}
 	a := found.Agent
 	first := a
@@ -321,7 +322,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (api.AgentDetails, 
 	ring.Weight, ring.Why = 0, "it closes a ring"
 	gone := said(6, neighbour, airID)
 	gone.Revoked = now.Add(-time.Minute)
-	return api.AgentDetails{
+	return answer.AgentDetails{
 		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
 		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
 		Evidence: []registry.Signal{
@@ -373,20 +374,20 @@ func (s sample) ReportByID(_ context.Context, id string) (registry.Report, error
 	return p, s.err
 }
 
-func (s sample) LogStatus(context.Context) (api.LogStatus, error) {
+func (s sample) LogStatus(context.Context) (answer.LogStatus, error) {
 	if s.hits == 0 {
-		return api.LogStatus{}, cmp.Or(s.err, api.ErrNoLog)
+		return answer.LogStatus{}, cmp.Or(s.err, answer.ErrNoLog)
 	}
-	leaf := func(n int64, key, event string) api.LogLeaf {
-		return api.LogLeaf{Index: n, Key: key, Event: event, Hash: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", At: now.Add(time.Duration(n-1300) * time.Minute)}
+	leaf := func(n int64, key, event string) answer.LogLeaf {
+		return answer.LogLeaf{Index: n, Key: key, Event: event, Hash: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", At: now.Add(time.Duration(n-1300) * time.Minute)}
 	}
 	erased := leaf(1230, "agent/"+neighbour+"/00000001", "")
 	erased.Erased, erased.At = true, time.Time{}
-	return api.LogStatus{
+	return answer.LogStatus{
 		Origin: "gazetteer.test/log", Key: "gazetteer.test/log+00000000+AAAA", Size: 1234, Root: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Signed: "gazetteer.test/log\n1234\n",
-		Newest: []api.LogLeaf{leaf(1233, "agent/"+airID+"/00000003", registry.EventRotated), leaf(1232, "ver/test.ristorante/agis/20260314T092000.000Z-sha256:"+strings.Repeat("ab", 32), ""),
+		Newest: []answer.LogLeaf{leaf(1233, "agent/"+airID+"/00000003", registry.EventRotated), leaf(1232, "ver/test.ristorante/agis/20260314T092000.000Z-sha256:"+strings.Repeat("ab", 32), ""),
 			leaf(1231, s.word("other"), s.word("something")), erased},
-		Growth: []api.GrowthPoint{{At: now.Add(-30 * 24 * time.Hour), Size: 1}, {At: now.Add(-5 * 24 * time.Hour), Size: 800}, {At: now, Size: 1234}},
+		Growth: []answer.GrowthPoint{{At: now.Add(-30 * 24 * time.Hour), Size: 1}, {At: now.Add(-5 * 24 * time.Hour), Size: 800}, {At: now, Size: 1234}},
 	}, s.err
 }
 
@@ -411,7 +412,7 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	host, err := api.New(api.Options{Answers: &api.Answers{Store: s}})
+	host, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,18 +440,18 @@ func ask(t testing.TB, h http.Handler, method, target string, header ...string) 
 }
 
 // Rules, Rule and Validate are the real ones: they need nothing but the text.
-func (s sample) Rules() []api.RuleView { return new(api.Answers).Rules() }
+func (s sample) Rules() []answer.RuleView { return new(answer.Answers).Rules() }
 
-func (s sample) Rule(code string) (api.RuleView, error) {
+func (s sample) Rule(code string) (answer.RuleView, error) {
 	if s.err != nil {
-		return api.RuleView{}, s.err
+		return answer.RuleView{}, s.err
 	}
-	return new(api.Answers).Rule(code)
+	return new(answer.Answers).Rule(code)
 }
 
 func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
 	if host == "unknown.test" {
-		return nil, api.ErrNoService
+		return nil, answer.ErrNoService
 	}
 	if host == "empty.test" {
 		return nil, s.err
@@ -465,14 +466,14 @@ func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit
 	return out, s.err
 }
 
-func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]api.Submission, error) {
+func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]answer.Submission, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	var out []api.Submission
+	var out []answer.Submission
 	for i, host := range hosts {
 		state := []string{"waiting", "visited", "refused"}[i%3]
-		out = append(out, api.Submission{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
+		out = append(out, answer.Submission{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
 	}
 	return out, nil
 }
@@ -491,13 +492,13 @@ func (s sample) HandleOwnerRequest(_ context.Context, wish owner.RequestKind, ho
 	return a, nil
 }
 
-func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr, _ *httpsig.Message) (api.Submission, error) {
-	return api.Submission{Host: host, State: "visited", Due: now}, s.err
+func (s sample) Recrawl(_ context.Context, host string, _ netip.Addr, _ *httpsig.Message) (answer.Submission, error) {
+	return answer.Submission{Host: host, State: "visited", Due: now}, s.err
 }
 
-func (s sample) Validate(ctx context.Context, in api.ValidationRequest) ([]api.ValidationResult, error) {
+func (s sample) Validate(ctx context.Context, in answer.ValidationRequest) ([]answer.ValidationResult, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return (&api.Answers{Validator: api.NewValidator(api.ValidatorOptions{Now: func() time.Time { return now }})}).Validate(ctx, in)
+	return (&answer.Answers{Validator: answer.NewValidator(answer.ValidatorOptions{Now: func() time.Time { return now }})}).Validate(ctx, in)
 }

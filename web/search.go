@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 
@@ -24,7 +24,7 @@ const perPage = 20
 // homeView is the front page.
 type homeView struct {
 	Search   searchbox
-	Figures  api.Figures
+	Figures  answer.Figures
 	Visited  moment
 	Examples []string
 	Verbs    []index.VerbCount
@@ -193,7 +193,7 @@ func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView,
 	return views, nil
 }
 
-func (p *Pages) hitViewOf(h api.Hit) hitView {
+func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	why := whyOf(h.Why)
 	v := hitView{
 		Op:       operationOf(h.Operation, h.Service).withFewParameters(),

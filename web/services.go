@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -65,7 +65,7 @@ func (p *Pages) servicesPage(c *gin.Context) (pageView, error) {
 	return pageView{name: "services", title: "Services", body: v}, nil
 }
 
-func (p *Pages) summaryOf(s api.ServiceSummary) summaryView {
+func (p *Pages) summaryOf(s answer.ServiceSummary) summaryView {
 	kinds := make([]string, 0, len(s.Kinds))
 	for _, k := range s.Kinds {
 		kinds = append(kinds, kindOf(string(k)))
@@ -227,7 +227,7 @@ func (p *Pages) servicePage(c *gin.Context) (pageView, error) {
 
 func servicePath(host string) string { return "/services/" + url.PathEscape(host) }
 
-func (p *Pages) serviceHead(s api.Service) serviceView {
+func (p *Pages) serviceHead(s answer.Service) serviceView {
 	v := serviceView{
 		Host:        s.Host,
 		Name:        cmp.Or(s.Name, s.Host),
@@ -291,8 +291,8 @@ func splitAt[T any](list []T, n int) (first []T, more int) {
 
 // operationsOf lists what the documents offer. A summary repeats the bare verbs
 // of the full document, so it counts only where that is missing.
-func operationsOf(s api.Service) []listedOperation {
-	full := slices.ContainsFunc(s.Documents, func(d api.DocumentView) bool { return d.Kind == document.AGIS })
+func operationsOf(s answer.Service) []listedOperation {
+	full := slices.ContainsFunc(s.Documents, func(d answer.DocumentView) bool { return d.Kind == document.AGIS })
 	var all []listedOperation
 	for _, d := range s.Documents {
 		if d.Kind == document.AGISSummary && full {
@@ -315,7 +315,7 @@ func placeOf(all []listedOperation, id, kind string) int {
 	})
 }
 
-func (p *Pages) documentOf(d api.DocumentView) documentView {
+func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	v := documentView{
 		ID:      "document-" + string(d.Kind),
 		Kind:    kindOf(string(d.Kind)),
@@ -409,7 +409,7 @@ func spotOf(f protocol.Finding) spot {
 	return s
 }
 
-func (p *Pages) stateOf(s api.State) stateView {
+func (p *Pages) stateOf(s answer.State) stateView {
 	v := stateView{
 		Added:    p.momentOf(s.Added),
 		Visited:  p.momentOf(s.Visited),
@@ -431,7 +431,7 @@ func (p *Pages) stateOf(s api.State) stateView {
 }
 
 // robotsVerdict says what robots.txt lets us do, and the paths it closes.
-func robotsVerdict(r api.RobotsView) (verdict string, closed []string) {
+func robotsVerdict(r answer.RobotsView) (verdict string, closed []string) {
 	switch {
 	case slices.Contains(r.Disallowed, "*"):
 		return "It asks us to stay away, and we do", nil

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/index"
 )
 
@@ -29,7 +29,7 @@ const (
 // them.
 func (p *Pages) similarServices(ctx context.Context, host string) ([]similarView, error) {
 	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
-	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, api.ErrTooManySearches) || errors.Is(err, api.ErrSearchTimeout) {
+	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, answer.ErrTooManySearches) || errors.Is(err, answer.ErrSearchTimeout) {
 		return nil, nil
 	}
 	var views []similarView

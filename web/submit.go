@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 
 	"github.com/gin-gonic/gin"
 )
@@ -76,19 +76,19 @@ func (p *Pages) submitHosts(c *gin.Context) (pageView, error) {
 // submitFormAgain shows the form again with the reason, where the reader can do
 // something about it.
 func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (pageView, error) {
-	if over, ok := errors.AsType[*api.QuotaError](err); ok {
+	if over, ok := errors.AsType[*answer.QuotaError](err); ok {
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
 		v.Trouble, v.Help = asSentence(over.Message), "Come back later."
 		return submitPage(http.StatusTooManyRequests, v), nil
 	}
-	if errors.Is(err, api.ErrNoCrawl) {
+	if errors.Is(err, answer.ErrNoCrawl) {
 		v.Trouble, v.Help = "This server does not crawl.", "It shows what was found before."
 		return submitPage(http.StatusServiceUnavailable, v), nil
 	}
 	return pageView{}, err
 }
 
-func (p *Pages) submittedOf(s api.Submission) submittedView {
+func (p *Pages) submittedOf(s answer.Submission) submittedView {
 	v := submittedView{Host: s.Host, Due: p.momentOf(s.Due)}
 	switch s.State {
 	case "waiting":

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 )
 
 func TestSubmitPage(t *testing.T) {
@@ -20,8 +20,8 @@ func TestSubmitPage(t *testing.T) {
 		{"none", " \r\n ", nil, 400, []string{"no name of a host"}},
 		{"many", strings.Repeat("a.example.com\n", 101), nil, 400, []string{"101 names"}},
 		{"too long", strings.Repeat("a", 70<<10), nil, 400, []string{"cannot be read"}},
-		{"too often", "a.example.com", &api.QuotaError{Message: "too many hosts were named", Wait: time.Minute}, 429, []string{"Too many hosts were named", "a.example.com</textarea>"}},
-		{"no crawler", "a.example.com", api.ErrNoCrawl, 503, []string{"does not crawl"}},
+		{"too often", "a.example.com", &answer.QuotaError{Message: "too many hosts were named", Wait: time.Minute}, 429, []string{"Too many hosts were named", "a.example.com</textarea>"}},
+		{"no crawler", "a.example.com", answer.ErrNoCrawl, 503, []string{"does not crawl"}},
 	} {
 		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/submit", url.Values{"hosts": {c.hosts}})
 		wantPage(t, c.name, w, c.status, c.says)

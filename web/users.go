@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 )
 
 // A user is a service that uses a name which anybody may write into a document.
@@ -88,7 +88,7 @@ func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameU
 }
 
 // holderText is what a service says of a class of data that it holds.
-func holderText(h api.Holder) string {
+func holderText(h answer.Holder) string {
 	var parts []string
 	if h.Description != "" {
 		parts = append(parts, asSentence(h.Description))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -87,10 +88,10 @@ func (p *Pages) validatePage(c *gin.Context) (pageView, error) {
 // something about it.
 func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pageView, error) {
 	status := http.StatusBadRequest
-	var over *api.QuotaError
+	var over *answer.QuotaError
 	var host *fetch.HostError
 	switch {
-	case errors.Is(err, api.ErrNothingToValidate):
+	case errors.Is(err, answer.ErrNothingToValidate):
 		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
 	case errors.As(err, &host):
 		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", asSentence(host.Help)
@@ -98,11 +99,11 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pa
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
 		v.Trouble, v.Help = asSentence(over.Message), "Paste the text instead, or come back later."
-	case errors.Is(err, api.ErrBusy):
+	case errors.Is(err, answer.ErrBusy):
 		status = http.StatusServiceUnavailable
 		c.Header("Retry-After", "5")
 		v.Trouble, v.Help = "Too many documents are being fetched for others.", "Try again in a few seconds, or paste the text."
-	case errors.Is(err, api.ErrNoFetcher):
+	case errors.Is(err, answer.ErrNoFetcher):
 		status = http.StatusServiceUnavailable
 		v.Trouble, v.Help = "Nothing is fetched on request here.", "Paste the text of the document instead."
 	default:
@@ -113,10 +114,10 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pa
 
 // readForm reads the form, in memory only. A form of another site is refused: it
 // would make us fetch in the name of whoever looks at that site.
-func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
+func readForm(c *gin.Context) (validateView, answer.ValidationRequest, error) {
 	r := c.Request
-	fail := func(what, help string) (validateView, api.ValidationRequest, error) {
-		return validateView{}, api.ValidationRequest{}, &badRequest{what, help}
+	fail := func(what, help string) (validateView, answer.ValidationRequest, error) {
+		return validateView{}, answer.ValidationRequest{}, &badRequest{what, help}
 	}
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		return fail("the form was sent by another site", "Use the form on this page.")
@@ -140,7 +141,7 @@ func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
 		// A browser sends line ends as CRLF, whatever was pasted.
 		Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"),
 	}
-	s := api.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
+	s := answer.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
 	if v.Level2 {
 		s.Level = 2
 	}
@@ -153,7 +154,7 @@ func readForm(c *gin.Context) (validateView, api.ValidationRequest, error) {
 	}
 	if file != nil {
 		if s.Text != nil {
-			return v, api.ValidationRequest{}, nil // two at once, which the judge refuses
+			return v, answer.ValidationRequest{}, nil // two at once, which the judge refuses
 		}
 		s.Name, s.Text = name, file
 	}
@@ -219,7 +220,7 @@ const (
 	maxCuts    = 10
 )
 
-func resultOf(n int, j api.ValidationResult) resultView {
+func resultOf(n int, j answer.ValidationResult) resultView {
 	v := resultView{
 		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: kindOf(string(j.Kind)),
 		Counts: countsOf(j.Findings), Cuts: j.Cuts[:min(len(j.Cuts), maxCuts)],

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
@@ -368,8 +369,8 @@ func openHouse(t *testing.T) *house {
 	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
-	requests := api.NewOwnerRequests(api.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
-	answers := &api.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: api.NewValidator(api.ValidatorOptions{}), Submitter: api.NewSubmitter(api.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl}
+	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
+	answers := &answer.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Bot: web.Bot{

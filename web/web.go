@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
@@ -37,56 +38,56 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Answers is what the pages need to know. [api.Answers] knows it.
+// Answers is what the pages need to know. [answer.Answers] knows it.
 type Answers interface {
 	// Search returns a page of operations, best first.
 	Search(ctx context.Context, q query.Query) (index.Result, error)
 	// Hits completes operations that were found with how fresh they are, at a time.
-	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]api.Hit, error)
+	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// Services lists services in order of host key, from behind after.
-	Services(ctx context.Context, after string, limit int) (api.ServicePage, error)
+	Services(ctx context.Context, after string, limit int) (answer.ServicePage, error)
 	// Service returns all that is known of a host.
-	Service(ctx context.Context, host string) (api.Service, error)
+	Service(ctx context.Context, host string) (answer.Service, error)
 	// AgentsOf returns the agents that serve a host.
 	AgentsOf(ctx context.Context, host string) (join.Joined, error)
 	// Namespace returns who uses a namespace, and with what right.
-	Namespace(ctx context.Context, name string) (api.Namespace, error)
+	Namespace(ctx context.Context, name string) (answer.Namespace, error)
 	// DataClass returns who says that they hold a data class.
-	DataClass(ctx context.Context, name string) (api.DataClass, error)
+	DataClass(ctx context.Context, name string) (answer.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	// Figures says how much there is.
-	Figures(ctx context.Context) (api.Figures, error)
+	Figures(ctx context.Context) (answer.Figures, error)
 	// Agent finds an agent by AIR ID, handle or did:wba.
-	Agent(ctx context.Context, id string) (api.AgentAnswer, error)
+	Agent(ctx context.Context, id string) (answer.AgentAnswer, error)
 	// FindAgents returns a page of the agents that a query takes, and how many
 	// there are; with a verb, of those at home where it is offered.
 	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error)
 	// AgentDetails returns all that is known of an agent.
-	AgentDetails(ctx context.Context, id string) (api.AgentDetails, error)
+	AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error)
 	// Report stores what somebody says against an agent, for the operator.
 	Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error)
 	// ReportByID returns what is public of a report.
 	ReportByID(ctx context.Context, id string) (registry.Report, error)
 	// LogStatus says how the transparency log stands.
-	LogStatus(ctx context.Context) (api.LogStatus, error)
+	LogStatus(ctx context.Context) (answer.LogStatus, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
-	Rules() []api.RuleView
+	Rules() []answer.RuleView
 	// Rule returns the rule of a code.
-	Rule(code string) (api.RuleView, error)
+	Rule(code string) (answer.RuleView, error)
 	// Validate judges a text, or what an address leads to.
-	Validate(ctx context.Context, s api.ValidationRequest) ([]api.ValidationResult, error)
+	Validate(ctx context.Context, s answer.ValidationRequest) ([]answer.ValidationResult, error)
 	// CrawlLog returns what a host was asked, the latest visit first.
 	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
 	// Submit takes names of hosts into the frontier.
-	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]api.Submission, error)
+	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]answer.Submission, error)
 	// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved.
 	HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
-	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (api.Submission, error)
+	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (answer.Submission, error)
 }
 
-var _ Answers = (*api.Answers)(nil)
+var _ Answers = (*answer.Answers)(nil)
 
 // Options are what New can be told beside the answers.
 type Options struct {

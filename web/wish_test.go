@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
@@ -27,13 +27,13 @@ func TestWishPage(t *testing.T) {
 		{"no wish", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
 		{"not a host", "10.0.0.1", "opt-out", notAHost, 400, []string{"value=\"10.0.0.1\""}},
 		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "it was asked for already"}, 429, []string{"it was asked for already"}},
-		{"too often", "api.example.com", "opt-out", &api.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
+		{"too often", "api.example.com", "opt-out", &answer.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
 		{"not out", "api.example.com", "opt-in", owner.ErrNotOut, 409, []string{"nothing to withdraw"}},
 		{"not out alone", "a.example.com", "opt-in", &owner.CoveredError{Host: "a.example.com", By: "example.com"}, 409, []string{"opt-out of example.com"}},
 		{"the operator", "api.example.com", "opt-in", owner.ErrOperator, 403, []string{"the operator of this server"}},
-		{"gone", "api.example.com", "recrawl", &api.WithdrawnError{Host: "api.example.com", Block: crawler.Block{Host: "api.example.com", By: crawler.ByOwner, Since: now}}, 409, []string{"does not want to be visited"}},
-		{"not known", "api.example.com", "recrawl", api.ErrNoService, 404, []string{"Nothing is known"}},
-		{"no crawler", "api.example.com", "recrawl", api.ErrNoCrawl, 503, []string{"does not crawl"}},
+		{"gone", "api.example.com", "recrawl", &answer.WithdrawnError{Host: "api.example.com", Block: crawler.Block{Host: "api.example.com", By: crawler.ByOwner, Since: now}}, 409, []string{"does not want to be visited"}},
+		{"not known", "api.example.com", "recrawl", answer.ErrNoService, 404, []string{"Nothing is known"}},
+		{"no crawler", "api.example.com", "recrawl", answer.ErrNoCrawl, 503, []string{"does not crawl"}},
 		{"hostile", `"><script>x</script>` + "\u202e.example.com", "opt-out", nil, 200, []string{"&lt;script&gt;", "U+202E"}},
 	} {
 		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/bot", url.Values{"host": {c.host}, "wish": {c.wish}, "subdomains": {"yes"}})

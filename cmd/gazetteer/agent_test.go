@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
 	"gazetteer/store/boltstore"
@@ -47,7 +48,7 @@ func newRegistryServer(t *testing.T) *registryServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := api.New(api.Options{Answers: &api.Answers{Store: store, Registry: r}})
+	routes, err := api.New(api.Options{Answers: &answer.Answers{Store: store, Registry: r}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/lint/format"
 )
@@ -136,7 +137,7 @@ that every visit keeps. It may be asked for once in 10 minutes.`,
 		Args: exactly(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.ask(c.Context(), false, func(server *client) error {
-				var s api.Submission
+				var s answer.Submission
 				raw, err := server.write(c.Context(), http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, &s)
 				if err != nil || a.json {
 					return a.orJSON(raw, err)

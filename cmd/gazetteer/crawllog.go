@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/lint/format"
 )
@@ -81,7 +81,7 @@ func (a *app) crawlLog(ctx context.Context, c *client, host string, limit int) e
 // printConnection shows what the last connection to a host rested on. Nothing is
 // told of a host that has withdrawn; whatever else is wrong, its log says so too.
 func (a *app) printConnection(ctx context.Context, c *client, host string) {
-	var s api.Service
+	var s answer.Service
 	if _, err := c.get(ctx, "/api/v1/services/"+url.PathEscape(host), &s); err != nil || s.State.TLS == nil {
 		return
 	}

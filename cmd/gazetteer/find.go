@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/join"
 	"gazetteer/lint/format"
 	"gazetteer/registry"
@@ -143,7 +144,7 @@ func (a *app) printOffers(page api.OrchestratePage) {
 }
 
 // printOffer writes an operation as a search does, and the agents behind it.
-func (a *app) printOffer(o api.ServedOperation, now time.Time) {
+func (a *app) printOffer(o answer.ServedOperation, now time.Time) {
 	var remarks []remark
 	if o.Freshness.Stale {
 		remarks = append(remarks, remark{"stale", o.Freshness.Why})

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
@@ -180,12 +181,12 @@ const judgeTime = 12 * time.Second
 
 // newJudge returns what checks documents for visitors of the API and the pages.
 // It fetches as the crawler does, by a connection of its own.
-func newJudge(c Config, e edge, limits *limit.Set, made func(fetch.Made)) (*api.Validator, error) {
+func newJudge(c Config, e edge, limits *limit.Set, made func(fetch.Made)) (*answer.Validator, error) {
 	client, err := newFetcher(c, e, judgeTime, made)
 	if err != nil {
 		return nil, err
 	}
-	return api.NewValidator(api.ValidatorOptions{
+	return answer.NewValidator(answer.ValidatorOptions{
 		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour, Limits: limits,
 	}), nil
 }
@@ -209,14 +210,14 @@ func newFetcher(c Config, e edge, session time.Duration, made func(fetch.Made)) 
 
 // newDoor returns what takes names of hosts from strangers, nobody's where
 // nothing is crawled.
-func newDoor(h *house, limits *limit.Set) *api.Submitter {
-	o := api.SubmitterOptions{
+func newDoor(h *house, limits *limit.Set) *answer.Submitter {
+	o := answer.SubmitterOptions{
 		PerClient: h.config.API.SubmissionsPerHour, PerDomain: h.config.API.SubmissionsPerDomainHour, All: h.config.API.SubmissionsGlobalPerHour, Limits: limits,
 	}
 	if h.config.Crawler.Enabled {
 		o.Add = h.crawler.Add
 	}
-	return api.NewSubmitter(o)
+	return answer.NewSubmitter(o)
 }
 
 // userAgent is what requests are sent under: with the page that explains who
@@ -239,12 +240,12 @@ func (h *house) openAPI(e edge) error {
 	if err != nil {
 		return fmt.Errorf("set up the checking of documents: %w", err)
 	}
-	search := api.NewLimitedSearcher(h.index, api.SearchLimits{Time: time.Duration(h.config.Search.Timeout), Concurrent: h.config.Search.AtOnce, Limits: limits})
+	search := answer.NewLimitedSearcher(h.index, answer.SearchLimits{Time: time.Duration(h.config.Search.Timeout), Concurrent: h.config.Search.AtOnce, Limits: limits})
 	wishes, err := h.openWishes(e, limits)
 	if err != nil {
 		return fmt.Errorf("set up the wishes of owners: %w", err)
 	}
-	answers := &api.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Validator: judge, Submitter: newDoor(h, limits), OwnerRequests: wishes, Blocks: h.crawler}
+	answers := &answer.Answers{Store: h.store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.crawler, Validator: judge, Submitter: newDoor(h, limits), OwnerRequests: wishes, Blocks: h.crawler}
 	h.api, err = api.New(api.Options{
 		Answers: answers, Log: h.log, CursorKey: key, Version: buildInfo().Version, PublicURL: h.config.PublicURL,
 		TrustedProxies: h.config.API.TrustedProxies, Add: h.crawler.Add, Crawl: h.crawl,

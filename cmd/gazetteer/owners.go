@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 	"gazetteer/limit"
@@ -15,7 +15,7 @@ import (
 
 // openWishes returns what takes the wishes of owners of hosts. Blocking works in
 // every process; only one that crawls visits a host again.
-func (h *house) openWishes(e edge, limits *limit.Set) (*api.OwnerRequests, error) {
+func (h *house) openWishes(e edge, limits *limit.Set) (*answer.OwnerRequests, error) {
 	web, err := newHTTPS(h.config, e)
 	if err != nil {
 		return nil, err
@@ -26,14 +26,14 @@ func (h *house) openWishes(e edge, limits *limit.Set) (*api.OwnerRequests, error
 	if err != nil {
 		return nil, err
 	}
-	o := api.OwnerRequestOptions{
+	o := answer.OwnerRequestOptions{
 		Owners:    owner.New(owner.Options{Crawler: h.crawler, DNS: registry.NewDNS(h.config.Registry.DNS), Web: told, Resolver: resolver}),
 		PerClient: h.config.API.FetchesPerHour, PerDomain: h.config.API.FetchesPerHostHour, All: h.config.API.FetchesGlobalPerHour, Limits: limits,
 	}
 	if h.config.Crawler.Enabled {
 		o.Recrawl, o.Add = h.crawler.Recrawl, h.crawler.Add
 	}
-	return api.NewOwnerRequests(o), nil
+	return answer.NewOwnerRequests(o), nil
 }
 
 // recorded is a client whose requests are written into the ledger of the hosts

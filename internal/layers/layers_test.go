@@ -30,6 +30,7 @@ var rows = [][]string{
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"store/boltstore", "crawler", "index", "registry", "lint"},
 	{"lint/format", "registry/audit", "join", "crawler/owner"},
+	{"api/answer"},
 	{"api", "lint/command"},
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house

@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // Search returns one page of operations, best first. Read q from text with
-// [index.Parse], or fill it in. Where nothing is found and no verb is near to
+// [query.Parse], or fill it in. Where nothing is found and no verb is near to
 // what was asked, those that are offered most are named. Words that no operation of
 // the page has are named in the note: the nearest there is may not be near.
 func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, error) {
@@ -35,7 +35,7 @@ func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, erro
 		return r, err
 	}
 	slices.SortStableFunc(verbs, func(a, b index.VerbCount) int { return cmp.Compare(b.Operations, a.Operations) })
-	for _, v := range verbs[:min(len(verbs), maxNear)] {
+	for _, v := range verbs[:min(len(verbs), MaxNear)] {
 		r.Near = append(r.Near, v.Verb)
 	}
 	return r, nil
@@ -59,13 +59,13 @@ func missingWordsNote(hits []index.Hit) string {
 		return "none of the words was found: what is shown comes nearest in meaning, and may be far from it"
 	}
 	for i, w := range words {
-		words[i] = strconv.Quote(cleanText(w, 40))
+		words[i] = strconv.Quote(CleanText(w, 40))
 	}
-	return "not found in any of these: " + strings.Join(words[:min(len(words), maxNear)], ", ")
+	return "not found in any of these: " + strings.Join(words[:min(len(words), MaxNear)], ", ")
 }
 
 // maxProposals is how many verbs are proposed where nothing is found.
-const maxNear = 5
+const MaxNear = 5
 
 // Behind is how many records of the store are missing from an answer that is based
 // on a sequence. The sequence is the answer's own: an index that is rebuilt may be
@@ -78,10 +78,10 @@ func (a *Answers) Behind(seq uint64) uint64 {
 	return max(head.Seq, seq) - seq
 }
 
-// trackSequence is called before something is read that does not say on which sequence
+// TrackSequence is called before something is read that does not say on which sequence
 // it is based. What it returns is called afterwards: it gives a sequence that the
 // answer has at least, and how far that is behind.
-func (a *Answers) trackSequence() (done func() (seq, behind uint64)) {
+func (a *Answers) TrackSequence() (done func() (seq, behind uint64)) {
 	before := a.Index.Cursor().Seq
 	return func() (seq, behind uint64) {
 		seq = min(before, a.Index.Cursor().Seq) // a rebuild begins again at 0
@@ -102,12 +102,4 @@ func (a *Answers) Agent(ctx context.Context, id string) (AgentAnswer, error) {
 		return AgentAnswer{}, err
 	}
 	return AgentAnswer{Agent: agent, DID: a.Registry.DIDDocument(agent), Seq: seq}, nil
-}
-
-// orEmpty writes [] where nothing was found.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

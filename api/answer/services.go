@@ -1,8 +1,7 @@
-package api
+package answer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -180,15 +179,6 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 	return versions, nil
 }
 
-// decodeRecord reads the JSON of a stored record.
-func decodeRecord[T any](record store.Record) (T, error) {
-	var v T
-	if err := json.Unmarshal(record.Value, &v); err != nil {
-		return v, fmt.Errorf("decode the record %s: %w", record.Key, err)
-	}
-	return v, nil
-}
-
 // speakers is the order in which documents are asked who the service is.
 var speakers = []document.Kind{document.AI, document.AGIS, document.AGISSummary, document.AIAlias}
 
@@ -242,4 +232,16 @@ func relatedHosts(host string, documents []document.Document) []string {
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
+}
+
+// HostKnown reports whether a host has a document, and whether anybody ever named it.
+func (a *Answers) HostKnown(ctx context.Context, host string) (publishes, known bool, err error) {
+	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
+		if err != nil && !store.Damaged(record, err) {
+			return false, false, fmt.Errorf("list the documents of %s: %w", host, err)
+		}
+		return true, true, nil
+	}
+	state, err := a.readHost(ctx, host)
+	return false, state != nil, err
 }

@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"context"
@@ -33,15 +33,15 @@ func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, ver
 	if a.Directory.WaitFor(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.WaitFor(waiting, 1) != nil {
 		return nil, 0, ErrReading
 	}
-	if q.Hosts, err = a.hostsOffering(ctx, verb); err != nil {
+	if q.Hosts, err = a.HostsOffering(ctx, verb); err != nil {
 		return nil, 0, err
 	}
 	agents, total = a.Directory.Search(q)
 	return agents, total, nil
 }
 
-// hostsOffering lists the hosts whose operations have a verb; nil for "".
-func (a *Answers) hostsOffering(ctx context.Context, verb string) ([]string, error) {
+// HostsOffering lists the hosts whose operations have a verb; nil for "".
+func (a *Answers) HostsOffering(ctx context.Context, verb string) ([]string, error) {
 	if verb == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ const maxClaims = 100
 // judgeClaims judges every host that uses a namespace, the best proved first.
 func (a *Answers) judgeClaims(ctx context.Context, namespace string) ([]Claim, []Concern, error) {
 	namespace = strings.ToLower(strings.TrimSpace(namespace))
-	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"host"}, maxExplored)
+	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"host"}, MaxExplored)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -205,7 +205,7 @@ func (a *Answers) namespaceOwner(ctx context.Context, namespace string) (string,
 			return site, nil
 		}
 		for _, known := range []string{host, site} {
-			if _, there, err := a.hostKnown(ctx, known); err != nil || there {
+			if _, there, err := a.HostKnown(ctx, known); err != nil || there {
 				return site, err
 			}
 		}
@@ -225,7 +225,7 @@ func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]strin
 	}
 	var hosts []string
 	for _, word := range words {
-		suggestions, err := a.Index.Suggest(ctx, word, maxLimit, index.SuggestService)
+		suggestions, err := a.Index.Suggest(ctx, word, MaxLimit, index.SuggestService)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 			Message: "the namespace is the name of another domain (" + strings.Join(registrableDomains(bearers), ", ") + "): these hosts may be squatting on it",
 		})
 	}
-	alike, err := a.findLookalikes(ctx, namespace)
+	alike, err := a.FindLookalikes(ctx, namespace)
 	if err == nil && len(alike) > 0 {
 		concerns = append(concerns, Concern{
 			Code: "lookalike", Names: alike,
@@ -297,8 +297,8 @@ func registrableDomains(hosts []string) []string {
 // maxLookalikes is how many namespaces are named that look alike.
 const maxLookalikes = 10
 
-// findLookalikes returns the other namespaces that a person could take for this one.
-func (a *Answers) findLookalikes(ctx context.Context, namespace string) ([]string, error) {
+// FindLookalikes returns the other namespaces that a person could take for this one.
+func (a *Answers) FindLookalikes(ctx context.Context, namespace string) ([]string, error) {
 	all, err := a.Index.Namespaces(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
-	"gazetteer/registry/resolve"
 )
 
 // foreignDIDTimeout is how long a caller waits for the registry of others.
@@ -72,30 +71,24 @@ func contactResolution(asked string, d did.Document, c join.Contact, seq uint64)
 	return Resolution{Asked: asked, Kind: "agent", AirID: c.AirID, DID: c.DID, Inbox: c.Inbox, Key: c.Key, Document: &d, Seq: seq}
 }
 
-// didSyntaxError refuses a did:wba or did:web that can be nobody's; for others it is ours.
+// A NameError says that a name is a DID that nobody can have.
+type NameError struct {
+	Message string
+	Help    string // how such a name is written
+	cause   error
+}
+
+func (e *NameError) Error() string { return "invalid DID: " + e.Message }
+
+// Unwrap returns what the reader of DIDs said.
+func (e *NameError) Unwrap() error { return e.cause }
+
+// didSyntaxError is the error about a did:wba or did:web that nobody can have; for other names it is
+// ours.
 func didSyntaxError(name string, err, ours error) error {
 	e, ok := errors.AsType[*did.Error](err)
 	if !ok || !strings.HasPrefix(name, "did:"+did.MethodWBA+":") && !strings.HasPrefix(name, "did:"+did.MethodWeb+":") {
 		return ours
 	}
-	return newProblem(badParameter, "Invalid DID: "+cleanText(e.Message, 300), cmp.Or(e.Help, "an agent's is written did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT")).
-		withLocation(Location{Parameter: "name"}).withCause(err)
-}
-
-// didProblem says why the DID of another host leads nowhere; nil for another
-// error.
-func didProblem(err error) *problemError {
-	e, ok := errors.AsType[*resolve.Error](err)
-	if !ok {
-		return nil
-	}
-	at := Location{Parameter: "name"}
-	switch text := cleanText(e.Error(), 500); {
-	case errors.Is(err, resolve.ErrDeactivated):
-		return newProblem(agentGone, text, "its registry says that it is gone for good").withLocation(at)
-	case errors.Is(err, resolve.ErrUnreachable):
-		return newProblem(unavailable, text, "try again in a moment").withLocation(at).withRetry(5 * time.Second)
-	default:
-		return newProblem(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").withLocation(at)
-	}
+	return &NameError{CleanText(e.Message, 300), cmp.Or(e.Help, "an agent's is written did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT"), err}
 }

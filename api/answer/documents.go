@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"context"
@@ -90,9 +90,9 @@ func (a *Answers) findVersion(ctx context.Context, host string, kind document.Ki
 	return RawDocument{}, fmt.Errorf("%w: %s of %s never was %s", ErrNoDocument, kind, host, digest)
 }
 
-// listVersions lists the stored versions of a host's document, and [ErrNoDocument]
+// ListVersions lists the stored versions of a host's document, and [ErrNoDocument]
 // when there never was one.
-func (a *Answers) listVersions(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
+func (a *Answers) ListVersions(ctx context.Context, host string, kind document.Kind) (string, []Version, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return "", nil, err

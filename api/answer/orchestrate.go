@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"context"
@@ -37,10 +37,10 @@ type ServedOperations struct {
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	Behind   uint64         `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	// next is how many operations of the ranking were gone through; more tells
-	// that others follow.
-	next int
-	more bool
+	// NextOffset is how many operations of the ranking were read, More says
+	// whether others follow.
+	NextOffset int  `json:"-"`
+	More       bool `json:"-"`
 	// hits are those of the operations, as the index has them.
 	hits []index.Hit
 }
@@ -83,9 +83,9 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 			}
 		}
 	}
-	out := ServedOperations{Operations: []ServedOperation{}, Concerns: concerns, next: first, more: true}
-	for len(out.Operations) < limit && out.more && out.next-first < maxPassed {
-		q.Offset, q.Limit = out.next, limit
+	out := ServedOperations{Operations: []ServedOperation{}, Concerns: concerns, NextOffset: first, More: true}
+	for len(out.Operations) < limit && out.More && out.NextOffset-first < maxPassed {
+		q.Offset, q.Limit = out.NextOffset, limit
 		if joined {
 			q.Limit = max(limit, orchestrateStep)
 		}
@@ -110,7 +110,7 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	if err != nil {
 		return err
 	}
-	out.Total, out.Note, out.Near, out.Seq, out.more = r.Total, r.Note, r.Near, r.Seq, r.More
+	out.Total, out.Note, out.Near, out.Seq, out.More = r.Total, r.Note, r.Near, r.Seq, r.More
 	if joined && r.Note == missingWordsNote(r.Hits) {
 		out.Note = "" // some of these are not shown
 	}
@@ -129,7 +129,7 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	}
 	for i, h := range hits {
 		if len(out.Operations) == limit {
-			out.next, out.more = q.Offset+i, true
+			out.NextOffset, out.More = q.Offset+i, true
 			return nil
 		}
 		found := agents[h.Host]
@@ -143,9 +143,9 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	}
 	// A page is shorter than asked for when the index is behind: what it left out
 	// was gone through, too.
-	out.next = q.Offset + len(r.Hits)
+	out.NextOffset = q.Offset + len(r.Hits)
 	if r.More {
-		out.next = q.Offset + q.Limit
+		out.NextOffset = q.Offset + q.Limit
 	}
 	return nil
 }

@@ -1,0 +1,195 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/index/query"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Errors of the catalogue. Test with errors.Is.
+var (
+	ErrNoNamespace = errors.New("no service uses this namespace")
+	ErrNoClass     = errors.New("no service holds this data class")
+)
+
+// A Relative is a verb that is offered and related to another, with who offers it.
+type Relative struct {
+	index.RelatedVerb
+	OfferedBy []index.Count `json:"offered_by" doc:"hosts that offer it, those with the most operations first; at most ten"`
+}
+
+const (
+	// maxFamily is how many relatives of a verb are named, maxOfferers how many
+	// hosts of each.
+	maxFamily   = 30
+	maxOfferers = 10
+)
+
+// Verb returns a verb with the verbs that are related to it and who offers each.
+// The error is [ErrNoVerb] when nobody offers it; its relatives are returned all
+// the same. The case of the verb does not matter.
+func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Relative, error) {
+	verb = strings.ToUpper(verb)
+	related, err := a.Index.VerbFamily(ctx, verb)
+	if err != nil {
+		return index.VerbCount{}, nil, err
+	}
+	own := index.VerbCount{Verb: verb}
+	family := []Relative{}
+	for _, r := range related[:min(len(related), maxFamily)] {
+		counts, err := a.Index.Explore(ctx, query.Query{Verbs: []string{r.Verb}}, []string{"host"}, maxOfferers)
+		if err != nil {
+			return own, nil, err
+		}
+		family = append(family, Relative{r, OrEmpty(counts["host"])})
+		if r.Verb == verb {
+			own = r.VerbCount
+		}
+	}
+	if own.Operations == 0 {
+		return own, family, fmt.Errorf("%w: %s", ErrNoVerb, verb)
+	}
+	return own, family, nil
+}
+
+// NamespaceCount is one namespace of the catalogue.
+type NamespaceCount struct {
+	Namespace  string `json:"namespace"`
+	Operations int    `json:"operations"`
+	Services   int    `json:"services"`
+}
+
+// Namespaces lists the namespaces that qualify verbs, in order. The domain of a
+// vocabulary stands for one where a document declares none (AGIS §8.2).
+func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
+	values, err := a.Index.Namespaces(ctx)
+	list := make([]NamespaceCount, len(values))
+	for i, v := range values {
+		list[i] = NamespaceCount{v.Value, v.Operations, v.Services}
+	}
+	return list, err
+}
+
+// A Namespace is all that is known of one namespace.
+type Namespace struct {
+	NamespaceCount
+	Claims   []Claim       `json:"claims" doc:"the hosts that use it and what each has to show for it, the best proved first; at most 100"`
+	Concerns []Concern     `json:"concerns,omitempty" doc:"collisions, and what looks like squatting"`
+	Verbs    []index.Count `json:"verbs" doc:"its verbs, the most frequent first"`
+}
+
+// Namespace returns all that is known of a namespace, in any case. The error is
+// [ErrNoNamespace] when no service uses it.
+func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	all, err := a.Namespaces(ctx)
+	if err != nil {
+		return Namespace{}, err
+	}
+	at := slices.IndexFunc(all, func(n NamespaceCount) bool { return n.Namespace == name })
+	if at < 0 {
+		return Namespace{}, fmt.Errorf("%w: %s", ErrNoNamespace, name)
+	}
+	n := Namespace{NamespaceCount: all[at]}
+	if n.Claims, n.Concerns, err = a.judgeClaims(ctx, name); err != nil {
+		return n, err
+	}
+	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{name}}, []string{"verb"}, MaxExplored)
+	n.Claims, n.Verbs = OrEmpty(n.Claims), OrEmpty(counts["verb"])
+	return n, err
+}
+
+// ClassCount is one data class of the catalogue.
+type ClassCount struct {
+	Class      string `json:"class"`
+	Operations int    `json:"operations" doc:"of the services that hold it"`
+	Services   int    `json:"services"`
+}
+
+// DataClasses lists the data classes that services hold, in order.
+func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
+	values, err := a.Index.DataClasses(ctx)
+	list := make([]ClassCount, len(values))
+	for i, v := range values {
+		list[i] = ClassCount{v.Value, v.Operations, v.Services}
+	}
+	return list, err
+}
+
+// A DataClass is all that is known of one data class.
+type DataClass struct {
+	ClassCount
+	Holders []Holder `json:"holders" doc:"the services that say they hold it, those with the most operations first; at most 100"`
+}
+
+// A Holder is a service that says it holds a data class.
+type Holder struct {
+	Host                  string        `json:"host"`
+	Service               string        `json:"service,omitempty"`
+	Kind                  document.Kind `json:"kind" doc:"the document that says so"`
+	Operations            int           `json:"operations"`
+	Description           string        `json:"description,omitempty" doc:"of the class, by this service"`
+	Sensitivity           string        `json:"sensitivity,omitempty"`
+	RequiresAuthorization bool          `json:"requires_authorization,omitempty"`
+	FetchedAt             time.Time     `json:"fetched_at"`
+	Digest                string        `json:"digest"`
+}
+
+// DataClass returns all that is known of a data class, in any case. The error is
+// [ErrNoClass] when no service holds it.
+func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	all, err := a.DataClasses(ctx)
+	if err != nil {
+		return DataClass{}, err
+	}
+	at := slices.IndexFunc(all, func(c ClassCount) bool { return c.Class == name })
+	if at < 0 {
+		return DataClass{}, fmt.Errorf("%w: %s", ErrNoClass, name)
+	}
+	c := DataClass{ClassCount: all[at], Holders: []Holder{}}
+	counts, err := a.Index.Explore(ctx, query.Query{Classes: []string{name}}, []string{"host"}, maxClaims)
+	if err != nil {
+		return c, err
+	}
+	for _, host := range counts["host"] {
+		holder, found, err := a.readHolder(ctx, host.Value, name)
+		if err != nil {
+			return c, err
+		}
+		if found {
+			holder.Operations = host.Operations
+			c.Holders = append(c.Holders, holder)
+		}
+	}
+	return c, nil
+}
+
+// readHolder reads what a host says of a data class.
+func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, bool, error) {
+	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary} {
+		d, there, err := a.readDocument(ctx, host, kind)
+		if err != nil {
+			return Holder{}, false, err
+		}
+		at := slices.IndexFunc(d.DataClasses, func(c document.DataClass) bool { return strings.EqualFold(strings.TrimSpace(c.Name), class) })
+		if !there || at < 0 {
+			continue
+		}
+		c := d.DataClasses[at]
+		return Holder{
+			Host: host, Service: d.Service.Name, Kind: kind, Description: c.Description, Sensitivity: c.Sensitivity,
+			RequiresAuthorization: c.RequiresAuthorization, FetchedAt: d.FetchedAt, Digest: d.Digest,
+		}, true, nil
+	}
+	return Holder{}, false, nil
+}
+
+// MaxExplored is how many values of a field are named at most.
+const MaxExplored = 1000

@@ -1,0 +1,37 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/store"
+	"time"
+)
+
+// CrawlLog returns what a host was asked in the last 90 days, the latest visit
+// first, at most limit visits; before, when not zero, leaves out what is not
+// older. The error is a *[fetch.HostError] for what cannot be a host, and
+// [ErrNoService] for one that nobody ever named.
+func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := crawler.Ledger(ctx, a.Store, host, time.Now(), before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s was asked: %w", host, err)
+	}
+	if len(entries) > 0 {
+		return entries, nil
+	}
+	_, err = a.Store.Get(ctx, store.HostKey(host))
+	if errors.Is(err, store.ErrNotFound) {
+		if e := (*WithdrawnError)(nil); errors.As(a.checkShown(ctx, host), &e) {
+			return nil, e
+		}
+		return nil, fmt.Errorf("%w: %s", ErrNoService, host)
+	}
+	return entries, err
+}

@@ -1,0 +1,181 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
+	"gazetteer/fetch"
+	"gazetteer/limit"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/store"
+	"golang.org/x/net/publicsuffix"
+	"net/netip"
+	"time"
+)
+
+// Blocker keeps the hosts that are not visited; [crawler.Crawler] does.
+type Blocker interface {
+	owner.Crawler
+	Blocks(ctx context.Context) ([]crawler.Block, error)
+}
+
+// A WithdrawnError says that nothing is shown of a host, and whose wish that is.
+type WithdrawnError struct {
+	Host  string
+	Block crawler.Block
+}
+
+func (e *WithdrawnError) Error() string { return e.Host + " is not shown: " + e.Why() }
+
+// Why says for a person why nothing is shown of the host.
+func (e *WithdrawnError) Why() string {
+	what := e.Host
+	if e.Block.Host != e.Host {
+		what = e.Block.Host + " and all hosts below it"
+	}
+	if e.Block.By == crawler.ByOwner {
+		return "the owner of " + what + " does not want to be visited, since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
+	}
+	return "whoever runs this server does not visit " + what + ", since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
+}
+
+// Help says what can be done about it.
+func (e *WithdrawnError) Help() string {
+	if e.Block.By == crawler.ByOwner {
+		return "if it is yours, withdraw the wish: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
+	}
+	return "ask the operator of this server; the page /bot says where"
+}
+
+// checkShown reports whether something may be shown of a host: the error is a
+// *[WithdrawnError] when not.
+func (a *Answers) checkShown(ctx context.Context, host string) error {
+	if a.Blocks == nil {
+		return nil
+	}
+	b, blocked, err := a.Blocks.Blocked(ctx, host)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask whether %s is shown: %w", host, err)
+	case blocked:
+		return &WithdrawnError{Host: host, Block: b}
+	}
+	return nil
+}
+
+// OwnerRequests takes what owners of hosts wish of the crawler. Each makes us ask name
+// servers and hosts, or visit one, so how often is bounded.
+type OwnerRequests struct {
+	owners  *owner.Owners
+	recrawl func(ctx context.Context, host string, by crawler.Requester) error
+	add     func(ctx context.Context, hosts ...string) error
+	clients *limit.Limiter
+	domains *limit.Limiter
+}
+
+// OwnerRequestOptions shape [Wishes].
+type OwnerRequestOptions struct {
+	// Owners judges wishes; it is required.
+	Owners *owner.Owners
+	// Recrawl has a host visited again, Add makes one known; nil where nothing is
+	// crawled.
+	Recrawl func(ctx context.Context, host string, by crawler.Requester) error
+	Add     func(ctx context.Context, hosts ...string) error
+	// PerClient is how many wishes one client may have in an hour, PerDomain how
+	// many there may be about one registrable domain, All how many together. 0
+	// means 30, 12 and 600; a negative number lifts the limit.
+	PerClient, PerDomain, All int
+	Limits                    *limit.Set // has the clock and lists the limits; may be nil
+}
+
+// NewOwnerRequests returns what handles the requests. It starts nothing.
+func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
+	return &OwnerRequests{
+		owners: o.Owners, recrawl: o.Recrawl, add: o.Add,
+		clients: o.Limits.Limiter(limit.Rule{Name: "owner-requests", Each: cmp.Or(o.PerClient, 30), All: cmp.Or(o.All, 600)}),
+		domains: o.Limits.Limiter(limit.Rule{Name: "owner-requests-domain", Each: cmp.Or(o.PerDomain, 12), All: -1}),
+	}
+}
+
+// admitRequest counts a wish about a host. The zero address, the owner of the machine,
+// is not counted.
+func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, host string) error {
+	if !client.IsValid() {
+		return nil
+	}
+	if err := w.clients.Take(ctx, client); err != nil {
+		return quotaError(err, "too many requests about hosts came from your network in the last hour", "come back later")
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	if err := w.domains.TakeKey(ctx, domain); err != nil {
+		return quotaError(err, "too many requests about hosts below "+domain+" came in the last hour", "come back later")
+	}
+	return nil
+}
+
+// ErrNoOwnerRequests: this process takes no wishes of owners. Test with errors.Is.
+var ErrNoOwnerRequests = errors.New("this server takes no wishes of owners")
+
+// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved. Subdomains
+// counts for opting out; request is the HTTP request that carries the wish, for
+// its signature, nil without one. The error is that of [owner.Owners.OptOut] and
+// [owner.Owners.OptIn], a *[QuotaError], or [ErrNoOwnerRequests].
+func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
+	if a.OwnerRequests == nil {
+		return owner.Answer{}, ErrNoOwnerRequests
+	}
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return owner.Answer{}, err
+	}
+	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
+		return owner.Answer{}, err
+	}
+	if wish == owner.OptOut {
+		return a.OwnerRequests.owners.OptOut(ctx, host, subdomains, request)
+	}
+	done, err := a.OwnerRequests.owners.OptIn(ctx, host, request)
+	if err == nil && done.Done && a.OwnerRequests.add != nil {
+		err = a.OwnerRequests.add(ctx, host) // it was known before, as likely as not
+	}
+	return done, err
+}
+
+// Recrawl has a known host visited again: see [crawler.Crawler.Recrawl], whose
+// errors come too; [ErrNoCrawl] where nothing is crawled, a *[QuotaError], a
+// *[WithdrawnError] for a host that is not visited, and that of
+// [owner.Owners.Signed]. The owner of the machine, or of the host by the signature
+// of the request, which may be nil, is heeded sooner than others.
+func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (Submission, error) {
+	if a.OwnerRequests == nil || a.OwnerRequests.recrawl == nil {
+		return Submission{}, ErrNoCrawl
+	}
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return Submission{}, err
+	}
+	if err := a.checkShown(ctx, host); err != nil {
+		return Submission{}, err
+	}
+	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
+		return Submission{}, err
+	}
+	signed, err := a.OwnerRequests.owners.Signed(ctx, host, request)
+	if err != nil {
+		return Submission{}, err
+	}
+	by := crawler.Requester(signed || !client.IsValid())
+	if err := a.OwnerRequests.recrawl(ctx, host, by); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)
+		}
+		return Submission{}, err
+	}
+	return a.Submission(ctx, host)
+}

@@ -1,0 +1,167 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/limit"
+	"gazetteer/store"
+	"golang.org/x/net/publicsuffix"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// ErrNoCrawl: this server crawls nothing. Test with errors.Is.
+var ErrNoCrawl = errors.New("this server does not crawl")
+
+// A Submitter takes names of hosts from strangers into the frontier. A visit is work
+// for somebody else's server, and a name a place in our store, so what one client
+// may name, and what may be named below one registrable domain, is bounded.
+type Submitter struct {
+	add     func(ctx context.Context, hosts ...string) error
+	clients *limit.Limiter
+	domains *limit.Limiter
+}
+
+// SubmitterOptions shape a [Submitter].
+type SubmitterOptions struct {
+	// Add makes hosts known to the crawler; nil: nothing is taken.
+	Add func(ctx context.Context, hosts ...string) error
+	// PerClient is how many new hosts one client may name in an hour, PerDomain
+	// how many may be named below one registrable domain, All how many there may
+	// be together. 0 means 60, 20 and 5,000; a negative number lifts the limit.
+	PerClient, PerDomain, All int
+	Limits                    *limit.Set // has the clock and lists the limits; may be nil
+}
+
+// NewSubmitter returns a submitter. It starts nothing.
+func NewSubmitter(o SubmitterOptions) *Submitter {
+	return &Submitter{
+		add:     o.Add,
+		clients: o.Limits.Limiter(limit.Rule{Name: "submissions", Each: cmp.Or(o.PerClient, 60), All: cmp.Or(o.All, 5000)}),
+		domains: o.Limits.Limiter(limit.Rule{Name: "submissions-domain", Each: cmp.Or(o.PerDomain, 20), All: -1}),
+	}
+}
+
+// Submission says what became of one name that was handed in.
+type Submission struct {
+	Host string `json:"host" doc:"the name as it is known here, or as it was given when it is refused"`
+	// State is "waiting" for a host that was not visited yet, "visited" for one
+	// that was, "refused" for a name that is not taken.
+	State   string    `json:"state" enum:"waiting,visited,refused" doc:"waiting for its first visit, visited before, or not taken"`
+	Due     time.Time `json:"due,omitzero" doc:"when the next visit may begin"`
+	Visited time.Time `json:"visited,omitzero" doc:"when the last visit ended"`
+	Detail  string    `json:"detail,omitempty" doc:"why the name is not taken"`
+	Help    string    `json:"help,omitempty" doc:"what to do about it"`
+	Link    string    `json:"link,omitempty" doc:"where to ask again"`
+}
+
+// Submit takes hosts into the frontier and says of each what became of it; one
+// that is known already keeps its time. client is who asks; the zero address,
+// the owner of the machine, is not counted. The error is [ErrNoCrawl], a
+// *[QuotaError] when nothing was taken because too much was asked for, or that
+// of the store.
+func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submission, error) {
+	if a.Submitter == nil || a.Submitter.add == nil {
+		return nil, ErrNoCrawl
+	}
+	fresh := map[int]string{} // by place in the list
+	var over *QuotaError
+	out := make([]Submission, len(hosts))
+	for i, name := range hosts {
+		host, err := fetch.CheckHost(name)
+		if e, ok := errors.AsType[*fetch.HostError](err); ok {
+			out[i] = Submission{Host: name, State: "refused", Detail: e.Problem, Help: e.Help}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i], err = a.Submission(ctx, host)
+		if !errors.Is(err, ErrNoService) {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if e, ok := errors.AsType[*QuotaError](a.Submitter.admitHost(ctx, client, host)); ok {
+			over = e
+			out[i] = Submission{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
+			continue
+		}
+		fresh[i] = host
+	}
+	if over != nil && len(fresh) == 0 {
+		return nil, over
+	}
+	return out, a.addHosts(ctx, fresh, out)
+}
+
+// addHosts adds the hosts that are not known yet, and notes when they are due.
+func (a *Answers) addHosts(ctx context.Context, fresh map[int]string, out []Submission) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := a.Submitter.add(ctx, slices.Collect(maps.Values(fresh))...); err != nil {
+		return err
+	}
+	for i, host := range fresh {
+		var err error
+		if out[i], err = a.Submission(ctx, host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admitHost counts a host that is new against who names it and its domain.
+func (s *Submitter) admitHost(ctx context.Context, client netip.Addr, host string) error {
+	if !client.IsValid() {
+		return nil
+	}
+	if err := s.clients.Take(ctx, client); err != nil {
+		return quotaError(err, "too many hosts were submitted in the last hour", "submit the rest later")
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	if err := s.domains.TakeKey(ctx, domain); err != nil {
+		return quotaError(err, "too many hosts below "+domain+" were submitted in the last hour", "submit the rest later")
+	}
+	return nil
+}
+
+// Submission says how a host stands that was handed in, by any spelling of its
+// name: the error is a *[fetch.HostError] for what cannot be one, and
+// [ErrNoService] for a host that nobody ever named.
+func (a *Answers) Submission(ctx context.Context, host string) (Submission, error) {
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return Submission{}, err
+	}
+	if e := (*WithdrawnError)(nil); errors.As(a.checkShown(ctx, host), &e) {
+		return Submission{Host: host, State: "refused", Detail: e.Why(), Help: e.Help()}, nil
+	}
+	record, err := a.Store.Get(ctx, store.HostKey(host))
+	if errors.Is(err, store.ErrNotFound) {
+		return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)
+	}
+	if err != nil {
+		return Submission{}, fmt.Errorf("read the state of %s: %w", host, err)
+	}
+	h, err := decodeRecord[crawler.Host](record)
+	if err != nil {
+		return Submission{}, err
+	}
+	s := Submission{Host: host, State: "waiting", Due: h.Due, Visited: h.Visited, Link: "/api/v1/submissions/" + host}
+	if !h.Visited.IsZero() {
+		s.State, s.Link = "visited", "/api/v1/services/"+host
+	}
+	return s, nil
+}
