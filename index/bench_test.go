@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	blevequery "github.com/blevesearch/bleve/v2/search/query"
 	"github.com/klauspost/compress/zstd"
 
@@ -156,19 +155,19 @@ func timed(b *testing.B, f func() error) time.Duration {
 // rankOnly does what a search does up to the texts.
 func rankOnly(x *Index, text string) error {
 	words := query.SplitWords(x.analyzer, text)
-	return x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		masks, err := l.applyFilters(snapshot, v, query.Query{})
+	return x.withSnapshot(func(v *view, _ uint64) error {
+		masks, err := v.applyFilters(query.Query{})
 		if err != nil {
 			return err
 		}
-		sums, done := l.newWordScores(v)
+		sums, done := v.dir.newWordScores(v)
 		defer done()
-		if err := l.scoreWords(context.Background(), snapshot, v, query.DistinctStems(words), sums); err != nil {
+		if err := v.scoreWords(context.Background(), query.DistinctStems(words), sums); err != nil {
 			return err
 		}
-		meant := l.embedQuery(words)
+		meant := v.dir.embedQuery(words)
 		defer meant.startNearest(v, masks)()
-		_, _, _, err = v.rankOperations(sums, meant, nil, masks, 10, true)
+		_, _, _, err = v.rankOperations(ranking{words: sums, query: meant, masks: masks, limit: 10, grouped: true})
 		return err
 	})
 }

@@ -114,7 +114,7 @@ func (l *directory) viewOf(snapshot *scorch.IndexSnapshot) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := newView(snapshot, derived)
+	v := newView(l, snapshot, derived)
 	current := make(map[uint64]*segmentData, len(segments))
 	for i, s := range segments {
 		current[s.Id()] = derived[i]
@@ -137,16 +137,16 @@ func (l *directory) latestView() *view {
 
 // prepareView derives what a search needs of a view's segments. The follower does
 // without, and most segments that it makes are merged away before anybody asks.
-func (l *directory) prepareView(snapshot *scorch.IndexSnapshot, v *view) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (v *view) prepareView() error {
+	v.dir.mu.Lock()
+	defer v.dir.mu.Unlock()
 	if v.prepared {
 		return nil
 	}
-	segments := snapshot.Segments()
+	segments := v.snapshot.Segments()
 	err := runParallel(len(segments), func(i int) (err error) {
 		if d := v.segments[i].segmentData; d.meanings == nil {
-			d.meanings, d.vocabulary, err = readEmbeddings(segments[i], d.segmentEntries, l.lexicon, l.formerEmbeddingsOf)
+			d.meanings, d.vocabulary, err = readEmbeddings(segments[i], d.segmentEntries, v.dir.lexicon, v.dir.formerEmbeddingsOf)
 		}
 		return err
 	})
@@ -154,8 +154,8 @@ func (l *directory) prepareView(snapshot *scorch.IndexSnapshot, v *view) error {
 		return err
 	}
 	v.prepared = true
-	if v == l.last {
-		l.replaced = nil // what they had was taken over
+	if v == v.dir.last {
+		v.dir.replaced = nil // what they had was taken over
 	}
 	return nil
 }
@@ -188,8 +188,8 @@ func (p *stemPostings) postingsIn(id uint64) *termPostings {
 
 // findPostings returns the decoded postings of a stem for each segment. The caller must not
 // change them.
-func (l *directory) findPostings(snapshot *scorch.IndexSnapshot, v *view, stem string) ([]*termPostings, error) {
-	kept, ok := l.postings.lookup(stem)
+func (v *view) findPostings(stem string) ([]*termPostings, error) {
+	kept, ok := v.dir.postings.lookup(stem)
 	if !ok {
 		kept = &stemPostings{}
 	} else if slices.Equal(kept.segments, v.ids) {
@@ -197,7 +197,7 @@ func (l *directory) findPostings(snapshot *scorch.IndexSnapshot, v *view, stem s
 	}
 	p := &stemPostings{v.ids, make([]*termPostings, len(v.ids))}
 	size := len(stem) + 200
-	for i, s := range snapshot.Segments() {
+	for i, s := range v.snapshot.Segments() {
 		if p.found[i] = kept.postingsIn(v.ids[i]); p.found[i] == nil {
 			d, err := v.segments[i].segmentData, error(nil)
 			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.formsOf(stem)); err != nil {
@@ -206,7 +206,7 @@ func (l *directory) findPostings(snapshot *scorch.IndexSnapshot, v *view, stem s
 		}
 		size += p.found[i].memorySize() + 100
 	}
-	l.postings.put(stem, p, size)
+	v.dir.postings.put(stem, p, size)
 	return p.found, nil
 }
 

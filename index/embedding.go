@@ -40,7 +40,7 @@ type segmentEmbeddings struct {
 
 func (m *segmentEmbeddings) embeddingOf(number uint32) semantic.Embedding {
 	from := int(number) * m.dim
-	return semantic.Embedding{m.vectors[from : from+m.dim], m.scales[number], m.doubtful.has(number)}
+	return semantic.Embedding{Vector: m.vectors[from : from+m.dim], Scale: m.scales[number], Doubtful: m.doubtful.has(number)}
 }
 
 func (m *segmentEmbeddings) setEmbedding(number uint32, v semantic.Embedding) {

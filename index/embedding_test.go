@@ -51,7 +51,7 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer snapshot.Close()
-		must(t, x.directory.prepareView(snapshot, v))
+		must(t, v.prepareView())
 		all := map[string]semantic.Embedding{}
 		for i := range v.segments {
 			seg := &v.segments[i]
@@ -87,7 +87,7 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, x.directory.prepareView(snapshot, v))
+	must(t, v.prepareView())
 	random := rand.New(rand.NewPCG(7, 7))
 	found, wanted := 0, 0
 	for range 30 {

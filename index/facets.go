@@ -56,16 +56,18 @@ func (x *Index) exploreFacets(ctx context.Context, q query.Query, fields []strin
 	if err != nil {
 		return nil, err
 	}
-	result := Result{Facets: noCounts(fields)}
+	facets := noCounts(fields)
 	words := query.SplitWords(x.analyzer, q.Text())
 	if len(words) == 0 && !q.Filtered() {
-		return result.Facets, nil // a search for these words finds nothing
+		return facets, nil // a search for these words finds nothing
 	}
-	err = x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		_, _, err := x.findPage(ctx, l, snapshot, v, q, words, limit, &result)
+	err = x.withSnapshot(func(v *view, _ uint64) error {
+		s := &searcher{index: x, view: v, query: q, words: words, maxCounts: limit}
+		p, err := s.findPage(ctx)
+		facets = p.facets
 		return err
 	})
-	return result.Facets, err
+	return facets, err
 }
 
 // maxExplored is how many values of a field [Index.Explore] names at most.
@@ -176,14 +178,14 @@ type fieldTally struct {
 }
 
 // countFacets counts the values of fields over what filters and words found.
-func (l *directory) countFacets(snapshot *scorch.IndexSnapshot, v *view, f *matchSet, fields []string) (facetCounts, error) {
+func (v *view) countFacets(f *matchSet, fields []string) (facetCounts, error) {
 	room := &countBuffers{}
 	if f.words != nil {
 		room = &f.words.counting
 	}
 	sums, total := make(facetCounts, len(fields)), 0
 	for _, field := range fields {
-		all, err := v.joinColumns(snapshot, field)
+		all, err := v.joinColumns(field)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +259,7 @@ func (v *fieldValues) valueNumber(p entryRef) uint32 {
 }
 
 // joinColumns joins the columns of a field, once for a view.
-func (v *view) joinColumns(snapshot *scorch.IndexSnapshot, field string) (*fieldValues, error) {
+func (v *view) joinColumns(field string) (*fieldValues, error) {
 	v.listMu.Lock()
 	defer v.listMu.Unlock()
 	if joined, ok := v.joined[field]; ok {
@@ -266,7 +268,7 @@ func (v *view) joinColumns(snapshot *scorch.IndexSnapshot, field string) (*field
 	joined := &fieldValues{all: []string{""}}
 	joined.folded = sync.OnceValue(joined.indexFolded)
 	places := map[string]uint32{"": 0}
-	for i, s := range snapshot.Segments() {
+	for i, s := range v.snapshot.Segments() {
 		c, err := v.segments[i].readColumn(s, field)
 		if err != nil {
 			return nil, err

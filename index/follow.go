@@ -9,7 +9,6 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	bleveDocument "github.com/blevesearch/bleve/v2/document"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
 	"gazetteer/store"
@@ -82,7 +81,7 @@ func (x *Index) Run(ctx context.Context) error {
 // first one does not wait for it. One that comes meanwhile waits, and is answered
 // as later ones are.
 func (x *Index) prepareFirstView() {
-	err := x.withSnapshot(func(*directory, uint64, *scorch.IndexSnapshot, *view) error { return nil })
+	err := x.withSnapshot(func(*view, uint64) error { return nil })
 	if err != nil {
 		x.log.Warn("the index could not be made ready for searching", "error", err) // damage is mended by Run
 	}

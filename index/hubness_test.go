@@ -18,7 +18,7 @@ func thinned(t *testing.T, score int64, docs ...*document.Document) map[string]i
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, x.directory.prepareView(snapshot, v))
+	must(t, v.prepareView())
 	var pool []rankedEntry
 	for i := range v.segments {
 		v.segments[i].searchable.forEach(func(n uint32) { pool = append(pool, rankedEntry{entryRef{i, n}, score}) })

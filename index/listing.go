@@ -5,8 +5,6 @@ import (
 	"gazetteer/index/query"
 	"slices"
 	"strings"
-
-	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
 // A ValueCount is one value of a listing, with the number of operations and of
@@ -34,8 +32,8 @@ func (x *Index) listValues(ctx context.Context, field string) ([]ValueCount, err
 		return nil, err
 	}
 	var values []ValueCount
-	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		values, err = l.countValues(snapshot, v, field)
+	err := x.withSnapshot(func(v *view, _ uint64) (err error) {
+		values, err = v.countValues(field)
 		return err
 	})
 	return slices.Clone(values), err
@@ -43,7 +41,7 @@ func (x *Index) listValues(ctx context.Context, field string) ([]ValueCount, err
 
 // countValues counts the values of a field over all that a search may return. A view
 // counts each field once.
-func (l *directory) countValues(snapshot *scorch.IndexSnapshot, v *view, field string) ([]ValueCount, error) {
+func (v *view) countValues(field string) ([]ValueCount, error) {
 	v.listMu.Lock()
 	defer v.listMu.Unlock()
 	if list, ok := v.lists[field]; ok {
@@ -58,7 +56,7 @@ func (l *directory) countValues(snapshot *scorch.IndexSnapshot, v *view, field s
 		operations[value] += n
 		hosts[value][host] = true
 	}
-	for i, s := range snapshot.Segments() {
+	for i, s := range v.snapshot.Segments() {
 		vs := &v.segments[i]
 		c, err := vs.readColumn(s, field)
 		if err != nil {

@@ -3,11 +3,8 @@ package index
 import (
 	"context"
 	"fmt"
-	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"slices"
-
-	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
 // maxVerified is how many operations are read to see whether a phrase stands in
@@ -19,11 +16,12 @@ const maxVerified = 1000
 // not stand word by word. They are read from the store, those with the best words
 // first; if there are more than maxVerified, the others are left out and the
 // result says so.
-func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, f *matchSet, result *Result) error {
-	phrases := make([][]string, 0, len(q.Phrases))
-	for _, p := range q.Phrases {
+func (s *searcher) applyPhrases(ctx context.Context, f *matchSet) (note string, err error) {
+	v := s.view
+	phrases := make([][]string, 0, len(s.query.Phrases))
+	for _, p := range s.query.Phrases {
 		var stems []string
-		for _, t := range tokens.Tokenize(x.analyzer, tokens.PrepareText(p)) {
+		for _, t := range tokens.Tokenize(s.index.analyzer, tokens.PrepareText(p)) {
 			stems = append(stems, t.Stem)
 		}
 		if len(stems) > 0 {
@@ -31,14 +29,14 @@ func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch
 		}
 	}
 	if len(phrases) == 0 {
-		return nil // nothing but words that are too common to look for
+		return "", nil // nothing but words that are too common to look for
 	}
 	for _, stems := range phrases {
 		if err := yieldTurn(ctx); err != nil {
-			return err
+			return "", err
 		}
-		if err := l.requireStems(snapshot, v, f.masks, stems); err != nil {
-			return err
+		if err := v.requireStems(f.masks, stems); err != nil {
+			return "", err
 		}
 	}
 	total := 0
@@ -47,30 +45,30 @@ func (x *Index) applyPhrases(ctx context.Context, l *directory, snapshot *scorch
 	}
 	look, _ := v.bestByWords(f.words, f.masks, maxVerified)
 	if total > maxVerified {
-		result.Note = fmt.Sprintf("%d operations have the words of the phrase; the phrase was looked for in the best %d of them", total, maxVerified)
+		note = fmt.Sprintf("%d operations have the words of the phrase; the phrase was looked for in the best %d of them", total, maxVerified)
 	}
 	for i := range f.masks {
 		clear(f.masks[i])
 	}
 	for _, r := range look {
 		if err := yieldTurn(ctx); err != nil {
-			return err
+			return "", err
 		}
-		stands, err := x.containsPhrases(ctx, v, r.entryRef, phrases)
+		stands, err := s.index.containsPhrases(ctx, v, r.entryRef, phrases)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if stands {
 			f.masks[r.segment].add(r.number)
 		}
 	}
-	return nil
+	return note, nil
 }
 
 // requireStems takes the operations out of masks that lack one of the stems.
-func (l *directory) requireStems(snapshot *scorch.IndexSnapshot, v *view, masks []bitset, stems []string) error {
+func (v *view) requireStems(masks []bitset, stems []string) error {
 	for _, stem := range stems {
-		found, err := l.findPostings(snapshot, v, stem)
+		found, err := v.findPostings(stem)
 		if err != nil {
 			return err
 		}

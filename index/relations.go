@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/protocol/english"
@@ -17,9 +15,9 @@ import (
 // findOpposedVerbs returns a function that tells whether an operation's verb is the
 // opposite of a word, and related to none in another way; nil when no verb is. It is
 // asked for every candidate, so all the work is done here.
-func (x *Index) findOpposedVerbs(snapshot *scorch.IndexSnapshot, v *view, words []query.Word) (func(entryRef) bool, error) {
+func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
 	var opposites []string
-	for _, w := range words {
+	for _, w := range s.words {
 		for _, verb := range semantic.VerbsOf(strings.ToLower(strings.TrimFunc(w.Asked, notLetter))) {
 			opposites = append(opposites, english.Opposites(verb)...)
 		}
@@ -27,14 +25,14 @@ func (x *Index) findOpposedVerbs(snapshot *scorch.IndexSnapshot, v *view, words 
 	if len(opposites) == 0 {
 		return nil, nil
 	}
-	offered, err := v.joinColumns(snapshot, query.VerbField)
+	offered, err := s.view.joinColumns(query.VerbField)
 	if err != nil {
 		return nil, err
 	}
 	var marked []bool
 	for _, opposite := range opposites {
 		for _, at := range offered.folded()[opposite] {
-			asked := x.explainVerb(offered.all[at], query.Query{}, words)
+			asked := s.index.explainVerb(offered.all[at], query.Query{}, s.words)
 			if asked == nil || asked.Relation != semantic.RelationAntonym {
 				continue
 			}

@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
 // An operation's score has two parts. The first is a sum over the query's stems,
@@ -100,7 +98,7 @@ func (s *wordScores) reset(v *view) {
 }
 
 // scoreWords adds up the first parts of the scores of all entries for the stems.
-func (l *directory) scoreWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, stems []string, to *wordScores) error {
+func (v *view) scoreWords(ctx context.Context, stems []string, to *wordScores) error {
 	swept := 0
 	for _, stem := range stems {
 		if swept >= postingsPerTurn {
@@ -109,7 +107,7 @@ func (l *directory) scoreWords(ctx context.Context, snapshot *scorch.IndexSnapsh
 				return err
 			}
 		}
-		found, err := l.findPostings(snapshot, v, stem)
+		found, err := v.findPostings(stem)
 		if err != nil {
 			return err
 		}
@@ -351,13 +349,24 @@ const (
 	minCosineShare = 0.3
 )
 
+// A ranking is what is ranked, and by what.
+type ranking struct {
+	words   *wordScores
+	query   *queryEmbedding     // the operations nearest to it are being looked for
+	opposed func(entryRef) bool // operations that lose some of their score; may be nil
+	masks   []bitset            // the operations to rank, for each segment
+	limit   int                 // how many are asked for
+	grouped bool                // whether a service has at most perService places
+}
+
 // rankOperations orders the operations in masks (one for each segment) by both parts of the
 // score, and returns the first n of them, where a service has at most perService
 // places (any number when grouped is false), whether there are more, and how many
 // operations match in all. What is near in meaning is being looked for.
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
-func (v *view) rankOperations(words *wordScores, meant *queryEmbedding, opposed func(entryRef) bool, masks []bitset, n int, grouped bool) (page []rankedEntry, more bool, total int, err error) {
+func (v *view) rankOperations(r ranking) (page []rankedEntry, more bool, total int, err error) {
+	words, meant, opposed, masks, n, grouped := r.words, r.query, r.opposed, r.masks, r.limit, r.grouped
 	wishes := meant.clauses
 	kept, total := v.collectCandidates(words, masks, wordPool)
 	pool := kept.unsortedTop(v, embeddingPool)
@@ -572,10 +581,10 @@ func (v *view) listInOrder(masks []bitset, from, to int) (page []rankedEntry, to
 
 // applyFilters returns for each segment the entries that a query's filters let
 // through.
-func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q query.Query) ([]bitset, error) {
+func (v *view) applyFilters(q query.Query) ([]bitset, error) {
 	masks := make([]bitset, len(v.segments))
 	narrowed := q.Narrowed()
-	for i, s := range snapshot.Segments() {
+	for i, s := range v.snapshot.Segments() {
 		vs := &v.segments[i]
 		mask := vs.searchable
 		if q.Aliases {
@@ -591,7 +600,7 @@ func (l *directory) applyFilters(snapshot *scorch.IndexSnapshot, v *view, q quer
 			}
 			any := newBitset(vs.n)
 			for _, value := range values {
-				found, err := l.operationsWithValue(s, vs.segmentData, f.Field, value)
+				found, err := v.dir.operationsWithValue(s, vs.segmentData, f.Field, value)
 				if err != nil {
 					return nil, err
 				}

@@ -10,43 +10,33 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"gazetteer/protocol"
 )
 
-// Search answers a query. The error is a *[Error] when the query cannot be
-// answered as asked, [ErrUnavailable] while the index cannot be read, [ErrClosed],
-// or the context's.
+// Search answers a query. The error is a *[query.Error] when the query cannot be answered as asked,
+// [ErrUnavailable] while the index cannot be read, [ErrClosed], or the context's.
 //
-// With words, hits are ordered by score and a service shows at most three
-// operations, unless Hosts is set; without, they are ordered by host, kind and
-// place in the document, and all are shown. A hit whose document has changed
-// since it was indexed is left out, so a page can be shorter than asked for
-// while the index is behind.
+// With words, hits are ordered by score and a service shows at most three operations, unless Hosts
+// is set; without, they are ordered by host, kind and place in the document, and all are shown. A
+// hit whose document has changed since it was indexed is left out, so a page can be shorter than
+// asked for while the index is behind.
 func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	q, err := q.Canonical()
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Hits: []Hit{}}
 	words := query.SplitWords(x.analyzer, q.Text())
 	if len(words) == 0 && !q.Filtered() {
-		result.Seq = x.Cursor().Seq
-		result.Note = "every word of the query is too common to search for"
-		if strings.IndexFunc(q.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
-			result.Note = "the query has no words, only signs"
-		}
-		if len(q.Facets) > 0 {
-			result.Facets = noCounts(q.Facets)
-		}
-		return result, nil
+		return x.emptyResult(q), nil
 	}
-	err = x.withSnapshot(func(l *directory, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error {
+	var result Result
+	err = x.withSnapshot(func(v *view, seq uint64) (err error) {
+		s := &searcher{index: x, view: v, query: q, words: words, maxCounts: maxCounts}
+		result, err = s.search(ctx)
 		result.Seq = seq
-		return x.fillResult(ctx, l, snapshot, v, q, words, &result)
+		return err
 	})
 	if err != nil {
 		return Result{}, err
@@ -54,9 +44,21 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	return result, nil
 }
 
-// withSnapshot runs f on the present state of the index, which has all writes up to the
-// sequence it is given. Damage that f meets is told to Run, which rebuilds.
-func (x *Index) withSnapshot(f func(l *directory, seq uint64, snapshot *scorch.IndexSnapshot, v *view) error) error {
+// emptyResult is the answer to a query whose words leave nothing to look for.
+func (x *Index) emptyResult(q query.Query) Result {
+	result := Result{Hits: []Hit{}, Seq: x.Cursor().Seq, Note: "every word of the query is too common to search for"}
+	if strings.IndexFunc(q.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+		result.Note = "the query has no words, only signs"
+	}
+	if len(q.Facets) > 0 {
+		result.Facets = noCounts(q.Facets)
+	}
+	return result
+}
+
+// withSnapshot calls f with the present view of the index, which has all writes up to the sequence
+// it is given. Run is told of damage that f meets, and rebuilds the index.
+func (x *Index) withSnapshot(f func(v *view, seq uint64) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.directory == nil {
@@ -74,10 +76,10 @@ func (x *Index) withSnapshot(f func(l *directory, seq uint64, snapshot *scorch.I
 			return err
 		}
 		defer snapshot.Close() // only releases
-		if err := x.directory.prepareView(snapshot, v); err != nil {
+		if err := v.prepareView(); err != nil {
 			return err
 		}
-		return f(x.directory, seq, snapshot, v)
+		return f(v, seq)
 	})
 	var damage *damageError
 	if !errors.As(err, &damage) {
@@ -85,16 +87,28 @@ func (x *Index) withSnapshot(f func(l *directory, seq uint64, snapshot *scorch.I
 	}
 	select {
 	case x.damages <- damage:
-	default: // told already
+	default: // Run has not yet read an earlier report
 	}
 	return fmt.Errorf("%w: %s", ErrUnavailable, damage.what)
 }
 
-// A found is what matches a query, before any of it is ordered.
+// A searcher answers one query on one view of the index. It belongs to one goroutine.
+type searcher struct {
+	index *Index
+	view  *view
+	query query.Query
+	words []query.Word
+	// maxCounts is how many values of each facet are named.
+	maxCounts int
+
+	embedding *queryEmbedding
+}
+
+// A matchSet is what matches a query, before any of it is ordered.
 type matchSet struct {
 	masks   []bitset    // the operations that filters let through, for each segment
 	words   *wordScores // nil when no words were asked for
-	release func()      // to be called when the sums are not needed any more
+	release func()      // must be called when the scores are no longer needed
 }
 
 // appendOperations appends the operations of a segment that match, in order.
@@ -110,49 +124,96 @@ func (f *matchSet) appendOperations(segment int, to []uint32) []uint32 {
 	return to
 }
 
+// A page is one page of entries in order, and what is known of all that match.
+type page struct {
+	entries  []rankedEntry
+	total    int
+	more     bool // a later page has entries
+	note     string
+	facets   map[string][]Count
+	services []ServiceHit
+	classes  []ClassHit
+}
+
+// search finds the page that is asked for and reads the texts of its hits.
+func (s *searcher) search(ctx context.Context) (Result, error) {
+	p, err := s.findPage(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Total: p.total, More: p.more, Note: p.note, Facets: p.facets, Services: p.services, Classes: p.classes}
+	if result.Hits, err = s.readHits(ctx, p.entries); err != nil {
+		return Result{}, err
+	}
+	if p.total == 0 {
+		result.Near, err = s.proposeVerbs()
+	}
+	return result, err
+}
+
+// findPage finds what answers the query, and returns the page of it that is asked for.
+func (s *searcher) findPage(ctx context.Context) (page, error) {
+	v, q := s.view, s.query
+	masks, err := s.allowedOperations()
+	if err != nil {
+		return page{}, err
+	}
+	s.embedding = v.dir.embedQuery(s.words)
+	if len(q.Phrases) == 0 { // phrases would take operations out of the masks
+		defer s.embedding.startNearest(v, masks)()
+	}
+	found, err := v.matchWords(ctx, s.words, masks)
+	if err != nil {
+		return page{}, err
+	}
+	defer found.release()
+	var p page
+	if len(q.Phrases) > 0 {
+		if p.note, err = s.applyPhrases(ctx, found); err != nil {
+			return page{}, err
+		}
+		defer s.embedding.startNearest(v, masks)()
+	}
+	awaitCounts := func() error { return nil }
+	var counts facetCounts
+	if len(q.Facets) > 0 {
+		awaitCounts = startConcurrent(func() (err error) {
+			counts, err = v.countFacets(found, q.Facets)
+			return err
+		})
+		defer awaitCounts() // before found is released
+	}
+	if found.words == nil {
+		p.entries, p.total = v.listInOrder(found.masks, q.Offset, q.Offset+q.Limit)
+		p.more = q.Offset+q.Limit < p.total
+	} else if err := s.rankPage(ctx, found, &p); err != nil {
+		return page{}, err
+	}
+	if err := awaitCounts(); err != nil {
+		return page{}, err
+	}
+	if counts != nil {
+		if found.words != nil {
+			counts.addEntries(v, found.words.byEmbedding)
+		}
+		p.facets = counts.mostFrequent(s.maxCounts)
+	}
+	return p, nil
+}
+
 // allowedOperations returns for each segment the operations that filters and unwanted words let
 // through.
-func (x *Index) allowedOperations(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query) ([]bitset, error) {
-	masks, err := l.applyFilters(snapshot, v, q)
+func (s *searcher) allowedOperations() ([]bitset, error) {
+	v := s.view
+	masks, err := v.applyFilters(s.query)
 	if err != nil {
 		return nil, err
 	}
-	return masks, x.removeUnwanted(l, snapshot, v, q, masks)
-}
-
-// matchWords finds what matches words among the operations in masks.
-func (l *directory) matchWords(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, words []query.Word, masks []bitset) (*matchSet, error) {
-	f := &matchSet{masks: masks, release: func() {}}
-	if len(words) == 0 {
-		return f, nil
-	}
-	f.words, f.release = l.newWordScores(v)
-	if err := l.scoreWords(ctx, snapshot, v, query.DistinctStems(words), f.words); err != nil {
-		f.release()
-		return nil, err
-	}
-	return f, nil
-}
-
-// yieldTurn ends a search whose client has left, and lets others go first: without
-// it a long search keeps a processor for ten milliseconds at a time, in which a
-// usual one would be done.
-func yieldTurn(ctx context.Context) error {
-	runtime.Gosched()
-	return ctx.Err()
-}
-
-// turnTime is about how long a search goes on before it gives way. To do so for each hit
-// would cost more than to show it: a processor that idles is woken to look for work.
-const turnTime = 100 * time.Microsecond
-
-// removeUnwanted takes the operations out of masks that have a word that is not wanted.
-func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, masks []bitset) error {
-	for _, unwanted := range q.Without {
-		for _, t := range tokens.Tokenize(x.analyzer, tokens.PrepareText(unwanted)) {
-			found, err := l.findPostings(snapshot, v, t.Stem)
+	for _, unwanted := range s.query.Without {
+		for _, t := range tokens.Tokenize(s.index.analyzer, tokens.PrepareText(unwanted)) {
+			found, err := v.findPostings(t.Stem)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for i, p := range found {
 				for _, at := range p.all {
@@ -161,105 +222,65 @@ func (x *Index) removeUnwanted(l *directory, snapshot *scorch.IndexSnapshot, v *
 			}
 		}
 	}
-	return nil
+	return masks, nil
 }
 
-// fillResult fills in the result.
-func (x *Index) fillResult(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, result *Result) error {
-	page, wishes, err := x.findPage(ctx, l, snapshot, v, q, words, maxCounts, result)
+// matchWords finds what matches words among the operations in masks.
+func (v *view) matchWords(ctx context.Context, words []query.Word, masks []bitset) (*matchSet, error) {
+	f := &matchSet{masks: masks, release: func() {}}
+	if len(words) == 0 {
+		return f, nil
+	}
+	f.words, f.release = v.dir.newWordScores(v)
+	if err := v.scoreWords(ctx, query.DistinctStems(words), f.words); err != nil {
+		f.release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// yieldTurn ends a search whose client has left, and lets other goroutines run first: without it a
+// long search keeps a processor for ten milliseconds at a time, in which a usual one would be done.
+func yieldTurn(ctx context.Context) error {
+	runtime.Gosched()
+	return ctx.Err()
+}
+
+// turnTime is about how long a search goes on before it yields. To yield for each hit would cost
+// more than to show it: an idle processor is woken to look for work.
+const turnTime = 100 * time.Microsecond
+
+// rankPage orders what was found for words, and sets the entries of the page. The first page gets
+// the services and data classes that match, too.
+func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) error {
+	opposed, err := s.findOpposedVerbs()
 	if err != nil {
 		return err
 	}
-	result.Hits = make([]Hit, 0, len(page))
-	began := time.Now()
-	for _, r := range page {
-		if time.Since(began) >= turnTime {
-			if err := yieldTurn(ctx); err != nil {
-				return err
-			}
-			began = time.Now()
-		}
-		if err := x.addHit(ctx, v, r, q, words, wishes, result); err != nil {
-			return err
-		}
-	}
-	if result.Total == 0 {
-		result.Near, err = x.proposeVerbs(l, snapshot, v, q, words)
-	}
-	return err
-}
-
-// findPage finds what answers a query, and returns the page of it that is asked for.
-// The result gets all but the hits; of each facet the most frequent values, as
-// many as counts says.
-func (x *Index) findPage(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, counts int, result *Result) (page []rankedEntry, wishes []clause, err error) {
-	masks, err := x.allowedOperations(l, snapshot, v, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	meant := l.embedQuery(words)
-	if len(q.Phrases) == 0 { // which would take some out of the masks
-		defer meant.startNearest(v, masks)()
-	}
-	f, err := l.matchWords(ctx, snapshot, v, words, masks)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.release()
-	if len(q.Phrases) > 0 {
-		if err := x.applyPhrases(ctx, l, snapshot, v, q, f, result); err != nil {
-			return nil, nil, err
-		}
-		defer meant.startNearest(v, masks)()
-	}
-	counted := func() error { return nil }
-	var sums facetCounts
-	if len(q.Facets) > 0 {
-		counted = startConcurrent(func() (err error) {
-			sums, err = l.countFacets(snapshot, v, f, q.Facets)
-			return err
-		})
-		defer counted() // before f is done
-	}
-	if f.words == nil {
-		page, result.Total = v.listInOrder(f.masks, q.Offset, q.Offset+q.Limit)
-		result.More = q.Offset+q.Limit < result.Total
-	} else if page, err = x.rankPage(ctx, snapshot, v, q, words, meant, f, result); err != nil {
-		return nil, nil, err
-	}
-	if err := counted(); err != nil {
-		return nil, nil, err
-	}
-	if sums != nil {
-		if f.words != nil {
-			sums.addEntries(v, f.words.byEmbedding)
-		}
-		result.Facets = sums.mostFrequent(counts)
-	}
-	return page, meant.clauses, nil
-}
-
-// rankPage orders what was found for words, and returns the page that is asked for. On
-// the first page the result gets the services and the data classes that match.
-func (x *Index) rankPage(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word, meant *queryEmbedding, f *matchSet, result *Result) (page []rankedEntry, err error) {
-	opposed, err := x.findOpposedVerbs(snapshot, v, words)
-	if err != nil {
-		return nil, err
-	}
+	q := s.query
 	if q.Offset == 0 {
-		if err := x.findServicesAndClasses(ctx, v, q, f, result); err != nil {
-			return nil, err
+		if p.services, p.classes, err = s.findServicesAndClasses(ctx, found); err != nil {
+			return err
 		}
 	}
-	page, result.More, result.Total, err = v.rankOperations(f.words, meant, opposed, f.masks, q.Offset+q.Limit, len(q.Hosts) == 0)
-	return page[min(q.Offset, len(page)):], err
+	r := ranking{
+		words:   found.words,
+		query:   s.embedding,
+		opposed: opposed,
+		masks:   found.masks,
+		limit:   q.Offset + q.Limit,
+		grouped: len(q.Hosts) == 0,
+	}
+	p.entries, p.more, p.total, err = s.view.rankOperations(r)
+	p.entries = p.entries[min(q.Offset, len(p.entries)):]
+	return err
 }
 
 // maxClasses is how many data classes of a service a hit names.
 const maxClasses = 20
 
-// readOperation reads an operation and its document, which are nil when the stored
-// text is that of another version.
+// readOperation reads an operation and its document, which are nil when the stored text is that of
+// another version.
 func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*storedDocument, *preparedOperation, error) {
 	run, n := v.runOf(p), v.ordinalOf(p)
 	t, err := x.documents.readDocument(ctx, run.source)
@@ -273,20 +294,42 @@ func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*stored
 	return t, o, nil
 }
 
-// addHit appends an entry with its text, unless the text is that of another
-// version.
-func (x *Index) addHit(ctx context.Context, v *view, r rankedEntry, q query.Query, words []query.Word, wishes []clause, result *Result) error {
-	run := v.runOf(r.entryRef)
-	t, operation, err := x.readOperation(ctx, v, r.entryRef)
-	if t == nil || err != nil {
-		return err
+// readHits reads the texts of entries. An entry whose stored text is that of another version is
+// left out.
+func (s *searcher) readHits(ctx context.Context, entries []rankedEntry) ([]Hit, error) {
+	hits := make([]Hit, 0, len(entries))
+	began := time.Now()
+	for _, r := range entries {
+		if time.Since(began) >= turnTime {
+			if err := yieldTurn(ctx); err != nil {
+				return nil, err
+			}
+			began = time.Now()
+		}
+		hit, ok, err := s.readHit(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			hits = append(hits, hit)
+		}
 	}
-	hit := Hit{
+	return hits, nil
+}
+
+// readHit reads the text of an entry; ok is false when it is that of another version.
+func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool, err error) {
+	run := s.view.runOf(r.entryRef)
+	t, operation, err := s.index.readOperation(ctx, s.view, r.entryRef)
+	if t == nil || err != nil {
+		return Hit{}, false, err
+	}
+	hit = Hit{
 		Host:      run.host,
 		Service:   t.Service,
 		Operation: operation.Operation,
 		Score:     float64(r.score) * scoreUnit,
-		Why:       x.explainHit(t, operation, q, words),
+		Why:       s.index.explainHit(t, operation, s.query, s.words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,
@@ -298,14 +341,13 @@ func (x *Index) addHit(ctx context.Context, v *view, r rankedEntry, q query.Quer
 	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 		hit.DataClasses = append(hit.DataClasses, c.Name)
 	}
-	if len(wishes) > 0 {
-		if nearest, cosine := nearestClause(wishes, v.embeddingOf(r.entryRef)); cosine >= minCosine {
-			hit.Why.Clause = wishes[nearest].text
+	if clauses := s.embedding.clauses; len(clauses) > 0 {
+		if nearest, cosine := nearestClause(clauses, s.view.embeddingOf(r.entryRef)); cosine >= minCosine {
+			hit.Why.Clause = clauses[nearest].text
 		}
 	}
 	if worst, any := protocol.Worst(t.Findings); any {
 		hit.Findings = worst.String()
 	}
-	result.Hits = append(result.Hits, hit)
-	return nil
+	return hit, true, nil
 }

@@ -575,7 +575,7 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 		x, _ := indexed(t, agis("a.test", honest))
 		snapshot, v, err := x.directory.openSnapshot()
 		must(t, err)
-		must(t, x.directory.prepareView(snapshot, v))
+		must(t, v.prepareView())
 		v.segments[0].operations.forEach(func(n uint32) {
 			if v.embeddingOf(entryRef{0, n}).Doubtful {
 				t.Errorf("%s is doubted", honest)

@@ -47,8 +47,8 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 		return nil, &query.Error{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
 	}
 	similar := []SimilarService{}
-	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) error {
-		profiles, err := v.listProfiles(ctx, snapshot)
+	err := x.withSnapshot(func(v *view, _ uint64) error {
+		profiles, err := v.listProfiles(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,9 +85,9 @@ type profiled struct {
 }
 
 // listProfiles returns those of all documents that a search may return operations of.
-func (v *view) listProfiles(ctx context.Context, snapshot *scorch.IndexSnapshot) ([]profiled, error) {
+func (v *view) listProfiles(ctx context.Context) ([]profiled, error) {
 	var all []profiled
-	for i, s := range snapshot.Segments() {
+	for i, s := range v.snapshot.Segments() {
 		vs := &v.segments[i]
 		byRun, err := vs.readProfiles(ctx, s)
 		if err != nil {

@@ -61,8 +61,8 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 		return []Suggestion{}, ctx.Err()
 	}
 	var found map[string][]Suggestion
-	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		found, err = x.collectSuggestions(ctx, l, snapshot, v, typed)
+	err := x.withSnapshot(func(v *view, _ uint64) (err error) {
+		found, err = x.collectSuggestions(ctx, v, typed)
 		return err
 	})
 	if err != nil {
@@ -80,11 +80,11 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 
 // collectSuggestions returns by kind all that begins like what was typed, which is in lower
 // case and cut as names are.
-func (x *Index) collectSuggestions(ctx context.Context, l *directory, snapshot *scorch.IndexSnapshot, v *view, typed string) (map[string][]Suggestion, error) {
+func (x *Index) collectSuggestions(ctx context.Context, v *view, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
 	for kind, field := range map[string]string{SuggestVerb: query.VerbField, SuggestNamespace: query.NamespaceField, SuggestClass: query.ClassField} {
-		values, err := l.countValues(snapshot, v, field)
+		values, err := v.countValues(field)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (x *Index) collectSuggestions(ctx context.Context, l *directory, snapshot *
 		}
 	}
 	found[SuggestService] = v.suggestHosts(typed)
-	nouns, err := countTerms(ctx, snapshot, v, actField, typed)
+	nouns, err := countTerms(ctx, v, actField, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (x *Index) collectSuggestions(ctx context.Context, l *directory, snapshot *
 			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
 		}
 	}
-	pairs, err := x.suggestBigrams(ctx, snapshot, v, typed)
+	pairs, err := x.suggestBigrams(ctx, v, typed)
 	for _, s := range pairs {
 		if _, named := nouns[s.Text]; !named {
 			found[SuggestNoun] = append(found[SuggestNoun], s)
@@ -207,9 +207,9 @@ func (v *view) suggestHosts(typed string) []Suggestion {
 
 // countTerms returns the terms of a field that begin with a text, with the number
 // of operations that have each.
-func countTerms(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, f field, typed string) (map[string]int, error) {
+func countTerms(ctx context.Context, v *view, f field, typed string) (map[string]int, error) {
 	operations := make(map[string]int)
-	err := eachTermWith(ctx, snapshot, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+	err := eachTermWith(ctx, v, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
 		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
 			if v.segments[i].searchable.has(number) {
 				operations[term]++
@@ -221,8 +221,8 @@ func countTerms(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, f 
 
 // eachTermWith calls f with the terms of a field that begin with a text, at most
 // maxNouns of each segment.
-func eachTermWith(ctx context.Context, snapshot *scorch.IndexSnapshot, of field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
-	for i, s := range snapshot.Segments() {
+func eachTermWith(ctx context.Context, v *view, of field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
+	for i, s := range v.snapshot.Segments() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -258,11 +258,11 @@ const (
 // indexed (Korean, Chinese, Japanese, Thai). The names of operations are Latin by the
 // drafts, so these are words of what operations do. A pair out of the middle of a
 // word is none.
-func (x *Index) suggestBigrams(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, typed string) ([]Suggestion, error) {
+func (x *Index) suggestBigrams(ctx context.Context, v *view, typed string) ([]Suggestion, error) {
 	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !tokens.IsBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil
 	}
-	counts, err := countTerms(ctx, snapshot, v, whatField, typed)
+	counts, err := countTerms(ctx, v, whatField, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (x *Index) suggestBigrams(ctx context.Context, snapshot *scorch.IndexSnapsh
 	})
 	var out []Suggestion
 	for _, s := range pairs[:min(len(pairs), maxBigrams)] {
-		begins, err := x.beginsWord(ctx, snapshot, v, s.Text)
+		begins, err := x.beginsWord(ctx, v, s.Text)
 		if err != nil {
 			return nil, err
 		}
@@ -290,9 +290,9 @@ func (x *Index) suggestBigrams(ctx context.Context, snapshot *scorch.IndexSnapsh
 
 // beginsWord reports whether a word begins with a pair in one of the first
 // operations that have it.
-func (x *Index) beginsWord(ctx context.Context, snapshot *scorch.IndexSnapshot, v *view, pair string) (bool, error) {
+func (x *Index) beginsWord(ctx context.Context, v *view, pair string) (bool, error) {
 	var places []entryRef
-	err := eachTermWith(ctx, snapshot, whatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+	err := eachTermWith(ctx, v, whatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
 		if term != pair {
 			return nil
 		}

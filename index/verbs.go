@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/protocol/english"
@@ -22,15 +20,15 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 		return nil, err
 	}
 	var verbs []VerbCount
-	err := x.withSnapshot(func(l *directory, _ uint64, snapshot *scorch.IndexSnapshot, v *view) (err error) {
-		verbs, err = l.countVerbs(snapshot, v)
+	err := x.withSnapshot(func(v *view, _ uint64) (err error) {
+		verbs, err = v.countVerbs()
 		return err
 	})
 	return verbs, err
 }
 
-func (l *directory) countVerbs(snapshot *scorch.IndexSnapshot, v *view) ([]VerbCount, error) {
-	list, err := l.countValues(snapshot, v, query.VerbField)
+func (v *view) countVerbs() ([]VerbCount, error) {
+	list, err := v.countValues(query.VerbField)
 	verbs := make([]VerbCount, len(list))
 	for i, c := range list {
 		verbs[i] = VerbCount{Verb: c.Value, Operations: c.Operations, Services: c.Services}
@@ -49,16 +47,16 @@ const (
 // proposeVerbs proposes verbs that are offered, for a query that found nothing: those
 // related to a word that was asked for, then those that it may be a typing error
 // of, then those that begin alike.
-func (x *Index) proposeVerbs(l *directory, snapshot *scorch.IndexSnapshot, v *view, q query.Query, words []query.Word) ([]string, error) {
-	verbs, err := l.countVerbs(snapshot, v)
+func (s *searcher) proposeVerbs() ([]string, error) {
+	verbs, err := s.view.countVerbs()
 	if err != nil {
 		return nil, err
 	}
 	var asked []proposal
-	for _, w := range words {
+	for _, w := range s.words {
 		asked = append(asked, newProposal(strings.TrimFunc(w.Asked, notLetter)))
 	}
-	for _, verb := range q.Verbs {
+	for _, verb := range s.query.Verbs {
 		asked = append(asked, newProposal(verb))
 	}
 	type candidate struct {

@@ -12,7 +12,8 @@ import (
 // A view is one state of the index, made ready for searching. It does not
 // change; searches that began on an older one finish on it.
 type view struct {
-	snapshot   *scorch.IndexSnapshot // to recognise the state; not held open by the view
+	dir        *directory
+	snapshot   *scorch.IndexSnapshot // held open by the search, not by the view
 	segments   []viewSegment
 	ids        []uint64 // of the segments
 	operations int      // operations that are not deleted
@@ -45,8 +46,8 @@ type viewSegment struct {
 }
 
 // newView makes a view of a snapshot, with what is known of its segments.
-func newView(snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
-	v := &view{snapshot: snapshot, frequencies: make(map[string]int)}
+func newView(dir *directory, snapshot *scorch.IndexSnapshot, derived []*segmentData) *view {
+	v := &view{dir: dir, snapshot: snapshot, frequencies: make(map[string]int)}
 	for i, s := range snapshot.Segments() {
 		d := derived[i]
 		n := len(d.numbers)
