@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,9 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/server"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
 	"gazetteer/store/boltstore"
@@ -70,17 +74,17 @@ func (s *registryServer) agent(args ...string) (code int, out string) {
 	s.t.Helper()
 	var b bytes.Buffer
 	all := append([]string{"--server", s.url, "agent", "--key", filepath.Join(s.dir, "agent.key")}, args...)
-	offline := edge{dial: func(dialFunc) dialFunc {
+	offline := server.Environment{Dial: func(server.DialFunc) server.DialFunc {
 		return func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }
 	}}
-	code = run(s.t.Context(), all, streams{strings.NewReader(""), &b, &b}, offline)
+	code = run(s.t.Context(), all, cli.Streams{In: strings.NewReader(""), Out: &b, Err: &b}, offline)
 	return code, b.String()
 }
 
 // must runs a verb that succeeds and says something.
 func (s *registryServer) must(says string, args ...string) {
 	s.t.Helper()
-	if code, out := s.agent(args...); code != exitOK || !strings.Contains(out, says) {
+	if code, out := s.agent(args...); code != exit.OK || !strings.Contains(out, says) {
 		s.t.Fatalf("agent %s: exit code %d, want 0 and %q:\n%s", strings.Join(args, " "), code, says, out)
 	}
 }
@@ -94,13 +98,30 @@ func (s *registryServer) public(name string) string {
 	return string(f.Public)
 }
 
+// leaveNextKey writes a next key of the agent, as a rotation does that is interrupted.
+func (s *registryServer) leaveNextKey() ed25519.PrivateKey {
+	s.t.Helper()
+	f, err := keyfile.Open(filepath.Join(s.dir, "agent.key"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := keyfile.Create(filepath.Join(s.dir, "agent.key.next"), key, nil, f.Notes); err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
 func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	old := s.public("agent.key")
 	s.lose.Store(true)
-	if code, out := s.agent("rotate"); code != exitNetwork {
-		t.Fatalf("exit code %d, want %d:\n%s", code, exitNetwork, out)
+	if code, out := s.agent("rotate"); code != exit.Network {
+		t.Fatalf("exit code %d, want %d:\n%s", code, exit.Network, out)
 	}
 	next := s.public("agent.key.next")
 	if s.public("agent.key") != old {
@@ -108,7 +129,7 @@ func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
 	}
 	// The registry has taken it: the next verb notices, and goes on with it.
 	s.must("The new key is in force", "update", "--description", "x")
-	if s.public("agent.key") != next || exists(filepath.Join(s.dir, "agent.key.next")) {
+	if s.public("agent.key") != next || cli.FileExists(filepath.Join(s.dir, "agent.key.next")) {
 		t.Error("the new key is not in its place")
 	}
 }
@@ -118,19 +139,12 @@ func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
 	s.must("agent.key", "new", "Booker")
 	url := s.url
 	s.url = "http://127.0.0.1:1" // nobody is there: nothing is made either
-	if code, _ := s.agent("rotate"); code != exitNetwork || exists(filepath.Join(s.dir, "agent.key.next")) {
+	if code, _ := s.agent("rotate"); code != exit.Network || cli.FileExists(filepath.Join(s.dir, "agent.key.next")) {
 		t.Errorf("exit code %d, or a key was made for nobody", code)
 	}
 	s.url = url
-	owner, err := (&keyring{path: filepath.Join(s.dir, "agent.key")}).owner(&app{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A key that a cut-off try has left is the one that the next try offers.
-	left, err := (&keyring{}).make(filepath.Join(s.dir, "agent.key.next"), owner, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// A key that an interrupted try left behind is the one that the next try offers.
+	left := s.leaveNextKey()
 	s.must("agent.key", "rotate")
 	if !bytes.Equal(left[32:], []byte(s.public("agent.key"))) {
 		t.Error("another key was made than the one that lay there")
@@ -148,7 +162,7 @@ func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := keyfile.Annotate(path, keyfile.Notes{agentNote: strings.Replace(f.Notes[agentNote], "localhost", "old.example", 1)}); err != nil {
+		if err := keyfile.Annotate(path, keyfile.Notes{"agent": strings.Replace(f.Notes["agent"], "localhost", "old.example", 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,17 +179,11 @@ func TestARefusedRotationLeavesNoKey(t *testing.T) {
 	s.must("agent.key", "new", "Booker")
 	s.must("deactivated", "deactivate", "--yes")
 	next := filepath.Join(s.dir, "agent.key.next")
-	if code, out := s.agent("rotate"); code != exitUsage || exists(next) {
+	if code, out := s.agent("rotate"); code != exit.Usage || cli.FileExists(next) {
 		t.Errorf("exit code %d, or a key was left:\n%s", code, out)
 	}
-	owner, err := (&keyring{path: filepath.Join(s.dir, "agent.key")}).owner(&app{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&keyring{}).make(next, owner, false); err != nil {
-		t.Fatal(err)
-	}
-	if code, out := s.agent("rotate"); code != exitUsage || !exists(next) {
+	s.leaveNextKey()
+	if code, out := s.agent("rotate"); code != exit.Usage || !cli.FileExists(next) {
 		t.Errorf("exit code %d, or the key of an earlier try is gone:\n%s", code, out)
 	}
 }
@@ -183,12 +191,12 @@ func TestARefusedRotationLeavesNoKey(t *testing.T) {
 func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
 	s := newRegistryServer(t)
 	s.lose.Store(true)
-	if code, out := s.agent("new", "Booker"); code != exitNetwork {
+	if code, out := s.agent("new", "Booker"); code != exit.Network {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	first := s.public("agent.key")
 	code, out := s.agent("new", "Booker")
-	if code != exitUsage || !strings.Contains(out, "it got through: look the agent up by its name") {
+	if code != exit.Usage || !strings.Contains(out, "it got through: look the agent up by its name") {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	if s.public("agent.key") != first {

@@ -25,6 +25,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/server"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -37,10 +38,10 @@ const (
 )
 
 // farWorld is that internet.
-func farWorld(address string, root []byte) edge {
+func farWorld(address string, root []byte) server.Environment {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(root)
-	return edge{roots: roots, dial: func(dialFunc) dialFunc {
+	return server.Environment{Roots: roots, Dial: func(server.DialFunc) server.DialFunc {
 		return func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}

@@ -25,6 +25,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/cli/demo"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -108,7 +109,7 @@ func (l *ledger) check(t *testing.T, dir string) {
 	}
 	defer s.Close()
 	for host := range l.visits {
-		state, err := hostState(ctx, s, host)
+		state, err := demo.ReadHost(ctx, s, host)
 		if err != nil {
 			t.Fatal(err)
 		}

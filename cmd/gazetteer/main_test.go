@@ -22,7 +22,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/server"
 	"gazetteer/lint/format"
 )
 
@@ -75,20 +78,20 @@ func testProgram() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if address := os.Getenv(farNet); address != "" {
-		return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, farWorld(address, []byte(os.Getenv(farRoot))))
+		return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, farWorld(address, []byte(os.Getenv(farRoot))))
 	}
 	internet, err := fakenet.Open(fakenet.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitData
+		return exit.Data
 	}
 	defer internet.Close()
 	// A script may have a host of its own, with the files of a directory.
 	if host, dir, ok := strings.Cut(os.Getenv("FAKENET_SITE"), "="); ok {
 		internet.Handle(host, http.FileServer(http.Dir(dir)))
 	}
-	world := edge{dial: internet.Dial, roots: internet.Roots()}
-	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, world)
+	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
+	return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, world)
 }
 
 func TestScripts(t *testing.T) {
@@ -198,12 +201,12 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hangup DATADIR")
 	}
-	c, ok := socketClient(ts.MkAbs(args[0]))
+	c, ok := cli.NewSocketClient(ts.MkAbs(args[0]))
 	if !ok {
 		ts.Fatalf("%s: nobody answers", args[0])
 	}
 	var status struct{ PID int }
-	_, err := c.get(context.Background(), "/admin/status", &status)
+	_, err := c.GetJSON(context.Background(), "/admin/status", &status)
 	ts.Check(err)
 	ts.Check(syscall.Kill(status.PID, syscall.SIGHUP))
 }

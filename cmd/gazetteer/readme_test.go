@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	"gazetteer/index"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/server"
 )
 
 // TestTranscripts runs the commands of the transcripts in the documentation and
@@ -23,7 +26,7 @@ func TestTranscripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer internet.Close()
-	world := edge{dial: internet.Dial, roots: internet.Roots()}
+	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
 	for _, file := range []string{"README.md", "docs/search.md"} {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile("../../" + file)
@@ -35,7 +38,7 @@ func TestTranscripts(t *testing.T) {
 				line, want, _ := strings.Cut(c, "\n")
 				var out, complaints bytes.Buffer
 				args := append([]string{"--data-dir", dir}, strings.Fields(line)...)
-				if code := run(t.Context(), args, streams{strings.NewReader(""), &out, &complaints}, world); code != exitOK {
+				if code := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &complaints}, world); code != exit.OK {
 					t.Fatalf("%s: exit code %d: %s", line, code, complaints.String())
 				}
 				// The transcript may show the beginning of a longer answer.
@@ -58,14 +61,14 @@ func TestTheWorkedExampleOfASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer internet.Close()
-	world := edge{dial: internet.Dial, roots: internet.Roots()}
+	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
 	dir := t.TempDir() + "/data"
 	var out bytes.Buffer
 	for _, c := range transcript(t, string(text)) {
 		line, _, _ := strings.Cut(c, "\n")
 		out.Reset()
 		args := append([]string{"--json", "--data-dir", dir}, strings.Fields(line)...)
-		if code := run(t.Context(), args, streams{strings.NewReader(""), &out, io.Discard}, world); code != exitOK {
+		if code := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, world); code != exit.OK {
 			t.Fatalf("%s: exit code %d", line, code)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -244,7 +245,7 @@ func (c caller) register(ctx context.Context) {
 		n, key := c.book.wanted, c.book.agents[airID].key
 		c.book.mu.Unlock()
 		handle := "kill_" + strconv.Itoa(n)
-		status := c.send(ctx, http.MethodPut, agentPath(airID, ""), map[string]string{"username": handle}, didOf(airID)+did.KeyFragment, key, nil)
+		status := c.send(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]string{"username": handle}, didOf(airID)+did.KeyFragment, key, nil)
 		switch status {
 		case http.StatusOK:
 			c.book.note(func() {
@@ -288,7 +289,7 @@ func (c caller) rotate(ctx context.Context, r *rotator) {
 		}
 		r.next, _ = newKey()
 		x := registry.NewRotation(didOf(r.airID), r.key, r.next, "", time.Now())
-		status := c.send(ctx, http.MethodPost, agentPath(r.airID, "/keys"), api.RotationBody{Agent: x.Agent, CurrentKey: x.From, PublicKey: x.To,
+		status := c.send(ctx, http.MethodPost, cli.AgentPath(r.airID, "/keys"), api.RotationBody{Agent: x.Agent, CurrentKey: x.From, PublicKey: x.To,
 			Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce, OldSignature: x.OldSignature, NewSignature: x.NewSignature}, "", nil, nil)
 		switch status {
 		case http.StatusOK:
@@ -306,7 +307,7 @@ func (c caller) rotate(ctx context.Context, r *rotator) {
 // settle finds out whether a rotation was done that was not answered.
 func (c caller) settle(ctx context.Context, r *rotator) bool {
 	var keys registry.KeysView
-	if c.send(ctx, http.MethodGet, agentPath(r.airID, "/keys"), nil, "", nil, &keys) != http.StatusOK {
+	if c.send(ctx, http.MethodGet, cli.AgentPath(r.airID, "/keys"), nil, "", nil, &keys) != http.StatusOK {
 		return false
 	}
 	if keys.Keys[0].PublicKeyMultibase == did.FormatMultikey(r.next.Public().(ed25519.PublicKey)) {
@@ -354,7 +355,7 @@ func (c caller) attest(ctx context.Context, attesters []*attester) {
 		}
 		a.made++
 		var made registry.AttestedView
-		status := c.send(ctx, http.MethodPost, agentPath(subject, "/attestations"), map[string]string{"attester_air_id": a.airID, "attestation_type": q.Type,
+		status := c.send(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{"attester_air_id": a.airID, "attestation_type": q.Type,
 			"signed_at": q.SignedAt, "signature_multibase": did.FormatSignature(ed25519.Sign(a.key, payload))}, didOf(a.airID)+did.KeyFragment, a.key, &made)
 		switch status {
 		case http.StatusCreated:

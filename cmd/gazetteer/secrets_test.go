@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gazetteer/internal/cli"
+	"gazetteer/internal/server"
 	"gazetteer/registry/keyfile"
 )
 
@@ -180,5 +182,5 @@ func TestNoFlagTakesASecret(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(streams{}, edge{}))
+	walk(newRoot(cli.Streams{}, server.Environment{}))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/internal/exit"
 	"gazetteer/registry/audit"
 )
 
@@ -52,8 +53,8 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s", args, code, wantCode, want, out)
 		}
 	}
-	says("nothing to cosign", exitNotFound, "registry", "cosign")
-	says("agent.key, proved by signature", exitOK, "agent", "new", "Witnessed")
+	says("nothing to cosign", exit.NotFound, "registry", "cosign")
+	says("agent.key, proved by signature", exit.OK, "agent", "new", "Witnessed")
 	stopped(t, signer)
 	restore := filepath.Join(first, "restore")
 	if err := os.Mkdir(restore, 0o700); err != nil {
@@ -63,9 +64,9 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	signer = startProgramIn(t, first, settings...)
-	says("changed   description", exitOK, "agent", "update", "--description", "later")
-	says("by second.example/witness at ", exitOK, "registry", "cosign")
-	says("cosigned  second.example/witness at ", exitOK, "log", "verify", signer.base+"/log", "--key", log.Public(), "--witness", cosigner.PublicWitness())
+	says("changed   description", exit.OK, "agent", "update", "--description", "later")
+	says("by second.example/witness at ", exit.OK, "registry", "cosign")
+	says("cosigned  second.example/witness at ", exit.OK, "log", "verify", signer.base+"/log", "--key", log.Public(), "--witness", cosigner.PublicWitness())
 	status, kept := witness.ask("GET", "/witness/checkpoint?origin=first.example%2Flog", "")
 	if status != 200 || !strings.HasPrefix(kept, "first.example/log\n") || !strings.Contains(kept, "— second.example/witness ") {
 		t.Errorf("what the witness has kept: %d %s", status, kept)
@@ -91,7 +92,7 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 // its name.
 func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 	p := startProgram(t, "crawler.enabled=false")
-	if out, code := p.cli("agent", "new", "Logged"); code != exitOK {
+	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
 	}
 	stopped(t, p)
@@ -100,8 +101,8 @@ func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 	}
 	out, code := p.cli("agent", "show")
 	for _, want := range []string{"log is gone", "put back any copy of the directory", "set registry.log_origin to a name that no log had"} {
-		if code != exitData || !strings.Contains(out, want) {
-			t.Errorf("exit code %d, want %d and %q:\n%s", code, exitData, want, out)
+		if code != exit.Data || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, exit.Data, want, out)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(p.data(), "log")); err == nil {
@@ -110,10 +111,10 @@ func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 	if err := os.Rename(filepath.Join(p.data(), "log.key"), filepath.Join(p.dir, "old.key")); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := p.cli("--set", "registry.log_origin=localhost/log-2", "agent", "show"); code != exitOK {
+	if out, code := p.cli("--set", "registry.log_origin=localhost/log-2", "agent", "show"); code != exit.OK {
 		t.Errorf("another log cannot be begun: %d\n%s", code, out)
 	}
-	if out, code := p.cli("log", "verify"); code != exitOK || !strings.Contains(out, "log       localhost/log-2") {
+	if out, code := p.cli("log", "verify"); code != exit.OK || !strings.Contains(out, "log       localhost/log-2") {
 		t.Errorf("the other log: %d\n%s", code, out)
 	}
 }

@@ -35,6 +35,12 @@ var rows = [][]string{
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
+	{"internal/exit", "internal/version"},
+	{"internal/config"},
+	{"internal/server"}, // opens, wires and runs what lies below it
+	{"internal/cli"},
+	{"internal/cli/agent", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/operator", "internal/cli/search"},
+	{"internal/cli/demo"},
 	{"cmd/gazetteer", "cmd/gazlint"},
 }
 

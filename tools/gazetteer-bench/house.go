@@ -30,7 +30,7 @@ type house struct {
 // applied is how many documents are written at once.
 const applied = 500
 
-// openHouse opens an empty house.
+// Open opens an empty house.
 func openHouse(ctx context.Context, vectors *wordvec.Table) (_ *house, err error) {
 	h := &house{vectors: vectors}
 	if h.dir, err = os.MkdirTemp("", "gazetteer-bench-"); err != nil {

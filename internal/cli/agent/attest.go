@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+)
+
+// attestFlags is what agent attest is told.
+type attestFlags struct {
+	kind, statement string
+	revoke          int
+}
+
+func (a *verbs) attestCommand(k *keyring) *cobra.Command {
+	t := &attestFlags{}
+	c := &cobra.Command{
+		Use:   "attest AGENT",
+		Short: "Say something of another agent, signed; or take it back",
+		Long: `Attest signs what your agent says of another one. The registry takes it from
+agents that are older than 30 days and whose key stands in the DID document of a
+domain of their own.
+
+  gazetteer agent attest AIR-7F3K-M9JQ-X2PW --type identity_verification --statement "We have met them."
+  gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
+		Args: cli.ExactArgs(1, "the agent that it is about"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.attestAgent(c, server, k, t, args) })
+		},
+	}
+	c.Flags().StringVar(&t.kind, "type", "", "identity_verification, operator_confirmation, dependency or safety_review")
+	c.Flags().StringVar(&t.statement, "statement", "", "what you say, in at most 1,000 characters")
+	c.Flags().IntVar(&t.revoke, "revoke", 0, "take back the attestation with this number")
+	return c
+}
+
+func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t *attestFlags, args []string) error {
+	ctx := c.Context()
+	if (t.kind == "") == (t.revoke == 0) {
+		return cli.UsageError(c, "attest needs --type (identity_verification, operator_confirmation, dependency or safety_review), or --revoke with the number of an attestation")
+	}
+	subject, err := a.findAgent(ctx, server, k, args)
+	if err != nil {
+		return err
+	}
+	owner, key, keys, err := a.readOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	if t.revoke != 0 {
+		var done registry.RevokedView
+		raw, err := server.SendJSON(ctx, http.MethodDelete, cli.AgentPath(subject, "/attestations/"+strconv.Itoa(t.revoke)), nil, cli.NewSigner(owner, key), &done)
+		if err != nil || a.JSON {
+			return a.PrintJSON(raw, err)
+		}
+		a.PrintField("revoked", fmt.Sprintf("attestation %d of %s", done.AttestationID, done.SubjectAirID))
+		return nil
+	}
+	q := registry.AttestationRequest{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+	payload, err := q.Payload(subject)
+	if err != nil {
+		return err
+	}
+	var done registry.AttestedView
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{
+		"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
+		"signature_multibase": did.FormatSignature(ed25519.Sign(key, payload)),
+	}, cli.NewSigner(owner, key), &done)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	a.PrintField("attested", fmt.Sprintf("%s, as number %d: %s", done.SubjectAirID, done.AttestationID, done.AttestationType))
+	a.PrintField("weight", fmt.Sprintf("%v, for the domain %s", done.Weight, done.WhoisRoot))
+	a.PrintField("note", done.Note)
+	a.PrintNextSteps("Take it back with:", a.formatAgentCommand(k, fmt.Sprintf("attest %s --revoke %d", subject, done.AttestationID)))
+	return nil
+}

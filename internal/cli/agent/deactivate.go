@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+func (a *verbs) deactivateCommand(k *keyring) *cobra.Command {
+	yes, erase := false, false
+	c := &cobra.Command{
+		Use:   "deactivate",
+		Short: "End an agent for good",
+		Long: `Deactivate takes an agent out of service for good: it can neither act nor be
+reached, its handle is free after 30 days, and what it attested counts no more.
+Its keys and history stay to be read, so that what it signed can still be judged.
+
+With --erase its record, history and attestations are removed too; only the AIR ID
+and hashes in the transparency log are kept. Export it first.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.deactivateAgent(c, server, k, erase, yes) })
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&erase, "erase", false, "remove all that is stored of it, too")
+	return c
+}
+
+func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring, erase, yes bool) error {
+	owner, key, keys, err := a.readOwnAgent(c.Context(), server, k)
+	if err != nil {
+		return err
+	}
+	below, word := "/deactivate", "deactivated"
+	if erase {
+		below, word = "/erase", "erased"
+	}
+	if !yes {
+		if err := a.confirmDeactivation(keys.AirID, word); err != nil {
+			return err
+		}
+	}
+	var done api.AgentStatusAnswer
+	raw, err := server.SendJSON(c.Context(), http.MethodPost, cli.AgentPath(keys.AirID, below), nil, cli.NewSigner(owner, key), &done)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	a.PrintField("agent", done.AirID)
+	a.PrintField("status", done.Status)
+	a.PrintField("note", done.Message)
+	return nil
+}
+
+// confirmDeactivation asks the person at the terminal to write the AIR ID.
+func (a *verbs) confirmDeactivation(airID, word string) error {
+	terminal, ok := a.In.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		return exit.Usagef("%s would be %s for good: say so with --yes", airID, word)
+	}
+	fmt.Fprintf(a.Err, "%s will be %s for good. Write its AIR ID to go on: ", format.Visible(airID), word)
+	line, _ := bufio.NewReader(a.In).ReadString('\n') // what is cut off is no AIR ID
+	if strings.TrimSpace(line) != airID {
+		return exit.Usagef("that is not %s: nothing was done", airID)
+	}
+	return nil
+}

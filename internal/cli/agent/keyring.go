@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+	"gazetteer/registry/keyfile"
+)
+
+// agentNote is the note of a key file that says whose key it is: a DID.
+const agentNote = "agent"
+
+// keyring is the key files that the verbs of agents use.
+type keyring struct {
+	path           string // of the key in use
+	passphraseFile string
+
+	passphrase []byte // once it was asked for
+}
+
+// recoveryPath is where the recovery key of a key lies: agent.recovery.key.
+func (k *keyring) recoveryPath() string { return recoveryPathOf(k.path) }
+
+func recoveryPathOf(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + ".recovery" + ext
+}
+
+// readKey returns the key in a file, and whose it says it is: the zero Web when it
+// does not say.
+func (k *keyring) readKey(a *verbs, path string) (ed25519.PrivateKey, did.Web, error) {
+	f, err := keyfile.Open(path)
+	if err != nil {
+		return nil, did.Web{}, keyError(err, path)
+	}
+	if f.Encrypted && k.passphrase == nil {
+		if k.passphrase, err = k.askPassphrase(a, "Passphrase of "+path+": "); err != nil {
+			return nil, did.Web{}, err
+		}
+	}
+	key, err := f.Private(k.passphrase)
+	if errors.Is(err, keyfile.ErrPassphrase) && k.passphrase != nil {
+		return nil, did.Web{}, exit.Usagef("%s: this is not its passphrase, or the file is damaged", path)
+	}
+	if err != nil {
+		return nil, did.Web{}, keyError(fmt.Errorf("%s: %w", path, err), path)
+	}
+	owner, err := parseOwner(f, path)
+	return key, owner, err
+}
+
+// parseOwner reads whose key a file says it is.
+func parseOwner(f keyfile.File, path string) (did.Web, error) {
+	text := f.Notes[agentNote]
+	if text == "" {
+		return did.Web{}, nil
+	}
+	owner, err := did.ParseWeb(text)
+	if _, ok := owner.AirID(); err != nil || !ok {
+		return did.Web{}, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s: the line %q behind the key names no agent: take the line away, then run: gazetteer agent show AIR-…", path, agentNote+": "+text)}
+	}
+	return owner, nil
+}
+
+// keyError says what to do about a key file that cannot be used.
+func keyError(err error, path string) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(recoveryPathOf(path)):
+		return exit.NotFoundf("there is no key in %s, but %s is there: if the key is lost, take the agent over with: gazetteer agent recover", path, recoveryPathOf(path))
+	case errors.Is(err, fs.ErrNotExist):
+		return exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME", path)
+	case errors.Is(err, keyfile.ErrPassphrase):
+		return exit.Usagef("%v: give it with --passphrase-file, or run this on a terminal to be asked", err)
+	case errors.Is(err, keyfile.ErrMode):
+		return exit.Usagef("%v", err)
+	default:
+		return &exit.Error{Code: exit.Data, Err: err}
+	}
+}
+
+// maxPassphrase bounds a passphrase in bytes.
+const maxPassphrase = 1024
+
+// askPassphrase returns the passphrase of a file or of the person at the
+// terminal.
+func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
+	if k.passphraseFile != "" {
+		text, err := os.ReadFile(k.passphraseFile)
+		if err != nil {
+			return nil, exit.Usagef("--passphrase-file: %v", err)
+		}
+		line, _, _ := bytes.Cut(text, []byte("\n"))
+		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 || len(line) > maxPassphrase {
+			return nil, exit.Usagef("--passphrase-file %s: want a passphrase of 1 to %d bytes on its first line", k.passphraseFile, maxPassphrase)
+		}
+		return line, nil
+	}
+	terminal, ok := a.In.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		return nil, exit.Usagef("a passphrase is needed and there is no terminal to ask on: give it with --passphrase-file")
+	}
+	fmt.Fprint(a.Err, prompt)
+	passphrase, err := term.ReadPassword(int(terminal.Fd()))
+	fmt.Fprintln(a.Err)
+	if err != nil || len(passphrase) == 0 {
+		return nil, exit.Usagef("no passphrase was given")
+	}
+	return passphrase, nil
+}
+
+// newPassphrase asks for a passphrase that is not yet in use, twice.
+func (k *keyring) newPassphrase(a *verbs) (err error) {
+	if k.passphrase, err = k.askPassphrase(a, "Passphrase for the new keys: "); err != nil || k.passphraseFile != "" {
+		return err
+	}
+	again, err := k.askPassphrase(a, "Once more: ")
+	if err == nil && !bytes.Equal(again, k.passphrase) {
+		err = exit.Usagef("the two passphrases differ: nothing was made")
+	}
+	return err
+}
+
+// createKey writes a new key into a file that is not there yet. Like is the file
+// whose protection it takes over: encrypted when that is.
+func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	var passphrase []byte
+	if encrypted {
+		passphrase = k.passphrase
+	}
+	notes := keyfile.Notes{}
+	if _, ok := owner.AirID(); ok {
+		notes[agentNote] = owner.String()
+	}
+	err = keyfile.Create(path, key, passphrase, notes)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, exit.Usagef("%s is there already and is not overwritten: move it away, or name another file with --key", path)
+	}
+	return key, err
+}
+
+// readOrCreateKey returns the key of a file that an earlier, interrupted try has left, or
+// makes one. The error is that of read or make.
+func (k *keyring) readOrCreateKey(a *verbs, path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
+	if !cli.FileExists(path) {
+		return k.createKey(path, owner, encrypted)
+	}
+	key, of, err := k.readKey(a, path)
+	if err == nil && of.String() != owner.String() {
+		err = exit.Usagef("%s holds a key of %s: move it away", path, of)
+	}
+	return key, err
+}
+
+// formatAgentCommand is a command of agents that the person may run next, with the same key.
+func (a *verbs) formatAgentCommand(k *keyring, words string) string {
+	text := a.FormatCommand("agent " + words)
+	if k.path != "agent.key" {
+		text += " --key " + cli.QuoteForShell(k.path)
+	}
+	if k.passphraseFile != "" {
+		text += " --passphrase-file " + cli.QuoteForShell(k.passphraseFile)
+	}
+	return text
+}

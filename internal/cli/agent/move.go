@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/registry"
+)
+
+func (a *verbs) mergeCommand(k *keyring) *cobra.Command {
+	into, yes := "", false
+	c := &cobra.Command{
+		Use:   "merge",
+		Short: "End an agent in favour of another of yours",
+		Long: `Merge ends the agent whose key --key names, and leaves the one whose key --into
+names; both keys sign it. The handle goes over when the other has none. What was
+proved or attested of the one that ends does not: its keys and history stay to be
+read, and its DID says where to go. It cannot be undone.
+
+  gazetteer agent merge --key old.key --into agent.key`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if into == "" {
+				return cli.UsageError(c, "merge needs --into, the file with the key of the agent that stays")
+			}
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error {
+				return a.mergeAgents(c.Context(), server, k, &keyring{path: into, passphraseFile: k.passphraseFile}, yes)
+			})
+		},
+	}
+	c.Flags().StringVar(&into, "into", "", "file with the key of the agent that stays")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *keyring, yes bool) error {
+	from, fromKey, keys, err := a.readOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	into, intoKey, _, err := a.readOwnAgent(ctx, server, other)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		if err := a.confirmDeactivation(keys.AirID, "merged into "+into.String()); err != nil {
+			return err
+		}
+	}
+	x := registry.NewMerge(from.String(), into.String(), fromKey, intoKey, time.Now())
+	var v api.AgentStatusAnswer
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), api.MergeBody{
+		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
+		FromSignature: x.FromSignature, IntoSignature: x.IntoSignature,
+	}, nil, &v)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	a.PrintField("agent", v.AirID)
+	a.PrintField("status", fmt.Sprintf("%s; %s is merged into it", v.Status, keys.AirID))
+	return nil
+}
+
+// exportForTransfer writes an agent as another registry takes it over.
+func (a *verbs) exportForTransfer(ctx context.Context, server *cli.Client, k *keyring, out string) error {
+	owner, key, keys, err := a.readOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	return a.FetchExport(ctx, server, cli.AgentPath(keys.AirID, "/export"), cli.NewSigner(owner, key), out)
+}

@@ -1,0 +1,290 @@
+package agent
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+// recordFlags are the members of a record that flags set.
+type recordFlags struct {
+	description, repository, docs, inbox string
+	capabilities, certifications         []string
+	endpoints                            []string
+	openSource                           bool
+}
+
+func (t *recordFlags) addTo(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&t.description, "description", "", "what it does")
+	f.StringSliceVar(&t.capabilities, "capability", nil, "what it can do; may be repeated")
+	f.StringSliceVar(&t.certifications, "certification", nil, "a security certification it claims; may be repeated")
+	f.StringVar(&t.inbox, "inbox", "", "address where it takes mail (A2AInbox)")
+	f.StringArrayVar(&t.endpoints, "endpoint", nil, "another service endpoint, as TYPE=URL; may be repeated")
+	f.StringVar(&t.repository, "repository", "", "address of its code")
+	f.StringVar(&t.docs, "docs", "", "address of its documentation")
+	f.BoolVar(&t.openSource, "open-source", false, "its code is open")
+}
+
+// changedMembers returns the members that flags have set, but for the endpoints.
+func (t *recordFlags) changedMembers(c *cobra.Command) map[string]any {
+	body := map[string]any{}
+	for flag, m := range map[string]struct {
+		member string
+		value  any
+	}{
+		"description":   {"description", t.description},
+		"capability":    {"capabilities", t.capabilities},
+		"certification": {"security_certifications", t.certifications},
+		"repository":    {"code_repository", t.repository},
+		"docs":          {"documentation_url", t.docs},
+		"open-source":   {"open_source", t.openSource},
+	} {
+		if c.Flags().Changed(flag) {
+			body[m.member] = m.value
+		}
+	}
+	return body
+}
+
+// parseEndpoints returns the service endpoints that flags name; false when they name
+// none.
+func (t *recordFlags) parseEndpoints(c *cobra.Command) ([]registry.ServiceEndpoint, bool, error) {
+	var list []registry.ServiceEndpoint
+	if t.inbox != "" {
+		list = append(list, registry.ServiceEndpoint{Type: did.TypeInbox, ServiceEndpoint: t.inbox})
+	}
+	for _, text := range t.endpoints {
+		kind, address, ok := strings.Cut(text, "=")
+		if !ok || kind == "" {
+			return nil, false, exit.Usagef("--endpoint %s: want TYPE=URL, for example AgentCard=https://agent.example/card.json", text)
+		}
+		list = append(list, registry.ServiceEndpoint{Type: kind, ServiceEndpoint: address})
+	}
+	return list, c.Flags().Changed("inbox") || c.Flags().Changed("endpoint"), nil
+}
+
+// newFlags is what agent new is told.
+type newFlags struct {
+	texts        recordFlags
+	creatorDID   string
+	creatorName  string
+	organization bool
+	encrypt      bool
+	noRecovery   bool
+	secret       bool
+}
+
+func (a *verbs) newCommand(k *keyring) *cobra.Command {
+	n := &newFlags{}
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Make the keys of an agent and register it",
+		Long: `New makes two keys, in files that only you can read: agent.key, which signs for
+the agent, and agent.recovery.key, which takes over when that is lost or stolen.
+Of the second the registry gets only a digest. The registration is signed with
+the first, so it shows that you hold it; no secret is sent or kept.
+
+  gazetteer agent new "Table booker" --capability BOOK --inbox https://agent.example/inbox
+
+If it is cut off, run it again: it goes on with the keys that are there.`,
+		Args: cli.ExactArgs(1, "the name of the agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
+		},
+	}
+	n.texts.addTo(c)
+	c.Flags().StringVar(&n.creatorDID, "creator", "", "did:wba or did:web that you control elsewhere (default: the agent's own)")
+	c.Flags().StringVar(&n.creatorName, "creator-name", "", "who stands behind it")
+	c.Flags().BoolVar(&n.organization, "organization", false, "an organization stands behind it")
+	c.Flags().BoolVar(&n.encrypt, "encrypt", false, "protect the keys with a passphrase")
+	c.Flags().BoolVar(&n.noRecovery, "no-recovery", false, "make no recovery key: a lost key is then lost for good")
+	c.Flags().BoolVar(&n.secret, "secret", false, "ask for the secret that clients of the public AIR reference use")
+	return c
+}
+
+func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, n *newFlags, name string) error {
+	ctx := c.Context()
+	body := n.texts.changedMembers(c)
+	services, _, err := n.texts.parseEndpoints(c)
+	if err != nil {
+		return err
+	}
+	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] != "" {
+		return exit.Usagef("%s is the key of %s: name another file with --key, so that each agent has its own", k.path, f.Notes[agentNote])
+	}
+	key, recovery, err := a.createKeys(k, n)
+	if err != nil {
+		return err
+	}
+	public := key.Public().(ed25519.PublicKey)
+	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
+	if len(services) > 0 {
+		body["service_endpoints"] = services
+	}
+	if recovery != nil {
+		body["recovery_commitment"] = registry.RecoveryCommitment(recovery)
+	}
+	for member, value := range map[string]string{"creator_did": n.creatorDID, "creator_name": n.creatorName} {
+		if value != "" {
+			body[member] = value
+		}
+	}
+	if n.organization {
+		body["creator_type"] = "organization"
+	}
+	host, err := fetchRegistryHost(ctx, server)
+	if err != nil {
+		return err
+	}
+	var made api.RegistrationAnswer
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", ""), body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
+	if cli.IsRefusedByRule(err, "key-taken") || cli.IsRefusedByRule(err, "key-used") {
+		return exit.Usagef("%v\nIf an earlier try was cut off, it got through: look the agent up by its name, then run: %s", err, a.formatAgentCommand(k, "show AIR-…"))
+	}
+	if err != nil {
+		return err
+	}
+	if made.Status == registry.Pending {
+		return a.printApplication(k, made, raw)
+	}
+	keys, err := fetchKeys(ctx, server, made.AirID)
+	if err != nil {
+		return fmt.Errorf("%s is registered, but its keys could not be read back: %w", made.AirID, err)
+	}
+	if err := k.annotateKeys(keys.DID); err != nil {
+		return err
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	a.printNew(k, n, made.RegistrationView, keys)
+	return nil
+}
+
+// printApplication tells of a registration that waits for the operator.
+func (a *verbs) printApplication(k *keyring, made api.RegistrationAnswer, raw []byte) error {
+	if err := k.annotateKeys(made.DID); err != nil {
+		return err
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	a.PrintField("agent", made.AirID+"  "+made.Name)
+	a.PrintField("status", "waits for the approval of the registry's operator")
+	a.PrintField("key", k.path)
+	a.PrintField("secret", made.AgentSecret)
+	a.PrintNextSteps("Ask again later whether it was approved:", a.formatAgentCommand(k, "show"))
+	return nil
+}
+
+// createKeys makes the two keys, or goes on with those of a try that was cut off.
+// Recovery is nil when there is none.
+func (a *verbs) createKeys(k *keyring, n *newFlags) (key ed25519.PrivateKey, recovery ed25519.PublicKey, err error) {
+	if n.encrypt && !cli.FileExists(k.path) {
+		if err := k.newPassphrase(a); err != nil {
+			return nil, nil, err
+		}
+	}
+	if key, err = k.readOrCreateKey(a, k.path, did.Web{}, n.encrypt); err != nil || n.noRecovery {
+		return key, nil, err
+	}
+	other, err := k.readOrCreateKey(a, k.recoveryPath(), did.Web{}, n.encrypt)
+	if err != nil {
+		return nil, nil, err
+	}
+	return key, other.Public().(ed25519.PublicKey), nil
+}
+
+// fetchRegistryHost is what the registry calls itself, for signing the first request.
+func fetchRegistryHost(ctx context.Context, c *cli.Client) (string, error) {
+	if !c.Local {
+		u, err := url.Parse(c.Base)
+		if err != nil {
+			return "", exit.Usagef("ask %s: %v", c.Base, err)
+		}
+		return u.Host, nil
+	}
+	// A server may have been given another name than the configuration here has.
+	var own did.Document
+	if _, err := c.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
+		return "", err
+	}
+	w, err := did.ParseWeb(own.ID)
+	if err != nil {
+		return "", exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
+	}
+	return w.Authority(), nil
+}
+
+// annotateKeys notes beside the keys whose they are.
+func (k *keyring) annotateKeys(id string) error {
+	for _, path := range []string{k.path, k.recoveryPath()} {
+		if path != k.path && !cli.FileExists(path) {
+			continue
+		}
+		if err := keyfile.Annotate(path, keyfile.Notes{agentNote: id}); err != nil {
+			return &exit.Error{Code: exit.Data, Err: errors.Join(fmt.Errorf("%s is registered, but its key file could not be marked as its own", id), err)}
+		}
+	}
+	return nil
+}
+
+func (a *verbs) printNew(k *keyring, n *newFlags, made registry.RegistrationView, keys registry.KeysView) {
+	a.PrintField("agent", made.AirID+"  "+made.Name)
+	a.PrintField("did", keys.DID)
+	a.PrintField("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)
+	if n.noRecovery {
+		a.PrintField("recovery", "none: if the key is lost or stolen, the agent is")
+	} else {
+		a.PrintField("recovery", k.recoveryPath()+": keep it elsewhere; it takes over when "+k.path+" is lost or stolen")
+	}
+	a.PrintField("secret", made.AgentSecret)
+	if made.AgentSecret != "" {
+		a.PrintField("", "shown this once; clients of the public reference send it as X-Agent-Secret")
+	}
+	if made.DIDWBAResolved != nil && !*made.DIDWBAResolved {
+		a.PrintField("creator", made.CreatorDID+" was not seen to list this key: publish it there, then it counts as proved")
+	}
+	if n.texts.inbox == "" {
+		a.PrintNextSteps("It cannot be written to yet. Say where it takes mail:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
+		return
+	}
+	a.PrintField("inbox", n.texts.inbox)
+	a.PrintNextSteps("All that it says is a claim so far. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+}
+
+// findAgent returns the AIR ID that an argument names, or that of the key file.
+func (a *verbs) findAgent(ctx context.Context, c *cli.Client, k *keyring, args []string) (airID string, err error) {
+	if len(args) == 0 {
+		owner, err := k.readOwner(a)
+		airID, _ = owner.AirID()
+		return airID, err
+	}
+	if did.CheckAirID(args[0]) == nil {
+		return args[0], nil
+	}
+	var r struct {
+		AirID string `json:"air_id"`
+	}
+	if _, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {args[0]}}.Encode(), &r); err != nil {
+		return "", err
+	}
+	if r.AirID == "" {
+		return "", exit.NotFoundf("%s names no agent", args[0])
+	}
+	return r.AirID, nil
+}

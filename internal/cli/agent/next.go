@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"gazetteer/internal/cli"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+// missingFiles returns those of the key files that are still to be made.
+func missingFiles(paths ...string) []string {
+	var missing []string
+	for _, path := range paths {
+		if !cli.FileExists(path) {
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}
+
+// removeRefusedKeys takes the keys away that this command has made and the registry has
+// refused, and returns the refusal. A key is kept as long as the registry may have
+// it: when no answer came or not the registry's own, when the keys cannot be asked
+// for again, when they name it (somebody on the way may have sent the request
+// twice), and when an earlier try has left it, whose request may still be under way.
+func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID string, refused error, made []string) error {
+	var no *cli.RefusedError
+	if !errors.As(refused, &no) || no.Code == "" || no.Status >= 500 {
+		return refused
+	}
+	keys, err := fetchKeys(ctx, c, airID)
+	if err != nil {
+		return refused
+	}
+	for _, path := range made {
+		if f, err := keyfile.Open(path); err == nil && knowsKey(keys, f) {
+			return refused
+		}
+	}
+	for _, path := range made {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(refused, fmt.Errorf("the key that was made for it could not be taken away: %w", err))
+		}
+	}
+	return refused
+}
+
+// knowsKey reports whether a key is or was the agent's, or is to become its key or its
+// recovery key.
+func knowsKey(keys registry.KeysView, f keyfile.File) bool {
+	mine := did.FormatMultikey(f.Public)
+	held := func(k registry.KeyView) bool { return k.PublicKeyMultibase == mine }
+	return slices.ContainsFunc(keys.Keys, held) || keys.Recovery != nil && keys.Recovery.To == mine || registry.RecoveryCommitment(f.Public) == keys.Commitment
+}

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry/audit"
+	"gazetteer/store"
+)
+
+func (a *verbs) proofCommand(k *keyring) *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "proof [AGENT]",
+		Short: "Take along a proof that the transparency log has the newest change of an agent",
+		Long: `Proof writes what it takes to check years later, without the registry, that the
+newest entry of an agent's history is in the transparency log: NAME.leaf, which is
+the entry itself, NAME.proof with the signed checkpoint, and NAME.key, the public
+key of the log. It checks them, too. Without an AIR ID, handle or DID it is about the
+agent whose key is in agent.key.
+
+  gazetteer agent proof --out booker
+  gazetteer log verify booker.proof --leaf booker.leaf --key booker.key
+
+Compare the key with one that you have from elsewhere.`,
+		Args: cli.MaxArgs(1, "one agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if out == "" {
+				return exit.Usagef("proof needs --out, the name that the three files begin with")
+			}
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.fetchProof(c.Context(), server, k, out, args) })
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "what the names of the files begin with")
+	return c
+}
+
+func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, out string, args []string) error {
+	airID, err := a.findAgent(ctx, server, k, args)
+	if err != nil {
+		return err
+	}
+	var entries api.LogEntries // newest first
+	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {store.AgentKey(airID)}}.Encode(), nil, nil, &entries); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(entries.Entries, func(e api.LogEntry) bool { return !e.Erased && !e.Deleted })
+	if i < 0 {
+		return exit.NotFoundf("the transparency log has nothing of %s", airID)
+	}
+	entry := entries.Entries[i]
+	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
+	var inclusion api.LogInclusion
+	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/inclusion"+query, nil, nil, &inclusion); err != nil {
+		return err
+	}
+	proof, err := server.GetText(ctx, "/log/proof"+query)
+	if err != nil {
+		return err
+	}
+	key, err := server.GetText(ctx, "/log/key")
+	if err != nil {
+		return err
+	}
+	verifier, err := audit.NewVerifier(string(key))
+	if err != nil {
+		return exit.NotFoundf("the key of the log: %v", err)
+	}
+	p, _, err := audit.CheckProof(proof, []byte(inclusion.Entry.Leaf), verifier)
+	if err != nil {
+		return exit.NotFoundf("the proof does not hold: %v", err)
+	}
+	if err := writeProof(out, []byte(inclusion.Entry.Leaf), proof, key); err != nil {
+		return err
+	}
+	a.PrintField("record", inclusion.Entry.Key)
+	a.PrintField("verdict", fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
+	a.PrintField("wrote", out+".leaf, "+out+".proof, "+out+".key")
+	a.PrintNextSteps("Check it again, offline:", "gazetteer log verify "+cli.QuoteForShell(out+".proof")+" --leaf "+cli.QuoteForShell(out+".leaf")+" --key "+cli.QuoteForShell(out+".key"))
+	return nil
+}
+
+// writeProof writes the files of a proof: all three, or none.
+func writeProof(out string, leaf, proof, key []byte) error {
+	var written []string
+	for _, f := range []struct {
+		ending string
+		text   []byte
+	}{{".leaf", leaf}, {".proof", proof}, {".key", key}} {
+		name := out + f.ending
+		err := cli.WriteNewFile(name, 0o644, func(w io.Writer) error {
+			if _, err := w.Write(f.text); err != nil {
+				return &exit.Error{Code: exit.Data, Err: fmt.Errorf("write %s: %w", name, err)}
+			}
+			return nil
+		})
+		if err != nil {
+			for _, earlier := range written {
+				err = errors.Join(err, os.Remove(earlier))
+			}
+			return err
+		}
+		written = append(written, name)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/registry"
+)
+
+func (a *verbs) proveCommand(k *keyring) *cobra.Command {
+	giveUp, show := false, false
+	c := &cobra.Command{
+		Use:   "prove DOMAIN",
+		Short: "Show that a domain is yours, by DNS or a file",
+		Long: `Prove has the registry look whether the owner of a domain names the agent and its
+key: in a TXT record at _gazetteer.DOMAIN or at DOMAIN, or in a line of
+https://DOMAIN/.well-known/gazetteer-agents. When it is not there yet, the answer
+tells what to publish, what was asked, from where, and what came back. The
+registry looks again every day; three failures, and the proof is withdrawn.
+
+  gazetteer agent prove --print >> .well-known/gazetteer-agents
+  gazetteer agent prove example.com
+
+Exit code 1 when the domain is not proved.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if show {
+				return cli.NoArgs(c, args)
+			}
+			return cli.ExactArgs(1, "a domain such as example.com")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if show {
+				return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.printDomainRecord(c.Context(), server, k) })
+			}
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error {
+				if giveUp {
+					return a.removeDomain(c, server, k, args[0])
+				}
+				return a.proveDomain(c, server, k, args[0])
+			})
+		},
+	}
+	c.Flags().BoolVar(&giveUp, "give-up", false, "take the domain from the agent")
+	c.Flags().BoolVar(&show, "print", false, "only print what the owner of a domain publishes for the agent")
+	return c
+}
+
+// printDomainRecord prints what is to be published for the key in use.
+func (a *verbs) printDomainRecord(ctx context.Context, server *cli.Client, k *keyring) error {
+	_, keys, err := a.findOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, format.Visible(registry.DomainRecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
+	return nil
+}
+
+func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, domain string) error {
+	owner, key, keys, err := a.readOwnAgent(c.Context(), server, k)
+	if err != nil {
+		return err
+	}
+	var answer api.DomainAnswer
+	raw, err := server.SendJSON(c.Context(), http.MethodPost, cli.AgentPath(keys.AirID, "/domains"), map[string]string{"domain": domain}, cli.NewSigner(owner, key), &answer)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		err = cli.WriteJSONText(a.Out, raw)
+	} else {
+		a.printDomain(k, answer, len(keys.Keys) > 1)
+	}
+	if err == nil && !answer.Proved {
+		err = exit.ErrSilent
+	}
+	return err
+}
+
+// printDomain tells what came of looking at a domain; rotated says that the agent
+// had another key before.
+func (a *verbs) printDomain(k *keyring, answer api.DomainAnswer, rotated bool) {
+	a.PrintField("agent", answer.AirID)
+	d := answer.Domain
+	if answer.Proved {
+		a.PrintField("domain", d.Name+": proved by "+d.Method)
+	} else {
+		a.PrintField("domain", d.Name+": not proved yet")
+	}
+	for _, l := range d.Probes {
+		fmt.Fprintln(a.Out)
+		a.PrintField("asked", l.Query)
+		a.PrintField("from", l.Server)
+		for _, got := range l.Values {
+			a.PrintField("got", strconv.Quote(got))
+		}
+		if l.OmittedValues > 0 {
+			a.PrintField("", fmt.Sprintf("and %d more", l.OmittedValues))
+		}
+		a.PrintField("expected", l.Expected)
+		if l.Found {
+			a.PrintField("result", "found")
+		}
+		a.PrintField("problem", l.Problem)
+	}
+	if answer.Proved && rotated {
+		a.PrintNextSteps("This is what others can see of it now:", a.formatAgentCommand(k, "show"))
+		return
+	}
+	if answer.Proved {
+		a.PrintNextSteps("Keys get old. Put a new one in the place of this one:", a.formatAgentCommand(k, "rotate"))
+		return
+	}
+	fmt.Fprintf(a.Out, "\nPublish this, as one value of a TXT record or as one line of the file:\n  %s\nat one of\n", format.Visible(answer.Publish.Value))
+	for _, at := range answer.Publish.At {
+		fmt.Fprintf(a.Out, "  %s\n", format.Visible(at))
+	}
+	a.PrintNextSteps("and look again, or wait until the registry does within the hour:", a.formatAgentCommand(k, "prove "+cli.QuoteForShell(d.Name)))
+}
+
+func (a *verbs) removeDomain(c *cobra.Command, server *cli.Client, k *keyring, domain string) error {
+	owner, key, keys, err := a.readOwnAgent(c.Context(), server, k)
+	if err != nil {
+		return err
+	}
+	var left api.DomainList
+	raw, err := server.SendJSON(c.Context(), http.MethodDelete, cli.AgentPath(keys.AirID, "/domains/"+url.PathEscape(domain)), nil, cli.NewSigner(owner, key), &left)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	a.PrintField("agent", keys.AirID)
+	a.PrintField("given up", domain)
+	for _, d := range left.Domains {
+		a.PrintField("left", d.Domain.Name)
+	}
+	return nil
+}

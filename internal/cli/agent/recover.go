@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+// recoverFlags is what agent recover is told.
+type recoverFlags struct {
+	file     string
+	withdraw bool
+}
+
+func (a *verbs) recoverCommand(k *keyring) *cobra.Command {
+	r := &recoverFlags{}
+	c := &cobra.Command{
+		Use:   "recover",
+		Short: "Take an agent over with its recovery key, when its key is lost or stolen",
+		Long: `Recover makes a new key and a new recovery key beside the old ones, and asks the
+registry to take the new key. It comes into force after a delay (three days,
+unless the registry says otherwise), in which whoever holds the recovery key can
+call it off with --withdraw. The files take their places with the first command
+after that.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
+		},
+	}
+	c.Flags().StringVar(&r.file, "recovery", "", "file with the recovery key (default: agent.recovery.key beside the key)")
+	c.Flags().BoolVar(&r.withdraw, "withdraw", false, "call off the recovery that is under way")
+	return c
+}
+
+func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r *recoverFlags) error {
+	ctx := c.Context()
+	path := r.file
+	if path == "" {
+		path = k.recoveryPath()
+	}
+	f, err := keyfile.Open(path)
+	if err != nil {
+		return keyError(err, path)
+	}
+	recovery, owner, err := k.readKey(a, path)
+	if err != nil {
+		return err
+	}
+	airID, ok := owner.AirID()
+	if !ok {
+		return exit.Usagef("%s does not say whose recovery key it is: add a line %q behind the key", path, agentNote+": did:wba:…")
+	}
+	keys, err := fetchKeys(ctx, server, airID)
+	if err != nil {
+		return err
+	}
+	if owner, err = ownerInRegistry(owner, keys); err != nil {
+		return err
+	}
+	var next, reserve ed25519.PrivateKey
+	commitment := ""
+	made := missingFiles(keyfile.Next(k.path), keyfile.Next(k.recoveryPath()))
+	if !r.withdraw {
+		if next, err = k.readOrCreateKey(a, keyfile.Next(k.path), owner, f.Encrypted); err != nil {
+			return err
+		}
+		if reserve, err = k.readOrCreateKey(a, keyfile.Next(k.recoveryPath()), owner, f.Encrypted); err != nil {
+			return err
+		}
+		commitment = registry.RecoveryCommitment(reserve.Public().(ed25519.PublicKey))
+	}
+	x := registry.NewRecovery(owner.String(), keys.Keys[0].PublicKeyMultibase, recovery, next, commitment, time.Now())
+	body := map[string]string{"agent": x.Agent, "current_key": x.From, "recovery_key": x.Key, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
+		"recovery_signature": x.RecoverySignature}
+	if next != nil {
+		body["public_key"], body["next_commitment"], body["new_signature"] = x.To, x.Next, x.NewSignature
+	}
+	var after registry.KeysView
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(airID, "/recovery"), body, nil, &after)
+	if err != nil {
+		return a.removeRefusedKeys(ctx, server, airID, err, made)
+	}
+	if r.withdraw {
+		// The keys that were to come are of no use any more.
+		for _, gone := range []string{keyfile.Next(k.path), keyfile.Next(k.recoveryPath())} {
+			if cli.FileExists(gone) {
+				if err := os.Remove(gone); err != nil {
+					return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the recovery is called off, but %w", err)}
+				}
+			}
+		}
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	a.PrintField("agent", airID)
+	if after.Recovery == nil {
+		a.PrintField("recovery", "called off; the key in use stays")
+		return nil
+	}
+	a.PrintField("recovery", "under way to "+after.Recovery.To)
+	a.PrintField("in force", formatTime(time.Now(), after.Recovery.Due))
+	a.PrintField("keep", keyfile.Next(k.path)+" and "+keyfile.Next(k.recoveryPath())+": they take their places then")
+	a.PrintNextSteps("Until then the old key signs, but cannot be rotated. Look how it stands:", a.formatAgentCommand(k, "show "+airID))
+	return nil
+}

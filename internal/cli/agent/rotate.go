@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+func (a *verbs) rotateCommand(k *keyring) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate",
+		Short: "Put a new key in the place of the agent's key",
+		Long: `Rotate makes a new key beside the old one and has the registry take it: both
+sign. When the registry has acknowledged that, the new key takes the place of the
+old one in its file; if the answer is lost, run it again. What the old key signed
+can still be judged; from then on it signs nothing.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.rotateKey(c, server, k) })
+		},
+	}
+}
+
+func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) error {
+	ctx := c.Context()
+	owner, key, keys, err := a.readOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	f, err := keyfile.Open(k.path)
+	if err != nil {
+		return keyError(err, k.path)
+	}
+	made := missingFiles(keyfile.Next(k.path))
+	next, err := k.readOrCreateKey(a, keyfile.Next(k.path), owner, f.Encrypted)
+	if err != nil {
+		return err
+	}
+	x := registry.NewRotation(owner.String(), key, next, "", time.Now())
+	var after registry.KeysView
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/keys"), map[string]string{
+		"agent": x.Agent, "current_key": x.From, "public_key": x.To, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
+		"old_signature": x.OldSignature, "new_signature": x.NewSignature,
+	}, nil, &after)
+	if err == nil && len(after.Keys) == 0 {
+		err = exit.Networkf("%s did not answer as Gazetteer would: it names no key", server.Base)
+	}
+	if err != nil {
+		return a.removeRefusedKeys(ctx, server, keys.AirID, err, made)
+	}
+	if err := requireCurrentKey(keyfile.Next(k.path), next.Public().(ed25519.PublicKey), after); err != nil {
+		return err
+	}
+	if err := keyfile.Promote(k.path); err != nil {
+		return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the registry has the new key, but it is still in %s: %w", keyfile.Next(k.path), err)}
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	a.PrintField("agent", keys.AirID)
+	a.PrintField("key", x.To+" in "+k.path)
+	a.PrintField("retired", x.From+": it signs nothing any more, and nothing needs to keep it")
+	a.PrintNextSteps("A domain that names the old key must name the new one within three days. This is what it publishes:", a.formatAgentCommand(k, "prove --print"))
+	return nil
+}

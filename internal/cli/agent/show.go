@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+func (a *verbs) showCommand(k *keyring) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [AGENT]",
+		Short: "Show what is known of an agent, and by what",
+		Long: `Show tells what an agent says of itself and what there is to check it by: each
+line is claimed (the agent says so), proved (it was shown to the registry, and
+anybody can check it) or observed (the registry saw it when it looked). Without an
+AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
+		Args: cli.MaxArgs(1, "one agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
+		},
+	}
+}
+
+// shownAgent is what show answers as JSON.
+type shownAgent struct {
+	Record   json.RawMessage    `json:"record"`
+	Keys     registry.KeysView  `json:"keys"`
+	Evidence []registry.Signal  `json:"evidence"`
+	Domains  []api.DomainAnswer `json:"domains"`
+}
+
+func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, args []string) error {
+	airID, err := a.findAgent(ctx, server, k, args)
+	if err != nil {
+		return err
+	}
+	var record registry.RecordView
+	raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record)
+	if err != nil {
+		return err
+	}
+	shown := shownAgent{Record: raw}
+	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &shown.Keys); err != nil {
+		return err
+	}
+	var evidence api.EvidenceList
+	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/evidence"), nil, nil, &evidence); err != nil {
+		return err
+	}
+	var domains api.DomainList
+	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/domains"), nil, nil, &domains); err != nil {
+		return err
+	}
+	shown.Evidence, shown.Domains = evidence.Evidence, domains.Domains
+	held, err := a.describeKeyFile(k, shown.Keys)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		text, err := json.MarshalIndent(shown, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode the answer: %w", err)
+		}
+		return cli.WriteJSONText(a.Out, text)
+	}
+	a.printShown(record, shown, held)
+	return nil
+}
+
+// describeKeyFile says whether the key file holds a key of the agent, and settles it. A
+// key without a note whose it is gets one.
+func (a *verbs) describeKeyFile(k *keyring, keys registry.KeysView) (string, error) {
+	if len(keys.Keys) == 0 {
+		return "", nil
+	}
+	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] == "" && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
+		if err := k.annotateKeys(keys.DID); err != nil {
+			return "", err
+		}
+	}
+	if owner, err := k.readOwner(a); err != nil || owner.String() != keys.DID {
+		return "", nil // the files are another agent's, or there are none
+	}
+	if err := a.promoteKeys(k, keys); err != nil {
+		return "", err
+	}
+	f, err := keyfile.Open(k.path)
+	if err != nil {
+		return "", nil // lost: the recovery key alone is here
+	}
+	if err := requireCurrentKey(k.path, f.Public, keys); err != nil {
+		return err.Error(), nil
+	}
+	return "it is the one in " + k.path, nil
+}
+
+func (a *verbs) printShown(record registry.RecordView, shown shownAgent, held string) {
+	now := time.Now()
+	keys := shown.Keys
+	a.PrintField("agent", record.AirID+"  "+record.Name)
+	a.PrintField("status", record.Status)
+	a.PrintField("did", keys.DID)
+	if record.Username != nil {
+		a.PrintField("handle", "@"+*record.Username)
+	}
+	a.PrintField("says", record.Description)
+	a.PrintField("can", strings.Join(record.Capabilities, ", "))
+	for i, key := range keys.Keys {
+		proof := "possession is only claimed"
+		if key.Proof != "" {
+			proof = "proved by " + key.Proof
+		}
+		if i == 0 {
+			a.PrintField("key", key.PublicKeyMultibase+", since "+formatTime(now, key.From)+", "+proof)
+			a.PrintField("", held)
+			continue
+		}
+		if key.Until != nil {
+			a.PrintField("retired", key.PublicKeyMultibase+", "+key.From+" to "+*key.Until+", by "+key.RetiredBy+", "+proof)
+		}
+	}
+	switch {
+	case keys.Recovery != nil:
+		a.PrintField("recovery", "under way to "+keys.Recovery.To+", in force "+formatTime(now, keys.Recovery.Due))
+	case keys.Commitment != "":
+		a.PrintField("recovery", "committed to "+keys.Commitment)
+	}
+	for _, s := range shown.Evidence {
+		a.PrintField(s.Grade, signalText(now, s))
+	}
+	for _, d := range shown.Domains {
+		if !d.Proved && record.Status == registry.Active {
+			a.PrintField("publish", d.Publish.Value)
+			a.PrintField("", "at one of "+strings.Join(d.Publish.At, ", "))
+		}
+	}
+}
+
+// signalText tells one piece of evidence in a line.
+func signalText(now time.Time, s registry.Signal) string {
+	text := s.What
+	if s.Signal != registry.SignalClaims { // which begins with the member that claims
+		text = s.Signal + ": " + text
+	}
+	if s.Grade != registry.Claimed && !s.Holds {
+		text += ", which is not enough"
+	}
+	if s.Detail != "" {
+		text += ", " + s.Detail
+	}
+	if s.Source != "" {
+		text += ", from " + s.Source
+	}
+	if !s.Date.IsZero() {
+		text += ", " + cli.FormatAge(now, s.Date)
+	}
+	return text
+}

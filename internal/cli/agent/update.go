@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"crypto/ed25519"
+	"net/http"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+)
+
+// updateFlags is what agent update is told.
+type updateFlags struct {
+	texts       recordFlags
+	handle      string
+	noHandle    bool
+	noEndpoints bool
+	noSecret    bool
+	addRecovery bool
+}
+
+func (a *verbs) updateCommand(k *keyring) *cobra.Command {
+	u := &updateFlags{}
+	c := &cobra.Command{
+		Use:   "update",
+		Short: "Change what an agent says of itself: inbox, handle, description",
+		Long: `Update changes only what is named; "" clears a text. --inbox replaces the inbox
+and leaves other endpoints as they are; with --no-endpoints they go first.
+
+  gazetteer agent update --inbox https://agent.example/inbox --handle booker`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.updateAgent(c, server, k, u) })
+		},
+	}
+	u.texts.addTo(c)
+	c.Flags().StringVar(&u.handle, "handle", "", "claim a handle: 3 to 30 of a-z, 0-9 and _")
+	c.Flags().BoolVar(&u.noHandle, "no-handle", false, "give the handle back")
+	c.Flags().BoolVar(&u.noEndpoints, "no-endpoints", false, "take all service endpoints away")
+	c.Flags().BoolVar(&u.noSecret, "no-secret", false, "switch the once-shown secret off for good: every change is signed then")
+	c.Flags().BoolVar(&u.addRecovery, "add-recovery", false, "make a recovery key, for an agent that has none")
+	return c
+}
+
+func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u *updateFlags) error {
+	ctx := c.Context()
+	body := u.texts.changedMembers(c)
+	services, change, err := u.texts.parseEndpoints(c)
+	if err != nil {
+		return err
+	}
+	if u.handle != "" && u.noHandle {
+		return exit.Usagef("--handle and --no-handle contradict each other")
+	}
+	if c.Flags().Changed("handle") || u.noHandle {
+		body["username"] = u.handle
+	}
+	if u.noSecret {
+		body["no_secret"] = true
+	}
+	if len(body) == 0 && !change && !u.noEndpoints && !u.addRecovery {
+		return cli.UsageError(c, "nothing to change: name it by flags")
+	}
+	owner, key, keys, err := a.readOwnAgent(ctx, server, k)
+	if err != nil {
+		return err
+	}
+	airID := keys.AirID
+	if change || u.noEndpoints {
+		if !u.noEndpoints {
+			if services, err = addOtherEndpoints(server, c, airID, services); err != nil {
+				return err
+			}
+		}
+		body["service_endpoints"] = append([]registry.ServiceEndpoint{}, services...)
+	}
+	if u.addRecovery {
+		if keys.Commitment != "" {
+			return exit.Usagef("%s has committed to a recovery key already; only a recovery changes it", airID)
+		}
+		f, err := keyfile.Open(k.path)
+		if err != nil {
+			return keyError(err, k.path)
+		}
+		recovery, err := k.readOrCreateKey(a, k.recoveryPath(), owner, f.Encrypted)
+		if err != nil {
+			return err
+		}
+		body["recovery_commitment"] = registry.RecoveryCommitment(recovery.Public().(ed25519.PublicKey))
+	}
+	var done registry.UpdateView
+	raw, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), body, cli.NewSigner(owner, key), &done)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	a.PrintField("agent", airID)
+	for _, member := range sortedKeys(body) {
+		a.PrintField("changed", member)
+	}
+	if u.addRecovery {
+		a.PrintField("recovery", k.recoveryPath()+": keep it elsewhere")
+	}
+	if u.texts.inbox != "" {
+		a.PrintNextSteps("Others find the inbox by its DID document. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// addOtherEndpoints adds to the named endpoints those that the agent has of other types:
+// the registry replaces the whole list.
+func addOtherEndpoints(c *cli.Client, command *cobra.Command, airID string, named []registry.ServiceEndpoint) ([]registry.ServiceEndpoint, error) {
+	var d did.Document
+	if _, err := c.SendJSON(command.Context(), http.MethodGet, cli.AgentPath(airID, "/did-document"), nil, nil, &d); err != nil {
+		return nil, err
+	}
+	for _, s := range d.Service {
+		replaced := slices.ContainsFunc(named, func(n registry.ServiceEndpoint) bool { return n.Type == s.Type })
+		if s.Type != did.TypeTrustScore && !replaced {
+			named = append(named, registry.ServiceEndpoint(s))
+		}
+	}
+	return named, nil
+}

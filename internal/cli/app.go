@@ -1,0 +1,145 @@
+// Package cli holds what the verbs of the command line share: the global flags, how a verb reaches
+// a server, how it prints, and how an error becomes an exit code.
+//
+// The verbs stand in the packages below, by the person who uses them: search for everybody, agent
+// for the owner of an agent, operator for the person who runs a server. Start with [App], and with
+// [App.WithServer], by which every verb but serve and demo gets its answers.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/server"
+	"gazetteer/lint/format"
+	"gazetteer/store/boltstore"
+)
+
+// WithRegistry is ask for the verbs of agents, which crawl nothing.
+func (a *App) WithRegistry(ctx context.Context, use func(*Client) error) error {
+	if a.Server == "" {
+		config, err := a.Config()
+		if err != nil {
+			return err
+		}
+		if _, running := NewSocketClient(config.DataDir); !running && !FileExists(filepath.Join(config.DataDir, boltstore.FormatFile)) {
+			return &exit.Error{Code: exit.Data, Err: fmt.Errorf("there is no registry in %s: start one (gazetteer serve), or name one with --server or --data-dir", config.DataDir)}
+		}
+	}
+	return a.WithServer(ctx, false, use)
+}
+
+// FormatCommand is one that the person may run next, with the flags that lead to the same
+// server.
+func (a *App) FormatCommand(words string) string {
+	text := "gazetteer "
+	if a.Server != "" {
+		text += "--server " + QuoteForShell(a.Server) + " "
+	}
+	if a.ConfigFile != "" {
+		text += "--config " + QuoteForShell(a.ConfigFile) + " "
+	}
+	if a.DataDir != "" {
+		text += "--data-dir " + QuoteForShell(a.DataDir) + " "
+	}
+	for _, set := range a.Settings {
+		text += "--set " + QuoteForShell(set) + " "
+	}
+	return text + words
+}
+
+// QuoteForShell writes a word as a shell reads it back.
+func QuoteForShell(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// PrintField writes one named line for a person.
+func (a *App) PrintField(name, value string) {
+	if value != "" {
+		fmt.Fprintf(a.Out, "%-9s %s\n", name, format.Visible(value))
+	}
+}
+
+// PrintNextSteps ends an answer with the commands that go on from there.
+func (a *App) PrintNextSteps(text string, commands ...string) {
+	fmt.Fprintf(a.Out, "\n%s\n", text)
+	for _, command := range commands {
+		fmt.Fprintf(a.Out, "  %s\n", format.Visible(command))
+	}
+}
+
+// PrintJSON ends a verb whose answer is shown as it came.
+func (a *App) PrintJSON(raw []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return WriteJSONText(a.Out, raw)
+}
+
+// FetchExport writes an export as it comes. One that is cut off leaves no file.
+func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *Signer, out string) error {
+	request, err := server.newRequest(ctx, http.MethodGet, path, nil, by)
+	if err != nil {
+		return err
+	}
+	response, err := server.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+		return refusalError(response.StatusCode, raw)
+	}
+	if out == "" {
+		if _, err := io.Copy(a.Out, response.Body); err != nil {
+			return exit.Networkf("the export was cut off: %v", err)
+		}
+		return nil
+	}
+	var n int64
+	if err := WriteNewFile(out, 0o600, func(w io.Writer) error {
+		if n, err = io.Copy(w, response.Body); err != nil {
+			return exit.Networkf("the export was cut off: %v", err)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	a.PrintField("exported", fmt.Sprintf("%d bytes to %s", n, out))
+	return nil
+}
+
+// App is what the verbs share: where they read and write, and the global flags.
+type App struct {
+	Streams
+	Environment server.Environment
+
+	ConfigFile string
+	DataDir    string
+	Server     string
+	Settings   []string
+	JSON       bool
+}
+
+// Config loads the configuration with the flags over it.
+func (a *App) Config() (config.Config, error) {
+	settings := a.Settings
+	if a.DataDir != "" {
+		settings = append(settings[:len(settings):len(settings)], "data_dir="+a.DataDir)
+	}
+	return config.Load(a.ConfigFile, os.Environ(), settings)
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gazetteer/internal/exit"
+)
+
+// UsageError is a wrong command line, with where to read what would be right.
+func UsageError(c *cobra.Command, format string, args ...any) error {
+	return exit.Usagef(format+"\nsee: %s --help", append(args, c.CommandPath())...)
+}
+
+// MinArgs wants n arguments or more.
+func MinArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < n {
+			return UsageError(c, "%s needs %s", c.Name(), what)
+		}
+		return nil
+	}
+}
+
+// ExactArgs wants n arguments.
+func ExactArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > n:
+			return UsageError(c, "%s needs %s, and got %q besides: a text with spaces stands in quotes", c.Name(), what, strings.Join(args[n:], " "))
+		case len(args) < n:
+			return UsageError(c, "%s needs %s", c.Name(), what)
+		}
+		return nil
+	}
+}
+
+// MaxArgs takes up to n arguments.
+func MaxArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > n {
+			return UsageError(c, "%s takes %s, got %q", c.Name(), what, strings.Join(args, " "))
+		}
+		return nil
+	}
+}
+
+// NoArgs takes none.
+func NoArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return UsageError(c, "%s takes no arguments, got %q", c.Name(), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// RequireVerb is for a command whose first argument can only be a verb of its own:
+// cobra runs those itself, so that what comes here is none.
+func RequireVerb(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2 // slips of the pen
+	mean := ""
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		mean = ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return UsageError(c, "unknown command %q for %s%s", args[0], c.CommandPath(), mean)
+}
+
+// HelpCommand is cobra's, but that it refuses what is no verb.
+func HelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if err != nil {
+				return UsageError(c.Root(), "%v", err)
+			}
+			if err := RequireVerb(about, rest); err != nil {
+				return err
+			}
+			about.InitDefaultHelpFlag() // cobra does so when it runs a command
+			return about.Help()
+		},
+	}
+}
+
+// flagKinds say what a flag of a type wants.
+var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false"}
+
+// FlagError says what is wrong with a flag, in the words of people rather than of
+// the package strconv.
+func FlagError(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if kind, known := flagKinds[invalid.GetFlag().Value.Type()]; known {
+			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
+	}
+	return UsageError(c, "%v", err)
+}

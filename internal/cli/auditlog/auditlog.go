@@ -1,0 +1,16 @@
+// Package auditlog has the verbs that check a transparency log, from its files or from a server.
+package auditlog
+
+import (
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+)
+
+// verbs are the verbs of this package with what all verbs share.
+type verbs struct{ *cli.App }
+
+// Commands returns the verbs of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{(&verbs{a}).logCommand()}
+}

@@ -1,0 +1,334 @@
+package auditlog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/registry/audit"
+)
+
+// fetchTimeout bounds one request to the server of a log.
+const fetchTimeout = 30 * time.Second
+
+// logCommand checks a transparency log from its files; it opens no data
+// directory.
+func (a *verbs) logCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "Check the transparency log of a registry",
+		Args:  cli.RequireVerb,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.headCommand(), a.verifyCommand())
+	return c
+}
+
+// A logSource is where a log is read from, and the keys it is checked with.
+type logSource struct {
+	place string // directory or URL
+	files audit.Files
+	key   string // as given
+	given bool   // the key came from the command line
+
+	witnesses []string
+}
+
+func (s *logSource) addFlags(c *cobra.Command) {
+	c.Flags().StringVar(&s.key, "key", "", "public key of the log, or a file with it (default: the one that lies beside the log)")
+	c.Flags().StringArrayVar(&s.witnesses, "witness", nil, "public key of a witness that must have cosigned, or a file with it; may be repeated")
+}
+
+func (a *verbs) headCommand() *cobra.Command {
+	s := &logSource{}
+	c := &cobra.Command{
+		Use:   "head [DIR|URL]",
+		Short: "Show the newest signed checkpoint of a log",
+		Long: `Head shows the newest checkpoint of a log and checks its signature. The log is
+a directory, or the URL below which a server has it; without either it is that
+of the data directory, or of --server.
+
+  gazetteer log head
+  gazetteer log head https://registry.example/log --key registry.example/log+…
+
+Exit code 1 when the checkpoint is missing or the signature does not hold.`,
+		Args: cli.MaxArgs(1, "one log"),
+		RunE: func(c *cobra.Command, args []string) error { return a.printHead(c.Context(), s, args) },
+	}
+	s.addFlags(c)
+	return c
+}
+
+func (a *verbs) verifyCommand() *cobra.Command {
+	s := &logSource{}
+	var older []string
+	var leaf string
+	c := &cobra.Command{
+		Use:   "verify [DIR|URL|PROOF]",
+		Short: "Check every leaf and every hash of a log against its signed checkpoint",
+		Long: `Verify reads a whole log, from files alone or from a server, and checks that the
+checkpoint is signed, that every leaf and every hash leads to it, that no leaf
+was removed, and that it contains the older checkpoints that you have kept. The
+first file that is wrong is named. Given a proof (C2SP tlog-proof) and its leaf,
+it checks that the leaf is in the tree that was signed.
+
+  gazetteer log verify data/log
+  gazetteer log verify https://registry.example/log --older kept.checkpoint
+  gazetteer log verify agent.tlog-proof --leaf agent.leaf --key registry.key
+
+Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
+		Args: cli.MaxArgs(1, "one log"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if leaf != "" {
+				return a.verifyProof(s, args, leaf)
+			}
+			return a.verifyLog(c.Context(), s, args, older)
+		},
+	}
+	s.addFlags(c)
+	c.Flags().StringArrayVar(&older, "older", nil, "file with an older checkpoint that the log must contain; may be repeated")
+	c.Flags().StringVar(&leaf, "leaf", "", "file with the leaf that a proof is for")
+	return c
+}
+
+// openLog finds the log that the arguments mean.
+func (s *logSource) openLog(a *verbs, args []string) error {
+	switch {
+	case len(args) == 1:
+		s.place = args[0]
+	case a.Server != "":
+		s.place = strings.TrimSuffix(a.Server, "/") + "/log"
+	default:
+		config, err := a.Config()
+		if err != nil {
+			return err
+		}
+		s.place = filepath.Join(config.DataDir, "log")
+	}
+	if !strings.Contains(s.place, "://") {
+		info, err := os.Stat(s.place)
+		switch {
+		case err != nil:
+			return exit.NotFoundf("there is no log at %s: name a directory with one, a URL, or --server", s.place)
+		case !info.IsDir():
+			return exit.Usagef("%s is a file: name the directory of a log; a proof needs --leaf too", s.place)
+		}
+		s.files = audit.FilesIn(s.place)
+		return nil
+	}
+	u, err := url.Parse(s.place)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return exit.Usagef("%s: want the address of a log, such as https://registry.example/log", s.place)
+	}
+	s.files = audit.Remote(&http.Client{Timeout: fetchTimeout}, s.place)
+	return nil
+}
+
+// readVerifier returns the log's key: the one that was given, or the one that lies
+// beside the log.
+func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
+	if s.given = s.key != ""; s.given {
+		return parseVerifier("--key", s.key)
+	}
+	text, err := s.files(ctx, "key")
+	if err != nil {
+		return nil, classifyError(fmt.Errorf("the log's public key: %w; give it with --key", err))
+	}
+	s.key = strings.TrimSpace(string(text))
+	v, err := audit.NewVerifier(s.key)
+	if err != nil {
+		return nil, exit.NotFoundf("the key beside the log: %v", err)
+	}
+	return v, nil
+}
+
+// parseVerifier reads a public key, or the file that has it.
+func parseVerifier(flag, text string) (note.Verifier, error) {
+	if content, err := os.ReadFile(text); err == nil {
+		text = string(content)
+	}
+	v, err := audit.NewVerifier(strings.TrimSpace(text))
+	if err != nil {
+		return nil, exit.Usagef("%s: %v", flag, err)
+	}
+	return v, nil
+}
+
+// classifyError gives what a log's files said its exit code.
+func classifyError(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, audit.ErrRemote):
+		return exit.Networkf("%v", err)
+	default:
+		return exit.NotFoundf("%v", err)
+	}
+}
+
+// A logAnswer is what the verbs of a log print.
+type logAnswer struct {
+	Origin    string         `json:"origin"`
+	Size      int64          `json:"size"`
+	Root      string         `json:"root"`
+	Key       string         `json:"key"`
+	KeyGiven  bool           `json:"key_given"`
+	Cosigned  []cosignedView `json:"cosigned,omitempty"`
+	Verified  *verifiedView  `json:"verified,omitempty"`
+	ProvesKey string         `json:"record,omitempty"`
+	LeafIndex *int64         `json:"leaf_index,omitempty"`
+}
+
+type cosignedView struct {
+	Witness string    `json:"witness"`
+	At      time.Time `json:"at"`
+}
+
+// verifiedView says what was checked besides the signature.
+type verifiedView struct {
+	Erased int64 `json:"erased_leaves"`
+	Older  int   `json:"older_checkpoints"`
+}
+
+// checkCosignatures says what a signed checkpoint says, and checks the cosignatures that
+// were asked for.
+func (s *logSource) checkCosignatures(c audit.Checkpoint, signed []byte) (logAnswer, error) {
+	answer := logAnswer{Origin: c.Origin, Size: c.N, Root: c.Hash.String(), Key: s.key, KeyGiven: s.given}
+	for _, text := range s.witnesses {
+		witness, err := parseVerifier("--witness", text)
+		if err != nil {
+			return answer, err
+		}
+		at, err := audit.CheckCosignature(signed, witness)
+		if err != nil {
+			return answer, exit.NotFoundf("%v", err)
+		}
+		answer.Cosigned = append(answer.Cosigned, cosignedView{witness.Name(), at})
+	}
+	return answer, nil
+}
+
+func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) error {
+	if err := s.openLog(a, args); err != nil {
+		return err
+	}
+	verifier, err := s.readVerifier(ctx)
+	if err != nil {
+		return err
+	}
+	signed, err := s.files(ctx, "checkpoint")
+	if err != nil {
+		return classifyError(err)
+	}
+	c, err := audit.ParseCheckpoint(signed, verifier)
+	if err != nil {
+		return classifyError(err)
+	}
+	answer, err := s.checkCosignatures(c, signed)
+	if err != nil {
+		return err
+	}
+	return a.printAnswer(answer, "signed; the leaves were not looked at (gazetteer log verify does)")
+}
+
+func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []string) error {
+	if err := s.openLog(a, args); err != nil {
+		return err
+	}
+	var checkpoints [][]byte
+	for _, name := range older {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return exit.Usagef("--older: %v", err)
+		}
+		checkpoints = append(checkpoints, text)
+	}
+	verifier, err := s.readVerifier(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
+	if err != nil {
+		return classifyError(fmt.Errorf("%s does not hold: %w", s.place, err))
+	}
+	answer, err := s.checkCosignatures(r.Checkpoint, r.Signed)
+	if err != nil {
+		return err
+	}
+	answer.Verified = &verifiedView{Erased: r.Erased, Older: r.Older}
+	return a.printAnswer(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint")))
+}
+
+// verifyProof checks a proof that somebody has carried away, without its log.
+func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error {
+	if len(args) != 1 || s.key == "" {
+		return exit.Usagef("a proof needs its file, its leaf and the log's key: gazetteer log verify PROOF --leaf FILE --key KEY")
+	}
+	s.given = true
+	verifier, err := parseVerifier("--key", s.key)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return exit.Usagef("%v", err)
+	}
+	leaf, err := os.ReadFile(leafFile)
+	if err != nil {
+		return exit.Usagef("--leaf: %v", err)
+	}
+	p, c, err := audit.CheckProof(text, leaf, verifier)
+	if err != nil {
+		return exit.NotFoundf("%s does not hold: %v", args[0], err)
+	}
+	answer, err := s.checkCosignatures(c, text[strings.Index(string(text), "\n\n")+2:])
+	if err != nil {
+		return err
+	}
+	var record struct {
+		Key string `json:"key"`
+	}
+	json.Unmarshal(leaf, &record) // what is no JSON of ours has no key to show
+	answer.ProvesKey, answer.LeafIndex = record.Key, &p.Index
+	return a.printAnswer(answer, fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
+}
+
+// printAnswer writes an answer for a person, or as JSON.
+func (a *verbs) printAnswer(answer logAnswer, verdict string) error {
+	if a.JSON {
+		text, err := json.MarshalIndent(answer, "", "  ")
+		if err != nil {
+			return err
+		}
+		return cli.WriteJSONText(a.Out, text)
+	}
+	line := func(name, value string) { fmt.Fprintf(a.Out, "%-9s %s\n", name, format.Visible(value)) }
+	line("log", answer.Origin)
+	line("leaves", fmt.Sprint(answer.Size))
+	line("root", answer.Root)
+	if answer.ProvesKey != "" {
+		line("record", answer.ProvesKey)
+	}
+	for _, c := range answer.Cosigned {
+		line("cosigned", c.Witness+" at "+c.At.Format(time.RFC3339))
+	}
+	line("verdict", verdict)
+	if !answer.KeyGiven {
+		line("key", answer.Key)
+		fmt.Fprintln(a.Out, "\nThe key lay beside the log. Compare it with one that you have from elsewhere, or\ngive that with --key: whoever can change the log can change the key beside it.")
+	}
+	return nil
+}

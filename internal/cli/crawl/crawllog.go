@@ -1,0 +1,119 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api/answer"
+	"gazetteer/crawler"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+// crawlLogPage is the answer of /api/v1/services/{host}/crawl-log.
+type crawlLogPage struct {
+	Host   string          `json:"host"`
+	Visits []crawler.Entry `json:"visits"`
+	Next   string          `json:"next"`
+}
+
+func (a *verbs) crawlLogCommand() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "crawl-log HOST",
+		Short: "Show every request that was made to a host, and why",
+		Long: `Crawl-log shows what a host was asked in the last 90 days, the latest visit
+first: each request with its time, its answer, how long it took, and why it was
+made. It is what an owner of a host may want to know of this crawler.
+
+  gazetteer crawl-log www.example.com
+  gazetteer crawl-log --limit 1 www.example.com
+  gazetteer --json crawl-log www.example.com
+
+Exit code 1 when the host is not known.`,
+		Args: cli.ExactArgs(1, "one HOST"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 1 {
+				return exit.Usagef("--limit %d: want 1 or more", limit)
+			}
+			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 20, "how many visits to show")
+	return c
+}
+
+// printCrawlLog shows page after page until there are as many visits as wanted.
+func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, limit int) error {
+	if !a.JSON {
+		a.printConnection(ctx, c, host)
+	}
+	query := url.Values{}
+	shown := 0
+	for {
+		query.Set("limit", strconv.Itoa(min(100, limit-shown)))
+		var page crawlLogPage
+		if _, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host)+"/crawl-log?"+query.Encode(), &page); err != nil {
+			return err
+		}
+		for _, v := range page.Visits {
+			if err := a.printVisit(v); err != nil {
+				return err
+			}
+		}
+		shown += len(page.Visits)
+		if page.Next == "" || shown >= limit {
+			break
+		}
+		query.Set("cursor", page.Next)
+	}
+	if shown == 0 && !a.JSON {
+		fmt.Fprintf(a.Out, "%s has not been asked for anything in the last 90 days.\n", format.Visible(host))
+	}
+	return nil
+}
+
+// printConnection shows what the last connection to a host rested on. Nothing is
+// told of a host that has withdrawn; whatever else is wrong, its log says so too.
+func (a *verbs) printConnection(ctx context.Context, c *cli.Client, host string) {
+	var s answer.Service
+	if _, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s); err != nil || s.State.TLS == nil {
+		return
+	}
+	t := s.State.TLS
+	fmt.Fprintf(a.Out, "%s: %s; it expires on %s\n", format.Visible(s.Host), format.Visible(t.String()), t.Expires.UTC().Format(time.DateOnly))
+}
+
+// printVisit shows one visit: one line a request, or one object in JSON.
+func (a *verbs) printVisit(v crawler.Entry) error {
+	if a.JSON {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("write the visit: %w", err)
+		}
+		return cli.WriteJSONText(a.Out, text)
+	}
+	fmt.Fprintf(a.Out, "%s  %s", v.At.UTC().Format(time.DateTime), format.Visible(v.Why))
+	if v.Visited != v.Host {
+		fmt.Fprintf(a.Out, " (on a visit to %s)", format.Visible(v.Visited))
+	}
+	if v.Cut {
+		fmt.Fprint(a.Out, ", cut short")
+	}
+	fmt.Fprintln(a.Out)
+	for _, r := range v.Requests {
+		status := "no answer"
+		if r.Status > 0 {
+			status = strconv.Itoa(r.Status)
+		}
+		fmt.Fprintf(a.Out, "  %-9s  %s  %d bytes in %d ms; %s\n", status, format.Visible(r.URL), r.WireBytes, int64(r.Took), format.Visible(r.Why))
+	}
+	return nil
+}

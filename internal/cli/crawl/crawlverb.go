@@ -1,0 +1,208 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+// crawlRequest is the body of POST /admin/crawl.
+type crawlRequest struct {
+	Hosts []string `json:"hosts"`
+}
+
+func (a *verbs) crawlCommand() *cobra.Command {
+	var asked crawlFlags
+	var file string
+	c := &cobra.Command{
+		Use:   "crawl HOST... | - | --file LIST",
+		Short: "Add hosts and wait for their results",
+		Long: `Crawl adds hosts to the frontier and waits until each has a result, one line
+each. A host that is not due yet is not visited again: its last result is shown
+with the time of the next visit.
+
+"-" reads a list of hosts from standard input, --file from a file, which may be
+packed with gzip. A line is a name or an address ("www.example.com"), a rank and
+a name ("17,example.com"), or a line of the vertices or ranks of the Common
+Crawl's graphs; # begins a comment. A line that names no host has the result
+bad-host, with its number, and the rest goes on.
+
+With --json a line is an object: host, state (listed, empty, refused, failing,
+unvisited), fetches with the outcome and status of each endpoint, requests that
+were made, and next_due.
+
+Exit code 1 when a host came to no document; with --once that is an outcome like
+any other, and 0 says that every host has one.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if asked.names, err = checkNames(args); err != nil {
+				return err
+			}
+			switch {
+			case file != "":
+				list, err := os.Open(file)
+				if err != nil {
+					return exit.Usagef("read hosts: %v", err)
+				}
+				defer list.Close()
+				asked.list = list
+			case len(args) == 0:
+				return cli.UsageError(c, "crawl needs a host, for example: gazetteer crawl example.com")
+			}
+			return a.WithServer(c.Context(), true, func(server *cli.Client) error { return a.crawlHosts(c.Context(), server, asked) })
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "read hosts from this list")
+	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 when every host has an outcome, whatever it is")
+	c.Flags().StringVar(&a.DataDir, "data", "", "the same as --data-dir")
+	return c
+}
+
+// crawlFlags is what a crawl was asked for.
+type crawlFlags struct {
+	names []string  // of the command line, and "-"
+	list  io.Reader // nil: none
+	once  bool
+}
+
+// checkNames refuses what is no public host name before anything is asked.
+func checkNames(args []string) ([]string, error) {
+	var names []string
+	for _, arg := range args {
+		if arg != "-" {
+			host, err := fetch.CheckHost(arg)
+			if err != nil {
+				return nil, err
+			}
+			arg = host
+		}
+		names = append(names, arg)
+	}
+	return names, nil
+}
+
+// readHosts yields the hosts of the command line, of standard input and of the list,
+// with a *crawler.LineError for each line of a list that names none.
+func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range asked.names {
+			if name != "-" {
+				if !yield(name, nil) {
+					return
+				}
+				continue
+			}
+			for host, err := range crawler.ReadHosts(a.In) {
+				if !yield(host, err) {
+					return
+				}
+			}
+		}
+		if asked.list == nil {
+			return
+		}
+		for host, err := range crawler.ReadHosts(asked.list) {
+			if !yield(host, err) {
+				return
+			}
+		}
+	}
+}
+
+const (
+	// hostsPerRequest is how many hosts are handed over at once: that many of the
+	// longest names fit into one request.
+	hostsPerRequest = 10_000
+	// maxRequests is how many of those are waited for at a time.
+	maxRequests = 100
+)
+
+// crawlHosts hands the hosts over as they are read, and shows each result as it
+// comes: a list of any length begins at once, and a domain with many hosts, which
+// takes its time, holds up no others.
+func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags) error {
+	if !c.Local {
+		return exit.Usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
+	}
+	p := cli.NewProgress(a.Err)
+	watching, done := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		p.Run(watching, func() (crawler.Status, bool) {
+			var s struct {
+				Crawler crawler.Status `json:"crawler"`
+			}
+			_, err := c.GetJSON(watching, "/admin/status", &s)
+			return s.Crawler, err == nil
+		})
+	}()
+	results := &crawlResults{verbs: a, progress: p, states: map[crawler.State]int{}}
+	begun := time.Now()
+	err := a.crawlAll(ctx, c, asked, results)
+	done()
+	<-watched
+	if asked.list != nil && !a.JSON && err == nil {
+		p.PrintLine("%s", results.formatSummary(time.Since(begun)))
+	}
+	if err == nil && results.empty > 0 && !asked.once {
+		return exit.ErrSilent
+	}
+	return err
+}
+
+// crawlAll returns when every host has a result.
+func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, results *crawlResults) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxRequests)
+	var chunk []string
+	send := func() {
+		if len(chunk) == 0 || ctx.Err() != nil {
+			return
+		}
+		hosts := chunk
+		chunk = nil
+		group.Go(func() error { return c.PostForLines(ctx, "/admin/crawl", crawlRequest{hosts}, results.printLine) })
+	}
+	known, refused := map[string]bool{}, map[string]bool{}
+	for host, err := range a.readHosts(asked) {
+		var line *crawler.LineError
+		switch {
+		case errors.As(err, &line):
+			err = nil
+			if name := fetch.Clip(line.Err.Host, crawler.MaxShownName); !refused[name] {
+				refused[name] = true
+				err = results.printRefusedLine(line)
+			}
+		case err == nil && !known[host]:
+			known[host] = true
+			chunk = append(chunk, host)
+		}
+		if err != nil {
+			send() // what was read is crawled, whatever became of the rest
+			return errors.Join(group.Wait(), err)
+		}
+		if len(chunk) == hostsPerRequest {
+			send()
+		}
+	}
+	send()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if len(known)+results.empty == 0 {
+		return exit.Usagef("the list names no host: give one a line")
+	}
+	return nil
+}

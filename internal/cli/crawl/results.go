@@ -1,0 +1,100 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+// crawlResults shows results, and counts those without a document.
+type crawlResults struct {
+	*verbs
+	progress *cli.Progress
+
+	mu    sync.Mutex // guards the output and following
+	empty int
+	// For the last line: hosts by state, their operations, and requests made.
+	states               map[crawler.State]int
+	operations, requests int
+}
+
+// formatSummary says in one line what a list came to.
+func (s *crawlResults) formatSummary(took time.Duration) string {
+	hosts := 0
+	var parts []string
+	for _, state := range []crawler.State{crawler.Listed, crawler.Empty, crawler.Refused, crawler.Failing, crawler.Unvisited} {
+		n := s.states[state]
+		if hosts += n; n == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", n, state)
+		if state == crawler.Listed {
+			part += " with " + cli.Plural(s.operations, "operation")
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("%s: %s; %s in %s", cli.Plural(hosts, "host"), strings.Join(parts, ", "), cli.Plural(s.requests, "request"), took.Round(100*time.Millisecond))
+}
+
+// printLine shows a result as the server sends it.
+func (s *crawlResults) printLine(line []byte) error {
+	var r crawler.Result
+	if err := json.Unmarshal(line, &r); err != nil {
+		return exit.Networkf("the server sent a result that is none: %v", err)
+	}
+	return s.countAndPrint(r, line)
+}
+
+// printRefusedLine shows that a line of a list names no host.
+func (s *crawlResults) printRefusedLine(wrong *crawler.LineError) error {
+	r := crawler.BadHost(wrong.Err.Host, wrong, time.Now())
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode a result: %w", err)
+	}
+	return s.countAndPrint(r, line)
+}
+
+func (s *crawlResults) countAndPrint(r crawler.Result, line []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Documents == 0 {
+		s.empty++
+	}
+	s.states[r.State]++
+	s.operations += r.Operations
+	s.requests += r.Requests
+	return s.printResult(s.progress, r, line)
+}
+
+func (a *verbs) printResult(p *cli.Progress, r crawler.Result, line []byte) error {
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, line)
+	}
+	// On a terminal results and status line share one screen.
+	if p.Live && cli.IsTerminal(a.Out) {
+		p.PrintLine("%s", FormatResult(r, time.Now()))
+		return nil
+	}
+	_, err := fmt.Fprintln(a.Out, FormatResult(r, time.Now()))
+	return err
+}
+
+// FormatResult says what a visit came to, in one line.
+func FormatResult(r crawler.Result, now time.Time) string {
+	text := fmt.Sprintf("%-36s  %s", format.Visible(r.Host), format.Visible(r.Summary))
+	if n := len(r.New); n > 0 {
+		text += fmt.Sprintf("; names %s not seen before", cli.Plural(n, "host"))
+	}
+	if r.NextDue.IsZero() { // there is none
+		return text
+	}
+	return text + "; next visit " + cli.FormatWait(now, r.NextDue)
+}

@@ -1,0 +1,233 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/cli/search"
+	"gazetteer/store"
+)
+
+// runChecks runs every check of the demo, prints each with what it saw, and returns
+// how many failed.
+func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
+	checks := []struct {
+		name string
+		run  func(context.Context) (string, error)
+	}{
+		{"every host came to what is known of it", d.checkOutcomes},
+		{"the servers saw a polite crawler", d.checkPoliteness},
+		{"intent phrases find their operation", d.checkSearch},
+		{"an agent registers and resolves to its inbox", d.checkAgent},
+		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind},
+		{"the pages answer", d.checkPages},
+		{"the index is at the end of the log", d.checkIndex},
+	}
+	type outcome struct {
+		Check string `json:"check"`
+		OK    bool   `json:"ok"`
+		Saw   string `json:"saw"`
+	}
+	report := struct {
+		OK     bool      `json:"ok"`
+		Hosts  int       `json:"hosts"`
+		Visits int       `json:"visits"`
+		Took   float64   `json:"took_s"`
+		Checks []outcome `json:"checks"`
+	}{Hosts: len(d.net.Hosts()), Checks: []outcome{}}
+	d.printf("")
+	for _, c := range checks {
+		saw, err := c.run(ctx)
+		if ctx.Err() != nil {
+			return failed, ctx.Err()
+		}
+		mark := "ok    "
+		if err != nil {
+			failed++
+			mark, saw = "FAILED", err.Error()
+		}
+		report.Checks = append(report.Checks, outcome{c.name, err == nil, saw})
+		d.printf("%s  %s: %s", mark, c.name, cli.VisibleLines(saw))
+	}
+	d.mu.Lock()
+	report.Visits = d.visits
+	d.mu.Unlock()
+	report.OK, report.Took = failed == 0, time.Since(d.began).Seconds()
+	if d.JSON {
+		return failed, cli.WriteJSON(d.Out, report)
+	}
+	d.printf("\n%s in %.1f s: %d hosts known, %d visited now.", formatVerdict(failed), report.Took, report.Hosts, report.Visits)
+	return failed, nil
+}
+
+func formatVerdict(failed int) string {
+	if failed == 0 {
+		return "All checks passed"
+	}
+	return cli.Plural(failed, "check") + " failed"
+}
+
+// ReadHost reads a host's record; an unknown host is the zero Host.
+func ReadHost(ctx context.Context, s store.Store, name string) (crawler.Host, error) {
+	var h crawler.Host
+	r, err := s.Get(ctx, store.HostKey(name))
+	if errors.Is(err, store.ErrNotFound) {
+		return h, nil
+	}
+	if err != nil {
+		return h, fmt.Errorf("read the state of %s: %w", name, err)
+	}
+	if err := json.Unmarshal(r.Value, &h); err != nil {
+		return h, fmt.Errorf("read the state of %s: %w", name, err)
+	}
+	return h, nil
+}
+
+// checkOutcomes compares the outcome of each fetch with the host's label.
+func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
+	var wrong []string
+	visited, refused := 0, 0
+	for _, h := range d.net.Hosts() {
+		state, err := ReadHost(ctx, d.server.Store, h.Name)
+		if err != nil {
+			return "", err
+		}
+		if !h.Reachable {
+			if state.Visits > 0 {
+				wrong = append(wrong, h.Name+": visited, although it is too far from any seed")
+			}
+			continue
+		}
+		visited++
+		for kind, want := range h.Expect {
+			got := state.Fetches[kind].Outcome
+			if string(got) != want {
+				wrong = append(wrong, fmt.Sprintf("%s: %s is %q, want %q (%s)", h.Name, kind, got, want, h.Note))
+			}
+			if got != fetch.OK && got != fetch.Absent {
+				refused++
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		return "", fmt.Errorf("%d differ:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
+	}
+	return fmt.Sprintf("%d hosts, %d fetches refused or failed for the labelled reason", visited, refused), nil
+}
+
+// checkPoliteness judges the crawl by the log of the servers.
+func (d *demo) checkPoliteness(context.Context) (string, error) {
+	asked := map[string]bool{}
+	requests := d.net.Requests()
+	unreachable := map[string]bool{}
+	for _, h := range d.net.Hosts() {
+		unreachable[h.Name] = !h.Reachable
+	}
+	for _, r := range requests {
+		switch {
+		case !r.TLS:
+			return "", fmt.Errorf("%s%s was asked over plain HTTP", r.Host, r.Path)
+		case unreachable[r.Host]:
+			return "", fmt.Errorf("%s was asked, although it is too far from any seed", r.Host)
+		case r.Path == "/robots.txt":
+			asked[r.Host] = true
+		case !asked[r.Host] && d.keep == "":
+			return "", fmt.Errorf("%s%s was asked before robots.txt", r.Host, r.Path)
+		}
+	}
+	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
+}
+
+// demoQueries are phrases as a person would say them.
+var demoQueries = []string{
+	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment", "find a flight",
+}
+
+func (d *demo) checkSearch(ctx context.Context) (string, error) {
+	var saw []string
+	for _, q := range demoQueries {
+		var r index.Result
+		if err := d.getJSON(ctx, "/api/v1/search?"+url.Values{"q": {q}, "limit": {"1"}}.Encode(), &r); err != nil {
+			return "", fmt.Errorf("search %q: %w", q, err)
+		}
+		if len(r.Hits) == 0 {
+			return "", fmt.Errorf("nothing was found for %q", q)
+		}
+		h := r.Hits[0]
+		if len(h.Why.Matched) == 0 || h.Digest == "" || h.FetchedAt.IsZero() {
+			return "", fmt.Errorf("the hit for %q does not say why it is there or where it is from", q)
+		}
+		saw = append(saw, fmt.Sprintf("\n          %-20s  %s %s at %s", q, h.Operation.Verb, search.OperationName(h.Operation), h.Host))
+	}
+	return strings.Join(saw, ""), nil
+}
+
+func (d *demo) checkPages(ctx context.Context) (string, error) {
+	var r index.Result
+	if err := d.getJSON(ctx, "/api/v1/search?q=payment&limit=1", &r); err != nil || len(r.Hits) == 0 {
+		return "", fmt.Errorf("no service to open the page of: %v", err)
+	}
+	paths := []string{"/", "/?q=payment", "/services/" + r.Hits[0].Host, "/openapi.json", "/healthz", "/readyz"}
+	for _, path := range paths {
+		response, err := d.fetchPage(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return "", fmt.Errorf("%s answers %s", path, response.Status)
+		}
+	}
+	return strings.Join(paths, " "), nil
+}
+
+func (d *demo) checkIndex(ctx context.Context) (string, error) {
+	head := d.server.Store.Head()
+	if err := d.server.Index.WaitFor(ctx, head.Seq); err != nil {
+		return "", err
+	}
+	at := d.server.Index.Cursor()
+	if at.Store != head.Store || at.Incarnation != head.Incarnation || at.Seq < head.Seq {
+		return "", fmt.Errorf("the index is at %v, the store at %v", at, head)
+	}
+	return fmt.Sprintf("both at sequence %d", at.Seq), nil
+}
+
+// getJSON asks the public address, as anybody could.
+func (d *demo) getJSON(ctx context.Context, path string, v any) error {
+	response, err := d.fetchPage(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode/100 != 2 && response.StatusCode != http.StatusMultipleChoices {
+		return cli.StatusError(response.StatusCode, raw)
+	}
+	return json.Unmarshal(raw, v)
+}
+
+func (d *demo) fetchPage(ctx context.Context, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(request)
+}

@@ -1,0 +1,253 @@
+// Package demo has the verb demo: it crawls a small internet on loopback, checks every result
+// against what is known of the host, and serves what it found.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/crawler"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/cli/crawl"
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/fakenet"
+	"gazetteer/internal/server"
+)
+
+// crawlTimeout is how long the demo waits for its small internet to be crawled
+// before it says which hosts have no result.
+const crawlTimeout = 2 * time.Minute
+
+func Command(a *cli.App) *cobra.Command {
+	d := demo{App: a}
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Crawl a small internet on loopback and serve what was found",
+		Long: `Demo starts a small internet on loopback: over 300 hosts under .test with real
+TLS, which serve descriptions of real services, and some that misbehave. It
+crawls them as it would crawl the world, checks every result against what is
+known of the host, and serves the pages and the API until it is interrupted.
+Nothing leaves the machine.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
+	}
+	c.Flags().BoolVar(&d.once, "once", false, "stop after the checks; exit code 1 when one fails")
+	c.Flags().StringVar(&d.keep, "keep", "", "keep the data in this directory and begin with what it holds")
+	c.Flags().StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or a free port when that is taken)")
+	return c
+}
+
+// demo is one run of the verb.
+type demo struct {
+	*cli.App
+	once         bool
+	keep, listen string
+
+	net      *fakenet.Net
+	server   *server.Server
+	base     string // of the public address
+	began    time.Time
+	progress *cli.Progress
+
+	mu      sync.Mutex          // guards following
+	waiting map[string]struct{} // hosts without a result yet
+	visits  int                 // of this run
+	settled chan struct{}       // closed when nothing is waiting
+}
+
+func (d *demo) runDemo(ctx context.Context) (err error) {
+	d.began, d.settled, d.progress = time.Now(), make(chan struct{}), cli.NewProgress(d.Err)
+	if d.net, err = fakenet.Open(fakenet.Options{}); err != nil {
+		return fmt.Errorf("start the small internet: %w", err)
+	}
+	defer func() { err = errors.Join(err, d.net.Close()) }()
+	config, cleanUp, err := d.loadConfig()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cleanUp()) }()
+	public, err := d.openListener()
+	if err != nil {
+		return err
+	}
+	defer public.Close()
+	d.base = "http://" + public.Addr().String()
+	config.PublicURL = d.base
+	world := server.Environment{Dial: d.net.Dial, Roots: d.net.Roots(), DNS: d.net}
+	if d.server, err = server.Open(ctx, config, world, cli.NewLogger(d.Err, config.LogLevel), d.recordVisit); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.server.Close()) }()
+	if err := d.listExpectedHosts(ctx); err != nil {
+		return err
+	}
+	return d.serveAndCheck(ctx, public)
+}
+
+// loadConfig is the user's configuration with the demo's own values over it.
+func (d *demo) loadConfig() (config.Config, func() error, error) {
+	keepNothing := func() error { return nil }
+	c, err := d.App.Config()
+	if err != nil {
+		return c, keepNothing, err
+	}
+	if c.LogLevel == config.Default().LogLevel {
+		c.LogLevel = "error" // the demo prints each visit itself
+	}
+	c.Registry.AllowLoopback = true
+	if c.DataDir = d.keep; d.keep != "" {
+		return c, keepNothing, nil
+	}
+	dir, err := os.MkdirTemp("", "gazetteer-demo-")
+	if err != nil {
+		return c, keepNothing, fmt.Errorf("make a temporary data directory: %w", err)
+	}
+	c.DataDir = dir
+	return c, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// openListener listens on the address asked for. Unasked, it takes any free port when
+// the usual one is taken.
+func (d *demo) openListener() (net.Listener, error) {
+	if d.listen != "" {
+		return server.ListenTCP(d.listen, "--listen")
+	}
+	if l, err := net.Listen("tcp", config.Default().Listen); err == nil {
+		return l, nil
+	}
+	return server.ListenTCP("127.0.0.1:0", "--listen")
+}
+
+// listExpectedHosts notes which hosts have no result yet: all that a crawl from the seeds
+// reaches, less what a kept directory knows already.
+func (d *demo) listExpectedHosts(ctx context.Context) error {
+	d.waiting = map[string]struct{}{}
+	for _, h := range d.net.Hosts() {
+		if !h.Reachable {
+			continue
+		}
+		state, err := ReadHost(ctx, d.server.Store, h.Name)
+		if err != nil {
+			return err
+		}
+		if state.Visits == 0 {
+			d.waiting[h.Name] = struct{}{}
+		}
+	}
+	if len(d.waiting) == 0 {
+		close(d.settled)
+	}
+	return d.server.Crawler.Add(ctx, d.net.Seeds()...)
+}
+
+// recordVisit is told of every visit by the crawler, after its commit.
+func (d *demo) recordVisit(r crawler.Result) {
+	if !d.JSON {
+		d.progress.PrintLine("%s", crawl.FormatResult(r, time.Now()))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.visits++
+	if _, ok := d.waiting[r.Host]; ok {
+		delete(d.waiting, r.Host)
+		if len(d.waiting) == 0 {
+			close(d.settled)
+		}
+	}
+}
+
+// serveAndCheck runs the house, and beside it the story: crawl, checks, invitation.
+func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ready, told := make(chan struct{}), make(chan error, 1)
+	go func() {
+		err := d.runChecksWhenReady(running, ready)
+		if err != nil || d.once {
+			stop()
+		}
+		told <- err
+	}()
+	d.printf("A small internet of %d hosts is up; %d of them are the seeds.", len(d.net.Hosts()), len(d.net.Seeds()))
+	d.printf("Crawling. Pages and API: %s\n", d.base)
+	err := d.server.Run(running, public, true, func() { close(ready) })
+	stop()
+	told1 := <-told
+	if errors.Is(told1, context.Canceled) && ctx.Err() != nil {
+		told1 = nil // interrupted by the user: that is how a demo ends
+	}
+	return errors.Join(err, told1)
+}
+
+func (d *demo) runChecksWhenReady(ctx context.Context, ready <-chan struct{}) error {
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	watching, done := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		d.progress.Run(watching, func() (crawler.Status, bool) { return d.server.Crawler.Status(), true })
+	}()
+	err := d.awaitCrawl(ctx)
+	done()
+	<-watched
+	if err != nil {
+		return err
+	}
+	failed, err := d.runChecks(ctx)
+	if err != nil {
+		return err
+	}
+	if failed > 0 {
+		return exit.NotFoundf("%s failed", cli.Plural(failed, "check"))
+	}
+	if !d.once {
+		d.printInvitation()
+	}
+	return nil
+}
+
+// awaitCrawl waits until every reachable host has a result and the index has it all.
+func (d *demo) awaitCrawl(ctx context.Context) error {
+	patience := time.NewTimer(crawlTimeout)
+	defer patience.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.settled:
+	case <-patience.C:
+		d.progress.PrintLine("Not every host has a result after %s; the checks name them.", crawlTimeout)
+	}
+	return d.server.Index.WaitFor(ctx, d.server.Store.Head().Seq)
+}
+
+// printInvitation says what to do now.
+func (d *demo) printInvitation() {
+	me := os.Args[0] + " --data-dir " + d.server.Config.DataDir
+	d.printf(`
+Open %s, or ask from a second terminal:
+
+  %s find book a table
+  %s search verb:SEND sms
+  %s resolve %s
+
+Stop with Ctrl-C.`, d.base, me, me, me, demoHandle)
+}
+
+// printf prints for a person; with --json only the report is printed.
+func (d *demo) printf(format string, args ...any) {
+	if !d.JSON {
+		d.progress.PrintLine(format, args...)
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/server"
+	"gazetteer/internal/version"
+	"gazetteer/lint/command"
+)
+
+// validateSession bounds one fetch for a person who waits at a terminal, waits
+// for politeness and retries included.
+const validateSession = time.Minute
+
+// DocumentCommands are the verbs that judge and make documents: validate, convert
+// and init. They are those of gazlint, with the configuration's way to the
+// network.
+func (a *App) DocumentCommands() []*cobra.Command {
+	validate := command.Validate(a.newDocumentWorld())
+	validate.PreRunE = func(c *cobra.Command, _ []string) error {
+		if a.JSON && !c.Flags().Changed("format") {
+			return c.Flags().Set("format", "json")
+		}
+		return nil
+	}
+	return []*cobra.Command{validate, command.Convert(a.newDocumentWorld()), command.Init(a.newDocumentWorld())}
+}
+
+func (a *App) newDocumentWorld() command.World {
+	return command.World{
+		Program: "gazetteer", Version: version.Read().Version, In: a.In, Out: a.Out, Err: a.Err,
+		Fetcher: func() (command.Fetcher, error) {
+			config, err := a.Config()
+			if err != nil {
+				return nil, err
+			}
+			return server.NewFetcher(config, a.Environment, validateSession, nil)
+		},
+	}
+}

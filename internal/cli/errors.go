@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gazetteer/internal/exit"
+	"gazetteer/lint/command"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// ExitCode maps what a verb returned to the code the process ends with.
+func ExitCode(err error) int {
+	var e *exit.Error
+	if code, ours := command.ExitCode(err); ours {
+		return code
+	}
+	switch {
+	case err == nil:
+		return exit.OK
+	case errors.As(err, &e):
+		return e.Code
+	case errors.Is(err, context.Canceled):
+		return 130 // ended by a signal, as shells say it
+	default:
+		return exit.Data
+	}
+}
+
+// Explain adds to an error of the data directory what a person can do about it.
+func Explain(err error) error {
+	var held *boltstore.HeldError
+	switch {
+	case errors.As(err, &held) && held.PID > 0:
+		return fmt.Errorf("%w: stop it first (kill %d), or name another directory with --data-dir", err, held.PID)
+	case errors.Is(err, store.ErrUnknown):
+		return fmt.Errorf("%w: start again; what was acknowledged is kept", err)
+	}
+	return err
+}

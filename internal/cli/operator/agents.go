@@ -1,0 +1,184 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+func (a *verbs) suspendCommand() *cobra.Command {
+	return a.reasonedCommand("suspend AIR-ID", "Take an agent out of service until it is restored", "why, which its owner is shown",
+		func(ctx context.Context, server *cli.Client, airID, reason string) error {
+			return a.changeAgent(ctx, server, http.MethodPost, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
+		})
+}
+
+func (a *verbs) deleteCommand() *cobra.Command {
+	return a.reasonedCommand("delete AIR-ID", "Delete an agent for good; its keys and history stay to be read", "why, which its owner is shown",
+		func(ctx context.Context, server *cli.Client, airID, reason string) error {
+			var v api.DeletedAgent
+			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
+			if done, err := a.sendRequest(ctx, server, http.MethodDelete, path, nil, &v); done || err != nil {
+				return err
+			}
+			a.PrintField("agent", v.AirID+"  "+v.Name)
+			a.PrintField("status", v.Status)
+			return nil
+		})
+}
+
+// reasonedCommand is a verb that is done to an agent for a reason.
+func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Context, server *cli.Client, airID, reason string) error) *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use: use, Short: short,
+		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return exit.Usagef("%s needs --reason: %s", c.Name(), what)
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return do(c.Context(), server, args[0], reason) })
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", what)
+	return c
+}
+
+func (a *verbs) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore AIR-ID", Short: "Put a suspended agent back into service",
+		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/restore"), nil)
+			})
+		},
+	}
+}
+
+func (a *verbs) eraseCommand() *cobra.Command {
+	yes := false
+	c := &cobra.Command{
+		Use: "erase AIR-ID", Short: "Remove what an agent is and was; it cannot be undone",
+		Long: `Erase removes the record of an agent, its history, and its content from the
+transparency log, whose hashes stay. The AIR ID is never given to anybody else. It
+is for an owner who has lost every key and asks for it, and for orders of a court;
+it cannot be undone.`,
+		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !yes {
+				return exit.Usagef("%s would be erased for good: say so with --yes", args[0])
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/erase"), nil)
+			})
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "yes, for good")
+	return c
+}
+
+func (a *verbs) mergeCommand() *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use:   "merge FROM INTO",
+		Short: "End an agent in favour of another of the same owner",
+		Long: `Merge ends the first agent and leaves the second, for an owner who has lost the key
+of the first: see by other means that it is the same person. The handle goes along;
+what was proved or attested of the one that ends does not. Owners who have both keys
+merge by themselves.
+
+  gazetteer registry merge AIR-7G3K-M9JQ-X2PT AIR-0123-4567-89AB --reason "showed us the invoice"`,
+		Args: cli.ExactArgs(2, "the AIR IDs of the agent that ends and of the one that stays"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return exit.Usagef("merge needs --reason, which is kept with the agent that ends")
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/merge"), map[string]string{"into": args[1], "reason": reason})
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, kept with the agent that ends")
+	return c
+}
+
+func (a *verbs) exportCommand() *cobra.Command {
+	out, secret := "", false
+	c := &cobra.Command{
+		Use:   "export AIR-ID",
+		Short: "Write an agent with its whole history, for another registry",
+		Long: `Export writes an agent with every entry of its history, one JSON object a line,
+with a digest at the end, as import reads it. With --secret the digest of the
+agent's once-shown secret is among it, so that an owner who writes with that can go
+on: keep such a file to yourself.
+
+  gazetteer registry export AIR-7G3K-M9JQ-X2PT --out agent.jsonl`,
+		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				path := operatorAgentPath(args[0], "/export")
+				if secret {
+					path += "?secret=true"
+				}
+				return a.FetchExport(c.Context(), server, path, nil, out)
+			})
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet (default: standard output)")
+	c.Flags().BoolVar(&secret, "secret", false, "with the digest of the once-shown secret")
+	return c
+}
+
+func (a *verbs) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take an agent over from its export",
+		Long: `Import takes over an agent that export wrote, here or elsewhere, with its AIR ID and
+its whole history. All of it is verified before anything is written. What another
+registry has proved or observed is looked at again; its DID is under your host from
+then on.
+
+  gazetteer registry import agent.jsonl`,
+		Args: cli.ExactArgs(1, "the file of an export"),
+		RunE: func(c *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return exit.Usagef("import: %v", err)
+			}
+			defer f.Close()
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.importAgents(c.Context(), server, f) })
+		},
+	}
+}
+
+func (a *verbs) importAgents(ctx context.Context, server *cli.Client, f *os.File) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.Base+operatorRoot+"/import", f)
+	if err != nil {
+		return exit.Usagef("ask %s: %v", server.Base, err)
+	}
+	request.Header.Set("Content-Type", "application/x-ndjson")
+	response, err := server.Do(request)
+	if err != nil {
+		return err
+	}
+	var v api.ImportedAgent
+	raw, err := server.DecodeAnswer(response, &v)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	a.PrintField("imported", v.AirID+", "+v.Status+", from "+v.Origin)
+	a.PrintField("history", cli.Plural(v.Entries, "record")+fmt.Sprintf(", %d signed by the agent's own keys", v.Signed))
+	for _, note := range v.Notes {
+		a.PrintField("note", note)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry"
+)
+
+func (a *verbs) banCommand() *cobra.Command {
+	var reason, until string
+	c := &cobra.Command{
+		Use:   "ban key|handle|domain|network VALUE",
+		Short: "Put something on a block list",
+		Long: `Ban adds a line to one of four block lists: a key that no agent takes into use, a
+handle that nobody claims, a registrable domain that no agent names, a network from
+which nobody registers, writes or reports. It holds for what comes after it;
+suspend the agents that have it already. The reason stays with you.
+
+  gazetteer registry ban network 192.0.2.0/24 --reason "registers by script" --until 2027-01-31
+  gazetteer registry ban domain evil.example`,
+		Args: cli.ExactArgs(2, "the sort (key, handle, domain or network) and the value"),
+		RunE: func(c *cobra.Command, args []string) error {
+			body := map[string]string{"sort": args[0], "value": args[1], "reason": reason}
+			if until != "" {
+				at, err := parseExpiry(until)
+				if err != nil {
+					return err
+				}
+				body["until"] = at.Format(time.RFC3339)
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var b registry.Ban
+				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/bans", body, &b); done || err != nil {
+					return err
+				}
+				a.PrintField("blocked", formatBan(time.Now(), b))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for yourself")
+	c.Flags().StringVar(&until, "until", "", "when it ends, 2027-01-31 or 2027-01-31T12:00:00Z (default: when it is lifted)")
+	return c
+}
+
+func parseExpiry(text string) (time.Time, error) {
+	for _, form := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, exit.Usagef("--until %s: want a day or a time, 2027-01-31 or 2027-01-31T12:00:00Z", text)
+}
+
+func formatBan(now time.Time, b registry.Ban) string {
+	text := b.Kind + " " + b.Value
+	if !b.Until.IsZero() {
+		text += ", until " + b.Until.Format(time.RFC3339)
+		if !now.Before(b.Until) {
+			text += " (over)"
+		}
+	}
+	if b.Reason != "" {
+		text += ", because: " + b.Reason
+	}
+	return text
+}
+
+func (a *verbs) bansCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "bans [key|handle|domain|network]",
+		Short: "Show the block lists",
+		Args:  cli.MaxArgs(1, "one sort of list"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listBans(c.Context(), server, args) })
+		},
+	}
+}
+
+func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string) error {
+	query := url.Values{}
+	if len(args) == 1 {
+		query.Set("sort", args[0])
+	}
+	all := []registry.Ban{}
+	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
+		var list api.BanList
+		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		all = append(all, list.Bans...)
+		return list.Next, err
+	})
+	if err != nil || a.JSON {
+		return errors.Join(err, a.printJSONUnless(err, all))
+	}
+	now := time.Now()
+	for _, b := range all {
+		a.PrintField("blocked", formatBan(now, b))
+	}
+	fmt.Fprintf(a.Out, "%s on the block lists\n", cli.Plural(len(all), "line"))
+	return nil
+}
+
+func (a *verbs) unbanCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "lift key|handle|domain|network VALUE",
+		Short: "Take something off a block list",
+		Args:  cli.ExactArgs(2, "the sort (key, handle, domain or network) and the value"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var b registry.Ban
+				query := url.Values{"sort": {args[0]}, "value": {args[1]}}
+				if done, err := a.sendRequest(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
+					return err
+				}
+				a.PrintField("lifted", b.Kind+" "+b.Value)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *verbs) reportsCommand() *cobra.Command {
+	var agent string
+	var overdue, settled bool
+	c := &cobra.Command{
+		Use:   "reports",
+		Short: "Show what others say against agents, oldest first",
+		Long: `Reports lists the reports of abuse that are open, oldest first. Believe nothing of
+their texts before you have seen it yourself.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			query := url.Values{}
+			for name, on := range map[string]bool{"overdue": overdue, "settled": settled} {
+				if on {
+					query.Set(name, "true")
+				}
+			}
+			if agent != "" {
+				query.Set("air_id", agent)
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listReports(c.Context(), server, query) })
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only about this agent (AIR ID)")
+	c.Flags().BoolVar(&overdue, "overdue", false, "only those that should have been settled by now")
+	c.Flags().BoolVar(&settled, "settled", false, "those that are settled, too")
+	return c
+}
+
+func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.Values) error {
+	all := []registry.Report{}
+	err := a.eachPage(operatorRoot+"/reports", query, func(path string) (string, error) {
+		var list api.ReportList
+		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		all = append(all, list.Reports...)
+		return list.Next, err
+	})
+	if err != nil || a.JSON {
+		return errors.Join(err, a.printJSONUnless(err, all))
+	}
+	now := time.Now()
+	for _, p := range all {
+		a.printReport(now, p)
+		fmt.Fprintln(a.Out)
+	}
+	fmt.Fprintln(a.Out, cli.Plural(len(all), "report"))
+	for _, p := range all {
+		if p.Settled.IsZero() {
+			a.PrintNextSteps("Look at the agent, then settle it:", a.FormatCommand("agent show "+p.AirID), a.FormatCommand("registry settle "+p.ID+" dismissed --note …"), a.FormatCommand("registry settle "+p.ID+" suspended --note …"))
+			break
+		}
+	}
+	return nil
+}
+
+func (a *verbs) printReport(now time.Time, p registry.Report) {
+	a.PrintField("report", p.ID)
+	a.PrintField("agent", p.AirID)
+	a.PrintField("reason", p.Reason)
+	a.PrintField("text", p.Text)
+	a.PrintField("contact", p.Contact)
+	a.PrintField("from", p.Network)
+	switch {
+	case !p.Settled.IsZero():
+		a.PrintField("settled", cli.FormatAge(now, p.Settled)+": "+p.Outcome)
+		a.PrintField("note", p.Note)
+	case p.Overdue(now):
+		a.PrintField("due", "since "+cli.FormatSpan(now.Sub(p.Due)))
+	default:
+		a.PrintField("due", cli.FormatWait(now, p.Due))
+	}
+}
+
+func (a *verbs) settleCommand() *cobra.Command {
+	note := ""
+	c := &cobra.Command{
+		Use:   "settle REPORT dismissed|suspended|deleted",
+		Short: "End a report: dismiss it, or suspend or delete the agent",
+		Long: `Settle ends a report. To dismiss it does nothing to the agent; to suspend or to
+delete the agent ends every open report about it. A suspended agent can be
+restored, a deleted one cannot. The note is for the reporters.
+
+  gazetteer registry settle 20261101T120000.000Z-0a1b2c3d dismissed --note "we see nothing wrong"`,
+		Args: cli.ExactArgs(2, "the ID of a report and what is done: dismissed, suspended or deleted"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var list api.ReportList
+				path := operatorRoot + "/reports/" + url.PathEscape(args[0]) + "/settle"
+				done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, map[string]string{"outcome": args[1], "note": note}, &list)
+				if done || err != nil {
+					return err
+				}
+				for _, p := range list.Reports {
+					a.PrintField("settled", p.ID+" about "+p.AirID+": "+p.Outcome)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&note, "note", "", "for the reporters")
+	return c
+}

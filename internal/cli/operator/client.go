@@ -1,0 +1,88 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry"
+)
+
+// withOperator is ask for the operator's verbs.
+func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) error {
+	err := a.WithRegistry(ctx, use)
+	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
+		var refused *cli.RefusedError
+		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" {
+			return exit.Usagef("%s does not take what only the operator may ask: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
+		}
+	}
+	return err
+}
+
+const operatorRoot = "/admin/registry"
+
+// sendRequest sends one of the operator's requests, and decodes the answer into v.
+// With --json the answer is written as it came, and done is true.
+func (a *verbs) sendRequest(ctx context.Context, server *cli.Client, method, path string, body, v any) (done bool, err error) {
+	raw, err := server.SendJSON(ctx, method, path, body, nil, v)
+	if err != nil || !a.JSON {
+		return false, err
+	}
+	return true, cli.WriteJSONText(a.Out, raw)
+}
+
+// operatorAgentPath is the path of what the operator does with an agent.
+func operatorAgentPath(airID, below string) string {
+	return "/admin/agents/" + url.PathEscape(airID) + below
+}
+
+// eachPage asks for the pages of a list, until one has no next.
+func (a *verbs) eachPage(path string, query url.Values, page func(path string) (next string, err error)) error {
+	for {
+		next, err := page(path + "?" + query.Encode())
+		if next == "" || err != nil {
+			return err
+		}
+		query.Set("after", next)
+	}
+}
+
+// printJSONUnless writes v unless something failed.
+func (a *verbs) printJSONUnless(failed error, v any) error {
+	if failed != nil {
+		return nil
+	}
+	return cli.WriteJSON(a.Out, v)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+func formatCreator(v registry.CreatorView) string {
+	text := v.DID
+	if v.Name != "" {
+		text = v.Name + ", " + text
+	}
+	return text
+}
+
+// changeAgent sends what is done with an agent and tells how it stands then.
+func (a *verbs) changeAgent(ctx context.Context, server *cli.Client, method, path string, body any) error {
+	var v api.AgentStatusAnswer
+	if done, err := a.sendRequest(ctx, server, method, path, body, &v); done || err != nil {
+		return err
+	}
+	a.PrintField("agent", v.AirID)
+	a.PrintField("status", v.Status)
+	a.PrintField("", v.Message)
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package operator has the verbs of the person who runs a server: for the registry, and for single
+// hosts of the crawler. They talk to the socket in the data directory.
+package operator
+
+import (
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+)
+
+// verbs are the verbs of this package with what all verbs share.
+type verbs struct{ *cli.App }
+
+// Commands returns the verbs of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	v := &verbs{a}
+	return []*cobra.Command{v.crawlerCommand(), v.registryCommand(), v.compactCommand()}
+}

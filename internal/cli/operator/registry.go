@@ -1,0 +1,237 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/registry"
+)
+
+// registryCommand is how the operator looks after the registry.
+func (a *verbs) registryCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "registry",
+		Short: "Look after the registry: who gets in, who is blocked, what is reported",
+		Long: `What the operator of a registry does, on the machine that it runs on: the verbs
+talk to the socket in the data directory, which only its owner can open.
+
+  gazetteer registry                        how it stands, and what waits for you
+  gazetteer registry door approval          look at new agents before they are taken
+  gazetteer registry approve AIR-…          make an agent of a registration that waits
+  gazetteer registry ban network 192.0.2.0/24
+  gazetteer registry reports                what others say against agents
+  gazetteer registry suspend AIR-… --reason "sends junk"`,
+		Args: cli.RequireVerb,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.printStatus(c.Context(), server) })
+		},
+	}
+	c.AddCommand(a.admissionCommand(), a.applicationsCommand(), a.approveCommand(), a.refuseCommand())
+	c.AddCommand(a.banCommand(), a.bansCommand(), a.unbanCommand(), a.reportsCommand(), a.settleCommand())
+	c.AddCommand(a.suspendCommand(), a.restoreCommand(), a.deleteCommand(), a.eraseCommand())
+	c.AddCommand(a.mergeCommand(), a.exportCommand(), a.importCommand(), a.cosignCommand())
+	return c
+}
+
+func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
+	var v api.RegistryStatus
+	if done, err := a.sendRequest(ctx, server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
+		return err
+	}
+	a.printAdmission(v.Admission)
+	waiting := cli.Plural(v.Waiting, "registration")
+	if v.Waiting == registry.MaxList {
+		waiting += " or more"
+	}
+	a.PrintField("waiting", waiting)
+	reports := cli.Plural(v.Reports.Open, "report") + " open"
+	if v.Reports.Open > 0 {
+		reports += fmt.Sprintf(", %d overdue, the oldest is %s old", v.Reports.Overdue, cli.FormatSpan(time.Duration(v.Reports.OldestHour)*time.Hour))
+	}
+	a.PrintField("reports", reports)
+	switch {
+	case v.Reports.Open > 0:
+		a.PrintNextSteps("Look at them:", a.FormatCommand("registry reports"))
+	case v.Waiting > 0:
+		a.PrintNextSteps("Look at them:", a.FormatCommand("registry applications"))
+	}
+	return nil
+}
+
+func (a *verbs) printAdmission(d registry.PolicyState) {
+	now := time.Now()
+	words := map[string]string{
+		registry.ModeOpen: "open: new agents are taken at once", registry.ModeApproval: "approval: new agents wait until you approve them",
+		registry.ModeClosed: "closed: no new agents are taken",
+	}
+	a.PrintField("door", words[d.Mode])
+	switch {
+	case !d.SelfClosed.IsZero():
+		a.PrintField("", "it closed itself "+cli.FormatAge(now, d.SelfClosed)+", for nobody looked after it; open it with: "+a.FormatCommand("registry door open"))
+	case !d.Closes.IsZero():
+		a.PrintField("", "it closes itself "+cli.FormatWait(now, d.Closes)+" if nobody looks after it")
+	}
+	if !d.Since.IsZero() {
+		a.PrintField("set", cli.FormatAge(now, d.Since))
+	}
+	a.PrintField("note", d.Note)
+}
+
+func (a *verbs) admissionCommand() *cobra.Command {
+	note := ""
+	c := &cobra.Command{
+		Use:   "door [open|approval|closed]",
+		Short: "Show or set how new agents are taken",
+		Long: `Door says how new agents are taken: open (at once), approval (after you have
+looked at them), or closed (not at all). It holds until you set something else,
+over restarts. The note is told to everybody who is not taken at once: put an
+address there. An open door that nobody looks after closes itself to approval
+after a week.
+
+  gazetteer registry door approval --note "write to door@registry.example"`,
+		Args: cli.MaxArgs(1, "one mode"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				if len(args) == 0 {
+					if note != "" {
+						return exit.Usagef("--note is told along with a mode: gazetteer registry door approval --note …")
+					}
+					var v api.RegistryStatus
+					if done, err := a.sendRequest(c.Context(), server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
+						return err
+					}
+					a.printAdmission(v.Admission)
+					return nil
+				}
+				var d registry.PolicyState
+				if done, err := a.sendRequest(c.Context(), server, http.MethodPut, operatorRoot+"/door", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
+					return err
+				}
+				a.printAdmission(d)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&note, "note", "", "told to those who are not taken at once")
+	return c
+}
+
+func (a *verbs) cosignCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cosign",
+		Short: "Ask the witnesses to cosign the transparency log now",
+		Long: `Cosign asks the witnesses of registry.witnesses to cosign the newest tree of the
+transparency log, which happens by itself once an hour. A witness that knows a
+longer tree, or another of the same length, refuses: then an older copy of the log
+was put back.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var v api.AnchorAnswer
+				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, "/api/v1/admin/cron/publish-anchor", nil, &v); done || err != nil {
+					return err
+				}
+				if v.Anchor == nil {
+					return exit.NotFoundf("the log has no entries yet: there is nothing to cosign")
+				}
+				a.PrintField("cosigned", cli.Plural(int(v.Anchor.EntryCount), "leaf")+" by "+v.Anchor.Witness+" at "+v.Anchor.AnchoredAt)
+				a.PrintField("root", v.Anchor.TipHash)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *verbs) applicationsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "applications",
+		Short: "List the registrations that wait for your approval",
+		Args:  cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listApplications(c.Context(), server) })
+		},
+	}
+}
+
+func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error {
+	all := []api.ApplicationView{}
+	err := a.eachPage(operatorRoot+"/applications", url.Values{}, func(path string) (string, error) {
+		var list api.ApplicationList
+		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		all = append(all, list.Applications...)
+		return list.Next, err
+	})
+	if err != nil || a.JSON {
+		return errors.Join(err, a.printJSONUnless(err, all))
+	}
+	now := time.Now()
+	for _, w := range all {
+		a.PrintField("agent", w.Agent.AirID+"  "+w.Agent.Name)
+		a.PrintField("says", w.Agent.Description)
+		a.PrintField("creator", formatCreator(w.Agent.Creator))
+		if w.Proof != "" {
+			a.PrintField("key", "proved by "+w.Proof)
+		} else {
+			a.PrintField("key", "possession is only claimed")
+		}
+		a.PrintField("asked", cli.FormatAge(now, w.Asked)+", from "+orElse(w.Network, "this machine")+", runs out "+cli.FormatWait(now, w.Expires))
+		fmt.Fprintln(a.Out)
+	}
+	fmt.Fprintf(a.Out, "%s waiting\n", cli.Plural(len(all), "registration"))
+	if len(all) > 0 {
+		a.PrintNextSteps("Take one, or refuse it:", a.FormatCommand("registry approve "+all[0].Agent.AirID), a.FormatCommand("registry refuse "+all[0].Agent.AirID+" --reason …"))
+	}
+	return nil
+}
+
+func (a *verbs) approveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve AIR-ID",
+		Short: "Make an agent of a registration that waits",
+		Args:  cli.ExactArgs(1, "the AIR ID of a registration"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				return a.changeAgent(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/approve", nil)
+			})
+		},
+	}
+}
+
+func (a *verbs) refuseCommand() *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use:   "refuse AIR-ID",
+		Short: "Refuse a registration that waits",
+		Long: `Refuse ends a registration that waits. The reason is shown to whoever asks for its
+AIR ID; what was registered is forgotten at once.
+
+  gazetteer registry refuse AIR-7G3K-M9JQ-X2PT --reason "we know of no such company"`,
+		Args: cli.ExactArgs(1, "the AIR ID of a registration"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return exit.Usagef("refuse needs --reason, which is shown to whoever has registered")
+			}
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var v api.RefusedApplication
+				done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/refuse", map[string]string{"reason": reason}, &v)
+				if done || err != nil {
+					return err
+				}
+				a.PrintField("refused", v.AirID)
+				a.PrintField("reason", v.Reason)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for whoever has registered")
+	return c
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"gazetteer/internal/exit"
+)
+
+// WriteNewFile writes the file that --out names, which must not be there yet. What was
+// not written to its end is taken away again.
+func WriteNewFile(name string, mode os.FileMode, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return exit.Usagef("--out: %v", err)
+	}
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(name))
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return &exit.Error{Code: exit.Data, Err: errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(name))}
+	}
+	return nil
+}
+
+// FileExists reports whether there is a file or a directory at path.
+func FileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

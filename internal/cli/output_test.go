@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+)
+
+// TestAFileThatWasNotWrittenWhole: nothing is left of it, and what was there
+// before stays.
+func TestAFileThatWasNotWrittenWhole(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	cut := errors.New("cut off")
+	if err := WriteNewFile(name, 0o600, func(w io.Writer) error { io.WriteString(w, "half"); return cut }); !errors.Is(err, cut) || FileExists(name) {
+		t.Errorf("got %v, and the file is there: %v", err, FileExists(name))
+	}
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+// refusal is what the registry says beside the words that every problem has.
+type refusal struct {
+	Code     string `json:"code"`
+	Rule     string `json:"rule"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	Base     string `json:"signature_base"`
+}
+
+// A refusedError is an answer that says no, with the rule behind it.
+type RefusedError struct {
+	Status int
+	Code   string // the sort of problem
+	rule   string
+	err    error
+}
+
+func (e *RefusedError) Error() string { return e.err.Error() }
+
+func (e *RefusedError) Unwrap() error { return e.err }
+
+// refusalError is statusError with what was expected and what came.
+func refusalError(status int, body []byte) error {
+	var r refusal
+	json.Unmarshal(body, &r) // what does not parse has nothing to add
+	err := StatusError(status, body)
+	var e *exit.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	text := e.Err.Error()
+	if r.Expected != "" {
+		text += "\n  expected: " + format.Visible(r.Expected)
+	}
+	if r.Got != "" {
+		text += "\n  got:      " + format.Visible(r.Got)
+	}
+	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, rule: r.Rule, err: errors.New(text)}}
+}
+
+// IsRefusedByRule reports whether an error is an answer that names a rule.
+func IsRefusedByRule(err error, rule string) bool {
+	var e *RefusedError
+	return errors.As(err, &e) && e.rule == rule
+}
+
+// IsRefusedWithStatus reports whether an error is an answer of that status.
+func IsRefusedWithStatus(err error, status int) bool {
+	var e *RefusedError
+	return errors.As(err, &e) && e.Status == status
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+)
+
+// AgentPath is the path of an agent in the API, and of what lies below it.
+func AgentPath(airID, below string) string {
+	return "/api/v1/agents/" + url.PathEscape(airID) + below
+}
+
+// A signer signs requests for an agent.
+type Signer struct {
+	Key   ed25519.PrivateKey
+	KeyID string
+	// host is what the registry calls itself. Over the socket, where no name of a
+	// host leads to it, a request is signed for this one.
+	Host string
+}
+
+// NewSigner signs as an agent with the key that is in use.
+func NewSigner(owner did.Web, key ed25519.PrivateKey) *Signer {
+	return &Signer{Key: key, KeyID: owner.String() + did.KeyFragment, Host: owner.Authority()}
+}
+
+// SendJSON sends a JSON body and decodes the answer into v; raw is the answer as
+// sent. A nil signer sends it unsigned, a nil body sends none.
+func (c *Client) SendJSON(ctx context.Context, method, path string, body any, by *Signer, v any) (raw []byte, err error) {
+	var text []byte
+	if body != nil {
+		if text, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+	}
+	request, err := c.newRequest(ctx, method, path, text, by)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	return c.DecodeAnswer(response, v)
+}
+
+// newRequest makes a request that accepts JSON, signed unless the signer is nil.
+func (c *Client) newRequest(ctx context.Context, method, path string, body []byte, by *Signer) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, exit.Usagef("ask %s: %v", c.Base, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	if by == nil {
+		return request, nil
+	}
+	if c.Local {
+		request.Host = by.Host
+	}
+	return request, httpsig.Sign(request, body, by.Key, httpsig.SignOptions{KeyID: by.KeyID})
+}
+
+// DecodeAnswer reads an answer in JSON into v, and closes it; raw is what came.
+func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err error) {
+	defer response.Body.Close()
+	raw, err = io.ReadAll(io.LimitReader(response.Body, 8<<20))
+	if err != nil {
+		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, refusalError(response.StatusCode, raw)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
+	}
+	return raw, nil
+}
+
+// GetText asks for what is no JSON.
+func (c *Client) GetText(ctx context.Context, path string) ([]byte, error) {
+	request, err := c.newRequest(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	switch {
+	case err != nil:
+		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+	case response.StatusCode != http.StatusOK:
+		return nil, refusalError(response.StatusCode, raw)
+	}
+	return raw, nil
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+// findFlags is what the verb is asked for.
+type findFlags struct {
+	verbs, namespaces, classes, hosts, protocols []string
+	require, join                                string
+	joined                                       bool
+	limit                                        int
+}
+
+func (a *verbs) findCommand() *cobra.Command {
+	f := &findFlags{limit: 5}
+	c := &cobra.Command{
+		Use:   "find [WORDS...]",
+		Short: "Find who can do something, and the inbox to write to",
+		Long: `Find asks as an orchestrator does: it ranks operations as search does, and joins
+each with the agents that serve it. By what an agent is joined is said each time:
+
+  proved   the owner of the service's domain names the agent
+  mutual   the service names the agent, and the agent names the service
+  claimed  only one of them says so
+
+  gazetteer find book a table
+  gazetteer find --verb BOOK --protocol negotiate
+  gazetteer find book a table --join proved --require domain,inbox
+  gazetteer find --class reservation --joined
+
+--require takes evidence that must hold of an agent, with commas between: key, age,
+domain, did, inbox, agis, repository, attestations.
+
+Exit code 1 when nothing is found.`,
+		RunE: func(c *cobra.Command, words []string) error {
+			query := f.buildQuery(strings.Join(words, " "))
+			if !f.hasQuestion(query) {
+				return cli.UsageError(c, "find needs words, or one of --verb, --ns, --class, --host, --protocol")
+			}
+			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.findOffers(c.Context(), server, query) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.verbs, "verb", nil, "a verb the operation must bear, for example BOOK")
+	flags.StringArrayVar(&f.namespaces, "ns", nil, "a namespace the service must have")
+	flags.StringArrayVar(&f.classes, "class", nil, "a data class the service must hold")
+	flags.StringArrayVar(&f.hosts, "host", nil, "the host of the service")
+	flags.StringArrayVar(&f.protocols, "protocol", nil, "an interaction protocol: request, negotiate, confirm or query")
+	flags.StringVar(&f.require, "require", "", "evidence that must hold of an agent, for example domain,inbox")
+	flags.StringVar(&f.join, "join", "", "the weakest join that is taken: proved, mutual or claimed (default claimed)")
+	flags.BoolVar(&f.joined, "joined", false, "leave out operations that have no agent")
+	flags.IntVar(&f.limit, "limit", f.limit, "operations to show, 1 to 100")
+	return c
+}
+
+// buildQuery is the question as the API takes it.
+func (f *findFlags) buildQuery(words string) url.Values {
+	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
+	for name, values := range map[string][]string{"verb": f.verbs, "ns": f.namespaces, "class": f.classes, "host": f.hosts, "protocol": f.protocols} {
+		if len(values) > 0 {
+			q[name] = values
+		}
+	}
+	for name, value := range map[string]string{"q": strings.TrimSpace(words), "require": f.require, "join": f.join} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.joined {
+		q.Set("joined", "true")
+	}
+	return q
+}
+
+// hasQuestion reports whether a question asks for something.
+func (f *findFlags) hasQuestion(q url.Values) bool {
+	for _, name := range []string{"q", "verb", "ns", "class", "host", "protocol"} {
+		if q.Has(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *verbs) findOffers(ctx context.Context, c *cli.Client, query url.Values) error {
+	var page api.OrchestratePage
+	raw, err := c.GetJSON(ctx, "/api/v1/orchestrate?"+query.Encode(), &page)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		if err := cli.WriteJSONText(a.Out, raw); err != nil {
+			return err
+		}
+	} else {
+		a.printOffers(page)
+	}
+	if len(page.Operations) == 0 {
+		return exit.ErrSilent
+	}
+	return nil
+}

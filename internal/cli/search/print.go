@@ -1,0 +1,202 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/internal/cli"
+	"gazetteer/lint/format"
+)
+
+// searchAnswer is the part of an answer that a person reads.
+type searchAnswer struct {
+	index.Result
+	Hits   []searchHit `json:"hits"`
+	Behind uint64      `json:"behind"`
+}
+
+// searchHit is a hit with what the answer adds to it.
+type searchHit struct {
+	index.Hit
+	Caution   string `json:"caution"`
+	Freshness struct {
+		Stale bool   `json:"stale"`
+		Why   string `json:"why"`
+	} `json:"freshness"`
+}
+
+func (a *verbs) printHits(r searchAnswer, words string) {
+	if len(r.Hits) == 0 {
+		fmt.Fprintf(a.Out, "Nothing offers %q.\n", format.Visible(words))
+		if r.Note != "" {
+			fmt.Fprintln(a.Out, format.Visible(r.Note))
+		}
+		if len(r.Near) > 0 {
+			fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(r.Near, ", ")))
+		}
+		return
+	}
+	now := time.Now()
+	for _, h := range r.Hits {
+		printHit(a, h.Hit, now, h.listRemarks()...)
+	}
+	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
+		fmt.Fprintf(a.Out, "%-12s %s\n", format.Visible(field), format.Visible(formatCounts(r.Facets[field])))
+	}
+	fmt.Fprintf(a.Out, "%d of %s\n", len(r.Hits), cli.Plural(r.Total, "operation"))
+	if r.Note != "" {
+		fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
+	}
+	a.printBehind(r.Behind)
+}
+
+// formatNote makes a sentence of a note.
+func formatNote(note string) string { return strings.ToUpper(note[:1]) + note[1:] + "." }
+
+// printBehind says that an answer may lack what is new.
+func (a *verbs) printBehind(records uint64) {
+	if records > 0 {
+		fmt.Fprintf(a.Out, "The index is behind by %s: what is new may be missing.\n", cli.Plural(int(min(records, math.MaxInt32)), "record"))
+	}
+}
+
+// A remark is one more line about a hit.
+type remark struct{ name, text string }
+
+// listRemarks are what a person should know before using what a hit says.
+func (h searchHit) listRemarks() []remark {
+	var remarks []remark
+	if h.Freshness.Stale {
+		remarks = append(remarks, remark{"stale", h.Freshness.Why})
+	}
+	if h.Caution != "" {
+		remarks = append(remarks, remark{"caution", h.Caution})
+	}
+	return remarks
+}
+
+func formatCounts(counts []index.Count) string {
+	parts := make([]string, len(counts))
+	for i, c := range counts {
+		parts[i] = c.Value + " " + strconv.Itoa(c.Operations)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printHit writes one operation: what it does, who offers it, how to call it,
+// why it is here, how fresh the evidence is, and more that is known of it.
+func printHit(a *verbs, h index.Hit, now time.Time, more ...remark) {
+	printHitLines(a, h, now, more...)
+	fmt.Fprintln(a.Out)
+}
+
+func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
+	o := h.Operation
+	fmt.Fprintln(a.Out, strings.TrimSpace(format.Visible(o.Verb)+" "+format.Visible(OperationName(o))))
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(a.Out, "  %-8s %s\n", name, format.Visible(text))
+		}
+	}
+	field("does", o.Intent)
+	field("service", h.Service.Name+" ("+h.Host+")")
+	field("call", formatCall(o))
+	field("with", formatParameters(o.Parameters))
+	field("why", formatReason(h.Why))
+	field("fresh", fmt.Sprintf("fetched %s from %s, %s", cli.FormatAge(now, h.FetchedAt), h.Document, shortenDigest(h.Digest)))
+	switch h.Findings {
+	case "error":
+		field("caution", "its document breaks its draft: see /services/"+h.Host)
+	case "warning":
+		field("caution", "its document has warnings: see /services/"+h.Host)
+	}
+	for _, r := range more {
+		field(r.name, r.text)
+	}
+}
+
+// OperationName is the operation's path, or its id where it has none.
+func OperationName(o document.Operation) string {
+	if o.Path != "" {
+		return o.Path
+	}
+	if o.ID == o.Verb {
+		return ""
+	}
+	return o.ID
+}
+
+func formatCall(o document.Operation) string {
+	switch o.Call.Protocol {
+	case "http":
+		return o.Call.Method + " " + o.Call.URL
+	case "agtp":
+		return strings.Join(slices.DeleteFunc([]string{o.Verb, o.Path, "at", o.Call.URL}, func(s string) bool { return s == "" }), " ")
+	default:
+		return ""
+	}
+}
+
+// formatParameters lists parameters with where they go; * marks required ones.
+func formatParameters(params []document.Parameter) string {
+	parts := make([]string, 0, len(params))
+	for _, p := range params {
+		text := p.Name
+		if p.Required {
+			text += "*"
+		}
+		if p.In != "" {
+			text += " (" + p.In + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func formatReason(w index.Why) string {
+	var parts []string
+	if w.Clause != "" {
+		parts = append(parts, "answers “"+w.Clause+"”")
+	}
+	if w.Verb != nil {
+		parts = append(parts, fmt.Sprintf("offers the verb %s (%s)", w.Verb.Offered, w.Verb.Relation))
+	}
+	for _, m := range w.Matched {
+		text := m.Term
+		switch {
+		case m.Kind == "vector":
+			text += ", near in meaning to " + m.Text + ","
+		case m.Text != "" && !strings.EqualFold(m.Text, m.Term):
+			text += "→" + m.Text
+		}
+		parts = append(parts, text+" in "+fieldNames[m.Field])
+	}
+	if len(w.Missing) > 0 {
+		parts = append(parts, "without: "+strings.Join(w.Missing, ", "))
+	}
+	if len(parts) == 0 {
+		return "passes the filters"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// fieldNames says in words where a query word was found.
+var fieldNames = map[string]string{
+	"act":  "what it is called",
+	"what": "what it does",
+	"ctx":  "its service, data or parameters",
+}
+
+func shortenDigest(digest string) string {
+	if len(digest) > 19 {
+		return digest[:19]
+	}
+	return digest
+}

@@ -1,0 +1,141 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/api/answer"
+	"gazetteer/internal/cli"
+	"gazetteer/join"
+	"gazetteer/lint/format"
+	"gazetteer/registry"
+)
+
+func (a *verbs) printOffers(page api.OrchestratePage) {
+	now := time.Now()
+	for _, o := range page.Operations {
+		a.printOffer(o, now)
+	}
+	switch n := len(page.Operations); {
+	case n > 0:
+		fmt.Fprintf(a.Out, "%d of %s\n", n, cli.Plural(page.Total, "operation"))
+	case page.Total > 0:
+		fmt.Fprintf(a.Out, "%s, but none with an agent that is wanted.\n", cli.Plural(page.Total, "operation"))
+	default:
+		fmt.Fprintln(a.Out, "Nobody offers that.")
+	}
+	a.printBehind(page.Behind)
+	for _, c := range page.Concerns {
+		fmt.Fprintf(a.Out, "Take care with %s: %s (%s)\n", format.Visible(c.Namespace), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+	}
+	if page.Passed > 0 {
+		fmt.Fprintf(a.Out, "%s without such an agent left out\n", cli.Plural(page.Passed, "operation"))
+	}
+	if page.Note != "" {
+		fmt.Fprintln(a.Out, format.Visible(formatNote(page.Note)))
+	}
+	if len(page.Near) > 0 {
+		fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(page.Near, ", ")))
+	}
+}
+
+// printOffer writes an operation as a search does, and the agents behind it.
+func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
+	var remarks []remark
+	if o.Freshness.Stale {
+		remarks = append(remarks, remark{"stale", o.Freshness.Why})
+	}
+	if o.Caution != "" {
+		remarks = append(remarks, remark{"caution", o.Caution})
+	}
+	printHitLines(a, o.Hit.Hit, now, remarks...)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(a.Out, "  %-8s %s\n", name, format.Visible(text))
+		}
+	}
+	for _, agent := range o.Agents {
+		line("agent", formatAgent(agent))
+		line("joined", string(agent.Strength)+": "+agent.Says)
+		for _, l := range agent.Links {
+			line("", "    "+formatLink(l, now))
+		}
+		switch {
+		case agent.Unresolved != "":
+			line("inbox", "not known: "+agent.Unresolved)
+		case agent.Inbox == "":
+			line("inbox", "none: it cannot be written to by A2A")
+		default:
+			line("inbox", agent.Inbox)
+		}
+		if agent.Key != nil {
+			line("key", agent.Key.PublicKeyMultibase+", "+agent.Key.ID)
+		}
+		line("shown", formatEvidence(agent.Evidence))
+	}
+	if o.More > 0 {
+		line("more", cli.Plural(o.More, "agent")+" that only claim it or come behind these")
+	}
+	if o.None != "" {
+		line("agent", "none: "+o.None)
+	}
+	for _, l := range o.Left {
+		line("left out", l.DID+": "+l.Why)
+	}
+	fmt.Fprintln(a.Out)
+}
+
+// formatAgent is what an agent is called, with what it calls itself in quotes.
+func formatAgent(a join.Agent) string {
+	text := a.DID
+	if a.AirID != "" && !a.UpdatedAt.IsZero() { // this registry's
+		text = a.AirID
+	}
+	if a.Handle != "" {
+		text += " @" + a.Handle
+	}
+	if a.Name != "" {
+		text += " " + strconv.Quote(a.Name)
+	}
+	return text
+}
+
+// linkNames say by what an agent is joined.
+var linkNames = map[string]string{
+	registry.AssociationDomain:   "domain",
+	registry.AssociationParent:   "domain above",
+	registry.AssociationCreator:  "DID of its creator",
+	registry.AssociationEndpoint: "endpoint",
+	registry.AssociationClaim:    "claim",
+	join.LinkDocument:            "document",
+	join.LinkDIDHost:             "DID on the host",
+}
+
+// formatLink says what one link is, where it can be checked, and when it was seen.
+func formatLink(l join.Link, now time.Time) string {
+	text := linkNames[l.By] + " " + l.What
+	if l.Source != "" {
+		text += ", see " + l.Source
+	}
+	if !l.Date.IsZero() {
+		text += ", " + cli.FormatAge(now, l.Date)
+	}
+	return text
+}
+
+// formatEvidence lists what holds of an agent, with its grade.
+func formatEvidence(signals []registry.Signal) string {
+	var held []string
+	for _, s := range signals {
+		if s.Holds {
+			held = append(held, s.Grade+" "+s.Signal)
+		}
+	}
+	if len(held) == 0 {
+		return "nothing beyond what it says itself"
+	}
+	return strings.Join(held, ", ")
+}

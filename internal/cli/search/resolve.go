@@ -1,0 +1,107 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/join"
+	"gazetteer/lint/format"
+)
+
+// Resolution is the answer of /api/v1/resolve, with the DID document as sent.
+type Resolution struct {
+	Kind       string          `json:"kind"`
+	AirID      string          `json:"air_id"`
+	DID        string          `json:"did"`
+	Inbox      string          `json:"inbox"`
+	Key        *join.Key       `json:"key"`
+	Document   json.RawMessage `json:"did_document"`
+	Candidates []candidate     `json:"candidates"`
+	Ambiguous  bool            `json:"ambiguous"`
+	Concerns   []struct {
+		Code    string   `json:"code"`
+		Message string   `json:"message"`
+		Hosts   []string `json:"hosts"`
+		Names   []string `json:"names"`
+	} `json:"concerns"`
+}
+
+// candidate is an operation that bears a name, and what its host has to show.
+type candidate struct {
+	searchHit
+	Claim struct {
+		Proof string `json:"proof"`
+	} `json:"claim"`
+}
+
+func (a *verbs) resolveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resolve ID",
+		Short: "Find where to write to: an agent's inbox, or who offers NAMESPACE.VERB",
+		Long: `Resolve takes an AIR ID, a handle or a did:wba identifier and shows the agent's
+DID document and its A2AInbox; or NAMESPACE.VERB, and shows every operation that
+bears the name. When more than one does, all are shown: none is picked for you.
+
+  gazetteer resolve AIR-7F3K-M9JQ-X2PW
+  gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
+  gazetteer resolve acme-reservations.BOOK
+
+Exit code 1 when it is not known.`,
+		Args: cli.ExactArgs(1, "one ID"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.resolveName(c.Context(), server, args[0]) })
+		},
+	}
+}
+
+func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error {
+	var r Resolution
+	raw, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {id}}.Encode(), &r, http.StatusMultipleChoices)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return cli.WriteJSONText(a.Out, raw)
+	}
+	if r.Kind == "agent" {
+		return a.printAgent(r)
+	}
+	now := time.Now()
+	for _, c := range r.Candidates {
+		printHit(a, c.Hit, now, append([]remark{{"proof", c.Claim.Proof}}, c.listRemarks()...)...)
+	}
+	for _, c := range r.Concerns {
+		fmt.Fprintf(a.Out, "%s: %s (%s)\n", format.Visible(c.Code), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+	}
+	if r.Ambiguous {
+		fmt.Fprintf(a.Out, "The name is ambiguous: %s bear it. Choose one.\n", cli.Plural(len(r.Candidates), "operation"))
+	}
+	return nil
+}
+
+func (a *verbs) printAgent(r Resolution) error {
+	inbox := r.Inbox
+	if inbox == "" {
+		inbox = "none: this agent has not published an A2AInbox"
+	}
+	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
+	if r.Key != nil {
+		fmt.Fprintf(a.Out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, r.Document, "", "  "); err != nil {
+		return exit.Networkf("the DID document is not JSON: %v", err)
+	}
+	return cli.WriteJSONText(a.Out, text.Bytes())
+}

@@ -1,0 +1,18 @@
+// Package search has the verbs that find something: operations, the agents that serve them, and
+// where to write to.
+package search
+
+import (
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+)
+
+// verbs are the verbs of this package with what all verbs share.
+type verbs struct{ *cli.App }
+
+// Commands returns the verbs of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	v := &verbs{a}
+	return []*cobra.Command{v.searchCommand(), v.findCommand(), v.resolveCommand()}
+}

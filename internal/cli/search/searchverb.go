@@ -1,0 +1,139 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+// searchFlags say how much of a search is wanted, and in which form.
+type searchFlags struct {
+	limit  int
+	facets []string
+	within int
+	as     string
+}
+
+// buildQuery are those of the request. Where a number of tokens decides how much
+// there is, there is no limit unless one was given.
+func (f searchFlags) buildQuery(words string, limited bool) url.Values {
+	query := url.Values{"q": {words}}
+	if limited || f.within == 0 {
+		query.Set("limit", strconv.Itoa(f.limit))
+	}
+	if len(f.facets) > 0 {
+		query.Set("facets", strings.Join(f.facets, ","))
+	}
+	if f.within > 0 {
+		query.Set("within_tokens", strconv.Itoa(f.within))
+	}
+	if f.as != "" {
+		query.Set("as", f.as)
+	}
+	return query
+}
+
+func (a *verbs) searchCommand() *cobra.Command {
+	flags := searchFlags{limit: 10}
+	c := &cobra.Command{
+		Use:   "search WORDS...",
+		Short: "Find operations by intent",
+		Long: `Search ranks operations by what they do. Words are free; filters narrow:
+
+  gazetteer search book a table
+  gazetteer search verb:BOOK table
+  gazetteer search exchange rates host:rates.example
+  gazetteer search ns:acme-reservations
+  gazetteer search class:reservation cancel
+  gazetteer search book a table --facets verb,effect
+  gazetteer search book a table --as curl
+  gazetteer search book a table --within-tokens 500
+
+--as writes the operations for callers: mcp is the result of tools/list of the
+Model Context Protocol, functions are JSON-schema functions, and curl is a line
+for the shell for each operation that can be called over HTTP, with {name} where
+a value belongs. --within-tokens writes as many operations as fit a number of
+tokens, as JSON in a short form.
+
+Exit code 1 when nothing is found.`,
+		Args: cli.MinArgs(1, "words to search for"),
+		RunE: func(c *cobra.Command, words []string) error {
+			return a.WithServer(c.Context(), false, func(server *cli.Client) error {
+				text := strings.Join(words, " ")
+				query := flags.buildQuery(text, c.Flags().Changed("limit"))
+				if flags.as != "" || flags.within > 0 {
+					return a.searchAs(c.Context(), server, query)
+				}
+				return a.searchOperations(c.Context(), server, text, query)
+			})
+		},
+	}
+	c.Flags().IntVar(&flags.limit, "limit", flags.limit, "operations to show, 1 to 100")
+	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields to count the values of, with commas between")
+	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
+	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
+	return c
+}
+
+// searchAs writes the answer as it came: it is for programs.
+func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) error {
+	response, err := c.Send(ctx, http.MethodGet, "/api/v1/search?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
+	if err != nil {
+		return exit.Networkf("read the answer of %s: %v", c.Base, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return cli.StatusError(response.StatusCode, raw)
+	}
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		fmt.Fprint(a.Out, cli.VisibleLines(string(raw)))
+		if !strings.HasPrefix(string(raw), "curl ") {
+			return exit.ErrSilent
+		}
+		return nil
+	}
+	var found struct{ Hits, Tools, Functions []json.RawMessage }
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
+	}
+	if err := cli.WriteJSONText(a.Out, raw); err != nil {
+		return err
+	}
+	if len(found.Hits)+len(found.Tools)+len(found.Functions) == 0 {
+		return exit.ErrSilent
+	}
+	return nil
+}
+
+func (a *verbs) searchOperations(ctx context.Context, c *cli.Client, words string, query url.Values) error {
+	var result searchAnswer
+	raw, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &result)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		if err := cli.WriteJSONText(a.Out, raw); err != nil {
+			return err
+		}
+	} else {
+		a.printHits(result, words)
+	}
+	if len(result.Hits) == 0 {
+		return exit.ErrSilent
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/server"
+)
+
+// ServeCommand returns the verb serve.
+func (a *App) ServeCommand() *cobra.Command {
+	var listen string
+	var noCrawl bool
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Crawl on schedule, index, and serve the API and the pages",
+		Long: `Serve opens the data directory, visits the hosts it knows when they are due,
+follows the store into the index, and answers on the address of the
+configuration until it is interrupted. Running work is then finished within
+shutdown_grace.`,
+		Args: NoArgs,
+		RunE: func(verb *cobra.Command, _ []string) error {
+			if listen != "" {
+				a.Settings = append(a.Settings, "listen="+listen)
+			}
+			if noCrawl {
+				a.Settings = append(a.Settings, "crawler.enabled=false")
+			}
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			return a.runServer(verb.Context(), c)
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "", "address to listen on (over listen of the configuration)")
+	c.Flags().BoolVar(&noCrawl, "no-crawl", false, "fetch nothing, only serve what is there")
+	return c
+}
+
+func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
+	l := NewLogger(a.Err, config.LogLevel)
+	server.TuneMemory(config)
+	public, err := server.ListenTCP(config.Listen, "--listen")
+	if err != nil {
+		return err
+	}
+	defer public.Close()
+	h, err := server.Open(ctx, config, a.Environment, l, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	h.NotifyManager = server.NewServiceNotifier(l)
+	if config.Crawler.BlockList != "" {
+		if err := h.ApplyBlockList(ctx); err != nil {
+			return &exit.Error{Code: exit.Usage, Err: err}
+		}
+	}
+	if config.Crawler.Enabled {
+		if err := h.Crawler.Add(ctx, config.Crawler.Seeds...); err != nil {
+			return fmt.Errorf("crawler.seeds: %w", err)
+		}
+	}
+	return h.Run(ctx, public, config.Crawler.Enabled, func() {
+		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", config.DataDir, "head", h.Store.Head().Seq)
+		h.NotifyManager("READY=1\nSTATUS=serving " + config.DataDir + "; the index catches up")
+	})
+}

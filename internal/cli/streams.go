@@ -1,0 +1,10 @@
+package cli
+
+import (
+	"io"
+)
+
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gazetteer/lint/format"
+)
+
+// WriteJSON writes v as one line of JSON with every hidden character escaped:
+// what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
+// inside strings, where \uXXXX means the same.
+func WriteJSON(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	return WriteJSONText(w, text)
+}
+
+func WriteJSONText(w io.Writer, text []byte) error {
+	var b bytes.Buffer
+	for _, r := range string(bytes.TrimSpace(text)) {
+		switch {
+		case !format.Hidden(r) || r == '\n' || r == '\t' || r == '\r':
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('\n')
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// FormatAge says how long before now t was, coarsely, as a person would.
+func FormatAge(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return FormatSpan(now.Sub(t)) + " ago"
+}
+
+// FormatWait says how far in the future t is.
+func FormatWait(now, t time.Time) string {
+	if !t.After(now) {
+		return "now"
+	}
+	return "in " + FormatSpan(t.Sub(now))
+}
+
+func FormatSpan(d time.Duration) string {
+	switch {
+	case d < 2*time.Second:
+		return "1 second"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+}
+
+// Plural writes "1 host" and "2 hosts", "1 leaf" and "2 leaves".
+func Plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if stem, ok := strings.CutSuffix(one, "f"); ok {
+		return fmt.Sprintf("%d %sves", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,377 @@
+// Package config reads the configuration: the defaults, config.toml, the environment, and the
+// settings of the command line, each over the one before. Start with [Load].
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"gazetteer/internal/exit"
+)
+
+// Config is what config.toml holds; the file explains each key. A new key must
+// be safe to leave out.
+type Config struct {
+	DataDir       string   `toml:"data_dir"`
+	Listen        string   `toml:"listen"`
+	MetricsListen string   `toml:"metrics_listen"`
+	AdminListen   string   `toml:"admin_listen"`
+	PublicURL     string   `toml:"public_url"`
+	ShutdownGrace Duration `toml:"shutdown_grace"`
+	LogLevel      string   `toml:"log_level"`
+	MinFreeBytes  int64    `toml:"min_free_bytes"`
+
+	Store    StoreConfig    `toml:"store"`
+	Crawler  CrawlerConfig  `toml:"crawler"`
+	Search   SearchConfig   `toml:"search"`
+	Registry RegistryConfig `toml:"registry"`
+	API      APIConfig      `toml:"api"`
+}
+
+// StoreConfig is the table [store].
+type StoreConfig struct {
+	Horizon     Duration `toml:"horizon"`
+	CompactHour int      `toml:"compact_hour"`
+}
+
+// CrawlerConfig is the table [crawler].
+type CrawlerConfig struct {
+	Enabled           bool     `toml:"enabled"`
+	Seeds             []string `toml:"seeds"`
+	Workers           int      `toml:"workers"`
+	Contact           string   `toml:"contact"`
+	Addresses         []string `toml:"addresses"`
+	UserAgent         string   `toml:"user_agent"`
+	HostInterval      Duration `toml:"host_interval"`
+	DomainInterval    Duration `toml:"domain_interval"`
+	AddressInterval   Duration `toml:"address_interval"`
+	HostAtOnce        int      `toml:"host_at_once"`
+	DomainAtOnce      int      `toml:"domain_at_once"`
+	AddressAtOnce     int      `toml:"address_at_once"`
+	Networks          []string `toml:"networks"`
+	VerifyWholeChains bool     `toml:"verify_whole_chains"`
+	Rate              float64  `toml:"rate"`
+	Timeout           Duration `toml:"timeout"`
+	BlockList         string   `toml:"block_list"`
+	Deny              []string `toml:"deny"`
+	NAT64             []string `toml:"nat64"`
+}
+
+// SearchConfig is the table [search].
+type SearchConfig struct {
+	Vectors string   `toml:"vectors"`
+	Timeout Duration `toml:"timeout"`
+	AtOnce  int      `toml:"at_once"`
+}
+
+// RegistryConfig is the table [registry].
+type RegistryConfig struct {
+	DIDHost       string   `toml:"did_host"`
+	Door          string   `toml:"door"`
+	RequireProof  bool     `toml:"require_proof"`
+	AllowLoopback bool     `toml:"allow_loopback"`
+	Registries    []string `toml:"registries"`
+	DNS           string   `toml:"dns"`
+	Witnesses     []string `toml:"witnesses"`
+	WitnessFor    []string `toml:"witness_for"`
+	LogOrigin     string   `toml:"log_origin"`
+	LogCopy       string   `toml:"log_copy"`
+	AcceptLogLoss bool     `toml:"accept_log_loss"`
+}
+
+// APIConfig is the table [api].
+type APIConfig struct {
+	TrustedProxies             []string `toml:"trusted_proxies"`
+	RegistrationsPerHour       int      `toml:"registrations_per_hour"`
+	RegistrationsGlobalPerHour int      `toml:"registrations_global_per_hour"`
+	ChangesPerHour             int      `toml:"changes_per_hour"`
+	ChangesGlobalPerHour       int      `toml:"changes_global_per_hour"`
+	ChangesPerAgentHour        int      `toml:"changes_per_agent_hour"`
+	ReportsPerDay              int      `toml:"reports_per_day"`
+	FetchesPerHour             int      `toml:"fetches_per_hour"`
+	FetchesPerHostHour         int      `toml:"fetches_per_host_hour"`
+	FetchesGlobalPerHour       int      `toml:"fetches_global_per_hour"`
+	SubmissionsPerHour         int      `toml:"submissions_per_hour"`
+	SubmissionsPerDomainHour   int      `toml:"submissions_per_domain_hour"`
+	SubmissionsGlobalPerHour   int      `toml:"submissions_global_per_hour"`
+}
+
+// Duration is a time.Duration written as "10s" or "1h30m".
+type Duration time.Duration
+
+// UnmarshalText reads the form of time.ParseDuration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as \"10s\" or \"1h30m\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Default holds the values that config.toml shows; a test keeps the two
+// equal.
+func Default() Config {
+	return Config{
+		DataDir:       "data",
+		Listen:        "127.0.0.1:8080",
+		PublicURL:     "http://127.0.0.1:8080",
+		ShutdownGrace: Duration(10 * time.Second),
+		LogLevel:      "info",
+		MinFreeBytes:  64 << 20,
+		Store:         StoreConfig{Horizon: Duration(168 * time.Hour), CompactHour: 3},
+		Crawler: CrawlerConfig{
+			Enabled:         true,
+			Seeds:           []string{},
+			Workers:         2048,
+			UserAgent:       "Gazetteer/0.1",
+			Addresses:       []string{},
+			HostInterval:    Duration(time.Second),
+			DomainInterval:  Duration(2 * time.Second),
+			AddressInterval: Duration(100 * time.Millisecond),
+			HostAtOnce:      1,
+			DomainAtOnce:    1,
+			AddressAtOnce:   8,
+			Networks:        []string{},
+			Rate:            200,
+			Timeout:         Duration(10 * time.Second),
+			Deny:            []string{},
+			NAT64:           []string{},
+		},
+		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
+		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
+		API: APIConfig{
+			TrustedProxies:             []string{},
+			RegistrationsPerHour:       20,
+			RegistrationsGlobalPerHour: 1000,
+			ChangesPerHour:             1200,
+			ChangesGlobalPerHour:       60000,
+			ChangesPerAgentHour:        300,
+			ReportsPerDay:              10,
+			FetchesPerHour:             30,
+			FetchesPerHostHour:         12,
+			FetchesGlobalPerHour:       600,
+			SubmissionsPerHour:         60,
+			SubmissionsPerDomainHour:   20,
+			SubmissionsGlobalPerHour:   5000,
+		},
+	}
+}
+
+// defaultConfigFile is read when it exists and no other file is named.
+const defaultConfigFile = "config.toml"
+
+// Load reads the defaults, then the file, then the environment, then the
+// settings given as flags ("key=value"), each over the one before. file "" means
+// GAZETTEER_CONFIG, or config.toml in the working directory if there is one.
+func Load(file string, environ, settings []string) (Config, error) {
+	c := Default()
+	if err := c.readFile(file, environ); err != nil {
+		return c, err
+	}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		key, ours := strings.CutPrefix(name, "GAZETTEER_")
+		if !ours || key == "CONFIG" {
+			continue
+		}
+		if err := c.setKey(envKey(key), value); err != nil {
+			return c, exit.Usagef("environment %s: %v", name, err)
+		}
+	}
+	for _, s := range settings {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return c, exit.Usagef("--set %s: want KEY=VALUE, for example crawler.workers=8", s)
+		}
+		if err := c.setKey(key, value); err != nil {
+			return c, exit.Usagef("--set %s: %v", s, err)
+		}
+	}
+	return c, c.validate()
+}
+
+func (c *Config) readFile(file string, environ []string) error {
+	for _, pair := range environ {
+		if v, ok := strings.CutPrefix(pair, "GAZETTEER_CONFIG="); ok && file == "" {
+			file = v
+		}
+	}
+	optional := file == ""
+	if optional {
+		file = defaultConfigFile
+	}
+	text, err := os.ReadFile(file)
+	if optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return exit.Usagef("read the configuration: %v", err)
+	}
+	return c.decodeTOML(file, text)
+}
+
+// decodeTOML reads TOML strictly: an unknown key, a wrong type or a repeated key is
+// an error that shows the line.
+func (c *Config) decodeTOML(file string, text []byte) error {
+	err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().Decode(c)
+	var strict *toml.StrictMissingError
+	var wrong *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		return exit.Usagef("%s has a key that Gazetteer does not know:\n%s\nevery known key is in the config.toml of the distribution", file, strict.String())
+	case errors.As(err, &wrong):
+		row, column := wrong.Position()
+		return exit.Usagef("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
+	case err != nil:
+		return exit.Usagef("%s: %v", file, err)
+	}
+	return nil
+}
+
+// validate refuses values that no part of the program could work with.
+func (c *Config) validate() error {
+	var level slog.Level
+	switch {
+	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
+		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
+	case !isLoopback(c.AdminListen):
+		return exit.Usagef("admin_listen %q: want an address of this machine alone, for example \"127.0.0.1:9465\": nobody is asked there who they are", c.AdminListen)
+	case c.DataDir == "":
+		return exit.Usagef("data_dir is empty: name a directory")
+	case c.Store.Horizon < 0:
+		return exit.Usagef("store.horizon: want a time such as \"168h\", or 0")
+	case c.Store.CompactHour < -1 || c.Store.CompactHour > 23:
+		return exit.Usagef("store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
+	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
+		return exit.Usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
+	case c.Crawler.HostAtOnce < 1 || c.Crawler.DomainAtOnce < 1 || c.Crawler.AddressAtOnce < 1:
+		return exit.Usagef("crawler.host_at_once, crawler.domain_at_once and crawler.address_at_once: want 1 or more")
+	case c.Crawler.Rate <= 0:
+		return exit.Usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
+	case c.Crawler.Timeout <= 0:
+		return exit.Usagef("crawler.timeout: want more than 0")
+	case c.Crawler.UserAgent == "":
+		return exit.Usagef("crawler.user_agent is empty: a polite crawler says who it is")
+	case c.Search.Timeout <= 0:
+		return exit.Usagef("search.timeout: want more than 0")
+	case c.Search.AtOnce < 0 || c.Search.AtOnce > 10000:
+		return exit.Usagef("search.at_once %d: want 1 to 10000, or 0 for twice the processors", c.Search.AtOnce)
+	case c.ShutdownGrace < 0:
+		return exit.Usagef("shutdown_grace: want 0 or more")
+	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
+		return exit.Usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentHour == 0 || c.API.ReportsPerDay == 0:
+		return exit.Usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
+	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostHour == 0 || c.API.FetchesGlobalPerHour == 0:
+		return exit.Usagef("api.fetches_per_hour, api.fetches_per_host_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
+		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
+	}
+	return nil
+}
+
+// isLoopback reports whether an address to listen on is one that only this machine
+// reaches; none is one, too.
+func isLoopback(address string) bool {
+	if address == "" {
+		return true
+	}
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().IsLoopback()
+}
+
+// envKey turns CRAWLER_HOST_INTERVAL into crawler.host_interval: the first word
+// is a table when there is one of that name.
+func envKey(name string) string {
+	key := strings.ToLower(name)
+	table, rest, ok := strings.Cut(key, "_")
+	if f, found := fieldByTag(reflect.TypeFor[Config](), table); ok && found && f.Type.Kind() == reflect.Struct {
+		return table + "." + rest
+	}
+	return key
+}
+
+// setKey puts the text of a value into the key "name" or "table.name"; lists are
+// separated by commas.
+func (c *Config) setKey(key, value string) error {
+	v := reflect.ValueOf(c).Elem()
+	for part := range strings.SplitSeq(key, ".") {
+		if v.Kind() != reflect.Struct {
+			return fmt.Errorf("there is no key %q", key)
+		}
+		f, ok := fieldByTag(v.Type(), part)
+		if !ok {
+			return fmt.Errorf("there is no key %q; every known key is in config.toml", key)
+		}
+		v = v.FieldByIndex(f.Index)
+	}
+	return setValue(v, value)
+}
+
+func fieldByTag(t reflect.Type, name string) (reflect.StructField, bool) {
+	for f := range reflectFields(t) {
+		if f.Tag.Get("toml") == name {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func reflectFields(t reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+func setValue(v reflect.Value, text string) error {
+	if d, ok := v.Addr().Interface().(*Duration); ok {
+		return d.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is not true or false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(n)
+	case reflect.Slice:
+		list := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+		v.Set(reflect.ValueOf(list))
+	default:
+		return fmt.Errorf("this key is a table; name one of its keys")
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/internal/exit"
+)
+
+func TestConfigFileShowsTheDefaults(t *testing.T) {
+	text, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Config // zero, so that a key missing in the file is seen
+	if err := c.decodeTOML("config.toml", text); err != nil {
+		t.Fatal(err)
+	}
+	if want := Default(); !reflect.DeepEqual(c, want) {
+		t.Errorf("config.toml differs from the defaults:\n file    %+v\n program %+v", c, want)
+	}
+}
+
+func TestConfigPrecedence(t *testing.T) {
+	file := t.TempDir() + "/c.toml"
+	os.WriteFile(file, []byte("listen = \"file:1\"\nlog_level = \"warn\"\n[crawler]\nworkers = 3\n"), 0o600)
+	environ := []string{"GAZETTEER_CONFIG=" + file, "GAZETTEER_CRAWLER_WORKERS=4", "GAZETTEER_LISTEN=env:1", "GAZETTEER_CRAWLER_HOST_INTERVAL=3s", "PATH=/bin"}
+	c, err := Load("", environ, []string{"listen=flag:1", "crawler.seeds=a.example, b.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.LogLevel != "warn" || c.Crawler.Workers != 4 || c.Listen != "flag:1" ||
+		time.Duration(c.Crawler.HostInterval) != 3*time.Second || !reflect.DeepEqual(c.Crawler.Seeds, []string{"a.example", "b.example"}) {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestConfigRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		file     string
+		environ  []string
+		settings []string
+		want     []string // all in the message
+	}{
+		"an unknown key, with its line":   {file: "listen = \"x:1\"\nlissen = \"x:2\"\n", want: []string{"does not know", "2| lissen = \"x:2\""}},
+		"an unknown key in a table":       {file: "[crawler]\nworker = 1\n", want: []string{"2| worker = 1"}},
+		"a wrong type, with its place":    {file: "[crawler]\nworkers = \"many\"\n", want: []string{":2:11:", "workers = \"many\""}},
+		"a repeated key":                  {file: "listen = \"a\"\nlisten = \"b\"\n", want: []string{"listen"}},
+		"a broken line":                   {file: "listen = \n", want: []string{":1:"}},
+		"a duration in words":             {file: "shutdown_grace = \"soon\"\n", want: []string{"soon", "10s"}},
+		"a log level":                     {file: "log_level = \"loud\"\n", want: []string{"log_level", "debug, info, warn or error"}},
+		"no workers":                      {file: "[crawler]\nworkers = 0\n", want: []string{"crawler.workers 0"}},
+		"an unknown environment variable": {environ: []string{"GAZETTEER_LISSEN=1"}, want: []string{"GAZETTEER_LISSEN", "no key"}},
+		"a wrong environment value":       {environ: []string{"GAZETTEER_CRAWLER_WORKERS=x"}, want: []string{"GAZETTEER_CRAWLER_WORKERS", "whole number"}},
+		"an unknown setting":              {settings: []string{"crawler.worker=1"}, want: []string{"crawler.worker", "no key"}},
+		"a setting without a value":       {settings: []string{"listen"}, want: []string{"KEY=VALUE"}},
+		"a table as a setting":            {settings: []string{"crawler=1"}, want: []string{"table"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := t.TempDir() + "/c.toml"
+			if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Load(file, c.environ, c.settings)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if e, ok := errors.AsType[*exit.Error](err); !ok || e.Code != exit.Usage {
+				t.Errorf("the error %v is not one of usage", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("message does not say %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}

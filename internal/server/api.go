@@ -1,0 +1,81 @@
+package server
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/api/answer"
+	"gazetteer/internal/version"
+	"gazetteer/limit"
+	"gazetteer/web"
+)
+
+// newSubmitter returns what accepts host names from visitors. Where nothing is crawled it accepts
+// none.
+func newSubmitter(h *Server, limits *limit.Set) *answer.Submitter {
+	o := answer.SubmitterOptions{
+		PerClient: h.Config.API.SubmissionsPerHour, PerDomain: h.Config.API.SubmissionsPerDomainHour, All: h.Config.API.SubmissionsGlobalPerHour, Limits: limits,
+	}
+	if h.Config.Crawler.Enabled {
+		o.Add = h.Crawler.Add
+	}
+	return answer.NewSubmitter(o)
+}
+
+// openAPI puts the API and the pages on one handler.
+func (h *Server) openAPI(e Environment) error {
+	key, err := readCursorKey(h.Config.DataDir)
+	if err != nil {
+		return err
+	}
+	limits := &limit.Set{}
+	validator, err := newValidator(h.Config, e, limits, h.recorder.recordCheck)
+	if err != nil {
+		return fmt.Errorf("set up the validator: %w", err)
+	}
+	search := answer.NewLimitedSearcher(h.Index, answer.SearchLimits{Time: time.Duration(h.Config.Search.Timeout), Concurrent: h.Config.Search.AtOnce, Limits: limits})
+	ownerRequests, err := h.openOwnerRequests(e, limits)
+	if err != nil {
+		return fmt.Errorf("set up the requests of owners: %w", err)
+	}
+	answers := &answer.Answers{Store: h.Store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler}
+	h.api, err = api.New(api.Options{
+		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
+		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
+		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.witnesses.newestAnchor, Publish: h.witnesses.publishFunc(), Limits: limits,
+	})
+	if err != nil {
+		return fmt.Errorf("set up the API: %w", err)
+	}
+	pages := web.New(answers, search, web.Options{Log: h.log, Standing: h.api.ServerStatus, Bot: web.Bot{
+		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.Addresses,
+		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
+	}})
+	pages.Mount(h.api.Engine())
+	h.api.SetNotFound(pages.NotFound)
+	return nil
+}
+
+// readCursorKey reads the key that authenticates page cursors, or makes one.
+func readCursorKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "cursor.key")
+	key, err := os.ReadFile(path)
+	switch {
+	case err == nil && len(key) == 32:
+		return key, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("read the cursor key: %w", err)
+	}
+	// A damaged key costs only the cursors in flight: make a new one.
+	key = make([]byte, 32)
+	rand.Read(key)
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		return nil, fmt.Errorf("write the cursor key: %w", err)
+	}
+	return key, os.Chmod(path, 0o600)
+}

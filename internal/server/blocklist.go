@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// maxBlockList bounds the operator's file, in bytes.
+const maxBlockList = 64 << 20
+
+// readBlockList reads the hosts that the operator does not want visited from a
+// file.
+func readBlockList(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the block list: %w", err)
+	}
+	defer f.Close() // only read
+	entries, err := parseBlockList(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the block list %s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// parseBlockList reads one host a line, "*.example.com" for it and all below; what
+// follows a # is passed over.
+func parseBlockList(r io.Reader) ([]string, error) {
+	// One byte more than may be shows that there is more: a list that is cut short
+	// would let hosts be visited that it names.
+	rest := &io.LimitedReader{R: r, N: maxBlockList + 1}
+	var entries []string
+	lines := bufio.NewScanner(rest)
+	for lines.Scan() {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		if line = strings.TrimSpace(line); line != "" {
+			entries = append(entries, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if rest.N == 0 {
+		return nil, fmt.Errorf("it is longer than %d MiB: block whole domains with *.example.com", maxBlockList>>20)
+	}
+	return entries, nil
+}
+
+// ApplyBlockList makes the crawler keep to the operator's list.
+func (h *Server) ApplyBlockList(ctx context.Context) error {
+	entries, err := readBlockList(h.Config.Crawler.BlockList)
+	if err != nil {
+		return err
+	}
+	if err := h.Crawler.SetBlockList(ctx, entries); err != nil {
+		return fmt.Errorf("block list %s: %w", h.Config.Crawler.BlockList, err)
+	}
+	h.log.Info("block list read", "file", h.Config.Crawler.BlockList, "entries", len(entries))
+	return nil
+}
+
+// reloadBlockListOnHangup reads the list again at each SIGHUP until ctx ends. A list that
+// cannot be read leaves the one before in force.
+func (h *Server) reloadBlockListOnHangup(ctx context.Context) error {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			if err := h.ApplyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				h.log.Error("the block list was not read again; the one before stays in force", "error", err)
+			}
+			h.notifyCaughtUp(ctx)
+		}
+	}
+}

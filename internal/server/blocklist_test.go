@@ -1,0 +1,24 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestABlockListIsReadWhole: one that is too long is refused rather than cut.
+func TestABlockListIsReadWhole(t *testing.T) {
+	short := strings.NewReader("a.example # its owner asked\n\n*.b.example")
+	if list, err := parseBlockList(short); err != nil || strings.Join(list, " ") != "a.example *.b.example" {
+		t.Errorf("got %q, %v", list, err)
+	}
+	if _, err := parseBlockList(comments{}); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// comments is a list without an end.
+type comments struct{}
+
+func (comments) Read(b []byte) (int, error) {
+	return copy(b, "# nobody\n"), nil
+}

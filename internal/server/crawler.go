@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/api/answer"
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/limit"
+)
+
+// newGuard returns the guard of everything that asks hosts which strangers name.
+// The addresses that the crawler comes from are forbidden like those of crawler.deny:
+// what answers there may trust them.
+func newGuard(c config.Config) (*fetch.Guard, error) {
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.Deny, c.Crawler.Addresses), NAT64: c.Crawler.NAT64})
+	if err != nil {
+		return nil, exit.Usagef("crawler.deny, crawler.addresses or crawler.nat64: %v", err)
+	}
+	return guard, nil
+}
+
+func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawler.Crawler, error) {
+	c := h.Config.Crawler
+	networks, err := parseNetworkLimits(c.Networks)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := newGuard(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	o := crawler.Options{
+		Store: h.Store, Log: h.log, Roots: e.Roots, Guard: guard, Dir: filepath.Join(h.Config.DataDir, "crawler"),
+		Workers: c.Workers, UserAgent: userAgent(h.Config), Rate: c.Rate,
+		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
+		HostAtOnce: c.HostAtOnce, DomainAtOnce: c.DomainAtOnce, AddressAtOnce: c.AddressAtOnce, Networks: networks,
+		VerifyWholeChains: c.VerifyWholeChains,
+		Timeout:           time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
+		Observe: observe,
+	}
+	if e.Dial != nil {
+		o.Dial = e.Dial(guard.DialContext)
+	}
+	return crawler.New(o)
+}
+
+// crawlerInterval is how the crawler takes an interval: 0 in the configuration is none
+// at all, while 0 in its options is the default.
+func crawlerInterval(d config.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return time.Duration(d)
+}
+
+// parseNetworkLimits reads the exceptions for addresses: a network, an interval, and
+// how many visits at once.
+func parseNetworkLimits(lines []string) ([]crawler.NetworkLimit, error) {
+	var limits []crawler.NetworkLimit
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return nil, exit.Usagef("crawler.networks %q: want a network, an interval and a number, for example \"203.0.113.0/24 10ms 64\"", line)
+		}
+		network, err := netip.ParsePrefix(fields[0])
+		if err != nil {
+			return nil, exit.Usagef("crawler.networks %q: %v", line, err)
+		}
+		pause, err := time.ParseDuration(fields[1])
+		if err != nil || pause < 0 {
+			return nil, exit.Usagef("crawler.networks %q: %q is not an interval such as \"10ms\"", line, fields[1])
+		}
+		atOnce, err := strconv.Atoi(fields[2])
+		if err != nil || atOnce < 1 {
+			return nil, exit.Usagef("crawler.networks %q: %q is not a number of visits", line, fields[2])
+		}
+		limits = append(limits, crawler.NetworkLimit{Network: network.Masked(), Limit: crawler.Limit{Interval: pause, AtOnce: atOnce}})
+	}
+	return limits, nil
+}
+
+// checkTimeout bounds one fetch for somebody who waits for it: less than the API
+// takes for an answer, so that what was found until then can still be said.
+const checkTimeout = 12 * time.Second
+
+// newValidator returns what validates documents for visitors of the API and the pages. It fetches as
+// the crawler does, over connections of its own.
+func newValidator(c config.Config, e Environment, limits *limit.Set, made func(fetch.Made)) (*answer.Validator, error) {
+	client, err := NewFetcher(c, e, checkTimeout, made)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewValidator(answer.ValidatorOptions{
+		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour, Limits: limits,
+	}), nil
+}
+
+// NewFetcher returns a client that fetches under the rules of the crawler.
+// session bounds one call; made, which may be nil, is told of every request.
+func NewFetcher(c config.Config, e Environment, session time.Duration, made func(fetch.Made)) (*fetch.Client, error) {
+	guard, err := newGuard(c)
+	if err != nil {
+		return nil, err
+	}
+	o := fetch.Options{
+		Guard: guard, Roots: e.Roots, UserAgent: userAgent(c),
+		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session, Made: made,
+	}
+	if e.Dial != nil {
+		o.Dial = e.Dial(guard.DialContext)
+	}
+	return fetch.New(o)
+}
+
+// userAgent is what requests are sent under: with the page that explains who
+// crawls, unless it names an address of its own.
+func userAgent(c config.Config) string {
+	if c.PublicURL == "" || strings.Contains(c.Crawler.UserAgent, "http") || strings.Contains(c.Crawler.UserAgent, "@") {
+		return c.Crawler.UserAgent
+	}
+	return c.Crawler.UserAgent + " (+" + strings.TrimSuffix(c.PublicURL, "/") + "/bot)"
+}
+
+// crawlAndIndex ends when what it crawled can be found: who waits for a crawl searches
+// next.
+func (h *Server) crawlAndIndex(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
+	if err := h.Crawler.Crawl(ctx, hosts, yield); err != nil {
+		return err
+	}
+	return h.Index.WaitFor(ctx, h.Store.Head().Seq)
+}

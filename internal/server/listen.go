@@ -1,0 +1,22 @@
+package server
+
+import (
+	"net"
+	"os"
+
+	"gazetteer/internal/exit"
+)
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ListenTCP listens on an address, which by names the way to change.
+func ListenTCP(addr, by string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, exit.Networkf("listen on %s: %v; choose another with %s", addr, err, by)
+	}
+	return l, nil
+}

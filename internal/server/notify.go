@@ -1,0 +1,33 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// NewServiceNotifier returns what tells the service manager how the server stands, as
+// sd_notify(3) of systemd has it: lines such as READY=1, in a datagram to the
+// socket that NOTIFY_SOCKET names. Where it names none, nobody is told.
+func NewServiceNotifier(l *slog.Logger) func(state string) {
+	address := os.Getenv("NOTIFY_SOCKET")
+	if address == "" {
+		return func(string) {}
+	}
+	return func(state string) {
+		if err := sendDatagram(address, state); err != nil {
+			l.Warn("the service manager was not told", "state", state, "error", err)
+		}
+	}
+}
+
+func sendDatagram(socket, text string) error {
+	c, err := net.Dial("unixgram", socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = io.WriteString(c, text)
+	return err
+}

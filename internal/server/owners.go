@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"gazetteer/api/answer"
+	"gazetteer/crawler/owner"
+	"gazetteer/fetch"
+	"gazetteer/limit"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+// openOwnerRequests returns what answers the requests of owners of hosts. Blocking works in
+// every process; only one that crawls visits a host again.
+func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.OwnerRequests, error) {
+	web, err := newHTTPS(h.Config, e)
+	if err != nil {
+		return nil, err
+	}
+	told := &recordingClient{web, h.recorder, "somebody who says that the host is theirs had a proof of it looked for"}
+	// A resolver of its own: what is kept for others must not prove a request.
+	resolver, err := resolve.New(resolve.Options{Fetcher: told, Size: 100})
+	if err != nil {
+		return nil, err
+	}
+	o := answer.OwnerRequestOptions{
+		Owners:    owner.New(owner.Options{Crawler: h.Crawler, DNS: registry.NewDNS(h.Config.Registry.DNS), Web: told, Resolver: resolver}),
+		PerClient: h.Config.API.FetchesPerHour, PerDomain: h.Config.API.FetchesPerHostHour, All: h.Config.API.FetchesGlobalPerHour, Limits: limits,
+	}
+	if h.Config.Crawler.Enabled {
+		o.Recrawl, o.Add = h.Crawler.Recrawl, h.Crawler.Add
+	}
+	return answer.NewOwnerRequests(o), nil
+}
+
+// recordingClient is a client whose requests are written into the ledger of the hosts
+// that got them.
+type recordingClient struct {
+	*resolve.HTTPS
+	recorder *recorder
+	why      string
+}
+
+// Get asks for an https URL: see [resolve.HTTPS.Get].
+func (r *recordingClient) Get(ctx context.Context, address, accept string, limit int) (resolve.Page, error) {
+	begun := time.Now()
+	page, err := r.HTTPS.Get(ctx, address, accept, limit)
+	r.recordPage(begun, page)
+	return page, err
+}
+
+// Post sends a JSON body: see [resolve.HTTPS.Post].
+func (r *recordingClient) Post(ctx context.Context, address, body string, limit int) (resolve.Page, error) {
+	begun := time.Now()
+	page, err := r.HTTPS.Post(ctx, address, body, limit)
+	r.recordPage(begun, page)
+	return page, err
+}
+
+// recordPage writes down a request that reached somebody.
+func (r *recordingClient) recordPage(begun time.Time, page resolve.Page) {
+	if page.Remote == "" {
+		return
+	}
+	m := fetch.Made{At: begun, URL: page.URL, Status: page.Status, Took: fetch.Millis(time.Since(begun).Milliseconds()), WireBytes: int64(len(page.Body))}
+	if a, err := netip.ParseAddrPort(page.Remote); err == nil {
+		m.Remote = a.Addr().Unmap().String()
+	}
+	r.recorder.enqueueRequest(m, r.why)
+}

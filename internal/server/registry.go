@@ -1,0 +1,154 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/join"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/audit"
+	"gazetteer/registry/resolve"
+)
+
+// openRegistry sets up the registry, what it asks of other hosts, the directory
+// and the transparency log.
+func (h *Server) openRegistry(ctx context.Context, e Environment) error {
+	c := h.Config.Registry
+	client, err := newHTTPS(h.Config, e)
+	if err != nil {
+		return err
+	}
+	web := &recordingClient{client, h.recorder, "an agent's DID document, domain or inbox was looked at"}
+	bases, err := parseRegistries(c.Registries)
+	if err != nil {
+		return err
+	}
+	h.resolver, err = resolve.New(resolve.Options{Fetcher: web, Bases: bases, Local: func(ctx context.Context, w did.Web) (did.Document, bool, error) {
+		return h.registry.Local(ctx, w)
+	}})
+	if err != nil {
+		return err
+	}
+	names := e.DNS
+	if names == nil {
+		names = registry.NewDNS(c.DNS)
+	}
+	if h.registry, err = registry.New(registry.Options{
+		Store: h.Store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.Config.PublicURL, AllowLoopback: c.AllowLoopback,
+		RequireProof: c.RequireProof, RegistrationMode: c.Door,
+		Limits: registry.Limits{
+			Registrations: h.Config.API.RegistrationsPerHour, AllRegistrations: h.Config.API.RegistrationsGlobalPerHour,
+			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentHour,
+			Reports: h.Config.API.ReportsPerDay,
+		},
+		Resolver: h.resolver, Web: web, DNS: names,
+	}); err != nil {
+		return err
+	}
+	h.directory = h.registry.NewDirectory()
+	if h.joiner, err = join.New(join.Options{Store: h.Store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
+		return err
+	}
+	if h.audit, err = h.openLog(ctx); err != nil {
+		return fmt.Errorf("open the transparency log: %w", explainLogError(err))
+	}
+	if h.witnesses, err = parseCosigners(c.Witnesses, h.audit); err != nil {
+		return err
+	}
+	h.witness, err = openWitness(h.Config, h.log)
+	return err
+}
+
+// openLog opens the transparency log, or begins it.
+func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
+	c := h.Config.Registry
+	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
+	// A key that has signed a log signs no other one of that name. Until something
+	// was stored, a first start may have been cut off between the two.
+	if fileExists(path) && !fileExists(dir) && !fileExists(c.LogCopy) && h.Store.Head().Seq > 0 {
+		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and %s has signed it: put back any copy of the directory, with the newest checkpoint of the log that can be found in it; "+
+			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
+	}
+	key, err := audit.OpenKey(path, cmp.Or(c.LogOrigin, c.DIDHost+"/log"))
+	if err != nil {
+		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
+	}
+	return audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: c.LogCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+}
+
+// explainLogError adds to the error of a log that has lost something what an operator does
+// about it here.
+func explainLogError(err error) error {
+	if !errors.Is(err, audit.ErrFork) {
+		return err
+	}
+	return fmt.Errorf("%w\nto accept the loss of records of the store, set registry.accept_log_loss = true; "+
+		"to begin another log, move log and log.key of the data directory (and registry.log_copy) away and set registry.log_origin to a name that no log had", err)
+}
+
+// openWitness opens what cosigns the checkpoints of other registries. It has its
+// key from the first start, so that others can be given it before they are named
+// here.
+func openWitness(c config.Config, l *slog.Logger) (*audit.Witness, error) {
+	var logs []note.Verifier
+	for _, text := range c.Registry.WitnessFor {
+		v, err := audit.NewVerifier(text)
+		if err != nil {
+			return nil, exit.Usagef("registry.witness_for %q: %v; want the public key of a log, as the other registry shows it at /log/key", text, err)
+		}
+		if _, err := note.NewVerifier(text); err != nil {
+			return nil, exit.Usagef("registry.witness_for %q: it is the key of a witness; want that of a log, as the other registry shows it at /log/key", text)
+		}
+		if slices.ContainsFunc(logs, func(other note.Verifier) bool { return other.Name() == v.Name() }) {
+			return nil, exit.Usagef("registry.witness_for names %s twice: a log has one key", v.Name())
+		}
+		logs = append(logs, v)
+	}
+	key, err := audit.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
+	if err != nil {
+		return nil, err
+	}
+	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Log: l})
+	if err != nil {
+		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
+	}
+	return w, nil
+}
+
+// newHTTPS returns what asks other hosts for DID documents and proofs, under the
+// address rules of the crawler.
+func newHTTPS(c config.Config, e Environment) (*resolve.HTTPS, error) {
+	guard, err := newGuard(c)
+	if err != nil {
+		return nil, err
+	}
+	var dial DialFunc = guard.DialContext
+	if e.Dial != nil {
+		dial = e.Dial(dial)
+	}
+	return resolve.NewHTTPS(resolve.HTTPSOptions{Dial: dial, Roots: e.Roots, UserAgent: userAgent(c)})
+}
+
+// parseRegistries reads which registry keeps the agents of a DID host.
+func parseRegistries(lines []string) (map[string]string, error) {
+	bases := map[string]string{}
+	for _, line := range lines {
+		host, base, ok := strings.Cut(line, "=")
+		if !ok || host == "" || !strings.HasPrefix(base, "https://") {
+			return nil, exit.Usagef("registry.registries %q: want a DID host and the address of its registry, for example \"agents.example=https://registry.example\"", line)
+		}
+		bases[host] = base
+	}
+	return bases, nil
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/api"
+	"gazetteer/internal/config"
+	"gazetteer/registry/audit"
+	"gazetteer/store/boltstore"
+)
+
+// Run serves until ctx ends, in the order that loses nothing: first no new work
+// is taken (HTTP, frontier), then what runs is finished within the grace, then
+// the index and the transparency log follow to the end of the store. public may be nil, crawl false.
+// ready, if not nil, is called when all of it answers.
+func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
+	var metrics, admin net.Listener
+	for key, l := range map[string]struct {
+		address string
+		to      *net.Listener
+	}{"metrics_listen": {h.Config.MetricsListen, &metrics}, "admin_listen": {h.Config.AdminListen, &admin}} {
+		if l.address == "" || public == nil {
+			continue
+		}
+		var err error
+		if *l.to, err = ListenTCP(l.address, key+" in the configuration"); err != nil {
+			return err
+		}
+		defer (*l.to).Close() // closed already when it has served
+	}
+	socket, err := listenSocket(h.Config.DataDir)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
+	// The followers outlive everything that writes.
+	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopFollowing()
+	followers, following := errgroup.WithContext(uncancelled)
+	for what, follow := range map[string]func(context.Context) error{
+		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
+	} {
+		followers.Go(func() error {
+			if err := follow(following); err != nil {
+				return fmt.Errorf("follow the store into %s: %w", what, explainLogError(err))
+			}
+			return nil
+		})
+	}
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-following.Done(): // before its time
+			return errors.New("what follows the store has stopped")
+		}
+	})
+	group.Go(func() error { return h.serveListener(ctx, socket, h.api.AdminHandler()) })
+	if public != nil {
+		group.Go(func() error { return h.serveListener(ctx, public, h.api.Handler()) })
+	}
+	if metrics != nil {
+		group.Go(func() error { return h.serveListener(ctx, metrics, h.api.MetricsHandler()) })
+	}
+	if admin != nil {
+		group.Go(func() error { return h.serveListener(ctx, admin, h.api.LocalAdminHandler(admin.Addr().String())) })
+	}
+	if crawl {
+		group.Go(func() error { return h.Crawler.Run(ctx) })
+	}
+	if public != nil {
+		group.Go(func() error { return h.registry.Run(ctx) })
+	}
+	if public != nil && len(h.witnesses.list) > 0 {
+		group.Go(func() error {
+			return h.witnesses.Run(ctx, h.logCosignFailure)
+		})
+	}
+	if public != nil && h.Config.Crawler.BlockList != "" {
+		group.Go(func() error { return h.reloadBlockListOnHangup(ctx) })
+	}
+	group.Go(func() error { return h.recorder.Run(ctx) })
+	if public != nil && h.Config.Store.CompactHour >= 0 {
+		maintenance := boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour}
+		group.Go(func() error { return h.Store.Maintain(ctx, maintenance) })
+	}
+	group.Go(func() error { return h.watchStore(ctx) })
+	if ready != nil {
+		ready()
+	}
+	group.Go(func() error { h.notifyCaughtUp(ctx); return nil })
+	err = group.Wait()
+	h.NotifyManager("STOPPING=1")
+	h.awaitFollowers()
+	stopFollowing()
+	return errors.Join(err, followers.Wait())
+}
+
+// logCosignFailure tells the operator that a witness did not cosign the log.
+func (h *Server) logCosignFailure(err error) {
+	if errors.Is(err, audit.ErrFork) {
+		h.log.Error("the log contradicts what a witness has cosigned: others see it, too; where no newer copy is left, begin another log (registry.log_origin)", "error", err)
+		return
+	}
+	h.log.Warn("the log was not cosigned", "error", err)
+}
+
+// drainTimeout is what visits and answers have of the time for a stop. The rest is for
+// what follows the store.
+func drainTimeout(config config.Config) time.Duration {
+	return time.Duration(config.ShutdownGrace) * 4 / 5
+}
+
+// awaitFollowers lets what follows the store reach its end, so that the next start finds
+// nothing to catch up with. Not reaching it costs only that.
+func (h *Server) awaitFollowers() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.Config.ShutdownGrace)-drainTimeout(h.Config))
+	defer cancel()
+	head := h.Store.Head().Seq
+	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head)); err != nil {
+		h.log.Info("the index or the transparency log did not reach the end of the store before the stop; it will at the next start")
+	}
+}
+
+// notifyCaughtUp tells the service manager when what is in the store now can be
+// found.
+func (h *Server) notifyCaughtUp(ctx context.Context) {
+	if h.Index.WaitFor(ctx, h.Store.Head().Seq) == nil { // else ctx has ended
+		h.NotifyManager("STATUS=serving " + h.Config.DataDir)
+	}
+}
+
+// watchStore ends the process when the store can acknowledge nothing more: a
+// restart decides by reading what is there.
+func (h *Server) watchStore(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.Store.Failed():
+		return fmt.Errorf("the store stopped taking writes: %w", h.Store.Err())
+	}
+}
+
+// serveListener answers on l until ctx ends, then finishes what runs within the grace.
+func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http.Handler) error {
+	server := api.Server(handler, h.log)
+	server.RegisterOnShutdown(h.api.EndStreams)
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout(h.Config))
+		defer cancel()
+		if err := server.Shutdown(grace); err != nil {
+			server.Close() // the grace is over: cut what still runs
+		}
+		stopped <- nil
+	}()
+	if err := server.Serve(api.StrictLines(l)); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	return <-stopped
+}

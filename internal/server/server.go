@@ -1,0 +1,118 @@
+// Package server opens everything that lives in one data directory, connects it, and runs it.
+//
+// [Open] opens and wires the packages, [Server.Run] serves until its context ends, and
+// [Server.Close] releases the files. The verb serve runs it with a public address; a verb that finds
+// no running server runs it on the socket of the data directory alone, for as long as the verb lasts.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"gazetteer/api"
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/index/wordvec"
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/join"
+	"gazetteer/registry"
+	"gazetteer/registry/audit"
+	"gazetteer/registry/resolve"
+	"gazetteer/store/boltstore"
+)
+
+// Server is everything that lives in one data directory, opened and wired.
+type Server struct {
+	Config        config.Config
+	log           *slog.Logger
+	Store         *boltstore.Store
+	Index         *index.Index
+	registry      *registry.Registry
+	resolver      *resolve.Resolver
+	directory     *registry.Directory
+	joiner        *join.Joiner
+	audit         *audit.Log
+	witnesses     *cosigners     // of our log
+	witness       *audit.Witness // of the logs of others
+	Crawler       *crawler.Crawler
+	api           *api.API
+	recorder      *recorder
+	NotifyManager func(state string) // how the server stands, to the service manager
+}
+
+// Open opens the data directory and everything in it. observe, which may
+// be nil, is told of every visit.
+func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, observe func(crawler.Result)) (_ *Server, err error) {
+	captureStandardLog(l)
+	h := &Server{Config: c, log: l, NotifyManager: func(string) {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
+		return nil, err
+	}
+	vectors, err := readVectors(c.Search.Vectors)
+	if err != nil {
+		return nil, err
+	}
+	if h.Index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.Store, Vectors: vectors, Log: l}); err != nil {
+		return nil, fmt.Errorf("open the index: %w", err)
+	}
+	h.recorder = newRecorder(func(ctx context.Context, why string, made ...fetch.Made) error {
+		return h.Crawler.Record(ctx, why, made...)
+	}, l)
+	if err = h.openRegistry(ctx, e); err != nil {
+		return nil, fmt.Errorf("set up the registry: %w", err)
+	}
+	if h.Crawler, err = newCrawler(h, e, observe); err != nil {
+		return nil, fmt.Errorf("set up the crawler: %w", err)
+	}
+	return h, h.openAPI(e)
+}
+
+// readVectors reads the table of word vectors that the configuration names; nil,
+// without one, is the program's own.
+func readVectors(file string) (*wordvec.Table, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, exit.Usagef("search.vectors: %v", err)
+	}
+	defer f.Close() // only read
+	table, err := wordvec.Read(f)
+	if err != nil {
+		return nil, exit.Usagef("search.vectors: %s: %v", file, err)
+	}
+	return table, nil
+}
+
+// Close releases the files, last opened first.
+func (h *Server) Close() error {
+	var err error
+	if h.witness != nil {
+		err = h.witness.Close()
+	}
+	if h.audit != nil {
+		err = errors.Join(err, h.audit.Close())
+	}
+	if h.Index != nil {
+		err = errors.Join(err, h.Index.Close())
+	}
+	if h.Store != nil {
+		err = errors.Join(err, h.Store.Close())
+	}
+	return err
+}
+
+var _ io.Writer = writerFunc(nil)

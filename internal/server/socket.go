@@ -1,0 +1,50 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// SocketName is the file in the data directory on which the owner of the
+// directory answers its own machine.
+const SocketName = "gazetteer.sock"
+
+// listenSocket listens on the socket of the data directory. We hold the
+// directory, so a socket left there belongs to nobody.
+func listenSocket(dir string) (net.Listener, error) {
+	path := filepath.Join(dir, SocketName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket: %w", err)
+	}
+	address, release, err := SocketAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	// The data directory is 0700 already; the mode holds also when it is not.
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("restrict %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// SocketAddress returns an address that fits into the some 100 bytes which
+// systems give the path of a socket: a long one goes by its open directory.
+func SocketAddress(path string) (string, func(), error) {
+	if len(path) < 100 {
+		return path, func() {}, nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, fmt.Errorf("open the data directory: %w", err)
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path)), func() { dir.Close() }, nil
+}
