@@ -95,36 +95,36 @@ func (r Result) Failed() bool {
 
 // Check judges one text.
 func Check(in Input, o Options) Result {
-	c := check(in, o)
-	return c.finish(o)
+	c := checkInput(in, o)
+	return c.buildResult(o)
 }
 
 // CheckAll judges several texts. Where an AGIS summary and the full document of
 // the same service are among them, they are compared too (AGIS §11.1); what
 // differs is a finding of the summary.
 func CheckAll(inputs []Input, o Options) []Result {
-	checks := make([]*checked, len(inputs))
+	checks := make([]*checkedInput, len(inputs))
 	for i, in := range inputs {
-		checks[i] = check(in, o)
+		checks[i] = checkInput(in, o)
 	}
-	compare(checks)
+	compareSummaries(checks)
 	results := make([]Result, len(checks))
 	for i, c := range checks {
-		results[i] = c.finish(o)
+		results[i] = c.buildResult(o)
 	}
 	return results
 }
 
-// checked is one text on its way to a result.
-type checked struct {
+// checkedInput is one text on its way to a result.
+type checkedInput struct {
 	Result
 	url     string // where the text comes from
 	summary *agis.Summary
 	full    *agis.Document
 }
 
-func check(in Input, o Options) *checked {
-	c := &checked{Result: Result{Input: in.Name, Kind: in.Kind, strict: o.Strict}}
+func checkInput(in Input, o Options) *checkedInput {
+	c := &checkedInput{Result: Result{Input: in.Name, Kind: in.Kind, strict: o.Strict}}
 	if in.Fetched != nil {
 		in.Kind, in.URL = cmp.Or(in.Kind, document.Kind(in.Fetched.Kind)), cmp.Or(in.URL, in.Fetched.URL)
 		c.Kind = in.Kind
@@ -132,7 +132,7 @@ func check(in Input, o Options) *checked {
 	c.url = in.URL
 	text, _ := protocol.TrimBOM(in.Text)
 	root, _, err := Tree(text)
-	guess := guess(in.Name, text, root)
+	guess := guessKind(in.Name, text, root)
 	if c.Kind == "" {
 		c.Kind = guess.Kind
 	}
@@ -141,64 +141,64 @@ func check(in Input, o Options) *checked {
 		c.Tokens.Compact = protocol.Tokens(string(protocol.WriteJSON(root, "")))
 	}
 	if in.Fetched != nil {
-		c.Findings = slices.Clone(transport(in.Fetched, c.Kind))
+		c.Findings = slices.Clone(transportFindings(in.Fetched, c.Kind))
 		if in.Fetched.Body == nil {
 			c.unread = true
 			return c
 		}
 	}
-	c.read(in, o, guess, err)
+	c.readDocument(in, o, guess, err)
 	if c.Kind == document.AI && root != nil && !c.unread {
 		c.Cuts = aidiscovery.Cuts(root)
 	}
 	return c
 }
 
-// transport is what the fetch found. An answer that was asked for without a kind
+// transportFindings is what the fetch found. An answer that was asked for without a kind
 // is judged as one of the kind that its text turned out to be.
-func transport(a *fetch.Answer, kind document.Kind) []protocol.Finding {
+func transportFindings(a *fetch.Answer, kind document.Kind) []protocol.Finding {
 	if a.Kind == "" && kind != "" {
 		return a.As(kind).Findings
 	}
 	return a.Findings
 }
 
-// read runs the reader of the kind.
-func (c *checked) read(in Input, o Options, guess Guess, syntax error) {
+// readDocument runs the reader of the kind.
+func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax error) {
 	switch c.Kind {
 	case document.AI, document.AIAlias:
 		doc, findings, err := aidiscovery.Parse(in.Text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: sameSite, Now: o.Today})
-		c.found(findings, err)
+		c.addFindings(findings, err)
 		if doc != nil {
 			c.Operations = len(doc.Capabilities)
 		}
 	case document.AGIS:
 		doc, findings, err := agis.Parse(in.Text, agis.Options{Level: o.Level})
-		c.found(findings, err)
+		c.addFindings(findings, err)
 		if doc != nil {
 			c.full, c.Operations = doc, len(doc.Endpoints)
 		}
 	case document.AGISSummary:
 		doc, findings, err := agis.ParseSummary(in.Text, agis.Options{})
-		c.found(findings, err)
+		c.addFindings(findings, err)
 		if doc != nil {
 			c.summary, c.Operations = doc, len(doc.Methods)
 		}
 	default:
 		c.unread = true
-		c.Findings = append(c.Findings, unknown(in, guess, syntax))
+		c.Findings = append(c.Findings, unreadableFinding(in, guess, syntax))
 	}
 }
 
-func (c *checked) found(findings []protocol.Finding, err error) {
+func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {
 	c.unread = err != nil
 	c.Findings = append(c.Findings, findings...)
 }
 
-// finish settles what depends on all findings, then hides the known ones.
-func (c *checked) finish(o Options) Result {
+// buildResult settles what depends on all findings, then hides the known ones.
+func (c *checkedInput) buildResult(o Options) Result {
 	slices.SortStableFunc(c.Findings, func(a, b protocol.Finding) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(findingRank(a), findingRank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	// A fetch and a reader may both see the same fault.
 	seen := map[protocol.Finding]bool{}
@@ -223,16 +223,16 @@ func (c *checked) finish(o Options) Result {
 	return c.Result
 }
 
-// rank puts the note that a list was cut behind the list.
-func rank(f protocol.Finding) int {
+// findingRank puts the note that a list was cut behind the list.
+func findingRank(f protocol.Finding) int {
 	if f.Code == protocol.CodeMore {
 		return 1
 	}
 	return 0
 }
 
-// compare holds each summary against the full documents of its service.
-func compare(checks []*checked) {
+// compareSummaries holds each summary against the full documents of its service.
+func compareSummaries(checks []*checkedInput) {
 	for _, s := range checks {
 		for _, d := range checks {
 			if s.summary != nil && d.full != nil && sameService(s.summary, d) {
@@ -244,42 +244,42 @@ func compare(checks []*checked) {
 
 // sameService tells whether a document is the full one of a summary: it lies
 // where the summary says, or names the same agtp address or service.
-func sameService(s *agis.Summary, d *checked) bool {
+func sameService(s *agis.Summary, d *checkedInput) bool {
 	same := func(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 	return same(s.Links.AGISDocument, d.url) || same(s.AGTP, d.full.AGTP) || same(s.Service, d.full.Service)
 }
 
-// unknown is the finding for a text that no reader here reads.
-func unknown(in Input, guess Guess, syntax error) protocol.Finding {
+// unreadableFinding is the finding for a text that no reader here reads.
+func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if in.Kind != "" {
-		return finding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are ai, agis and agis-summary")
+		return newFinding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are ai, agis and agis-summary")
 	}
 	if guess.Other != "" {
 		if len(bytes.TrimSpace(in.Text)) == 0 {
-			return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
+			return newFinding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
 		}
 		if isHTML(in.Text) {
-			return finding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
+			return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 		}
 		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
 		if guess.Format != "" {
 			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
 		}
-		return finding("DOC102", "this is a document of another format: "+guess.Other, help)
+		return newFinding("DOC102", "this is a document of another format: "+guess.Other, help)
 	}
 	if len(bytes.TrimSpace(in.Text)) == 0 {
-		return finding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
+		return newFinding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
 	}
 	if isHTML(in.Text) {
-		return finding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
+		return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 	}
 	help := "an AI Discovery document has the member aiendpoint, an AGIS document or summary the field agis; if it is meant to be one, say which with --as ai, --as agis or --as agis-summary"
 	if e, ok := syntax.(*protocol.SyntaxError); ok {
-		f := finding("DOC101", "the text cannot be read as JSON or YAML, and nothing in it tells which kind of document it is meant to be: "+e.Message, help)
+		f := newFinding("DOC101", "the text cannot be read as JSON or YAML, and nothing in it tells which kind of document it is meant to be: "+e.Message, help)
 		f.Line, f.Column = e.Line, e.Column
 		return f
 	}
-	f := finding("DOC101", "nothing in this text tells which kind of document it is", help)
+	f := newFinding("DOC101", "nothing in this text tells which kind of document it is", help)
 	f.Line, f.Column = 1, 1
 	return f
 }

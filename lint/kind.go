@@ -29,7 +29,7 @@ type Guess struct {
 func Tell(name string, text []byte) Guess {
 	text, _ = protocol.TrimBOM(text)
 	root, _, _ := Tree(text)
-	return guess(name, text, root)
+	return guessKind(name, text, root)
 }
 
 // Tree reads a text as JSON when it begins like JSON, else as YAML, and tells
@@ -56,16 +56,16 @@ func looksLikeJSON(text []byte) bool {
 	return len(text) > 0 && (text[0] == '{' || text[0] == '[' || text[0] == '"')
 }
 
-// guess takes the tree where there is one; a text that cannot be read is
+// guessKind takes the tree where there is one; a text that cannot be read is
 // searched for the names that a tree would have.
-func guess(name string, text []byte, root *protocol.Node) Guess {
+func guessKind(name string, text []byte, root *protocol.Node) Guess {
 	if root == nil {
-		if notation.Match(head(text)) {
+		if notation.Match(searchedPart(text)) {
 			return Guess{Kind: document.AGIS, Format: "notation"}
 		}
-		return orByName(name, byNames(namesIn(head(text)), nil))
+		return orByName(name, byNames(namesIn(searchedPart(text)), nil))
 	}
-	if tools(root) {
+	if isToolList(root) {
 		return Guess{Format: "mcp", Other: "a list of MCP tools"}
 	}
 	names := map[string]bool{}
@@ -77,8 +77,8 @@ func guess(name string, text []byte, root *protocol.Node) Guess {
 	return orByName(name, byNames(names, root))
 }
 
-// head bounds what is searched in a text that could not be read.
-func head(text []byte) []byte { return text[:min(len(text), protocol.DefaultLimits.Bytes)] }
+// searchedPart bounds what is searched in a text that could not be read.
+func searchedPart(text []byte) []byte { return text[:min(len(text), protocol.DefaultLimits.Bytes)] }
 
 // notation is how an endpoint begins in the illustrative notation of the AGIS
 // draft (§10.1): BOOK /reservation {
@@ -158,9 +158,9 @@ func byNames(names map[string]bool, root *protocol.Node) Guess {
 	return Guess{}
 }
 
-// tools reports whether root is a list of MCP tools: bare, under "tools", or as
+// isToolList reports whether root is a list of MCP tools: bare, under "tools", or as
 // the result of tools/list.
-func tools(root *protocol.Node) bool {
+func isToolList(root *protocol.Node) bool {
 	list := root
 	if root.Kind == protocol.Object {
 		if list = root.Member("tools"); list == nil {

@@ -47,8 +47,8 @@ func Rule(code string) (protocol.Rule, bool) {
 	return r, ok
 }
 
-// finding makes a finding of one of our own rules, for the whole text.
-func finding(code, message, help string) protocol.Finding {
+// newFinding makes a finding of one of our own rules, for the whole text.
+func newFinding(code, message, help string) protocol.Finding {
 	r, _ := Rule(code)
 	return protocol.Finding{Code: code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}
 }

@@ -104,7 +104,7 @@ func TestPageTranscript(t *testing.T) {
 		}
 		shown++
 		var out, complaints bytes.Buffer
-		code := run(t.Context(), strings.Fields(command), streams{strings.NewReader(""), &out, &complaints}, fetch.Options{})
+		code := runCommand(t.Context(), strings.Fields(command), streams{strings.NewReader(""), &out, &complaints}, fetch.Options{})
 		if got := strings.TrimRight(out.String(), "\n"); code != 1 || got != want || complaints.Len() > 0 {
 			t.Errorf("gazlint %s: exit code %d, %s\n%s\nthe page says\n%s", command, code, complaints.String(), got, want)
 		}

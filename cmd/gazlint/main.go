@@ -29,7 +29,7 @@ func main() {
 	defer stop()
 	// A second signal, with the handler gone, ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, fetch.Options{}))
+	os.Exit(runCommand(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, fetch.Options{}))
 }
 
 type streams struct {
@@ -40,9 +40,9 @@ type streams struct {
 // exitInternal is for what should not happen.
 const exitInternal = 4
 
-// run executes one command line and returns the exit code. The options of fetch
+// runCommand executes one command line and returns the exit code. The options of fetch
 // are the way to the network.
-func run(ctx context.Context, args []string, s streams, o fetch.Options) int {
+func runCommand(ctx context.Context, args []string, s streams, o fetch.Options) int {
 	root := newRoot(s, o)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -87,7 +87,7 @@ Exit codes: 0 done, 1 findings, 2 usage, 3 something could not be read,
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	world := command.World{
+	world := command.Environment{
 		Program: "gazlint", Version: version(), In: s.in, Out: s.out, Err: s.err,
 		Fetcher: func() (command.Fetcher, error) { return fetch.New(o) },
 	}

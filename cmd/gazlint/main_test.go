@@ -34,7 +34,7 @@ func testProgram() int {
 	}
 	defer internet.Close()
 	o := fetch.Options{Dial: internet.Dial(nil), Roots: internet.Roots()}
-	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, o)
+	return runCommand(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, o)
 }
 
 func TestScripts(t *testing.T) {

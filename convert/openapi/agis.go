@@ -592,7 +592,7 @@ func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func
 		}
 		var n *protocol.Node
 		if c >= conversion.PlainContract || b.detail >= namesAndTypes {
-			n = b.schemas.outline(m)
+			n = b.schemas.outlineSchema(m)
 		} else {
 			n = b.schemas.writeSchema(m, 2)
 		}
@@ -624,7 +624,7 @@ func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Si
 			b.noteEachEndpoint(n, "the description does not say what is answered")
 		}
 	case c >= conversion.PlainContract || b.detail >= namesAndTypes:
-		n := b.schemas.outline(schema)
+		n := b.schemas.outlineSchema(schema)
 		if len(n.Items) == 0 {
 			n = object()
 		}

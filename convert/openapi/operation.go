@@ -74,7 +74,7 @@ func (l *library) readOperation(path, n *protocol.Node) (*operation, error) {
 			if first := p.Content.Value.First(); schema == nil && first != nil {
 				schema = l.schemaOf(first.Value().Value.RootNode)
 			}
-			parameters.add(parameter{p.Name.Value, p.In.Value, p.Required.Value, schema, p.Description.Value})
+			parameters.addParameter(parameter{p.Name.Value, p.In.Value, p.Required.Value, schema, p.Description.Value})
 		}
 	}
 	o.parameters = parameters.list
@@ -95,8 +95,8 @@ func (l *library) readOperation(path, n *protocol.Node) (*operation, error) {
 	return o, nil
 }
 
-// complete adds what an operation of any version has from its place in the description.
-func (o *operation) complete(path, n *protocol.Node, method string) {
+// addContext adds what an operation of any version has from its place in the description.
+func (o *operation) addContext(path, n *protocol.Node, method string) {
 	o.node, o.path, o.method = n, path.Key, method
 	o.summary, o.description = wording.StripMarkup(o.summary), wording.StripMarkup(o.description)
 	for i := range o.parameters {
@@ -124,7 +124,7 @@ type parameterList struct {
 	index map[string]int
 }
 
-func (l *parameterList) add(p parameter) {
+func (l *parameterList) addParameter(p parameter) {
 	if p.name == "" || p.in == "" || len(p.name) > 100 {
 		return
 	}

@@ -130,7 +130,7 @@ func (a *description) readPaths(swagger bool) error {
 					strings.ToUpper(method), protocol.Quote(item.Key), n.Line, wording.Shorten(wording.OneLine(err.Error()), 160)))
 				continue
 			}
-			o.complete(path, n, method)
+			o.addContext(path, n, method)
 			o.path = item.Key
 			callbacks += len(o.listCallbacks())
 			a.operations = append(a.operations, o)

@@ -95,7 +95,7 @@ func (s *schemaWriter) writeSchema(n *protocol.Node, depth int) *protocol.Node {
 		return s.writeReference(n, ref.Text, depth)
 	}
 	if depth > s.maxDepth() {
-		return s.outline(n)
+		return s.outlineSchema(n)
 	}
 	return s.writeObject(n, depth)
 }
@@ -110,7 +110,7 @@ func (s *schemaWriter) writeReference(n *protocol.Node, ref string, depth int) *
 	}
 	if s.detail >= shallow {
 		if depth > s.maxDepth() {
-			return s.outline(target)
+			return s.outlineSchema(target)
 		}
 		return s.writeObject(target, depth)
 	}
@@ -319,8 +319,8 @@ func (s *schemaWriter) writeExclusiveBounds(n, out *protocol.Node) {
 	}
 }
 
-// outline writes the type of a schema and nothing else.
-func (s *schemaWriter) outline(n *protocol.Node) *protocol.Node {
+// outlineSchema writes the type of a schema and nothing else.
+func (s *schemaWriter) outlineSchema(n *protocol.Node) *protocol.Node {
 	s.nodes++
 	return s.api.refs.OutlineSchema(n)
 }

@@ -76,17 +76,17 @@ func (l *library) readSwaggerOperation(root, path, n *protocol.Node) (*operation
 		for _, item := range list {
 			p := parameter{item.Value.Name.Value, item.Value.In.Value, item.Value.Required.Value, nil, item.Value.Description.Value}
 			switch {
-			case seen > 0 && (parameters.has(p) || form.has(p)):
+			case seen > 0 && (parameters.hasParameter(p) || form.hasParameter(p)):
 			case p.in == "body":
 				if o.body.media == "" {
 					o.body = requestBody{preferredName(consumes, "application/json"), l.schemaOf(item.ValueNode), p.required}
 				}
 			case p.in == "formData":
 				p.schema = valueSchema(l.nodes[item.ValueNode])
-				form.add(p)
+				form.addParameter(p)
 			default:
 				p.schema = valueSchema(l.nodes[item.ValueNode])
-				parameters.add(p)
+				parameters.addParameter(p)
 			}
 		}
 	}
@@ -105,8 +105,8 @@ func (l *library) readSwaggerOperation(root, path, n *protocol.Node) (*operation
 	return o, nil
 }
 
-// has reports whether the list has a parameter of that name and place.
-func (l *parameterList) has(p parameter) bool {
+// hasParameter reports whether the list has a parameter of that name and place.
+func (l *parameterList) hasParameter(p parameter) bool {
 	_, known := l.index[p.in+" "+p.name]
 	return known
 }

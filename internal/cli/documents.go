@@ -18,18 +18,18 @@ const validateSession = time.Minute
 // and init. They are those of gazlint, with the configuration's way to the
 // network.
 func (a *App) DocumentCommands() []*cobra.Command {
-	validate := command.Validate(a.newDocumentWorld())
+	validate := command.Validate(a.newDocumentEnvironment())
 	validate.PreRunE = func(c *cobra.Command, _ []string) error {
 		if a.JSON && !c.Flags().Changed("format") {
 			return c.Flags().Set("format", "json")
 		}
 		return nil
 	}
-	return []*cobra.Command{validate, command.Convert(a.newDocumentWorld()), command.Init(a.newDocumentWorld())}
+	return []*cobra.Command{validate, command.Convert(a.newDocumentEnvironment()), command.Init(a.newDocumentEnvironment())}
 }
 
-func (a *App) newDocumentWorld() command.World {
-	return command.World{
+func (a *App) newDocumentEnvironment() command.Environment {
+	return command.Environment{
 		Program: "gazetteer", Version: version.Read().Version, In: a.In, Out: a.Out, Err: a.Err,
 		Fetcher: func() (command.Fetcher, error) {
 			config, err := a.Config()

@@ -16,14 +16,14 @@ import (
 // person at a terminal, who may try again, or a file of answers, one a line,
 // where a wrong answer ends the run.
 type asker struct {
-	World
+	Environment
 	lines *bufio.Reader
 	live  bool
 	asked int
 }
 
-func newAsker(w World) *asker {
-	return &asker{World: w, lines: bufio.NewReader(w.In), live: terminal(w.In)}
+func newAsker(w Environment) *asker {
+	return &asker{Environment: w, lines: bufio.NewReader(w.In), live: isTerminal(w.In)}
 }
 
 // A question is one thing to be asked.
@@ -37,8 +37,8 @@ type question struct {
 	faults func(answer string) []protocol.Finding
 }
 
-// ask returns the answer to q without white space around it.
-func (a *asker) ask(ctx context.Context, q question) (string, error) {
+// askQuestion returns the answer to q without white space around it.
+func (a *asker) askQuestion(ctx context.Context, q question) (string, error) {
 	a.asked++
 	fmt.Fprintf(a.Err, "\n%s\n", q.text)
 	if q.example != "" {
@@ -46,33 +46,33 @@ func (a *asker) ask(ctx context.Context, q question) (string, error) {
 	}
 	doubted := ""
 	for {
-		answer, err := a.answer(ctx, q.usual)
+		answer, err := a.readAnswer(ctx, q.usual)
 		if err != nil {
 			return "", err
 		}
 		if answer == "" && q.optional {
 			return "", nil
 		}
-		faults := a.judge(q, answer)
+		faults := a.judgeAnswer(q, answer)
 		worst, any := protocol.Worst(faults)
 		switch {
 		case !any:
 			return answer, nil
 		case worst < protocol.Error && (!a.live || answer == doubted):
-			a.show(faults)
+			a.showFaults(faults)
 			return answer, nil
 		}
 		if !a.live {
-			return "", usagef("answer %d, %s: %s", a.asked, protocol.Quote(answer), inWords(faults[0]))
+			return "", usageErrorf("answer %d, %s: %s", a.asked, protocol.Quote(answer), inWords(faults[0]))
 		}
-		a.show(faults)
+		a.showFaults(faults)
 		if doubted = answer; worst < protocol.Error {
 			fmt.Fprintln(a.Err, "  Give the same answer again to keep it.")
 		}
 	}
 }
 
-func (a *asker) judge(q question, answer string) []protocol.Finding {
+func (a *asker) judgeAnswer(q question, answer string) []protocol.Finding {
 	if answer == "" {
 		return []protocol.Finding{{Severity: protocol.Error, Message: "an answer is needed here"}}
 	}
@@ -82,27 +82,27 @@ func (a *asker) judge(q question, answer string) []protocol.Finding {
 	return q.faults(answer)
 }
 
-// answer reads one line.
-func (a *asker) answer(ctx context.Context, usual string) (string, error) {
+// readAnswer reads one line.
+func (a *asker) readAnswer(ctx context.Context, usual string) (string, error) {
 	if usual != "" {
 		fmt.Fprintf(a.Err, "  [%s] ", format.Visible(usual))
 	} else {
 		fmt.Fprint(a.Err, "  > ")
 	}
-	line, err := await(ctx, func() (string, error) { return a.lines.ReadString('\n') })
+	line, err := awaitRead(ctx, func() (string, error) { return a.lines.ReadString('\n') })
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err)
 		return "", ctx.Err()
 	}
 	if errors.Is(err, io.EOF) && line == "" {
 		fmt.Fprintln(a.Err)
-		return "", usagef("the input ends at question %d: give one answer a line, an empty line for what is in brackets", a.asked)
+		return "", usageErrorf("the input ends at question %d: give one answer a line, an empty line for what is in brackets", a.asked)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", inputf("read answer %d: %v", a.asked, err)
+		return "", inputErrorf("read answer %d: %v", a.asked, err)
 	}
 	if len(line) > 10000 {
-		return "", usagef("answer %d is longer than any document allows", a.asked)
+		return "", usageErrorf("answer %d is longer than any document allows", a.asked)
 	}
 	line = strings.TrimSpace(line)
 	if !a.live {
@@ -114,7 +114,7 @@ func (a *asker) answer(ctx context.Context, usual string) (string, error) {
 	return line, nil
 }
 
-func (a *asker) show(faults []protocol.Finding) {
+func (a *asker) showFaults(faults []protocol.Finding) {
 	for _, f := range faults {
 		fmt.Fprintf(a.Err, "  %s\n", format.Visible(inWords(f)))
 	}
@@ -132,7 +132,7 @@ func inWords(f protocol.Finding) string {
 	return text
 }
 
-// fault is a complaint of our own about an answer.
-func fault(f string, args ...any) []protocol.Finding {
+// newFault is a complaint of our own about an answer.
+func newFault(f string, args ...any) []protocol.Finding {
 	return []protocol.Finding{{Severity: protocol.Error, Message: fmt.Sprintf(f, args...)}}
 }

@@ -28,7 +28,7 @@ var someDay = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func run(t testing.TB, in string, fetcher Fetcher, args ...string) (code int, out, complaints string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	w := World{Program: "gazlint", In: strings.NewReader(in), Out: &stdout, Err: &stderr, Now: func() time.Time { return someDay }}
+	w := Environment{Program: "gazlint", In: strings.NewReader(in), Out: &stdout, Err: &stderr, Now: func() time.Time { return someDay }}
 	if fetcher != nil {
 		w.Fetcher = func() (Fetcher, error) { return fetcher, nil }
 	}
@@ -262,7 +262,7 @@ func TestInterrupted(t *testing.T) {
 		defer nobody.Close()
 		var out bytes.Buffer
 		asked := notice{seen: make(chan struct{})}
-		w := World{Program: "gazlint", In: silence, Out: &out, Err: &asked, Now: func() time.Time { return someDay }}
+		w := Environment{Program: "gazlint", In: silence, Out: &out, Err: &asked, Now: func() time.Time { return someDay }}
 		for _, c := range Commands(w) {
 			if c.Name() != args[0] {
 				continue

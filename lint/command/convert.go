@@ -16,8 +16,8 @@ import (
 )
 
 // Convert returns the command that turns documents of one format into another.
-func Convert(w World) *cobra.Command {
-	v := convertRun{World: w}
+func Convert(w Environment) *cobra.Command {
+	v := convertRun{Environment: w}
 	c := &cobra.Command{
 		Use:   "convert --to FORMAT FILE | -",
 		Short: "Turn a document of one format into another",
@@ -32,7 +32,7 @@ those places before you publish the result.
 Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+		RunE:          func(c *cobra.Command, args []string) error { return v.runConvert(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.BoolVar(&v.list, "list", false, "list the conversions")
@@ -49,14 +49,14 @@ Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 
 // convertRun is one run of the command.
 type convertRun struct {
-	World
+	Environment
 	list          bool
 	from, to, out string
 	day           string
 	o             convert.Options
 }
 
-func (v *convertRun) run(ctx context.Context, args []string) error {
+func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.list {
 		for _, c := range convert.Conversions {
 			fmt.Fprintf(v.Out, "%-10s --to %-6s %s\n", c.From, c.To, c.Summary)
@@ -64,35 +64,35 @@ func (v *convertRun) run(ctx context.Context, args []string) error {
 		return nil
 	}
 	if len(args) != 1 {
-		return usagef("convert needs one file, or - for standard input\nsee: %s convert --help", v.Program)
+		return usageErrorf("convert needs one file, or - for standard input\nsee: %s convert --help", v.Program)
 	}
 	if v.to == "" {
-		return usagef("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
+		return usageErrorf("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
 	}
 	if v.o.Format != "" && v.o.Format != "yaml" && v.o.Format != "json" {
-		return usagef("--format %s: want yaml or json", v.o.Format)
+		return usageErrorf("--format %s: want yaml or json", v.o.Format)
 	}
-	today, err := v.today(v.day)
+	today, err := v.parseToday(v.day)
 	if err != nil {
 		return err
 	}
 	v.o.Today = time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)
-	text, err := v.read(ctx, args[0])
+	text, err := v.readInput(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	return v.convert(args[0], text)
+	return v.convertText(args[0], text)
 }
 
-// read reads the input of a command that takes one file.
-func (w World) read(ctx context.Context, name string) ([]byte, error) {
+// readInput reads the input of a command that takes one file.
+func (w Environment) readInput(ctx context.Context, name string) ([]byte, error) {
 	if name == "-" {
 		text, err := readAll(ctx, w.In)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			return nil, inputf("read standard input: %v", err)
+			return nil, inputErrorf("read standard input: %v", err)
 		}
 		return text, nil
 	}
@@ -106,38 +106,38 @@ func (w World) read(ctx context.Context, name string) ([]byte, error) {
 	return text, nil
 }
 
-func (v *convertRun) convert(name string, text []byte) error {
+func (v *convertRun) convertText(name string, text []byte) error {
 	if v.from == "" {
 		guess := lint.Tell(name, text)
 		if guess.Format == "" {
-			return usagef("%s: cannot tell which format this is: say so with --from\nall conversions: %s convert --list", name, v.Program)
+			return usageErrorf("%s: cannot tell which format this is: say so with --from\nall conversions: %s convert --list", name, v.Program)
 		}
 		v.from = guess.Format
 	}
 	c, err := convert.Find(v.from, v.to)
 	if err != nil {
-		return usagef("%v", err)
+		return usageErrorf("%v", err)
 	}
 	out, err := c.Do(text, v.o)
 	if err != nil {
 		return conversionError(name, err)
 	}
-	if err := v.write(out.Text); err != nil {
+	if err := v.writeOutput(out.Text); err != nil {
 		return err
 	}
-	v.reviews(out.Reviews)
+	v.printReviews(out.Reviews)
 	return nil
 }
 
 // conversionError says why a text could not be converted.
 func conversionError(name string, err error) error {
 	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
-		return inputf("%s: %v", name, err)
+		return inputErrorf("%s: %v", name, err)
 	}
 	return &exitError{ExitFindings, fmt.Errorf("%s: %w", name, err)}
 }
 
-func (v *convertRun) write(text []byte) error {
+func (v *convertRun) writeOutput(text []byte) error {
 	if !strings.HasSuffix(string(text), "\n") {
 		text = append(text, '\n')
 	}
@@ -146,21 +146,21 @@ func (v *convertRun) write(text []byte) error {
 		return err
 	}
 	if err := replaceFile(v.out, func(f *os.File) error { _, err := f.Write(text); return err }); err != nil {
-		return inputf("%v", err)
+		return inputErrorf("%v", err)
 	}
 	return nil
 }
 
-// reviews lists what a person should look at.
-func (w World) reviews(reviews []convert.Review) {
+// printReviews lists what a person should look at.
+func (w Environment) printReviews(reviews []convert.Review) {
 	for _, r := range reviews {
 		where := r.Pointer
 		if where == "" {
 			where = "the document"
 		}
-		w.say("REVIEW %s: %s", where, r.Message)
+		w.printError("REVIEW %s: %s", where, r.Message)
 	}
 	if len(reviews) > 0 {
-		w.say("%s to review: what the input did not say was guessed", plural(len(reviews), "place"))
+		w.printError("%s to review: what the input did not say was guessed", plural(len(reviews), "place"))
 	}
 }

@@ -22,8 +22,8 @@ import (
 )
 
 // Init returns the command that makes a first document for a service.
-func Init(w World) *cobra.Command {
-	v := beginning{World: w}
+func Init(w Environment) *cobra.Command {
+	v := initRun{Environment: w}
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make a document for your service",
@@ -45,7 +45,7 @@ Exit codes: 0 written, 1 what was made does not conform, 2 wrong use or a wrong
 answer, 3 a file could not be read or written.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+		RunE:          func(c *cobra.Command, args []string) error { return v.runInit(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.StringVar(&v.format, "format", "ai", "the format: ai or agis")
@@ -57,21 +57,21 @@ answer, 3 a file could not be read or written.`,
 	return c
 }
 
-// beginning is one run of the command.
-type beginning struct {
-	World
+// initRun is one run of the command.
+type initRun struct {
+	Environment
 	format, openapi, dir, url, name string
 	force                           bool
 }
 
-// made is a document that was made, and what in it was guessed.
-type made struct {
-	files   []madeFile
+// builtDocument is a document that was made, and what in it was guessed.
+type builtDocument struct {
+	files   []builtFile
 	reviews []convert.Review
 }
 
-// madeFile is one file of it and where it belongs.
-type madeFile struct {
+// builtFile is one file of it and where it belongs.
+type builtFile struct {
 	name  string
 	text  []byte
 	kind  document.Kind
@@ -79,106 +79,106 @@ type madeFile struct {
 	media string // Content-Type
 }
 
-func (v *beginning) run(ctx context.Context, args []string) error {
+func (v *initRun) runInit(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("init takes no arguments, got %s\nsee: %s init --help", strings.Join(args, " "), v.Program)
+		return usageErrorf("init takes no arguments, got %s\nsee: %s init --help", strings.Join(args, " "), v.Program)
 	}
 	kind := document.Kind(v.format)
 	if kind != document.AI && kind != document.AGIS {
-		return usagef("--format %s: want ai or agis", v.format)
+		return usageErrorf("--format %s: want ai or agis", v.format)
 	}
 	host := ""
 	if v.url != "" {
 		var err error
 		if host, err = fetch.CheckHost(v.url); err != nil {
-			return usagef("--url: %v", err)
+			return usageErrorf("--url: %v", err)
 		}
 	}
-	if err := v.free(kind); err != nil {
+	if err := v.checkNotExisting(kind); err != nil {
 		return err
 	}
-	m, host, err := v.make(ctx, kind, host)
+	m, host, err := v.buildFiles(ctx, kind, host)
 	if err != nil {
 		return err
 	}
-	if err := v.conforms(m, host); err != nil {
+	if err := v.checkConformance(m, host); err != nil {
 		return err
 	}
-	if err := v.write(m); err != nil {
+	if err := v.writeFiles(m); err != nil {
 		return err
 	}
-	v.reviews(m.reviews)
+	v.printReviews(m.reviews)
 	return v.nextSteps(m, host)
 }
 
-// names are the files of a kind, the document itself first.
-func names(kind document.Kind) []string {
+// fileNames are the files of a kind, the document itself first.
+func fileNames(kind document.Kind) []string {
 	if kind == document.AGIS {
 		return []string{"agis.yaml", "agis.json"}
 	}
 	return []string{"ai.json"}
 }
 
-// free refuses to overwrite, before anything is asked.
-func (v *beginning) free(kind document.Kind) error {
-	for _, name := range names(kind) {
+// checkNotExisting refuses to overwrite, before anything is asked.
+func (v *initRun) checkNotExisting(kind document.Kind) error {
+	for _, name := range fileNames(kind) {
 		path := filepath.Join(v.dir, name)
 		if _, err := os.Lstat(path); err == nil && !v.force {
-			return usagef("%s is there already: --force overwrites it, --dir names another directory\nto judge it: %s validate %s", path, v.Program, path)
+			return usageErrorf("%s is there already: --force overwrites it, --dir names another directory\nto judge it: %s validate %s", path, v.Program, path)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return inputf("%v", err)
+			return inputErrorf("%v", err)
 		}
 	}
 	return nil
 }
 
-// make makes the document, from a description or from answers.
-func (v *beginning) make(ctx context.Context, kind document.Kind, host string) (made, string, error) {
+// buildFiles makes the document, from a description or from answers.
+func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host string) (builtDocument, string, error) {
 	if v.openapi != "" {
 		return v.fromOpenAPI(ctx, kind, host)
 	}
-	s := sheet{kind: kind, now: v.now(), name: v.name, host: host}
-	a := newAsker(v.World)
-	v.say("A few questions about your service. An empty line takes what stands in brackets.")
+	s := draft{kind: kind, now: v.currentTime(), name: v.name, host: host}
+	a := newAsker(v.Environment)
+	v.printError("A few questions about your service. An empty line takes what stands in brackets.")
 	if kind == document.AI {
-		v.say("Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.")
+		v.printError("Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.")
 	}
-	if err := s.interview(ctx, a); err != nil {
-		return made{}, "", err
+	if err := s.askAll(ctx, a); err != nil {
+		return builtDocument{}, "", err
 	}
-	m, err := assemble(kind, s.text(), s.host)
+	m, err := assembleFiles(kind, s.writeText(), s.host)
 	if kind == document.AGIS {
 		for i, o := range s.operations {
 			m.reviews = append(m.reviews, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
 				Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",
-					o.token(), o.class(), o.idempotent(), confidence[or(o.impact, o.usualImpact())])})
+					o.operationID(), o.capabilityClass(), o.isIdempotent(), confidence[firstNonEmpty(o.impact, o.usualImpact())])})
 		}
 	}
 	return m, s.host, err
 }
 
-func (v *beginning) fromOpenAPI(ctx context.Context, kind document.Kind, host string) (made, string, error) {
+func (v *initRun) fromOpenAPI(ctx context.Context, kind document.Kind, host string) (builtDocument, string, error) {
 	c, err := convert.Find("openapi", string(kind))
 	if err != nil {
-		return made{}, "", usagef("%v", err)
+		return builtDocument{}, "", usageErrorf("%v", err)
 	}
-	source, err := v.read(ctx, v.openapi)
+	source, err := v.readInput(ctx, v.openapi)
 	if err != nil {
-		return made{}, "", err
+		return builtDocument{}, "", err
 	}
 	if host == "" {
 		host = serverOf(source)
 	}
 	if host == "" {
-		return made{}, "", usagef("%s names no public host under servers: say with --url where the service is", v.openapi)
+		return builtDocument{}, "", usageErrorf("%s names no public host under servers: say with --url where the service is", v.openapi)
 	}
-	today := v.now()
+	today := v.currentTime()
 	out, err := c.Do(source, convert.Options{URL: "https://" + host + "/", Name: v.name,
 		Today: time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)})
 	if err != nil {
-		return made{}, "", conversionError(v.openapi, err)
+		return builtDocument{}, "", conversionError(v.openapi, err)
 	}
-	m, err := assemble(kind, out.Text, host)
+	m, err := assembleFiles(kind, out.Text, host)
 	m.reviews = out.Reviews
 	return m, host, err
 }
@@ -202,35 +202,35 @@ func serverOf(text []byte) string {
 	return ""
 }
 
-// assemble makes the files of a document.
-func assemble(kind document.Kind, text []byte, host string) (made, error) {
+// assembleFiles makes the files of a document.
+func assembleFiles(kind document.Kind, text []byte, host string) (builtDocument, error) {
 	if kind == document.AI {
-		return made{files: []madeFile{{
-			name: names(kind)[0], text: endLine(text), kind: kind,
+		return builtDocument{files: []builtFile{{
+			name: fileNames(kind)[0], text: endLine(text), kind: kind,
 			path: "/.well-known/ai", media: "application/json; charset=utf-8",
 		}}}, nil
 	}
 	doc, _, err := agis.Parse(text, agis.Options{})
 	if err != nil {
-		return made{}, fmt.Errorf("make an AGIS document: %w", err)
+		return builtDocument{}, fmt.Errorf("make an AGIS document: %w", err)
 	}
-	return made{files: []madeFile{
-		{name: names(kind)[0], text: endLine(text), kind: kind, path: "/agis.yaml", media: "application/agis+yaml"},
-		{name: names(kind)[1], text: endLine(protocol.WriteJSON(summaryTree(doc, "https://"+host+"/agis.yaml"), "  ")), kind: document.AGISSummary,
+	return builtDocument{files: []builtFile{
+		{name: fileNames(kind)[0], text: endLine(text), kind: kind, path: "/agis.yaml", media: "application/agis+yaml"},
+		{name: fileNames(kind)[1], text: endLine(protocol.WriteJSON(summaryTree(doc, "https://"+host+"/agis.yaml"), "  ")), kind: document.AGISSummary,
 			path: "/.well-known/agis.json", media: "application/json"},
 	}}, nil
 }
 
 func endLine(text []byte) []byte { return append([]byte(strings.TrimRight(string(text), "\n")), '\n') }
 
-// conforms judges what was made. An error finding here is a fault of an answer
+// checkConformance judges what was made. An error finding here is a fault of an answer
 // that no single question could see, or ours: nothing is written.
-func (v *beginning) conforms(m made, host string) error {
+func (v *initRun) checkConformance(m builtDocument, host string) error {
 	var inputs []lint.Input
 	for _, f := range m.files {
 		inputs = append(inputs, lint.Input{Name: f.name, Text: f.text, Kind: f.kind, URL: "https://" + host + f.path})
 	}
-	results := lint.CheckAll(inputs, lint.Options{Today: v.now()})
+	results := lint.CheckAll(inputs, lint.Options{Today: v.currentTime()})
 	var reports []format.Report
 	failed := false
 	for i, r := range results {
@@ -240,32 +240,32 @@ func (v *beginning) conforms(m made, host string) error {
 	if !failed {
 		return nil
 	}
-	o := format.Options{Colour: colour(v.Err), Width: width(v.Err), Quiet: true, Tool: v.Program}
+	o := format.Options{Colour: supportsColor(v.Err), Width: terminalWidth(v.Err), Quiet: true, Tool: v.Program}
 	if err := format.Write(v.Err, "text", reports, o); err != nil {
 		return err
 	}
 	return &exitError{ExitFindings, errors.New("what was made does not conform, so nothing is written")}
 }
 
-func (v *beginning) write(m made) error {
+func (v *initRun) writeFiles(m builtDocument) error {
 	if err := os.MkdirAll(v.dir, 0o755); err != nil {
-		return inputf("%v", err)
+		return inputErrorf("%v", err)
 	}
 	for _, f := range m.files {
 		name := filepath.Join(v.dir, f.name)
-		err := v.create(name, f.text)
+		err := v.createFile(name, f.text)
 		if errors.Is(err, fs.ErrExist) {
-			return usagef("%s is there already: --force overwrites it", name)
+			return usageErrorf("%s is there already: --force overwrites it", name)
 		}
 		if err != nil {
-			return inputf("%v", err)
+			return inputErrorf("%v", err)
 		}
 	}
 	return nil
 }
 
-// create writes a file; without --force only one that is not there.
-func (v *beginning) create(name string, text []byte) error {
+// createFile writes a file; without --force only one that is not there.
+func (v *initRun) createFile(name string, text []byte) error {
 	if v.force {
 		return replaceFile(name, func(f *os.File) error { _, err := f.Write(text); return err })
 	}
@@ -277,8 +277,8 @@ func (v *beginning) create(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// marks says which marks of a review are left in the files.
-func marks(m made) string {
+// describeMarks says which marks of a review are left in the files.
+func describeMarks(m builtDocument) string {
 	switch text := string(m.files[0].text); {
 	case m.files[0].kind == document.AGIS && strings.Contains(text, "# REVIEW"):
 		return "; then take the comments with REVIEW out of " + m.files[0].name
@@ -289,7 +289,7 @@ func marks(m made) string {
 }
 
 // nextSteps says what a person does with the files.
-func (v *beginning) nextSteps(m made, host string) error {
+func (v *initRun) nextSteps(m builtDocument, host string) error {
 	var b strings.Builder
 	b.WriteString("\n")
 	for _, f := range m.files {
@@ -302,7 +302,7 @@ func (v *beginning) nextSteps(m made, host string) error {
 		fmt.Fprintf(&b, "%3d. %s\n", step, fmt.Sprintf(text, args...))
 	}
 	if len(m.reviews) > 0 {
-		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", marks(m))
+		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", describeMarks(m))
 	}
 	for _, f := range m.files {
 		next("Serve %s at https://%s%s, open to everybody, with\n       Content-Type: %s\n       Cache-Control: public, max-age=86400", f.name, host, f.path, f.media)

@@ -16,9 +16,9 @@ import (
 // lets readers stop after a hundred.
 const mostOperations = 100
 
-// interview fills the sheet by asking. What the sheet holds already is not
+// askAll fills the sheet by asking. What the sheet holds already is not
 // asked.
-func (s *sheet) interview(ctx context.Context, a *asker) error {
+func (s *draft) askAll(ctx context.Context, a *asker) error {
 	for _, part := range []func(context.Context, *asker) error{s.askService, s.askOperations, s.askRest} {
 		if err := part(ctx, a); err != nil {
 			return err
@@ -27,33 +27,33 @@ func (s *sheet) interview(ctx context.Context, a *asker) error {
 	return nil
 }
 
-// at is where a value stands in the documents of the two kinds.
-func (s *sheet) at(ai, agis string) string {
+// pointerFor is where a value stands in the documents of the two kinds.
+func (s *draft) pointerFor(ai, agis string) string {
 	if s.kind == document.AI {
 		return ai
 	}
 	return agis
 }
 
-func (s *sheet) askService(ctx context.Context, a *asker) error {
-	err := s.fill(ctx, a, &s.name, s.at("/service/name", "/service"), question{
+func (s *draft) askService(ctx context.Context, a *asker) error {
+	err := s.askText(ctx, a, &s.name, s.pointerFor("/service/name", "/service"), question{
 		text: "What is the service called?", example: "Acme Tables",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.fill(ctx, a, &s.description, s.at("/service/description", "/description"), question{
+	err = s.askText(ctx, a, &s.description, s.pointerFor("/service/description", "/description"), question{
 		text: "What does it offer, in a sentence or two?", example: "Finds free tables in restaurants of Berlin and books them.",
 	})
 	if err != nil || s.host != "" {
 		return err
 	}
-	answer, err := a.ask(ctx, question{
+	answer, err := a.askQuestion(ctx, question{
 		text: "At which host will agents find it?", example: "www.example.com",
 		faults: func(answer string) []protocol.Finding {
 			_, err := fetch.CheckHost(answer)
 			if e, ok := errors.AsType[*fetch.HostError](err); ok {
-				return fault("%s; %s", e.Problem, e.Help)
+				return newFault("%s; %s", e.Problem, e.Help)
 			}
 			return nil
 		},
@@ -65,26 +65,26 @@ func (s *sheet) askService(ctx context.Context, a *asker) error {
 	return err
 }
 
-// fill asks for one text of the sheet, judged at its place in the document.
-func (s *sheet) fill(ctx context.Context, a *asker, value *string, pointer string, q question) error {
-	return s.fillAt(ctx, a, value, []string{pointer}, q)
+// askText asks for one text of the sheet, judged at its place in the document.
+func (s *draft) askText(ctx context.Context, a *asker, value *string, pointer string, q question) error {
+	return s.askTextAt(ctx, a, value, []string{pointer}, q)
 }
 
-// fillAt is fill for a text that has a say in what other places mean.
-func (s *sheet) fillAt(ctx context.Context, a *asker, value *string, pointers []string, q question) error {
+// askTextAt is fill for a text that has a say in what other places mean.
+func (s *draft) askTextAt(ctx context.Context, a *asker, value *string, pointers []string, q question) error {
 	if *value != "" {
 		return nil
 	}
 	q.faults = func(answer string) []protocol.Finding {
 		*value = answer
-		return s.faults(pointers...)
+		return s.findFaults(pointers...)
 	}
-	answer, err := a.ask(ctx, q)
+	answer, err := a.askQuestion(ctx, q)
 	*value = answer
 	return err
 }
 
-func (s *sheet) askOperations(ctx context.Context, a *asker) error {
+func (s *draft) askOperations(ctx context.Context, a *asker) error {
 	for i := range mostOperations {
 		again := "What else can an agent do? Name the verb, or give an empty line if that was all."
 		if i == 0 {
@@ -110,15 +110,15 @@ func (s *sheet) askOperations(ctx context.Context, a *asker) error {
 
 // askVerb asks for what an operation does; false says that there is none. Who
 // answers "reserve a table" has named the thing with it.
-func (s *sheet) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
+func (s *draft) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
 	q.faults = func(answer string) []protocol.Finding {
 		o.verb, o.noun = splitVerb(answer)
 		if o.noun == "" || s.kind == document.AI {
-			return s.faults(s.at("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"))
+			return s.findFaults(s.pointerFor("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"))
 		}
-		return s.faults("/endpoints/"+here+"/method", "/endpoints/"+here+"/path")
+		return s.findFaults("/endpoints/"+here+"/method", "/endpoints/"+here+"/path")
 	}
-	answer, err := a.ask(ctx, q)
+	answer, err := a.askQuestion(ctx, q)
 	return answer != "", err
 }
 
@@ -138,30 +138,30 @@ func splitVerb(answer string) (verb, noun string) {
 	return all[0], strings.Join(rest, " ")
 }
 
-func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here string) error {
+func (s *draft) askOperation(ctx context.Context, a *asker, o *operation, here string) error {
 	endpoint := "/endpoints/" + here
 	capability := "/capabilities/" + here
-	err := s.fill(ctx, a, &o.noun, s.at(capability+"/id", endpoint+"/path"), question{
-		text: sentence(o.verb) + " what? Name the thing.", example: "table, reservation, exchange rate",
+	err := s.askText(ctx, a, &o.noun, s.pointerFor(capability+"/id", endpoint+"/path"), question{
+		text: nameToWords(o.verb) + " what? Name the thing.", example: "table, reservation, exchange rate",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.fill(ctx, a, &o.intent, s.at(capability+"/description", endpoint+"/semantic/intent"), question{
+	err = s.askText(ctx, a, &o.intent, s.pointerFor(capability+"/description", endpoint+"/semantic/intent"), question{
 		text: "What happens then, in one sentence that begins with a verb?", example: "Books a table for a number of guests at a time",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(ctx, a, &o.inputs, s.at(capability+"/params", endpoint+"/input"), question{
+	err = s.askFields(ctx, a, &o.inputs, s.pointerFor(capability+"/params", endpoint+"/input"), question{
 		text:    "What does the caller give? List the inputs; a type may follow a colon, a question mark means optional. An empty line means nothing.",
 		example: "restaurant, guests: integer, date: date, note?: text", optional: true,
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(ctx, a, &o.outputs, s.at(capability+"/returns", endpoint+"/output"), question{
-		text: "What comes back? List the fields in the same way." + s.at(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
+	err = s.askFields(ctx, a, &o.outputs, s.pointerFor(capability+"/returns", endpoint+"/output"), question{
+		text: "What comes back? List the fields in the same way." + s.pointerFor(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
 	})
 	if err != nil {
 		return err
@@ -172,16 +172,16 @@ func (s *sheet) askOperation(ctx context.Context, a *asker, o *operation, here s
 	return s.askMeaning(ctx, a, o, endpoint)
 }
 
-func (s *sheet) askFields(ctx context.Context, a *asker, fields *[]field, pointer string, q question) error {
+func (s *draft) askFields(ctx context.Context, a *asker, fields *[]field, pointer string, q question) error {
 	q.faults = func(answer string) []protocol.Finding {
 		parsed, wrong := parseFields(answer)
 		if wrong != nil {
 			return wrong
 		}
 		*fields = parsed
-		return s.faults(pointer)
+		return s.findFaults(pointer)
 	}
-	answer, err := a.ask(ctx, q)
+	answer, err := a.askQuestion(ctx, q)
 	if answer == "" {
 		*fields = nil
 	}
@@ -189,31 +189,31 @@ func (s *sheet) askFields(ctx context.Context, a *asker, fields *[]field, pointe
 }
 
 // askHTTP asks how a capability is called.
-func (s *sheet) askHTTP(ctx context.Context, a *asker, o *operation, at string) error {
-	err := s.fill(ctx, a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
+func (s *draft) askHTTP(ctx context.Context, a *asker, o *operation, at string) error {
+	err := s.askText(ctx, a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
 	if err != nil {
 		return err
 	}
-	return s.fill(ctx, a, &o.path, at+"/endpoint", question{
-		text: "At which path of your host? Inputs that are part of it stand in braces.", example: "/api/tables/{table_id}", usual: "/" + slug(o.noun),
+	return s.askText(ctx, a, &o.path, at+"/endpoint", question{
+		text: "At which path of your host? Inputs that are part of it stand in braces.", example: "/api/tables/{table_id}", usual: "/" + pathSegment(o.noun),
 	})
 }
 
 // askMeaning asks for what AGIS wants to know of an endpoint (§6).
-func (s *sheet) askMeaning(ctx context.Context, a *asker, o *operation, at string) error {
-	err := s.fill(ctx, a, &o.outcome, at+"/semantic/outcome", question{
+func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at string) error {
+	err := s.askText(ctx, a, &o.outcome, at+"/semantic/outcome", question{
 		text: "What is true afterwards, when it went well?", example: "A reservation exists with the status CONFIRMED",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.fill(ctx, a, &o.impact, at+"/semantic/impact_tier", question{
+	err = s.askText(ctx, a, &o.impact, at+"/semantic/impact_tier", question{
 		text: "How far does it reach: informational (it only tells something), reversible (it can be undone), or irreversible?", usual: o.usualImpact(),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = a.ask(ctx, question{
+	_, err = a.askQuestion(ctx, question{
 		text: "What can go wrong? Name the failures that a caller should tell apart.", example: "no_table_free, date_in_the_past",
 		faults: func(answer string) []protocol.Finding {
 			parsed, wrong := parseFields(answer)
@@ -224,22 +224,22 @@ func (s *sheet) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 			for _, f := range parsed {
 				o.failures = append(o.failures, f.name)
 			}
-			return s.faults(at + "/errors")
+			return s.findFaults(at + "/errors")
 		},
 	})
 	return err
 }
 
 // askRest asks for what concerns the service as a whole.
-func (s *sheet) askRest(ctx context.Context, a *asker) error {
+func (s *draft) askRest(ctx context.Context, a *asker) error {
 	if s.kind == document.AGIS {
-		return s.fill(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
+		return s.askText(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
 	}
 	at := []string{"/auth"}
 	for i := range s.operations { // what writes should not be open to everybody
 		at = append(at, "/capabilities/"+strconv.Itoa(i)+"/method")
 	}
-	err := s.fillAt(ctx, a, &s.authType, at, question{
+	err := s.askTextAt(ctx, a, &s.authType, at, question{
 		text: "How do callers show who they are: none (everybody may call), apikey, bearer or oauth2?", usual: "apikey",
 	})
 	if err != nil || s.authType == "none" {
@@ -249,5 +249,5 @@ func (s *sheet) askRest(ctx context.Context, a *asker) error {
 	if s.authType == "apikey" {
 		usual = "X-API-Key"
 	}
-	return s.fill(ctx, a, &s.authHeader, "/auth", question{text: "In which header of the request?", usual: usual})
+	return s.askText(ctx, a, &s.authHeader, "/auth", question{text: "In which header of the request?", usual: usual})
 }

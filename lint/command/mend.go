@@ -12,17 +12,17 @@ import (
 	"gazetteer/lint/mend"
 )
 
-// mend repairs what can be repaired safely. With --diff it only shows the
+// repairInputs repairs what can be repaired safely. With --diff it only shows the
 // changes; with --fix it shows them, asks, and writes. It returns the inputs as
 // they stand in their files afterwards.
-func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Input, error) {
+func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]lint.Input, error) {
 	out := make([]lint.Input, len(inputs))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if v.fix && !v.diff && !isFile(in) {
-			return nil, usagef("--fix writes files, and %s is none: save it first, or see the changes with --diff", in.Name)
+			return nil, usageErrorf("--fix writes files, and %s is none: save it first, or see the changes with --diff", in.Name)
 		}
 		out[i] = in
 		kind := in.Kind
@@ -35,15 +35,15 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 		fixed, mended, err := mend.Fix(kind, in.Text)
 		switch {
 		case err != nil:
-			v.say("%s: it cannot be read, and not be mended either: %v", in.Name, err)
+			v.printError("%s: it cannot be read, and not be mended either: %v", in.Name, err)
 			continue
 		case len(mended) == 0:
 			if !v.quiet {
-				v.say("%s: nothing here can be mended without knowing what you meant", in.Name)
+				v.printError("%s: nothing here can be mended without knowing what you meant", in.Name)
 			}
 			continue
 		}
-		written, err := v.propose(ctx, in, fixed, mended)
+		written, err := v.proposeRepair(ctx, in, fixed, mended)
 		if err != nil {
 			return nil, err
 		}
@@ -58,9 +58,9 @@ func (v *validation) mend(ctx context.Context, inputs []lint.Input) ([]lint.Inpu
 // something in it.
 const mostTried = 64 << 10
 
-// mendable is how many findings --fix would mend, for a person who may not know
+// countRepairable is how many findings --fix would mend, for a person who may not know
 // of it.
-func (v *validation) mendable(in lint.Input, r lint.Result) int {
+func (v *validateRun) countRepairable(in lint.Input, r lint.Result) int {
 	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > mostTried {
 		return 0
 	}
@@ -73,39 +73,39 @@ func (v *validation) mendable(in lint.Input, r lint.Result) int {
 
 func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
 
-// propose shows a repair and writes it when it should be written.
-func (v *validation) propose(ctx context.Context, in lint.Input, fixed []byte, mended []mend.Mend) (written bool, err error) {
+// proposeRepair shows a repair and writes it when it should be written.
+func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []byte, mended []mend.Repair) (written bool, err error) {
 	if v.diff {
-		return false, writeDiff(v.Out, in.Name, in.Text, fixed, colour(v.Out))
+		return false, writeDiff(v.Out, in.Name, in.Text, fixed, supportsColor(v.Out))
 	}
-	if err := writeDiff(v.Err, in.Name, in.Text, fixed, colour(v.Err)); err != nil {
+	if err := writeDiff(v.Err, in.Name, in.Text, fixed, supportsColor(v.Err)); err != nil {
 		return false, err
 	}
 	for _, m := range mended {
-		v.say("  mends %s: %s", m.Finding.Code, m.Finding.Message)
+		v.printError("  mends %s: %s", m.Finding.Code, m.Finding.Message)
 	}
 	if !v.yes {
-		if !terminal(v.In) {
-			v.say("%s: not written; --yes writes without asking", in.Name)
+		if !isTerminal(v.In) {
+			v.printError("%s: not written; --yes writes without asking", in.Name)
 			return false, nil
 		}
 		fmt.Fprintf(v.Err, "Write these changes to %s? [y/N] ", format.Visible(in.Name))
-		answer, err := await(ctx, func() (string, error) { return bufio.NewReader(v.In).ReadString('\n') })
+		answer, err := awaitRead(ctx, func() (string, error) { return bufio.NewReader(v.In).ReadString('\n') })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		if err != nil && err != io.EOF {
-			return false, inputf("read the answer: %v", err)
+			return false, inputErrorf("read the answer: %v", err)
 		}
 		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-			v.say("%s: not written", in.Name)
+			v.printError("%s: not written", in.Name)
 			return false, nil
 		}
 	}
 	if err := replaceText(ctx, in.Name, in.Text, fixed); err != nil {
-		return false, inputf("%v", err)
+		return false, inputErrorf("%v", err)
 	}
-	v.say("%s: %s mended", in.Name, plural(len(mended), "finding"))
+	v.printError("%s: %s mended", in.Name, plural(len(mended), "finding"))
 	return true, nil
 }
 

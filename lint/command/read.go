@@ -14,7 +14,7 @@ const mostBytes = 64 << 20
 
 // readFile reads a file of bounded size.
 func readFile(ctx context.Context, name string) ([]byte, error) {
-	return await(ctx, func() ([]byte, error) {
+	return awaitRead(ctx, func() ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 
 // readAll reads a text of bounded size.
 func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
-	return await(ctx, func() ([]byte, error) { return readBounded(r) })
+	return awaitRead(ctx, func() ([]byte, error) { return readBounded(r) })
 }
 
 func readBounded(r io.Reader) ([]byte, error) {
@@ -45,10 +45,10 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// await waits for a read, and no longer than until ctx ends. A read from a
+// awaitRead waits for a read, and no longer than until ctx ends. A read from a
 // terminal, or from a pipe into which nobody writes, cannot be interrupted: it
 // is then left to itself, because the program is about to end.
-func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+func awaitRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error

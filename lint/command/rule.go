@@ -23,8 +23,8 @@ type ruleJSON struct {
 	Good     string            `json:"good"`
 }
 
-// explain writes what a rule asks for.
-func (v *validation) explain(code string) error {
+// explainRule writes what a rule asks for.
+func (v *validateRun) explainRule(code string) error {
 	if strings.EqualFold(code, "all") {
 		for _, r := range lint.Rules() {
 			if err := v.explainOne(r, false); err != nil {
@@ -35,12 +35,12 @@ func (v *validation) explain(code string) error {
 	}
 	r, ok := lint.Rule(code)
 	if !ok {
-		return usagef("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nall of them: %s validate --rule all", code, v.Program)
+		return usageErrorf("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nall of them: %s validate --rule all", code, v.Program)
 	}
 	return v.explainOne(r, true)
 }
 
-func (v *validation) explainOne(r protocol.Rule, whole bool) error {
+func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 	switch {
 	case v.format == "json":
 		return json.NewEncoder(v.Out).Encode(ruleJSON{r.Code, r.Slug, r.Severity, r.Section, r.Basis, r.Pass, r.Text, r.Bad, r.Good})
@@ -51,7 +51,7 @@ func (v *validation) explainOne(r protocol.Rule, whole bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n\n", r.Code, r.Slug)
 	if r.Text != "" {
-		fmt.Fprintf(&b, "%s\n\n", wrap(r.Text, 78))
+		fmt.Fprintf(&b, "%s\n\n", wrapText(r.Text, 78))
 	}
 	fmt.Fprintf(&b, "Breaking it is %s.\n", map[protocol.Severity]string{
 		protocol.Error:   "an error: the document does not conform",
@@ -65,22 +65,22 @@ func (v *validation) explainOne(r protocol.Rule, whole bool) error {
 		fmt.Fprintf(&b, "It belongs to pass %d of the eight of AGIS §9.1.\n", r.Pass)
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\nNot like this:\n\n%s\n", indent(r.Bad))
+		fmt.Fprintf(&b, "\nNot like this:\n\n%s\n", indentLines(r.Bad))
 	}
 	if r.Good != "" {
-		fmt.Fprintf(&b, "\nLike this:\n\n%s\n", indent(r.Good))
+		fmt.Fprintf(&b, "\nLike this:\n\n%s\n", indentLines(r.Good))
 	}
 	_, err := fmt.Fprint(v.Out, b.String())
 	return err
 }
 
-// indent puts four blanks before each line.
-func indent(text string) string {
+// indentLines puts four blanks before each line.
+func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }
 
-// wrap breaks a text between words into lines of at most n characters.
-func wrap(text string, n int) string {
+// wrapText breaks a text between words into lines of at most n characters.
+func wrapText(text string, n int) string {
 	var b strings.Builder
 	column := 0
 	for _, word := range strings.Fields(text) {

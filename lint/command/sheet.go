@@ -16,7 +16,7 @@ import (
 // document can be made at any time: what was not asked yet has a harmless value,
 // so that each answer can be judged by the rules of the draft as soon as it is
 // given.
-type sheet struct {
+type draft struct {
 	kind document.Kind // document.AI or document.AGIS
 	now  time.Time
 
@@ -69,11 +69,11 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		}
 		switch {
 		case !fieldName.MatchString(f.name):
-			return nil, fault("%s is no name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
+			return nil, newFault("%s is no name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
 		case seen[f.name]:
-			return nil, fault("%s is named twice", protocol.Quote(f.name))
+			return nil, newFault("%s is named twice", protocol.Quote(f.name))
 		case jsonType(f.typ) == "":
-			return nil, fault("%s is no type: use %s", protocol.Quote(f.typ), typeNames())
+			return nil, newFault("%s is no type: use %s", protocol.Quote(f.typ), typeNames())
 		}
 		seen[f.name] = true
 		fields = append(fields, f)
@@ -84,7 +84,7 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 // nameAdvice says how to write the name of a field: the words that were given,
 // where they may be one.
 func nameAdvice(given string) string {
-	all := words(given)
+	all := splitWords(given)
 	if name := strings.Join(all, "_"); len(all) <= 3 && fieldName.MatchString(name) {
 		return "write " + name
 	}
@@ -117,10 +117,10 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// faults judges the document that the sheet makes and returns what weighs at
+// findFaults judges the document that the sheet makes and returns what weighs at
 // the places asked for, or below them.
-func (s *sheet) faults(pointers ...string) []protocol.Finding {
-	r := lint.Check(lint.Input{Name: "draft", Text: protocol.WriteJSON(s.tree(), ""), Kind: s.kind, URL: "https://" + s.hostOr() + "/"}, lint.Options{Today: s.now})
+func (s *draft) findFaults(pointers ...string) []protocol.Finding {
+	r := lint.Check(lint.Input{Name: "draft", Text: protocol.WriteJSON(s.buildTree(), ""), Kind: s.kind, URL: "https://" + s.hostOr() + "/"}, lint.Options{Today: s.now})
 	var out []protocol.Finding
 	for _, f := range r.Findings {
 		for _, p := range pointers {
@@ -133,9 +133,9 @@ func (s *sheet) faults(pointers ...string) []protocol.Finding {
 	return out
 }
 
-func (s *sheet) hostOr() string { return or(s.host, "www.example.com") }
+func (s *draft) hostOr() string { return firstNonEmpty(s.host, "www.example.com") }
 
-func or(text, other string) string {
+func firstNonEmpty(text, other string) string {
 	if text == "" {
 		return other
 	}
@@ -143,7 +143,7 @@ func or(text, other string) string {
 }
 
 // Trees are built with these.
-func object(key string, members ...*protocol.Node) *protocol.Node {
+func objectNode(key string, members ...*protocol.Node) *protocol.Node {
 	n := &protocol.Node{Kind: protocol.Object, Key: key}
 	for _, m := range members {
 		if m != nil {
@@ -153,46 +153,46 @@ func object(key string, members ...*protocol.Node) *protocol.Node {
 	return n
 }
 
-func array(key string, items ...*protocol.Node) *protocol.Node {
+func arrayNode(key string, items ...*protocol.Node) *protocol.Node {
 	return &protocol.Node{Kind: protocol.Array, Key: key, Items: items}
 }
 
-func text(key, value string) *protocol.Node {
+func textNode(key, value string) *protocol.Node {
 	return &protocol.Node{Kind: protocol.String, Key: key, Text: value}
 }
 
-func literal(key string, kind protocol.Kind, value string) *protocol.Node {
+func literalNode(key string, kind protocol.Kind, value string) *protocol.Node {
 	return &protocol.Node{Kind: kind, Key: key, Text: value}
 }
 
-func texts(key string, values []string) *protocol.Node {
-	n := array(key)
+func textsNode(key string, values []string) *protocol.Node {
+	n := arrayNode(key)
 	for _, v := range values {
-		n.Items = append(n.Items, text("", v))
+		n.Items = append(n.Items, textNode("", v))
 	}
 	return n
 }
 
-func (s *sheet) tree() *protocol.Node {
+func (s *draft) buildTree() *protocol.Node {
 	if s.kind == document.AGIS {
 		return s.agisTree()
 	}
 	return s.aiTree()
 }
 
-// text is the document as it is written: JSON for AI Discovery, YAML for AGIS.
-func (s *sheet) text() []byte {
+// writeText is the document as it is written: JSON for AI Discovery, YAML for AGIS.
+func (s *draft) writeText() []byte {
 	if s.kind == document.AGIS {
-		return agis.WriteYAML(s.tree())
+		return agis.WriteYAML(s.buildTree())
 	}
-	return protocol.WriteJSON(s.tree(), "  ")
+	return protocol.WriteJSON(s.buildTree(), "  ")
 }
 
 // blank stands in for what was not asked yet.
 var blank = operation{verb: "find", noun: "thing", intent: "Finds things", method: "GET", path: "/things", outcome: "Things are listed", impact: "informational", failures: []string{"thing_not_found"}}
 
-// all are the operations, or a stand-in while there is none.
-func (s *sheet) all() []operation {
+// operationsOrExample are the operations, or a stand-in while there is none.
+func (s *draft) operationsOrExample() []operation {
 	if len(s.operations) == 0 {
 		return []operation{blank}
 	}
@@ -200,31 +200,31 @@ func (s *sheet) all() []operation {
 }
 
 // aiTree is the AI Discovery document.
-func (s *sheet) aiTree() *protocol.Node {
-	capabilities := array("capabilities")
-	for _, o := range s.all() {
-		capabilities.Items = append(capabilities.Items, o.capability())
+func (s *draft) aiTree() *protocol.Node {
+	capabilities := arrayNode("capabilities")
+	for _, o := range s.operationsOrExample() {
+		capabilities.Items = append(capabilities.Items, o.buildCapability())
 	}
-	auth := object("auth", text("type", or(s.authType, "apikey")))
+	auth := objectNode("auth", textNode("type", firstNonEmpty(s.authType, "apikey")))
 	if s.authHeader != "" {
-		auth.Items = append(auth.Items, text("header", s.authHeader))
+		auth.Items = append(auth.Items, textNode("header", s.authHeader))
 	}
-	return object("",
-		text("aiendpoint", "1.0"),
-		object("service", text("name", or(s.name, "Service")), text("description", or(s.description, "A service for agents"))),
+	return objectNode("",
+		textNode("aiendpoint", "1.0"),
+		objectNode("service", textNode("name", firstNonEmpty(s.name, "Service")), textNode("description", firstNonEmpty(s.description, "A service for agents"))),
 		capabilities, auth,
-		object("meta", text("last_updated", s.now.Format(time.DateOnly))),
+		objectNode("meta", textNode("last_updated", s.now.Format(time.DateOnly))),
 	)
 }
 
-func (o operation) capability() *protocol.Node {
-	noun := words(or(o.noun, blank.noun))
+func (o operation) buildCapability() *protocol.Node {
+	noun := splitWords(firstNonEmpty(o.noun, blank.noun))
 	var params *protocol.Node
 	for _, f := range o.inputs {
 		if params == nil {
-			params = object("params")
+			params = objectNode("params")
 		}
-		params.Items = append(params.Items, text(f.name, f.param()))
+		params.Items = append(params.Items, textNode(f.name, f.describeParam()))
 	}
 	returns := strings.Join(noun, "_")
 	if len(o.outputs) > 0 {
@@ -234,18 +234,18 @@ func (o operation) capability() *protocol.Node {
 		}
 		returns += " {" + strings.Join(names, ", ") + "}"
 	}
-	return object("",
-		text("id", strings.ToLower(strings.Join(append(words(or(o.verb, blank.verb)), noun...), "_"))),
-		text("description", or(o.intent, blank.intent)),
-		text("endpoint", or(o.path, "/"+slug(or(o.noun, blank.noun)))),
-		text("method", or(o.method, "POST")),
+	return objectNode("",
+		textNode("id", strings.ToLower(strings.Join(append(splitWords(firstNonEmpty(o.verb, blank.verb)), noun...), "_"))),
+		textNode("description", firstNonEmpty(o.intent, blank.intent)),
+		textNode("endpoint", firstNonEmpty(o.path, "/"+pathSegment(firstNonEmpty(o.noun, blank.noun)))),
+		textNode("method", firstNonEmpty(o.method, "POST")),
 		params,
-		text("returns", returns),
+		textNode("returns", returns),
 	)
 }
 
-// param describes an input in the small grammar of AI Discovery §3.3.
-func (f field) param() string {
+// describeParam describes an input in the small grammar of AI Discovery §3.3.
+func (f field) describeParam() string {
 	requirement := "optional"
 	if f.required {
 		requirement = "required"
@@ -258,78 +258,78 @@ func (f field) param() string {
 }
 
 // agisTree is the full AGIS document.
-func (s *sheet) agisTree() *protocol.Node {
-	endpoints := array("endpoints")
+func (s *draft) agisTree() *protocol.Node {
+	endpoints := arrayNode("endpoints")
 	var verbs []string
 	seen := map[string]bool{}
-	for _, o := range s.all() {
-		endpoints.Items = append(endpoints.Items, o.endpoint())
-		if verb := o.token(); !seen[verb] {
+	for _, o := range s.operationsOrExample() {
+		endpoints.Items = append(endpoints.Items, o.buildEndpoint())
+		if verb := o.operationID(); !seen[verb] {
 			seen[verb] = true
 			verbs = append(verbs, verb)
 		}
 	}
-	return object("",
-		text("agis", "1.0"),
-		text("service", or(s.name, "Service")),
-		text("agtp", "agtp://"+s.hostOr()),
-		text("version", "1.0.0"),
-		text("description", or(s.description, "A service for agents")),
+	return objectNode("",
+		textNode("agis", "1.0"),
+		textNode("service", firstNonEmpty(s.name, "Service")),
+		textNode("agtp", "agtp://"+s.hostOr()),
+		textNode("version", "1.0.0"),
+		textNode("description", firstNonEmpty(s.description, "A service for agents")),
 		endpoints,
-		object("vocabulary",
-			texts("declared_verbs", verbs),
-			text("domain", or(s.domain, "general")),
-			text("namespace", s.namespace()),
-			text("version", "1.0.0"),
+		objectNode("vocabulary",
+			textsNode("declared_verbs", verbs),
+			textNode("domain", firstNonEmpty(s.domain, "general")),
+			textNode("namespace", s.chooseNamespace()),
+			textNode("version", "1.0.0"),
 		),
 	)
 }
 
-func (s *sheet) namespace() string { return or(slug(s.name), "service") }
+func (s *draft) chooseNamespace() string { return firstNonEmpty(pathSegment(s.name), "service") }
 
-func (o operation) token() string { return strings.ToUpper(or(o.verb, blank.verb)) }
+func (o operation) operationID() string { return strings.ToUpper(firstNonEmpty(o.verb, blank.verb)) }
 
-func (o operation) endpoint() *protocol.Node {
-	impact := or(o.impact, o.usualImpact())
-	failures := array("errors")
+func (o operation) buildEndpoint() *protocol.Node {
+	impact := firstNonEmpty(o.impact, o.usualImpact())
+	failures := arrayNode("errors")
 	for _, name := range o.failures {
-		failures.Items = append(failures.Items, object("", text("name", name), text("description", sentence(name))))
+		failures.Items = append(failures.Items, objectNode("", textNode("name", name), textNode("description", nameToWords(name))))
 	}
 	if len(o.failures) == 0 {
-		failures.Items = append(failures.Items, object("", text("name", "thing_not_found"), text("description", "Thing not found")))
+		failures.Items = append(failures.Items, objectNode("", textNode("name", "thing_not_found"), textNode("description", "Thing not found")))
 	}
-	return object("",
-		text("method", o.token()),
-		text("path", "/"+slug(or(o.noun, blank.noun))),
-		object("semantic",
-			text("intent", or(o.intent, sentence(or(o.verb, blank.verb)))),
-			text("actor", "agent"),
-			text("outcome", or(o.outcome, blank.outcome)),
-			text("capability", o.class()),
-			literal("confidence_guidance", protocol.Number, confidence[impact]),
-			text("impact_tier", impact),
-			literal("is_idempotent", protocol.Bool, map[bool]string{true: "true", false: "false"}[o.idempotent()]),
+	return objectNode("",
+		textNode("method", o.operationID()),
+		textNode("path", "/"+pathSegment(firstNonEmpty(o.noun, blank.noun))),
+		objectNode("semantic",
+			textNode("intent", firstNonEmpty(o.intent, nameToWords(firstNonEmpty(o.verb, blank.verb)))),
+			textNode("actor", "agent"),
+			textNode("outcome", firstNonEmpty(o.outcome, blank.outcome)),
+			textNode("capability", o.capabilityClass()),
+			literalNode("confidence_guidance", protocol.Number, confidence[impact]),
+			textNode("impact_tier", impact),
+			literalNode("is_idempotent", protocol.Bool, map[bool]string{true: "true", false: "false"}[o.isIdempotent()]),
 		),
-		schema("input", o.inputs),
-		schema("output", o.outputs),
+		fieldsSchema("input", o.inputs),
+		fieldsSchema("output", o.outputs),
 		failures,
 	)
 }
 
-// schema is the JSON Schema of fields.
-func schema(key string, fields []field) *protocol.Node {
-	properties, required := object("properties"), array("required")
+// fieldsSchema is the JSON Schema of fields.
+func fieldsSchema(key string, fields []field) *protocol.Node {
+	properties, required := objectNode("properties"), arrayNode("required")
 	for _, f := range fields {
-		p := object(f.name, text("type", jsonType(f.typ)))
+		p := objectNode(f.name, textNode("type", jsonType(f.typ)))
 		if form := jsonFormat(f.typ); form != "" {
-			p.Items = append(p.Items, text("format", form))
+			p.Items = append(p.Items, textNode("format", form))
 		}
 		properties.Items = append(properties.Items, p)
 		if f.required {
-			required.Items = append(required.Items, text("", f.name))
+			required.Items = append(required.Items, textNode("", f.name))
 		}
 	}
-	n := object(key, text("type", "object"), properties)
+	n := objectNode(key, textNode("type", "object"), properties)
 	if len(required.Items) > 0 && key == "input" {
 		n.Items = append(n.Items, required)
 	}
@@ -340,11 +340,11 @@ func schema(key string, fields []field) *protocol.Node {
 // numbers but wants more of it where nothing can be undone.
 var confidence = map[string]string{"informational": "0.5", "reversible": "0.8", "irreversible": "0.9"}
 
-func (o operation) effect() effect.Class { return effect.Of(strings.ToLower(o.verb)) }
+func (o operation) verbEffect() effect.Class { return effect.Of(strings.ToLower(o.verb)) }
 
 // usualImpact is what doing such a verb usually comes to.
 func (o operation) usualImpact() string {
-	switch c := o.effect(); {
+	switch c := o.verbEffect(); {
 	case c&(effect.End|effect.Tell) != 0:
 		return "irreversible"
 	case c&(effect.Commit|effect.Change) != 0:
@@ -356,15 +356,15 @@ func (o operation) usualImpact() string {
 	}
 }
 
-// idempotent is whether doing it twice usually comes to the same as once.
-func (o operation) idempotent() bool {
-	c := o.effect()
+// isIdempotent is whether doing it twice usually comes to the same as once.
+func (o operation) isIdempotent() bool {
+	c := o.verbEffect()
 	return c != 0 && c&(effect.Commit|effect.Tell) == 0
 }
 
-// class is the capability class of AGIS §6.2.
-func (o operation) class() string {
-	switch c := o.effect(); {
+// capabilityClass is the capability class of AGIS §6.2.
+func (o operation) capabilityClass() string {
+	switch c := o.verbEffect(); {
 	case c&effect.Commit != 0:
 		return "transaction"
 	case c&(effect.Change|effect.End) != 0:
@@ -382,7 +382,7 @@ func (o operation) class() string {
 
 // usualMethod is the HTTP method for such a verb.
 func (o operation) usualMethod() string {
-	switch c := o.effect(); {
+	switch c := o.verbEffect(); {
 	case c == effect.Read:
 		return "GET"
 	case c == effect.End:
@@ -394,19 +394,19 @@ func (o operation) usualMethod() string {
 	}
 }
 
-// words splits a phrase where something else than a letter or a digit stands.
-func words(phrase string) []string {
+// splitWords splits a phrase where something else than a letter or a digit stands.
+func splitWords(phrase string) []string {
 	return strings.FieldsFunc(strings.ToLower(phrase), func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
 	})
 }
 
-// slug is a phrase as a segment of a path.
-func slug(phrase string) string { return strings.Join(words(phrase), "-") }
+// pathSegment is a phrase as a segment of a path.
+func pathSegment(phrase string) string { return strings.Join(splitWords(phrase), "-") }
 
-// sentence makes words of a name: "no_table_free" is "No table free".
-func sentence(name string) string {
-	w := strings.Join(words(name), " ")
+// nameToWords makes words of a name: "no_table_free" is "No table free".
+func nameToWords(name string) string {
+	w := strings.Join(splitWords(name), " ")
 	if w == "" {
 		return ""
 	}
@@ -436,21 +436,21 @@ func summaryTree(d *agis.Document, address string) *protocol.Node {
 		protocols = append(protocols, "negotiate")
 	}
 	truth := func(key string, b bool) *protocol.Node {
-		return literal(key, protocol.Bool, map[bool]string{true: "true", false: "false"}[b])
+		return literalNode(key, protocol.Bool, map[bool]string{true: "true", false: "false"}[b])
 	}
-	return object("",
-		text("agis", "1.0"),
-		text("service", d.Service),
-		text("agtp", d.AGTP),
-		text("agis_document", address),
-		texts("methods", d.Vocabulary.DeclaredVerbs),
-		text("domain", d.Vocabulary.Domain),
-		text("namespace", d.Vocabulary.Namespace),
+	return objectNode("",
+		textNode("agis", "1.0"),
+		textNode("service", d.Service),
+		textNode("agtp", d.AGTP),
+		textNode("agis_document", address),
+		textsNode("methods", d.Vocabulary.DeclaredVerbs),
+		textNode("domain", d.Vocabulary.Domain),
+		textNode("namespace", d.Vocabulary.Namespace),
 		truth("negotiable", d.Vocabulary.Negotiable),
-		texts("capability_summary", classes),
-		texts("data_classes", data),
+		textsNode("capability_summary", classes),
+		textsNode("data_classes", data),
 		truth("pre_auth_discovery", preAuth),
-		text("version", d.ServiceVersion),
-		texts("interaction_protocols", protocols),
+		textNode("version", d.ServiceVersion),
+		textsNode("interaction_protocols", protocols),
 	)
 }

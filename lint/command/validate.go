@@ -16,8 +16,8 @@ import (
 )
 
 // Validate returns the command that judges documents.
-func Validate(w World) *cobra.Command {
-	v := validation{World: w}
+func Validate(w Environment) *cobra.Command {
+	v := validateRun{Environment: w}
 	c := &cobra.Command{
 		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
 		Short: "Judge documents by the rules of their drafts",
@@ -41,7 +41,7 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 2 wrong use, 3 something could not be read.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+		RunE:          func(c *cobra.Command, args []string) error { return v.runValidate(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.StringVar(&v.rule, "rule", "", "explain the rule of this code and do nothing else; \"all\" lists every rule")
@@ -60,9 +60,9 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 	return c
 }
 
-// validation is one run of the command.
-type validation struct {
-	World
+// validateRun is one run of the command.
+type validateRun struct {
+	Environment
 	rule, format            string
 	strict                  bool
 	level                   int
@@ -75,55 +75,55 @@ type validation struct {
 	unread  int     // inputs that could not be read
 }
 
-func (v *validation) run(ctx context.Context, args []string) error {
+func (v *validateRun) runValidate(ctx context.Context, args []string) error {
 	if !slices.Contains(format.Names(), v.format) {
-		return usagef("--format %s: the formats are %s", v.format, strings.Join(format.Names(), ", "))
+		return usageErrorf("--format %s: the formats are %s", v.format, strings.Join(format.Names(), ", "))
 	}
 	if v.rule != "" {
 		if len(args) > 0 {
-			return usagef("--rule explains a rule and judges nothing: leave out %s", strings.Join(args, " "))
+			return usageErrorf("--rule explains a rule and judges nothing: leave out %s", strings.Join(args, " "))
 		}
-		return v.explain(v.rule)
+		return v.explainRule(v.rule)
 	}
-	if err := v.check(args); err != nil {
+	if err := v.checkFlags(args); err != nil {
 		return err
 	}
-	inputs, err := v.inputs(ctx, args)
+	inputs, err := v.readInputs(ctx, args)
 	if err != nil {
 		return err
 	}
 	if v.fix || v.diff {
-		if inputs, err = v.mend(ctx, inputs); err != nil {
+		if inputs, err = v.repairInputs(ctx, inputs); err != nil {
 			return err
 		}
 	}
 	results := lint.CheckAll(inputs, v.options)
 	if v.diff {
-		return v.verdict(results)
+		return v.exitVerdict(results)
 	}
-	if err := v.write(inputs, results); err != nil {
+	if err := v.writeResults(inputs, results); err != nil {
 		return err
 	}
-	return v.verdict(results)
+	return v.exitVerdict(results)
 }
 
-// check refuses flags that make no sense, before anything is read.
-func (v *validation) check(args []string) error {
+// checkFlags refuses flags that make no sense, before anything is read.
+func (v *validateRun) checkFlags(args []string) error {
 	switch {
 	case len(args) == 0:
-		return usagef("validate needs something to judge: a file, a directory, an address, a host, or - for standard input\nsee: %s validate --help", v.Program)
+		return usageErrorf("validate needs something to judge: a file, a directory, an address, a host, or - for standard input\nsee: %s validate --help", v.Program)
 	case v.as != "" && !slices.Contains([]document.Kind{document.AI, document.AGIS, document.AGISSummary}, document.Kind(v.as)):
-		return usagef("--as %s: the kinds are ai, agis and agis-summary", v.as)
+		return usageErrorf("--as %s: the kinds are ai, agis and agis-summary", v.as)
 	case v.level != 1 && v.level != 2:
-		return usagef("--level %d: AGIS has level 1 and level 2", v.level)
+		return usageErrorf("--level %d: AGIS has level 1 and level 2", v.level)
 	case v.url != "" && !strings.HasPrefix(strings.ToLower(v.url), "https://"):
-		return usagef("--url %s: want an address that begins with https://", v.url)
+		return usageErrorf("--url %s: want an address that begins with https://", v.url)
 	case v.yes && !v.fix:
-		return usagef("--yes answers the question of --fix: give both")
+		return usageErrorf("--yes answers the question of --fix: give both")
 	case v.fix && v.writeBaseline != "":
-		return usagef("--fix mends findings and --write-baseline keeps them: give one of the two")
+		return usageErrorf("--fix mends findings and --write-baseline keeps them: give one of the two")
 	}
-	today, err := v.today(v.day)
+	today, err := v.parseToday(v.day)
 	if err != nil {
 		return err
 	}
@@ -133,32 +133,32 @@ func (v *validation) check(args []string) error {
 	}
 	file, err := os.Open(v.baseline)
 	if err != nil {
-		return usagef("--baseline: %v\nwrite one with --write-baseline %s", err, v.baseline)
+		return usageErrorf("--baseline: %v\nwrite one with --write-baseline %s", err, v.baseline)
 	}
 	defer file.Close()
 	if v.options.Baseline, err = lint.ReadBaseline(file); err != nil {
-		return usagef("--baseline %s: %v", v.baseline, err)
+		return usageErrorf("--baseline %s: %v", v.baseline, err)
 	}
 	return nil
 }
 
-// write writes the results, and the baseline and GitHub's page where they are
+// writeResults writes the results, and the baseline and GitHub's page where they are
 // wanted.
-func (v *validation) write(inputs []lint.Input, results []lint.Result) error {
+func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) error {
 	if v.writeBaseline != "" {
 		b := lint.NewBaseline(results)
 		err := replaceFile(v.writeBaseline, func(f *os.File) error { return b.Write(f) })
 		if err != nil {
-			return inputf("write baseline: %v", err)
+			return inputErrorf("write baseline: %v", err)
 		}
-		v.say("%s: %s in it are hidden with --baseline %s", v.writeBaseline, plural(b.Len(), "finding"), v.writeBaseline)
+		v.printError("%s: %s in it are hidden with --baseline %s", v.writeBaseline, plural(b.Len(), "finding"), v.writeBaseline)
 		return nil
 	}
 	reports := make([]format.Report, len(results))
 	for i, r := range results {
-		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Mends: v.mendable(inputs[i], r)}
+		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Mends: v.countRepairable(inputs[i], r)}
 	}
-	o := format.Options{Colour: colour(v.Out), Width: width(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
+	o := format.Options{Colour: supportsColor(v.Out), Width: terminalWidth(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
 		Explain: v.Program + " validate --rule", Mend: v.Program + " validate --fix"}
 	if err := format.Write(v.Out, v.format, reports, o); err != nil {
 		return fmt.Errorf("write results: %w", err)
@@ -174,21 +174,21 @@ func (v *validation) write(inputs []lint.Input, results []lint.Result) error {
 func appendSummary(name string, reports []format.Report) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return inputf("write the summary of the job: %v", err)
+		return inputErrorf("write the summary of the job: %v", err)
 	}
 	if err := errors.Join(format.Summary(f, reports), f.Close()); err != nil {
-		return inputf("write the summary of the job: %v", err)
+		return inputErrorf("write the summary of the job: %v", err)
 	}
 	return nil
 }
 
-// verdict is how the run ends.
-func (v *validation) verdict(results []lint.Result) error {
+// exitVerdict is how the run ends.
+func (v *validateRun) exitVerdict(results []lint.Result) error {
 	switch {
 	case v.unread > 0:
-		return quiet(ExitInput)
+		return exitSilently(ExitInput)
 	case v.writeBaseline == "" && slices.ContainsFunc(results, lint.Result.Failed):
-		return quiet(ExitFindings)
+		return exitSilently(ExitFindings)
 	default:
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // A World is where the commands meet the world.
-type World struct {
+type Environment struct {
 	// Program is how a person calls the program, Version its version.
 	Program, Version string
 	In               io.Reader
@@ -42,7 +42,7 @@ type Fetcher interface {
 }
 
 // Commands returns all commands of this package.
-func Commands(w World) []*cobra.Command {
+func Commands(w Environment) []*cobra.Command {
 	return []*cobra.Command{Validate(w), Convert(w), Init(w)}
 }
 
@@ -50,11 +50,11 @@ func Commands(w World) []*cobra.Command {
 // with a command line: unknown flags, and commands that do not exist.
 func UsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%v\nsee: %s --help", err, c.CommandPath())
+		return usageErrorf("%v\nsee: %s --help", err, c.CommandPath())
 	})
 	root.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("there is no command %q\nsee: %s --help", args[0], c.CommandPath())
+			return usageErrorf("there is no command %q\nsee: %s --help", args[0], c.CommandPath())
 		}
 		return nil
 	}
@@ -85,22 +85,22 @@ func ExitCode(err error) (int, bool) {
 	return 0, false
 }
 
-func usagef(f string, args ...any) error { return &exitError{ExitUsage, fmt.Errorf(f, args...)} }
-func inputf(f string, args ...any) error { return &exitError{ExitInput, fmt.Errorf(f, args...)} }
+func usageErrorf(f string, args ...any) error { return &exitError{ExitUsage, fmt.Errorf(f, args...)} }
+func inputErrorf(f string, args ...any) error { return &exitError{ExitInput, fmt.Errorf(f, args...)} }
 
-// quiet ends the program with a code after everything has been said.
-func quiet(code int) error { return &exitError{code, errors.New("")} }
+// exitSilently ends the program with a code after everything has been said.
+func exitSilently(code int) error { return &exitError{code, errors.New("")} }
 
-func (w World) now() time.Time {
+func (w Environment) currentTime() time.Time {
 	if w.Now == nil {
 		return time.Now()
 	}
 	return w.Now()
 }
 
-// say writes a line about the work to the error stream. The arguments may be
+// printError writes a line about the work to the error stream. The arguments may be
 // text of strangers.
-func (w World) say(f string, args ...any) {
+func (w Environment) printError(f string, args ...any) {
 	lines := strings.Split(fmt.Sprintf(f, args...), "\n")
 	for i, l := range lines {
 		lines[i] = format.Visible(l)
@@ -108,14 +108,14 @@ func (w World) say(f string, args ...any) {
 	fmt.Fprintln(w.Err, strings.Join(lines, "\n"))
 }
 
-// colour reports whether colours may be written to s.
-func colour(s any) bool {
-	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(s)
+// supportsColor reports whether colours may be written to s.
+func supportsColor(s any) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(s)
 }
 
-// width is how many columns s has, 0 when it is no terminal.
-func width(s any) int {
-	if !terminal(s) {
+// terminalWidth is how many columns s has, 0 when it is no terminal.
+func terminalWidth(s any) int {
+	if !isTerminal(s) {
 		return 0
 	}
 	columns, _, err := term.GetSize(int(s.(*os.File).Fd()))
@@ -125,19 +125,19 @@ func width(s any) int {
 	return columns
 }
 
-func terminal(s any) bool {
+func isTerminal(s any) bool {
 	f, ok := s.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// today reads a date of the command line; "" is the present day.
-func (w World) today(flag string) (time.Time, error) {
+// parseToday reads a date of the command line; "" is the present day.
+func (w Environment) parseToday(flag string) (time.Time, error) {
 	if flag == "" {
-		return w.now(), nil
+		return w.currentTime(), nil
 	}
 	day, err := time.Parse(time.DateOnly, flag)
 	if err != nil {
-		return time.Time{}, usagef("--today %s: want a date such as 2026-11-21", flag)
+		return time.Time{}, usageErrorf("--today %s: want a date such as 2026-11-21", flag)
 	}
 	return day, nil
 }

@@ -65,7 +65,7 @@ func Write(w io.Writer, name string, reports []Report, o Options) error {
 		o.Tool = "gazlint"
 	}
 	if o.Quiet {
-		reports = failing(reports, o.Strict)
+		reports = failingReports(reports, o.Strict)
 	}
 	for _, f := range writers {
 		if f.name != name {
@@ -81,8 +81,8 @@ func Write(w io.Writer, name string, reports []Report, o Options) error {
 	return fmt.Errorf("no format is called %q; the formats are %s", name, strings.Join(Names(), ", "))
 }
 
-// failing returns the reports with only the findings that make a run fail.
-func failing(reports []Report, strict bool) []Report {
+// failingReports returns the reports with only the findings that make a run fail.
+func failingReports(reports []Report, strict bool) []Report {
 	limit := protocol.Error
 	if strict {
 		limit = protocol.Warning
@@ -106,7 +106,7 @@ func failing(reports []Report, strict bool) []Report {
 func writeCompact(w *bytes.Buffer, reports []Report, _ Options) error {
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			fmt.Fprintf(w, "%s: %s %s %s", place(r.Input, f), f.Severity, f.Code, Visible(f.Message))
+			fmt.Fprintf(w, "%s: %s %s %s", formatPlace(r.Input, f), f.Severity, f.Code, Visible(f.Message))
 			if f.Help != "" {
 				fmt.Fprintf(w, "; %s", Visible(f.Help))
 			}
@@ -119,8 +119,8 @@ func writeCompact(w *bytes.Buffer, reports []Report, _ Options) error {
 	return nil
 }
 
-// place writes "ai.json:14:17", or the input alone where a finding has no place.
-func place(input string, f protocol.Finding) string {
+// formatPlace writes "ai.json:14:17", or the input alone where a finding has no place.
+func formatPlace(input string, f protocol.Finding) string {
 	if f.Line == 0 {
 		return Visible(input)
 	}

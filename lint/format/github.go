@@ -18,10 +18,10 @@ func writeGitHub(w *bytes.Buffer, reports []Report, _ Options) error {
 		}
 		src := newSource(r.Text)
 		for _, f := range r.Findings {
-			fmt.Fprintf(w, "::%s %s::%s\n", commandOf(f.Severity), properties(r.Input, src, f), escapeData(githubText(r.Input, f)))
+			fmt.Fprintf(w, "::%s %s::%s\n", commandOf(f.Severity), annotationProperties(r.Input, src, f), escapeData(githubText(r.Input, f)))
 		}
 	}
-	fmt.Fprintf(w, "%s\n", escapeLine(totals(reports)))
+	fmt.Fprintf(w, "%s\n", escapeLine(formatTotals(reports)))
 	return nil
 }
 
@@ -36,15 +36,15 @@ func commandOf(s protocol.Severity) string {
 	}
 }
 
-// properties names the place. GitHub takes endColumn only on one line.
-func properties(input string, src *source, f protocol.Finding) string {
+// annotationProperties names the place. GitHub takes endColumn only on one line.
+func annotationProperties(input string, src *source, f protocol.Finding) string {
 	var parts []string
 	add := func(name string, value any) {
 		parts = append(parts, name+"="+escapeProperty(fmt.Sprint(value)))
 	}
-	if !remote(input) {
+	if !isAddress(input) {
 		add("file", strings.TrimPrefix(Visible(input), "./"))
-		if region := src.region(f); region != nil {
+		if region := src.findingRegion(f); region != nil {
 			add("line", region.StartLine)
 			if region.EndLine == region.StartLine {
 				add("col", region.StartColumn)
@@ -64,8 +64,8 @@ func properties(input string, src *source, f protocol.Finding) string {
 // show it.
 func githubText(input string, f protocol.Finding) string {
 	text := messageText(f)
-	if remote(input) {
-		text = place(input, f) + ": " + text
+	if isAddress(input) {
+		text = formatPlace(input, f) + ": " + text
 	}
 	if f.Pointer != "" {
 		text += " (" + Visible(f.Pointer) + ")"
@@ -73,8 +73,8 @@ func githubText(input string, f protocol.Finding) string {
 	return text
 }
 
-// remote tells an address from a file.
-func remote(input string) bool {
+// isAddress tells an address from a file.
+func isAddress(input string) bool {
 	return strings.HasPrefix(input, "https://") || strings.HasPrefix(input, "http://")
 }
 
@@ -91,8 +91,8 @@ func escapeProperty(s string) string { return propertyEscaper.Replace(s) }
 // escapeLine keeps a line of plain log from being read as a command.
 func escapeLine(s string) string { return strings.ReplaceAll(s, "::", ": :") }
 
-// totals counts inputs and findings in one line.
-func totals(reports []Report) string {
+// formatTotals counts inputs and findings in one line.
+func formatTotals(reports []Report) string {
 	failed, n := 0, map[protocol.Severity]int{}
 	for _, r := range reports {
 		if r.Failed() {
@@ -113,15 +113,15 @@ const mostRows = 200
 // of the findings, in Markdown.
 func Summary(w io.Writer, reports []Report) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "### Documents for agents\n\n%s\n\n", markdown(totals(reports)))
+	fmt.Fprintf(&b, "### Documents for agents\n\n%s\n\n", escapeMarkdown(formatTotals(reports)))
 	b.WriteString("| document | kind | valid | errors | warnings | operations | tokens |\n|---|---|---|---:|---:|---:|---:|\n")
 	for _, r := range reports[:min(len(reports), mostRows)] {
 		valid := "yes"
 		if !r.Valid {
 			valid = "**no**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d |\n", markdown(r.Input), markdown(string(r.Kind)), valid,
-			count(r, protocol.Error), count(r, protocol.Warning), r.Operations, r.Tokens.Served)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d |\n", escapeMarkdown(r.Input), escapeMarkdown(string(r.Kind)), valid,
+			countSeverity(r, protocol.Error), countSeverity(r, protocol.Warning), r.Operations, r.Tokens.Served)
 	}
 	rows := 0
 	for _, r := range reports {
@@ -130,7 +130,7 @@ func Summary(w io.Writer, reports []Report) error {
 				b.WriteString("\n| | rule | where | what |\n|---|---|---|---|\n")
 			}
 			if rows <= mostRows {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Severity, markdown(f.Code), markdown(place(r.Input, f)), markdown(messageText(f)))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Severity, escapeMarkdown(f.Code), escapeMarkdown(formatPlace(r.Input, f)), escapeMarkdown(messageText(f)))
 			}
 		}
 	}
@@ -141,9 +141,9 @@ func Summary(w io.Writer, reports []Report) error {
 	return err
 }
 
-// markdown makes a stranger's text plain in a table cell: no markup, no links,
+// escapeMarkdown makes a stranger's text plain in a table cell: no markup, no links,
 // no mentions, one line.
-func markdown(s string) string {
+func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range Visible(s) {
 		switch {

@@ -40,17 +40,17 @@ func writeJSON(w *bytes.Buffer, reports []Report, _ Options) error {
 		for _, f := range r.Findings {
 			out.Findings = append(out.Findings, jsonFinding(f))
 		}
-		if err := encode(w, out, ""); err != nil {
+		if err := encodeJSON(w, out, ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// encode writes v as JSON and a line feed, with every hidden character escaped:
+// encodeJSON writes v as JSON and a line feed, with every hidden character escaped:
 // what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
 // inside strings, where \uXXXX means the same.
-func encode(w *bytes.Buffer, v any, indent string) error {
+func encodeJSON(w *bytes.Buffer, v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

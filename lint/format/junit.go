@@ -79,12 +79,12 @@ func writeJUnit(w *bytes.Buffer, reports []Report, o Options) error {
 }
 
 func junitCaseOf(input string, f protocol.Finding, o Options) junitCase {
-	where := place(input, f)
+	where := formatPlace(input, f)
 	if f.Pointer != "" {
 		where += " " + Visible(f.Pointer)
 	}
 	c := junitCase{Name: f.Code + " " + where, ClassName: Visible(input), Line: f.Line}
-	if !remote(input) {
+	if !isAddress(input) {
 		c.File = Visible(input)
 	}
 	text := fmt.Sprintf("%s: %s [%s] %s (%s)", where, f.Severity, f.Code, messageText(f), ruleText(f))

@@ -106,7 +106,7 @@ func writeSARIF(w *bytes.Buffer, reports []Report, o Options) error {
 	}
 	index := map[string]int{}
 	for i, r := range reports {
-		run.Artifacts = append(run.Artifacts, sarifArtifact{sarifURI{uri(r.Input)}, len(r.Text)})
+		run.Artifacts = append(run.Artifacts, sarifArtifact{sarifURI{inputURI(r.Input)}, len(r.Text)})
 		var src *source
 		if len(r.Findings) > 0 {
 			src = newSource(r.Text)
@@ -118,14 +118,14 @@ func writeSARIF(w *bytes.Buffer, reports []Report, o Options) error {
 				index[f.Code] = at
 				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(f))
 			}
-			location := sarifLocation{Physical: sarifPhysical{Artifact: sarifIndexed{uri(r.Input), i}, Region: src.region(f)}}
+			location := sarifLocation{Physical: sarifPhysical{Artifact: sarifIndexed{inputURI(r.Input), i}, Region: src.findingRegion(f)}}
 			if f.Pointer != "" {
 				location.Logical = []sarifLogical{{f.Pointer, "member"}}
 			}
 			run.Results = append(run.Results, sarifResult{f.Code, at, sarifLevelOf(f.Severity), sarifText{noLinks(messageText(f))}, []sarifLocation{location}})
 		}
 	}
-	return encode(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}, "  ")
+	return encodeJSON(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}, "  ")
 }
 
 // noLinks keeps what a stranger wrote from being a link: viewers make one of
@@ -141,12 +141,12 @@ func noLinks(text string) string {
 func messageText(f protocol.Finding) string {
 	text := Visible(f.Message)
 	if f.Help != "" {
-		text += ". " + capital(Visible(f.Help))
+		text += ". " + capitalize(Visible(f.Help))
 	}
 	return text + "."
 }
 
-func capital(s string) string {
+func capitalize(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return strings.ToUpper(string(r)) + s[size:]
 }
@@ -178,15 +178,15 @@ func sarifRuleOf(f protocol.Finding) sarifRule {
 		help := rule.Text + " (" + rule.Section + ")"
 		markdown := help
 		if rule.Bad != "" {
-			markdown += "\n\nNot like this:\n\n" + fence(rule.Bad) + "\n\nLike this:\n\n" + fence(rule.Good)
+			markdown += "\n\nNot like this:\n\n" + fencedCode(rule.Bad) + "\n\nLike this:\n\n" + fencedCode(rule.Good)
 		}
 		out.Help = &sarifMarkdown{help, markdown}
 	}
 	return out
 }
 
-// fence writes a block of code in Markdown, with a fence longer than any in it.
-func fence(code string) string {
+// fencedCode writes a block of code in Markdown, with a fence longer than any in it.
+func fencedCode(code string) string {
 	ticks := "```"
 	for strings.Contains(code, ticks) {
 		ticks += "`"
@@ -200,27 +200,27 @@ func draftOf(section string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(draft), " ", "-"))
 }
 
-// region is where a finding stands, nil where it has no place in the text.
-func (s *source) region(f protocol.Finding) *sarifRegion {
+// findingRegion is where a finding stands, nil where it has no place in the text.
+func (s *source) findingRegion(f protocol.Finding) *sarifRegion {
 	if f.Line == 0 {
 		return nil
 	}
 	region := &sarifRegion{StartLine: f.Line, StartColumn: max(f.Column, 1)}
-	start, end, ok := s.extent(f)
+	start, end, ok := s.findingExtent(f)
 	if !ok || end <= start {
 		return region
 	}
-	if line, column := s.at(start); line != region.StartLine || column != region.StartColumn {
+	if line, column := s.placeOf(start); line != region.StartLine || column != region.StartColumn {
 		return region // what the reader says counts; an extent elsewhere does not fit it
 	}
-	region.EndLine, region.EndColumn = s.at(end)
+	region.EndLine, region.EndColumn = s.placeOf(end)
 	return region
 }
 
-// uri writes an input as a URI reference: an address as it is, a file relative
+// inputURI writes an input as a URI reference: an address as it is, a file relative
 // unless its path is absolute.
-func uri(input string) string {
-	if remote(input) {
+func inputURI(input string) string {
+	if isAddress(input) {
 		if u, err := url.Parse(input); err == nil {
 			return u.String()
 		}

@@ -20,17 +20,17 @@ func newSource(text []byte) *source {
 	text, _ = protocol.TrimBOM(text)
 	root, yaml, _ := lint.Tree(text)
 	s := &source{text: text, starts: lineStarts(text, yaml), nodes: map[string]*protocol.Node{}}
-	s.index(root)
+	s.indexNodes(root)
 	return s
 }
 
-func (s *source) index(n *protocol.Node) {
+func (s *source) indexNodes(n *protocol.Node) {
 	if n == nil {
 		return
 	}
 	s.nodes[n.Pointer] = n
 	for _, item := range n.Items {
-		s.index(item)
+		s.indexNodes(item)
 	}
 }
 
@@ -55,8 +55,8 @@ func lineStarts(text []byte, yaml bool) []int {
 	return starts
 }
 
-// line returns the bytes between which line n stands, its line break left out.
-func (s *source) line(n int) (start, end int, ok bool) {
+// lineBounds returns the bytes between which line n stands, its line break left out.
+func (s *source) lineBounds(n int) (start, end int, ok bool) {
 	if n < 1 || n > len(s.starts) {
 		return 0, 0, false
 	}
@@ -70,16 +70,16 @@ func (s *source) line(n int) (start, end int, ok bool) {
 	return start, end, true
 }
 
-// at returns the line and column of an offset.
-func (s *source) at(offset int) (line, column int) {
+// placeOf returns the line and column of an offset.
+func (s *source) placeOf(offset int) (line, column int) {
 	line = sort.SearchInts(s.starts, offset+1)
 	return line, utf8.RuneCount(s.text[s.starts[line-1]:offset]) + 1
 }
 
-// extent returns the bytes that a finding is about. A finding without a place,
+// findingExtent returns the bytes that a finding is about. A finding without a place,
 // or with one outside the text, has none.
-func (s *source) extent(f protocol.Finding) (start, end int, ok bool) {
-	lineStart, lineEnd, ok := s.line(f.Line)
+func (s *source) findingExtent(f protocol.Finding) (start, end int, ok bool) {
+	lineStart, lineEnd, ok := s.lineBounds(f.Line)
 	if !ok {
 		return 0, 0, false
 	}
@@ -101,12 +101,12 @@ func (s *source) extent(f protocol.Finding) (start, end int, ok bool) {
 		_, size := utf8.DecodeRune(s.text[start:])
 		start += size
 	}
-	return start, s.token(start, lineEnd), true
+	return start, s.tokenEnd(start, lineEnd), true
 }
 
-// token guesses where the token ends that begins at start, for a reader that
+// tokenEnd guesses where the token ends that begins at start, for a reader that
 // does not tell.
-func (s *source) token(start, lineEnd int) int {
+func (s *source) tokenEnd(start, lineEnd int) int {
 	if start >= lineEnd {
 		return start
 	}

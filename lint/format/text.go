@@ -19,8 +19,8 @@ const (
 	leastColumns = 20
 )
 
-// room is how many columns are left of the terminal's width beside a margin.
-func (o Options) room(margin int) int {
+// columnsLeft is how many columns are left of the terminal's width beside a margin.
+func (o Options) columnsLeft(margin int) int {
 	if o.Width == 0 {
 		return mostColumns
 	}
@@ -32,10 +32,10 @@ func (o Options) room(margin int) int {
 func writeText(w *bytes.Buffer, reports []Report, o Options) error {
 	t := textWriter{Buffer: w, Options: o}
 	for _, r := range reports {
-		t.report(r)
+		t.writeReport(r)
 	}
 	if !o.Quiet {
-		t.closing(reports)
+		t.writeSummary(reports)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ const (
 	green  = "1;32"
 )
 
-func (t textWriter) paint(colour, s string) string {
+func (t textWriter) paintText(colour, s string) string {
 	if !t.Colour || s == "" {
 		return s
 	}
@@ -81,34 +81,34 @@ func wordOf(s protocol.Severity) string {
 	return s.String()
 }
 
-func (t textWriter) report(r Report) {
+func (t textWriter) writeReport(r Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
 	src := newSource(r.Text)
 	for _, f := range r.Findings {
-		t.finding(r.Input, src, f)
+		t.writeFinding(r.Input, src, f)
 	}
 }
 
-func (t textWriter) finding(input string, src *source, f protocol.Finding) {
+func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) {
 	colour := colourOf(f.Severity)
-	fmt.Fprintf(t, "%s%s\n", t.paint(colour, wordOf(f.Severity)+"["+f.Code+"]"), t.paint(bold, ": "+Visible(f.Message)))
+	fmt.Fprintf(t, "%s%s\n", t.paintText(colour, wordOf(f.Severity)+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
 	margin := len(strconv.Itoa(max(f.Line, 1)))
 	gutter := strings.Repeat(" ", margin)
-	where := place(input, f)
+	where := formatPlace(input, f)
 	if f.Pointer != "" {
-		where += "  " + clip(Visible(f.Pointer), mostColumns)
+		where += "  " + shorten(Visible(f.Pointer), mostColumns)
 	}
-	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paint(blue, "-->"), where)
-	bar := t.paint(blue, "|")
-	if shown, marks, ok := src.excerpt(f, t.room(margin+len(" | "))); ok {
+	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), where)
+	bar := t.paintText(blue, "|")
+	if shown, marks, ok := src.excerptLine(f, t.columnsLeft(margin+len(" | "))); ok {
 		fmt.Fprintf(t, "%s %s\n", gutter, bar)
-		fmt.Fprintf(t, "%s %s %s\n", t.paint(blue, strconv.Itoa(f.Line)), bar, shown)
+		fmt.Fprintf(t, "%s %s %s\n", t.paintText(blue, strconv.Itoa(f.Line)), bar, shown)
 		fmt.Fprintf(t, "%s %s %s\n", gutter, bar, t.paintMarks(colour, marks))
 	}
 	note := func(name, text string) {
-		fmt.Fprintf(t, "%s %s %s %s\n", gutter, t.paint(blue, "="), t.paint(bold, name+":"), text)
+		fmt.Fprintf(t, "%s %s %s %s\n", gutter, t.paintText(blue, "="), t.paintText(bold, name+":"), text)
 	}
 	if rule := ruleText(f); rule != "" {
 		note("rule", rule)
@@ -121,7 +121,7 @@ func (t textWriter) finding(input string, src *source, f protocol.Finding) {
 
 func (t textWriter) paintMarks(colour, marks string) string {
 	blank := len(marks) - len(strings.TrimLeft(marks, " "))
-	return marks[:blank] + t.paint(colour, marks[blank:])
+	return marks[:blank] + t.paintText(colour, marks[blank:])
 }
 
 // bases says in words where a rule comes from.
@@ -153,32 +153,32 @@ func ruleText(f protocol.Finding) string {
 	return text
 }
 
-// clip shortens s to n characters.
-func clip(s string, n int) string {
+// shorten shortens s to n characters.
+func shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// excerpt returns the line of a finding as a terminal shows it, with the marks
+// excerptLine returns the line of a finding as a terminal shows it, with the marks
 // that stand under the extent of the value. A line of more than room columns is
 // cut on both sides.
-func (s *source) excerpt(f protocol.Finding, room int) (shown, marks string, ok bool) {
-	start, end, ok := s.extent(f)
+func (s *source) excerptLine(f protocol.Finding, room int) (shown, marks string, ok bool) {
+	start, end, ok := s.findingExtent(f)
 	if !ok {
 		return "", "", false
 	}
-	lineStart, lineEnd, _ := s.line(f.Line)
+	lineStart, lineEnd, _ := s.lineBounds(f.Line)
 	if start < lineStart || start > lineEnd {
 		return "", "", false
 	}
-	if end = min(end, lineEnd); s.wide(f, start, end) {
+	if end = min(end, lineEnd); s.isWideValue(f, start, end) {
 		end = min(start+1, end) // its first character stands for the whole
 	}
 	from := lineStart
-	if s.long(lineStart, lineEnd, room) {
-		from = s.back(lineStart, start, room)
+	if s.isLongLine(lineStart, lineEnd, room) {
+		from = s.excerptStart(lineStart, start, room)
 	}
 	var line, mark strings.Builder
 	column := 0
@@ -191,7 +191,7 @@ func (s *source) excerpt(f protocol.Finding, room int) (shown, marks string, ok 
 	i := from
 	for i < lineEnd {
 		r, size := utf8.DecodeRune(s.text[i:])
-		text, columns := cell(r, column)
+		text, columns := runeCell(r, column)
 		if column+columns > room || column+columns == room && i+size < lineEnd {
 			line.WriteString("…")
 			break
@@ -205,22 +205,22 @@ func (s *source) excerpt(f protocol.Finding, room int) (shown, marks string, ok 
 	}
 	marks = strings.TrimRight(mark.String(), " ")
 	if !marked { // an empty place, such as the end of a line
-		marks = strings.Repeat(" ", s.columns(from, start, from > lineStart)) + "^"
+		marks = strings.Repeat(" ", s.countColumns(from, start, from > lineStart)) + "^"
 	}
 	return strings.TrimRight(line.String(), " "), marks, true
 }
 
-// long reports whether a line takes more columns than are shown.
-func (s *source) long(lineStart, lineEnd, room int) bool {
-	return lineEnd-lineStart > utf8.UTFMax*room || s.columns(lineStart, lineEnd, false) > room
+// isLongLine reports whether a line takes more columns than are shown.
+func (s *source) isLongLine(lineStart, lineEnd, room int) bool {
+	return lineEnd-lineStart > utf8.UTFMax*room || s.countColumns(lineStart, lineEnd, false) > room
 }
 
 // widest is how many bytes of an object or array are marked as a whole.
 const widest = 40
 
-// wide reports whether a finding is about an object or array that is too long to
+// isWideValue reports whether a finding is about an object or array that is too long to
 // be marked, or has no brackets of its own (YAML).
-func (s *source) wide(f protocol.Finding, start, end int) bool {
+func (s *source) isWideValue(f protocol.Finding, start, end int) bool {
 	n := s.nodes[f.Pointer]
 	if n == nil || n.Kind != protocol.Array && n.Kind != protocol.Object || n.Line != f.Line || n.Column != f.Column {
 		return false
@@ -229,16 +229,16 @@ func (s *source) wide(f protocol.Finding, start, end int) bool {
 	return !bracket || end-start > widest || end < n.End
 }
 
-// back returns where to begin a line that is cut, so that the place at offset is
+// excerptStart returns where to begin a line that is cut, so that the place at offset is
 // seen with what stands before it: at the start of the line if it is near, else
 // two fifths of the room before it.
-func (s *source) back(lineStart, offset, room int) int {
-	if offset-lineStart <= utf8.UTFMax*room && s.columns(lineStart, offset, false) <= room*3/5 {
+func (s *source) excerptStart(lineStart, offset, room int) int {
+	if offset-lineStart <= utf8.UTFMax*room && s.countColumns(lineStart, offset, false) <= room*3/5 {
 		return lineStart
 	}
 	for columns := 0; offset > lineStart; {
 		r, size := utf8.DecodeLastRune(s.text[lineStart:offset])
-		_, n := cell(r, 0)
+		_, n := runeCell(r, 0)
 		if columns += n; columns > room*2/5 {
 			break
 		}
@@ -247,27 +247,27 @@ func (s *source) back(lineStart, offset, room int) int {
 	return offset
 }
 
-// columns is how many columns the bytes from a to b take.
-func (s *source) columns(a, b int, cut bool) int {
+// countColumns is how many columns the bytes from a to b take.
+func (s *source) countColumns(a, b int, cut bool) int {
 	column := 0
 	if cut {
 		column = 1
 	}
 	for i := a; i < b; {
 		r, size := utf8.DecodeRune(s.text[i:])
-		_, n := cell(r, column)
+		_, n := runeCell(r, column)
 		column += n
 		i += size
 	}
 	return column
 }
 
-// closing says for each input what came of it, and for all together.
-func (t textWriter) closing(reports []Report) {
+// writeSummary says for each input what came of it, and for all together.
+func (t textWriter) writeSummary(reports []Report) {
 	failed := 0
 	var worst *protocol.Finding
 	for _, r := range reports {
-		t.verdict(r)
+		t.writeVerdict(r)
 		if r.Failed() {
 			failed++
 		}
@@ -280,14 +280,14 @@ func (t textWriter) closing(reports []Report) {
 	if len(reports) > 1 {
 		fmt.Fprintf(t, "%s: %d passed, %d failed\n", plural(len(reports), "document"), len(reports)-failed, failed)
 	}
-	t.mendable(reports)
+	t.writeRepairable(reports)
 	if worst != nil && t.Explain != "" {
 		fmt.Fprintf(t, "To read more about a rule: %s %s\n", t.Explain, worst.Code)
 	}
 }
 
-// mendable tells which files can be mended by the program.
-func (t textWriter) mendable(reports []Report) {
+// writeRepairable tells which files can be mended by the program.
+func (t textWriter) writeRepairable(reports []Report) {
 	mends := 0
 	var names []string
 	for _, r := range reports {
@@ -316,7 +316,7 @@ var kindNames = map[document.Kind]string{
 	document.AGISSummary: "AGIS summary",
 }
 
-func (t textWriter) verdict(r Report) {
+func (t textWriter) writeVerdict(r Report) {
 	word, colour := "valid", green
 	switch {
 	case !r.Valid:
@@ -325,11 +325,11 @@ func (t textWriter) verdict(r Report) {
 		word, colour = "valid, but not without warnings", yellow
 	}
 	kind := kindNames[r.Kind]
-	if remote(r.Input) && len(r.Text) == 0 {
-		word, kind = "not fetched", or(kind, "a document")
+	if isAddress(r.Input) && len(r.Text) == 0 {
+		word, kind = "not fetched", firstNonEmpty(kind, "a document")
 	}
-	kind = or(kind, "no kind of document that is known here")
-	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paint(colour, word), kind)
+	kind = firstNonEmpty(kind, "no kind of document that is known here")
+	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paintText(colour, word), kind)
 	if r.Valid && r.Kind == document.AGIS {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}
@@ -365,7 +365,7 @@ const (
 	worthwhile = 20
 )
 
-func or(text, other string) string {
+func firstNonEmpty(text, other string) string {
 	if text == "" {
 		return other
 	}
@@ -379,7 +379,7 @@ func countText(r Report) string {
 		severity protocol.Severity
 		word     string
 	}{{protocol.Error, "error"}, {protocol.Warning, "warning"}, {protocol.Info, "note"}} {
-		if n := count(r, s.severity); n > 0 {
+		if n := countSeverity(r, s.severity); n > 0 {
 			parts = append(parts, plural(n, s.word))
 		}
 	}
@@ -389,7 +389,7 @@ func countText(r Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func count(r Report, s protocol.Severity) int {
+func countSeverity(r Report, s protocol.Severity) int {
 	n := 0
 	for _, f := range r.Findings {
 		if f.Severity == s {

@@ -34,9 +34,9 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
-// cell is what one rune of a line looks like on a terminal and how many columns
+// runeCell is what one rune of a line looks like on a terminal and how many columns
 // it takes. A tab goes to the next multiple of four from column at.
-func cell(r rune, at int) (text string, columns int) {
+func runeCell(r rune, at int) (text string, columns int) {
 	switch {
 	case r == '\t':
 		n := tabStop - at%tabStop

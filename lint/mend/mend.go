@@ -11,7 +11,7 @@ import (
 )
 
 // A Mend is one thing that was put right.
-type Mend struct {
+type Repair struct {
 	// Finding is what was wrong. Its place counts in the text as the mends
 	// before this one had left it.
 	Finding protocol.Finding
@@ -28,14 +28,14 @@ const maxReadings = 100
 // there is nothing that can be mended safely. The error says that the kind is
 // unknown, or, wrapping [protocol.ErrUnreadable] or [protocol.ErrOtherFormat],
 // that the text is no document of that kind and could not be made one.
-func Fix(kind document.Kind, text []byte) (fixed []byte, mended []Mend, err error) {
-	m := &mender{kind: kind}
-	now, err := m.read(text)
+func Fix(kind document.Kind, text []byte) (fixed []byte, mended []Repair, err error) {
+	m := &repairer{kind: kind}
+	now, err := m.readText(text)
 	if now == nil {
 		return text, nil, err
 	}
 	for {
-		better, mends := m.round(now)
+		better, mends := m.repairOnce(now)
 		if m.readings > maxReadings {
 			// Only a text made to be costly comes here. Half of the mends would
 			// be another text each time.
@@ -55,26 +55,26 @@ func Diff(name string, before, after []byte) []byte {
 	return diff.Diff(name, before, name+" (mended)", after)
 }
 
-type mender struct {
+type repairer struct {
 	kind     document.Kind
 	readings int
 }
 
-// round finds what can be mended in one reading of the text and mends it. It
+// repairOnce finds what can be mended in one reading of the text and mends it. It
 // returns nil when there is nothing.
-func (m *mender) round(now *reading) (*reading, []Mend) {
-	candidates := apart(propose(now))
+func (m *repairer) repairOnce(now *reading) (*reading, []Repair) {
+	candidates := dropOverlapping(proposeRepairs(now))
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	t := &trial{mender: m, before: now}
-	t.try(candidates)
+	t := &trial{repairer: m, before: now}
+	t.keepImproving(candidates)
 	return t.best, t.kept
 }
 
-// apart leaves out mends that touch the same bytes as one before them; they have
+// dropOverlapping leaves out mends that touch the same bytes as one before them; they have
 // their turn in the next round.
-func apart(mends []Mend) []Mend {
+func dropOverlapping(mends []Repair) []Repair {
 	var taken []protocol.Edit // by offset
 	free := func(e protocol.Edit) (int, bool) {
 		i, _ := slices.BinarySearchFunc(taken, e, func(a, b protocol.Edit) int { return a.Offset - b.Offset })
@@ -86,7 +86,7 @@ func apart(mends []Mend) []Mend {
 		}
 		return i, (i == 0 || taken[i-1].End <= e.Offset) && (i == len(taken) || e.End <= taken[i].Offset)
 	}
-	var out []Mend
+	var out []Repair
 	for _, c := range mends {
 		if slices.ContainsFunc(c.Edits, func(e protocol.Edit) bool { _, ok := free(e); return !ok }) {
 			continue
@@ -102,15 +102,15 @@ func apart(mends []Mend) []Mend {
 
 // A trial finds out which mends may be kept.
 type trial struct {
-	*mender
+	*repairer
 	before *reading
 	best   *reading // with all that was kept, nil for nothing
-	kept   []Mend
+	kept   []Repair
 }
 
-// try keeps the mends if together they make the document better, else it tries
+// keepImproving keeps the mends if together they make the document better, else it tries
 // each half.
-func (t *trial) try(mends []Mend) {
+func (t *trial) keepImproving(mends []Repair) {
 	if t.readings > maxReadings {
 		return
 	}
@@ -123,14 +123,14 @@ func (t *trial) try(mends []Mend) {
 		base = t.before
 	}
 	if text, err := protocol.ApplyEdits(t.before.text, edits); err == nil {
-		if after, _ := t.read(text); after != nil && after.better(base) {
+		if after, _ := t.readText(text); after != nil && after.isBetterThan(base) {
 			t.best, t.kept = after, append(t.kept, mends...)
 			return
 		}
 	}
 	if half := len(mends) / 2; half > 0 {
-		t.try(mends[:half])
-		t.try(mends[half:])
+		t.keepImproving(mends[:half])
+		t.keepImproving(mends[half:])
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 // A place is an object that a draft defines, with the names of its members.
-type place struct {
+type objectNames struct {
 	kinds   []document.Kind
 	pointer *regexp.Regexp
 	names   []string
 }
 
-func defined(kinds []document.Kind, pointer, names string) place {
-	return place{kinds, regexp.MustCompile(`\A` + pointer + `\z`), strings.Fields(names)}
+func newObjectNames(kinds []document.Kind, pointer, names string) objectNames {
+	return objectNames{kinds, regexp.MustCompile(`\A` + pointer + `\z`), strings.Fields(names)}
 }
 
 var (
@@ -26,36 +26,36 @@ var (
 	summary = []document.Kind{document.AGISSummary}
 )
 
-// places are the objects whose members have names of their own (AI Discovery §3;
+// definedObjects are the objects whose members have names of their own (AI Discovery §3;
 // AGIS §6, §8, §11.1).
-var places = []place{
-	defined(ai, ``, "aiendpoint service capabilities auth token_hints rate_limits meta"),
-	defined(ai, `/service`, "name description category language"),
-	defined(ai, `/capabilities/\d+`, "id description endpoint method params returns"),
-	defined(ai, `/auth`, "type header docs"),
-	defined(ai, `/token_hints`, "compact_mode field_filtering delta_support"),
-	defined(ai, `/rate_limits`, "requests_per_minute agent_tier_available"),
-	defined(ai, `/meta`, "last_updated changelog status"),
+var definedObjects = []objectNames{
+	newObjectNames(ai, ``, "aiendpoint service capabilities auth token_hints rate_limits meta"),
+	newObjectNames(ai, `/service`, "name description category language"),
+	newObjectNames(ai, `/capabilities/\d+`, "id description endpoint method params returns"),
+	newObjectNames(ai, `/auth`, "type header docs"),
+	newObjectNames(ai, `/token_hints`, "compact_mode field_filtering delta_support"),
+	newObjectNames(ai, `/rate_limits`, "requests_per_minute agent_tier_available"),
+	newObjectNames(ai, `/meta`, "last_updated changelog status"),
 
-	defined(full, ``, "agis service agtp description version endpoints vocabulary schemas data_manifest"),
-	defined(full, `/endpoints/\d+`, "method path semantic input output errors proposed"),
-	defined(full, `/endpoints/\d+/semantic`, "intent actor outcome capability confidence_guidance impact_tier is_idempotent parameter_hints state_transition mcp_tool_name"),
-	defined(full, `/vocabulary`, "declared_verbs domain namespace version negotiable"),
-	defined(full, `/data_manifest`, "available_data pre_auth_discovery"),
-	defined(full, `/data_manifest/available_data/\d+`, "class description formats sensitivity requires_authorization"),
+	newObjectNames(full, ``, "agis service agtp description version endpoints vocabulary schemas data_manifest"),
+	newObjectNames(full, `/endpoints/\d+`, "method path semantic input output errors proposed"),
+	newObjectNames(full, `/endpoints/\d+/semantic`, "intent actor outcome capability confidence_guidance impact_tier is_idempotent parameter_hints state_transition mcp_tool_name"),
+	newObjectNames(full, `/vocabulary`, "declared_verbs domain namespace version negotiable"),
+	newObjectNames(full, `/data_manifest`, "available_data pre_auth_discovery"),
+	newObjectNames(full, `/data_manifest/available_data/\d+`, "class description formats sensitivity requires_authorization"),
 
-	defined(summary, ``, "agis service agtp agis_document methods domain namespace negotiable capability_summary data_classes "+
+	newObjectNames(summary, ``, "agis service agtp agis_document methods domain namespace negotiable capability_summary data_classes "+
 		"interaction_protocols pre_auth_discovery version related_services mcp_tools_list"),
 }
 
-// renames lists the members whose name is a known one but for letter case,
+// findRenames lists the members whose name is a known one but for letter case,
 // hyphens and underscores, where the known one is absent.
-func renames(r *reading) []Mend {
+func findRenames(r *reading) []Repair {
 	findings := map[string][]protocol.Finding{}
 	for _, f := range r.findings {
 		findings[f.Pointer] = append(findings[f.Pointer], f)
 	}
-	var out []Mend
+	var out []Repair
 	var walk func(n *protocol.Node)
 	walk = func(n *protocol.Node) {
 		if n.Kind == protocol.Object {
@@ -75,7 +75,7 @@ func (r *reading) namesOf(pointer string) []string {
 	if strings.Count(pointer, "/") > 3 {
 		return nil // nothing defined stands that deep
 	}
-	for _, p := range places {
+	for _, p := range definedObjects {
 		if slices.Contains(p.kinds, r.kind) && p.pointer.MatchString(pointer) {
 			return p.names
 		}
@@ -83,21 +83,21 @@ func (r *reading) namesOf(pointer string) []string {
 	return nil
 }
 
-func (r *reading) renamesIn(object *protocol.Node, names []string, findings map[string][]protocol.Finding) []Mend {
-	var out []Mend
+func (r *reading) renamesIn(object *protocol.Node, names []string, findings map[string][]protocol.Finding) []Repair {
+	var out []Repair
 	taken := map[string]bool{}
 	for _, m := range object.Items {
 		if slices.Contains(names, m.Key) {
 			continue
 		}
-		folded := fold(m.Key)
-		i := slices.IndexFunc(names, func(name string) bool { return fold(name) == folded })
+		folded := normalizeName(m.Key)
+		i := slices.IndexFunc(names, func(name string) bool { return normalizeName(name) == folded })
 		if i < 0 || taken[names[i]] || object.Member(names[i]) != nil || m.KeyEnd == 0 || m.KeyEnd > len(r.body) {
 			continue
 		}
 		if f, ok := findingOf(findings, m, object, names[i]); ok {
 			taken[names[i]] = true
-			out = append(out, Mend{f, []protocol.Edit{{Offset: m.KeyOffset, End: m.KeyEnd, Text: quoteLike(r.body[m.KeyOffset], names[i])}}})
+			out = append(out, Repair{f, []protocol.Edit{{Offset: m.KeyOffset, End: m.KeyEnd, Text: quoteLike(r.body[m.KeyOffset], names[i])}}})
 		}
 	}
 	return out

@@ -11,15 +11,15 @@ import (
 // The table of names agrees with what the readers of the drafts know.
 func TestPlacesAreThoseOfTheDrafts(t *testing.T) {
 	unknown := map[string]bool{"AI219": true, "AI220": true, "AI805": true, "AGIS122": true}
-	for _, p := range places {
+	for _, p := range definedObjects {
 		if p.kinds[0] == document.AGISSummary {
 			continue // its reader says nothing of members it does not know
 		}
 		pointer := strings.NewReplacer(`\A`, "", `\z`, "", `\d+`, "0").Replace(p.pointer.String())
 		for _, name := range p.names {
 			for name, known := range map[string]bool{name: true, name + "x": false} {
-				m := &mender{kind: p.kinds[0]}
-				r, err := m.read(holding(pointer, name))
+				m := &repairer{kind: p.kinds[0]}
+				r, err := m.readText(holding(pointer, name))
 				if err != nil {
 					t.Fatalf("%s/%s: %v", pointer, name, err)
 				}

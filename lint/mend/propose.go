@@ -21,7 +21,7 @@ var remedies = map[string]remedy{
 	"AI601": booleanText,
 	"AI701": numberText,
 	"AI702": booleanText,
-	"AI801": moment,
+	"AI801": dateTimeText,
 
 	"AGIS111": versionText,
 	"AGIS112": versionText,
@@ -41,41 +41,41 @@ var remedies = map[string]remedy{
 	"WK102": versionText,
 }
 
-// propose lists what may be mended, in the order of the findings.
-func propose(r *reading) []Mend {
+// proposeRepairs lists what may be mended, in the order of the findings.
+func proposeRepairs(r *reading) []Repair {
 	if r.err != nil {
-		return unreadable(r)
+		return proposeSyntaxRepairs(r)
 	}
-	var out []Mend
+	var out []Repair
 	if r.skip > 0 {
 		for _, f := range r.findings {
 			if f.Code == "AI202" {
-				return []Mend{{f, []protocol.Edit{{Offset: 0, End: r.skip}}}}
+				return []Repair{{f, []protocol.Edit{{Offset: 0, End: r.skip}}}}
 			}
 		}
 	}
-	if f, ok := r.hiding(); ok {
-		if n := r.at(f.Pointer); n != nil {
-			if mends := r.propose(nil, f, remedies[f.Code](r, n)); len(mends) > 0 {
+	if f, ok := r.blockingFinding(); ok {
+		if n := r.nodeAt(f.Pointer); n != nil {
+			if mends := r.appendRepair(nil, f, remedies[f.Code](r, n)); len(mends) > 0 {
 				return mends
 			}
 		}
 	}
 	for _, f := range r.findings {
 		if remedy := remedies[f.Code]; remedy != nil {
-			if n := r.at(f.Pointer); n != nil {
-				out = r.propose(out, f, remedy(r, n))
+			if n := r.nodeAt(f.Pointer); n != nil {
+				out = r.appendRepair(out, f, remedy(r, n))
 			}
 		}
 	}
-	for _, rename := range renames(r) {
-		out = r.propose(out, rename.Finding, rename.Edits)
+	for _, rename := range findRenames(r) {
+		out = r.appendRepair(out, rename.Finding, rename.Edits)
 	}
 	return out
 }
 
-// propose appends a mend whose edits count in r.body.
-func (r *reading) propose(out []Mend, f protocol.Finding, edits []protocol.Edit) []Mend {
+// appendRepair appends a mend whose edits count in r.body.
+func (r *reading) appendRepair(out []Repair, f protocol.Finding, edits []protocol.Edit) []Repair {
 	if len(edits) == 0 {
 		return out
 	}
@@ -85,19 +85,19 @@ func (r *reading) propose(out []Mend, f protocol.Finding, edits []protocol.Edit)
 		e.End += r.skip
 		moved[i] = e
 	}
-	return append(out, Mend{f, moved})
+	return append(out, Repair{f, moved})
 }
 
-// unreadable lists what may make a text readable that is not.
-func unreadable(r *reading) []Mend {
+// proposeSyntaxRepairs lists what may make a text readable that is not.
+func proposeSyntaxRepairs(r *reading) []Repair {
 	if len(r.findings) == 0 {
 		return nil
 	}
 	switch {
 	case r.kind == document.AGISSummary && r.skip > 0:
-		return []Mend{{r.findings[0], []protocol.Edit{{Offset: 0, End: r.skip}}}}
+		return []Repair{{r.findings[0], []protocol.Edit{{Offset: 0, End: r.skip}}}}
 	case r.kind == document.AGIS && r.findings[0].Code == "AGIS101":
-		return r.propose(nil, r.findings[0], quoteTransitions(r.body))
+		return r.appendRepair(nil, r.findings[0], quoteTransitions(r.body))
 	}
 	return nil
 }

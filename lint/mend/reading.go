@@ -32,8 +32,8 @@ type reading struct {
 	meaning *document.Document
 }
 
-// read reads a text. The reading is nil only for an unknown kind.
-func (m *mender) read(text []byte) (*reading, error) {
+// readText reads a text. The reading is nil only for an unknown kind.
+func (m *repairer) readText(text []byte) (*reading, error) {
 	m.readings++
 	r := &reading{kind: m.kind, text: text, body: text}
 	if body, marked := protocol.TrimBOM(text); marked {
@@ -63,14 +63,14 @@ func (m *mender) read(text []byte) (*reading, error) {
 		}
 	}
 	if r.errors == 0 && r.err == nil {
-		r.meaning = meaning(m.kind, text)
+		r.meaning = comparableDocument(m.kind, text)
 	}
 	return r, r.err
 }
 
-// hiding returns the finding that keeps a part of the document from being judged
+// blockingFinding returns the finding that keeps a part of the document from being judged
 // at all: what is wrong in there is seen only once it is mended.
-func (r *reading) hiding() (protocol.Finding, bool) {
+func (r *reading) blockingFinding() (protocol.Finding, bool) {
 	for _, f := range r.findings {
 		if f.Code == "AGIS117" && f.Pointer == "/endpoints" {
 			return f, true
@@ -79,10 +79,10 @@ func (r *reading) hiding() (protocol.Finding, bool) {
 	return protocol.Finding{}, false
 }
 
-// better reports whether r may take the place of before.
-func (r *reading) better(before *reading) bool {
-	_, hid := before.hiding()
-	_, hides := r.hiding()
+// isBetterThan reports whether r may take the place of before.
+func (r *reading) isBetterThan(before *reading) bool {
+	_, hid := before.blockingFinding()
+	_, hides := r.blockingFinding()
 	switch {
 	case before.err != nil:
 		return r.err == nil
@@ -96,9 +96,9 @@ func (r *reading) better(before *reading) bool {
 	return r.meaning != nil && reflect.DeepEqual(before.meaning, r.meaning)
 }
 
-// meaning is what a document says, without what a mend may change: its bytes,
+// comparableDocument is what a document says, without what a mend may change: its bytes,
 // its findings, the letter case of verbs, an error named twice.
-func meaning(kind document.Kind, text []byte) *document.Document {
+func comparableDocument(kind document.Kind, text []byte) *document.Document {
 	d, err := document.Read(document.Input{Kind: kind, Host: "example.com", Bytes: text})
 	if err != nil {
 		return nil
@@ -118,8 +118,8 @@ func meaning(kind document.Kind, text []byte) *document.Document {
 	return out
 }
 
-// at returns the node that has the pointer, nil when there is none.
-func (r *reading) at(pointer string) *protocol.Node {
+// nodeAt returns the node that has the pointer, nil when there is none.
+func (r *reading) nodeAt(pointer string) *protocol.Node {
 	if r.nodes == nil {
 		r.nodes = map[string]*protocol.Node{}
 		var walk func(n *protocol.Node)

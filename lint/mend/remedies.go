@@ -21,7 +21,7 @@ func versionText(r *reading, n *protocol.Node) []protocol.Edit {
 	if v, err := strconv.ParseFloat(n.Text, 64); err != nil || v != 1 {
 		return nil
 	}
-	return r.put(n, `"1.0"`)
+	return r.replaceLiteral(n, `"1.0"`)
 }
 
 // booleanText takes the quotes from "true" and "false".
@@ -29,7 +29,7 @@ func booleanText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.String || n.Text != "true" && n.Text != "false" {
 		return nil
 	}
-	return r.put(n, n.Text)
+	return r.replaceLiteral(n, n.Text)
 }
 
 // plainNumber is what JSON and YAML both read as a number, and short enough to
@@ -41,19 +41,19 @@ func numberText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.String || !plainNumber.MatchString(n.Text) {
 		return nil
 	}
-	return r.put(n, n.Text)
+	return r.replaceLiteral(n, n.Text)
 }
 
 // anyUpperCase writes a word in capitals.
 func anyUpperCase(r *reading, n *protocol.Node) []protocol.Edit {
-	return r.rewrite(n, strings.ToUpper(n.Str()))
+	return r.replaceText(n, strings.ToUpper(n.Str()))
 }
 
 // upperCase writes a word in capitals if that makes it one of words.
 func upperCase(words ...string) remedy {
 	return func(r *reading, n *protocol.Node) []protocol.Edit {
 		if word := strings.ToUpper(strings.TrimSpace(n.Str())); slices.Contains(words, word) {
-			return r.rewrite(n, word)
+			return r.replaceText(n, word)
 		}
 		return nil
 	}
@@ -63,16 +63,16 @@ func upperCase(words ...string) remedy {
 func sameLetters(words ...string) remedy {
 	return func(r *reading, n *protocol.Node) []protocol.Edit {
 		for _, word := range words {
-			if fold(strings.TrimSpace(n.Str())) == word {
-				return r.rewrite(n, word)
+			if normalizeName(strings.TrimSpace(n.Str())) == word {
+				return r.replaceText(n, word)
 			}
 		}
 		return nil
 	}
 }
 
-// fold takes from a name what people vary: letter case, hyphens, underscores.
-func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+// normalizeName takes from a name what people vary: letter case, hyphens, underscores.
+func normalizeName(s string) string { return strings.ToLower(separators.Replace(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
@@ -82,7 +82,7 @@ func languageTag(r *reading, n *protocol.Node) []protocol.Edit {
 	if tag == n.Text || !aidiscovery.WellFormedLanguage(tag) {
 		return nil
 	}
-	return r.rewrite(n, tag)
+	return r.replaceText(n, tag)
 }
 
 func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
@@ -92,14 +92,14 @@ func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
 	return nil
 }
 
-// moment writes a date and time with an offset or fractions of a second as the
+// dateTimeText writes a date and time with an offset or fractions of a second as the
 // draft wants it: the same second in UTC (AI Discovery §3.7).
-func moment(r *reading, n *protocol.Node) []protocol.Edit {
+func dateTimeText(r *reading, n *protocol.Node) []protocol.Edit {
 	at, err := time.Parse(time.RFC3339, strings.TrimSpace(n.Str()))
 	if err != nil || at.UTC().Year() < 1000 || at.UTC().Year() > 9999 {
 		return nil
 	}
-	return r.rewrite(n, at.UTC().Format("2006-01-02T15:04:05Z"))
+	return r.replaceText(n, at.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
 // endpointList turns the map form of endpoints into a list.
@@ -122,7 +122,7 @@ func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
 			return nil // it will have another name
 		}
 	}
-	list := r.at("/vocabulary/declared_verbs")
+	list := r.nodeAt("/vocabulary/declared_verbs")
 	if list == nil || list.Kind != protocol.Array {
 		return nil
 	}
@@ -136,7 +136,7 @@ func declareVerbs(r *reading, n *protocol.Node) []protocol.Edit {
 		return nil // there is a list, of something else
 	}
 	var verbs []string
-	for _, e := range r.at("/endpoints").Elements() {
+	for _, e := range r.nodeAt("/endpoints").Elements() {
 		verb := strings.ToUpper(e.Member("method").Str())
 		for _, f := range agis.CheckMethod(verb) {
 			if f.Severity == protocol.Error {

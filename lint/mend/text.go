@@ -12,8 +12,8 @@ import (
 // the reader could not tell the extent of the node, or where the text around it
 // is not what it is expected to be.
 
-// put replaces the text of a value.
-func (r *reading) put(n *protocol.Node, literal string) []protocol.Edit {
+// replaceLiteral replaces the text of a value.
+func (r *reading) replaceLiteral(n *protocol.Node, literal string) []protocol.Edit {
 	if n.End == 0 || n.End > len(r.body) || n.Offset >= n.End {
 		return nil
 	}
@@ -23,8 +23,8 @@ func (r *reading) put(n *protocol.Node, literal string) []protocol.Edit {
 // plainWord is what needs no quotes anywhere in YAML.
 var plainWord = regexp.MustCompile(`\A[A-Za-z][A-Za-z0-9_-]*\z`)
 
-// rewrite gives a string another text and keeps the way it is quoted.
-func (r *reading) rewrite(n *protocol.Node, text string) []protocol.Edit {
+// replaceText gives a string another text and keeps the way it is quoted.
+func (r *reading) replaceText(n *protocol.Node, text string) []protocol.Edit {
 	if n.Kind != protocol.String || text == n.Text || n.End == 0 || n.Offset >= len(r.body) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (r *reading) rewrite(n *protocol.Node, text string) []protocol.Edit {
 	case c == '|' || c == '>':
 		return nil // a text in lines of its own
 	default:
-		return r.put(n, quoteLike(c, text))
+		return r.replaceLiteral(n, quoteLike(c, text))
 	}
 }
 
@@ -51,19 +51,19 @@ func quoteLike(like byte, text string) string {
 // reserved are words that some YAML reader takes for something else than text.
 var reserved = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
 
-// parent returns the node that holds n.
-func (r *reading) parent(n *protocol.Node) *protocol.Node {
+// parentOf returns the node that holds n.
+func (r *reading) parentOf(n *protocol.Node) *protocol.Node {
 	i := strings.LastIndexByte(n.Pointer, '/')
 	if i < 0 {
 		return nil
 	}
-	return r.at(n.Pointer[:i])
+	return r.nodeAt(n.Pointer[:i])
 }
 
 // removeElement removes an element that repeats one before it in its list, and
 // says no more than that one.
 func removeElement(r *reading, n *protocol.Node) []protocol.Edit {
-	list := r.parent(n)
+	list := r.parentOf(n)
 	if list == nil || list.Kind != protocol.Array || list.End == 0 || list.Offset >= len(r.body) || n.Kind != protocol.String || n.End == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 		if !flow {
 			return nil
 		}
-		return insert(list.Offset+1, quoteLike('"', word))
+		return insertAt(list.Offset+1, quoteLike('"', word))
 	}
 	last := list.Items[len(list.Items)-1]
 	if last.End == 0 || last.Kind != protocol.String {
@@ -131,7 +131,7 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	}
 	text := quoteLike(r.body[last.Offset], word)
 	if flow {
-		return insert(last.End, r.separator(list)+text)
+		return insertAt(last.End, r.separatorOf(list)+text)
 	}
 	start := bytes.LastIndexByte(r.body[:last.Offset], '\n') + 1
 	before := string(r.body[start:last.Offset]) // indentation, dash, space
@@ -143,7 +143,7 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	if bytes.HasPrefix(r.body[end:], []byte("\r\n")) {
 		newline = "\r\n"
 	}
-	return insert(end, newline+before+text)
+	return insertAt(end, newline+before+text)
 }
 
 // addMember puts a member that lists words in front of the others of an object.
@@ -164,22 +164,22 @@ func (r *reading) addMember(object *protocol.Node, name string, words []string) 
 		if start > 1 && r.body[start-2] == '\r' {
 			newline = "\r\n"
 		}
-		return insert(first, name+": ["+strings.Join(plain, ", ")+"]"+newline+lead)
+		return insertAt(first, name+": ["+strings.Join(plain, ", ")+"]"+newline+lead)
 	case r.body[object.Offset] != '{':
 		return nil
 	case strings.TrimSpace(lead) == "" && start > 0: // one member a line
-		return insert(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"],\n"+lead)
+		return insertAt(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"],\n"+lead)
 	default:
-		return insert(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"], ")
+		return insertAt(first, quoteJSON(name)+": ["+strings.Join(quoted, ", ")+"], ")
 	}
 }
 
-func insert(offset int, text string) []protocol.Edit {
+func insertAt(offset int, text string) []protocol.Edit {
 	return []protocol.Edit{{Offset: offset, End: offset, Text: text}}
 }
 
-// separator returns what stands between the elements of a list in brackets.
-func (r *reading) separator(list *protocol.Node) string {
+// separatorOf returns what stands between the elements of a list in brackets.
+func (r *reading) separatorOf(list *protocol.Node) string {
 	last := list.Items[len(list.Items)-1]
 	if len(list.Items) == 1 {
 		if lead := string(r.body[list.Offset+1 : last.Offset]); strings.TrimSpace(lead) == "" && strings.Contains(lead, "\n") {
