@@ -65,7 +65,7 @@ demo: build ## the whole program end to end on loopback
 
 bench: ## benchmarks, as ratios against a reference in the same run
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry \
-		./protocol/agis ./protocol/aidiscovery ./lint/mend
+		./protocol/agis ./protocol/aidiscovery ./lint/repair
 	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
 
 soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing

@@ -18,7 +18,7 @@ import (
 // only new ones are shown. The zero value knows none.
 //
 // A finding is recognised by its input, code, pointer and message. Lines and
-// columns do not count: text that moves stays known. What is mended stays in the
+// columns do not count: text that moves stays known. What is repaired stays in the
 // list until it is written anew.
 type Baseline struct {
 	known map[entry]bool

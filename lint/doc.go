@@ -5,7 +5,7 @@
 // Begin with [Check] for one text and [CheckAll] for several, which also
 // compares the AGIS summary of a service with its full document. [Rule] explains
 // a code, [Tell] says what a text seems to be, and a [Baseline] hides what is
-// known already. Package lint/mend repairs texts, package lint/format writes
+// known already. Package lint/repair repairs texts, package lint/format writes
 // results, package lint/command has the commands.
 //
 // Nothing here opens a file or a connection.

@@ -29,7 +29,7 @@ var own = []protocol.Rule{
 	{Code: protocol.CodeMore, Slug: "more-findings", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "A document with very many findings is reported up to a limit. The severity is that of the heaviest finding left out.",
 		Bad:  `500 broken capabilities`,
-		Good: `mend those that are listed, then check again`},
+		Good: `repair those that are listed, then check again`},
 }
 
 var byCode = sync.OnceValue(func() map[string]protocol.Rule { return protocol.ByCode(Rules()) })

@@ -27,7 +27,7 @@ var rows = [][]string{
 	{"protocol/a2a"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp"},
 	{"document", "store", "index/wordvec", "index/tokens"},
-	{"store/boltfile", "store/storetest", "fetch", "call", "lint/mend", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
+	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"store/boltstore", "crawler", "index", "registry", "lint"},
 	{"lint/format", "registry/audit", "join", "crawler/owner"},
 	{"api/answer"},

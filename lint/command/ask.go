@@ -32,7 +32,7 @@ type question struct {
 	// usual is taken for an empty answer. With optional an empty answer is fine.
 	usual    string
 	optional bool
-	// faults says what is wrong with an answer. Errors must be mended; a
+	// faults says what is wrong with an answer. Errors must be repaired; a
 	// warning is shown, and the same answer given again stands.
 	faults func(answer string) []protocol.Finding
 }

@@ -55,7 +55,7 @@ func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 	}
 	fmt.Fprintf(&b, "Breaking it is %s.\n", map[protocol.Severity]string{
 		protocol.Error:   "an error: the document does not conform",
-		protocol.Warning: "a warning: the document conforms, but should be mended",
+		protocol.Warning: "a warning: the document conforms, but should be repaired",
 		protocol.Info:    "only noted",
 	}[r.Severity])
 	if basis := format.Basis(r); basis != "" {

@@ -22,7 +22,7 @@ func Validate(w Environment) *cobra.Command {
 		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
 		Short: "Judge documents by the rules of their drafts",
 		Long: `Validate reads AI Discovery documents, AGIS documents and AGIS summaries and says
-what is wrong, where, and how to mend it. Which of the three a document is, it
+what is wrong, where, and how to repair it. Which of the three a document is, it
 tells from the text.
 
 An input is a file; a directory, in which every document of the three kinds is
@@ -50,7 +50,7 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 	f.IntVar(&v.level, "level", 1, "conformance level to ask of AGIS documents, 1 or 2")
 	f.StringVar(&v.baseline, "baseline", "", "hide the findings listed in this file")
 	f.StringVar(&v.writeBaseline, "write-baseline", "", "list all findings in this file, for --baseline, and succeed")
-	f.BoolVar(&v.fix, "fix", false, "mend in files what can be mended safely; shows the changes and asks first")
+	f.BoolVar(&v.fix, "fix", false, "repair in files what can be repaired safely; shows the changes and asks first")
 	f.BoolVar(&v.diff, "diff", false, "show what --fix would change, and nothing else")
 	f.BoolVar(&v.yes, "yes", false, "with --fix: write without asking")
 	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: ai, agis or agis-summary")
@@ -121,7 +121,7 @@ func (v *validateRun) checkFlags(args []string) error {
 	case v.yes && !v.fix:
 		return usageErrorf("--yes answers the question of --fix: give both")
 	case v.fix && v.writeBaseline != "":
-		return usageErrorf("--fix mends findings and --write-baseline keeps them: give one of the two")
+		return usageErrorf("--fix repairs findings and --write-baseline keeps them: give one of the two")
 	}
 	today, err := v.parseToday(v.day)
 	if err != nil {
@@ -156,10 +156,10 @@ func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) e
 	}
 	reports := make([]format.Report, len(results))
 	for i, r := range results {
-		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Mends: v.countRepairable(inputs[i], r)}
+		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Repairable: v.countRepairable(inputs[i], r)}
 	}
 	o := format.Options{Colour: supportsColor(v.Out), Width: terminalWidth(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
-		Explain: v.Program + " validate --rule", Mend: v.Program + " validate --fix"}
+		Explain: v.Program + " validate --rule", Repair: v.Program + " validate --fix"}
 	if err := format.Write(v.Out, v.format, reports, o); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}

@@ -14,9 +14,9 @@ import (
 type Report struct {
 	lint.Result
 	Text []byte
-	// Mends is how many of the findings can be mended without knowing what was
+	// Repairable is how many of the findings can be repaired without knowing what was
 	// meant, as far as that was tried.
-	Mends int
+	Repairable int
 }
 
 // Options say how to write. The zero value is fine.
@@ -31,9 +31,9 @@ type Options struct {
 	// Strict is lint.Options.Strict of the run: warnings fail it too.
 	Strict bool
 	// Tool and Version name the program, for example "gazlint". Explain is the
-	// command that explains a rule, to which the code is added, Mend the one that
-	// mends a file, to which its name is added.
-	Tool, Version, Explain, Mend string
+	// command that explains a rule, to which the code is added, Repair the one that
+	// repairs a file, to which its name is added.
+	Tool, Version, Explain, Repair string
 }
 
 // writers has one function for each format.

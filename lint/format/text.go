@@ -28,7 +28,7 @@ func (o Options) columnsLeft(margin int) int {
 }
 
 // writeText writes findings as a compiler does: what is wrong, where it stands,
-// the line with a mark under it, the rule, and how to mend it.
+// the line with a mark under it, the rule, and how to repair it.
 func writeText(w *bytes.Buffer, reports []Report, o Options) error {
 	t := textWriter{Buffer: w, Options: o}
 	for _, r := range reports {
@@ -286,22 +286,22 @@ func (t textWriter) writeSummary(reports []Report) {
 	}
 }
 
-// writeRepairable tells which files can be mended by the program.
+// writeRepairable tells which files can be repaired by the program.
 func (t textWriter) writeRepairable(reports []Report) {
-	mends := 0
+	repairs := 0
 	var names []string
 	for _, r := range reports {
-		if r.Mends > 0 {
-			mends += r.Mends
+		if r.Repairable > 0 {
+			repairs += r.Repairable
 			names = append(names, Visible(r.Input))
 		}
 	}
 	switch {
-	case t.Mend == "" || mends == 0:
+	case t.Repair == "" || repairs == 0:
 	case len(names) <= mostNames:
-		fmt.Fprintf(t, "%s can be mended without knowing what you meant: %s %s\n", plural(mends, "finding"), t.Mend, strings.Join(names, " "))
+		fmt.Fprintf(t, "%s can be repaired without knowing what you meant: %s %s\n", plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
 	default:
-		fmt.Fprintf(t, "%s in %d files can be mended without knowing what you meant: %s FILE\n", plural(mends, "finding"), len(names), t.Mend)
+		fmt.Fprintf(t, "%s in %d files can be repaired without knowing what you meant: %s FILE\n", plural(repairs, "finding"), len(names), t.Repair)
 	}
 }
 

@@ -1,15 +1,15 @@
-package mend
+package repair
 
 import (
 	"gazetteer/document"
 	"gazetteer/protocol"
 )
 
-// A remedy returns the edits to r.body that mend one finding at a node, none
-// when it cannot be mended safely.
+// A remedy returns the edits to r.body that repair one finding at a node, none
+// when it cannot be repaired safely.
 type remedy func(r *reading, n *protocol.Node) []protocol.Edit
 
-// remedies are the ways to mend, by the code of the rule.
+// remedies are the ways to repair, by the code of the rule.
 var remedies = map[string]remedy{
 	"AI211": versionText, // aiendpoint: 1.0
 	"AI310": removeElement,
@@ -41,7 +41,7 @@ var remedies = map[string]remedy{
 	"WK102": versionText,
 }
 
-// proposeRepairs lists what may be mended, in the order of the findings.
+// proposeRepairs lists what may be repaired, in the order of the findings.
 func proposeRepairs(r *reading) []Repair {
 	if r.err != nil {
 		return proposeSyntaxRepairs(r)
@@ -56,8 +56,8 @@ func proposeRepairs(r *reading) []Repair {
 	}
 	if f, ok := r.blockingFinding(); ok {
 		if n := r.nodeAt(f.Pointer); n != nil {
-			if mends := r.appendRepair(nil, f, remedies[f.Code](r, n)); len(mends) > 0 {
-				return mends
+			if repairs := r.appendRepair(nil, f, remedies[f.Code](r, n)); len(repairs) > 0 {
+				return repairs
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func proposeRepairs(r *reading) []Repair {
 	return out
 }
 
-// appendRepair appends a mend whose edits count in r.body.
+// appendRepair appends a repair whose edits count in r.body.
 func (r *reading) appendRepair(out []Repair, f protocol.Finding, edits []protocol.Edit) []Repair {
 	if len(edits) == 0 {
 		return out

@@ -1,18 +1,18 @@
-package mend_test
+package repair_test
 
 import (
 	"testing"
 
-	"gazetteer/lint/mend"
+	"gazetteer/lint/repair"
 )
 
-// Fix reads a document a few times: what mending costs beside validating.
+// Fix reads a document a few times: what repairing costs beside validating.
 func BenchmarkFix(b *testing.B) {
 	all := vectors(b)
 	for b.Loop() {
 		for kind, texts := range all {
 			for _, text := range texts {
-				mend.Fix(kind, text)
+				repair.Fix(kind, text)
 			}
 		}
 	}

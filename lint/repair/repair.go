@@ -1,4 +1,4 @@
-package mend
+package repair
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Mend is one thing that was put right.
+// A Repair is one thing that was put right.
 type Repair struct {
-	// Finding is what was wrong. Its place counts in the text as the mends
+	// Finding is what was wrong. Its place counts in the text as the repairs
 	// before this one had left it.
 	Finding protocol.Finding
 	// Edits are the changes, with offsets in the same text as the finding's
@@ -20,39 +20,39 @@ type Repair struct {
 	Edits []protocol.Edit
 }
 
-// maxReadings is how many times one text is read to see what a mend does to it.
+// maxReadings is how many times one text is read to see what a repair does to it.
 // An honest document needs less than ten.
 const maxReadings = 100
 
-// Fix mends a document of a kind. It returns the text itself and no mends when
-// there is nothing that can be mended safely. The error says that the kind is
+// Fix repairs a document of a kind. It returns the text itself and no repairs when
+// there is nothing that can be repaired safely. The error says that the kind is
 // unknown, or, wrapping [protocol.ErrUnreadable] or [protocol.ErrOtherFormat],
 // that the text is no document of that kind and could not be made one.
-func Fix(kind document.Kind, text []byte) (fixed []byte, mended []Repair, err error) {
+func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err error) {
 	m := &repairer{kind: kind}
 	now, err := m.readText(text)
 	if now == nil {
 		return text, nil, err
 	}
 	for {
-		better, mends := m.repairOnce(now)
+		better, repairs := m.repairOnce(now)
 		if m.readings > maxReadings {
-			// Only a text made to be costly comes here. Half of the mends would
+			// Only a text made to be costly comes here. Half of the repairs would
 			// be another text each time.
 			return text, nil, nil
 		}
 		if better == nil {
 			break
 		}
-		now, mended = better, append(mended, mends...)
+		now, repaired = better, append(repaired, repairs...)
 	}
-	return now.text, mended, now.err
+	return now.text, repaired, now.err
 }
 
 // Diff returns the difference between two texts in the unified form, nil when
 // there is none. name is what the text is called in it.
 func Diff(name string, before, after []byte) []byte {
-	return diff.Diff(name, before, name+" (mended)", after)
+	return diff.Diff(name, before, name+" (repaired)", after)
 }
 
 type repairer struct {
@@ -60,7 +60,7 @@ type repairer struct {
 	readings int
 }
 
-// repairOnce finds what can be mended in one reading of the text and mends it. It
+// repairOnce finds what can be repaired in one reading of the text and repairs it. It
 // returns nil when there is nothing.
 func (m *repairer) repairOnce(now *reading) (*reading, []Repair) {
 	candidates := dropOverlapping(proposeRepairs(now))
@@ -72,9 +72,9 @@ func (m *repairer) repairOnce(now *reading) (*reading, []Repair) {
 	return t.best, t.kept
 }
 
-// dropOverlapping leaves out mends that touch the same bytes as one before them; they have
+// dropOverlapping leaves out repairs that touch the same bytes as one before them; they have
 // their turn in the next round.
-func dropOverlapping(mends []Repair) []Repair {
+func dropOverlapping(repairs []Repair) []Repair {
 	var taken []protocol.Edit // by offset
 	free := func(e protocol.Edit) (int, bool) {
 		i, _ := slices.BinarySearchFunc(taken, e, func(a, b protocol.Edit) int { return a.Offset - b.Offset })
@@ -87,7 +87,7 @@ func dropOverlapping(mends []Repair) []Repair {
 		return i, (i == 0 || taken[i-1].End <= e.Offset) && (i == len(taken) || e.End <= taken[i].Offset)
 	}
 	var out []Repair
-	for _, c := range mends {
+	for _, c := range repairs {
 		if slices.ContainsFunc(c.Edits, func(e protocol.Edit) bool { _, ok := free(e); return !ok }) {
 			continue
 		}
@@ -100,7 +100,7 @@ func dropOverlapping(mends []Repair) []Repair {
 	return out
 }
 
-// A trial finds out which mends may be kept.
+// A trial finds out which repairs may be kept.
 type trial struct {
 	*repairer
 	before *reading
@@ -108,14 +108,14 @@ type trial struct {
 	kept   []Repair
 }
 
-// keepImproving keeps the mends if together they make the document better, else it tries
+// keepImproving keeps the repairs if together they make the document better, else it tries
 // each half.
-func (t *trial) keepImproving(mends []Repair) {
+func (t *trial) keepImproving(repairs []Repair) {
 	if t.readings > maxReadings {
 		return
 	}
 	var edits []protocol.Edit
-	for _, m := range append(t.kept[:len(t.kept):len(t.kept)], mends...) {
+	for _, m := range append(t.kept[:len(t.kept):len(t.kept)], repairs...) {
 		edits = append(edits, m.Edits...)
 	}
 	base := t.best
@@ -124,17 +124,17 @@ func (t *trial) keepImproving(mends []Repair) {
 	}
 	if text, err := protocol.ApplyEdits(t.before.text, edits); err == nil {
 		if after, _ := t.readText(text); after != nil && after.isBetterThan(base) {
-			t.best, t.kept = after, append(t.kept, mends...)
+			t.best, t.kept = after, append(t.kept, repairs...)
 			return
 		}
 	}
-	if half := len(mends) / 2; half > 0 {
-		t.keepImproving(mends[:half])
-		t.keepImproving(mends[half:])
+	if half := len(repairs) / 2; half > 0 {
+		t.keepImproving(repairs[:half])
+		t.keepImproving(repairs[half:])
 	}
 }
 
 // errUnknownKind says that a document has a kind that nothing is known of.
 func errUnknownKind(kind document.Kind) error {
-	return fmt.Errorf("mend a document: %w", &document.UnknownKindError{Kind: kind})
+	return fmt.Errorf("repair a document: %w", &document.UnknownKindError{Kind: kind})
 }

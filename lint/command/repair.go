@@ -9,7 +9,7 @@ import (
 
 	"gazetteer/lint"
 	"gazetteer/lint/format"
-	"gazetteer/lint/mend"
+	"gazetteer/lint/repair"
 )
 
 // repairInputs repairs what can be repaired safely. With --diff it only shows the
@@ -32,18 +32,18 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 		if kind == "" {
 			continue // the result says so
 		}
-		fixed, mended, err := mend.Fix(kind, in.Text)
+		fixed, repaired, err := repair.Fix(kind, in.Text)
 		switch {
 		case err != nil:
-			v.printError("%s: it cannot be read, and not be mended either: %v", in.Name, err)
+			v.printError("%s: it cannot be read, and not be repaired either: %v", in.Name, err)
 			continue
-		case len(mended) == 0:
+		case len(repaired) == 0:
 			if !v.quiet {
-				v.printError("%s: nothing here can be mended without knowing what you meant", in.Name)
+				v.printError("%s: nothing here can be repaired without knowing what you meant", in.Name)
 			}
 			continue
 		}
-		written, err := v.proposeRepair(ctx, in, fixed, mended)
+		written, err := v.proposeRepair(ctx, in, fixed, repaired)
 		if err != nil {
 			return nil, err
 		}
@@ -54,35 +54,35 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 	return out, nil
 }
 
-// mostTried is the longest text that is tried on to see whether --fix could mend
+// mostTried is the longest text that is tried on to see whether --fix could repair
 // something in it.
 const mostTried = 64 << 10
 
-// countRepairable is how many findings --fix would mend, for a person who may not know
+// countRepairable is how many findings --fix would repair, for a person who may not know
 // of it.
 func (v *validateRun) countRepairable(in lint.Input, r lint.Result) int {
 	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > mostTried {
 		return 0
 	}
-	_, mended, err := mend.Fix(r.Kind, in.Text)
+	_, repaired, err := repair.Fix(r.Kind, in.Text)
 	if err != nil {
 		return 0
 	}
-	return len(mended)
+	return len(repaired)
 }
 
 func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
 
 // proposeRepair shows a repair and writes it when it should be written.
-func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []byte, mended []mend.Repair) (written bool, err error) {
+func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []byte, repaired []repair.Repair) (written bool, err error) {
 	if v.diff {
 		return false, writeDiff(v.Out, in.Name, in.Text, fixed, supportsColor(v.Out))
 	}
 	if err := writeDiff(v.Err, in.Name, in.Text, fixed, supportsColor(v.Err)); err != nil {
 		return false, err
 	}
-	for _, m := range mended {
-		v.printError("  mends %s: %s", m.Finding.Code, m.Finding.Message)
+	for _, m := range repaired {
+		v.printError("  repairs %s: %s", m.Finding.Code, m.Finding.Message)
 	}
 	if !v.yes {
 		if !isTerminal(v.In) {
@@ -105,14 +105,14 @@ func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []
 	if err := replaceText(ctx, in.Name, in.Text, fixed); err != nil {
 		return false, inputErrorf("%v", err)
 	}
-	v.printError("%s: %s mended", in.Name, plural(len(mended), "finding"))
+	v.printError("%s: %s repaired", in.Name, plural(len(repaired), "finding"))
 	return true, nil
 }
 
 // writeDiff shows what changes, as diff -u does.
 func writeDiff(w io.Writer, name string, before, after []byte, colours bool) error {
 	var b strings.Builder
-	for line := range strings.Lines(string(mend.Diff(name, before, after))) {
+	for line := range strings.Lines(string(repair.Diff(name, before, after))) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "diff ") {
 			continue

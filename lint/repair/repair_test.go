@@ -1,4 +1,4 @@
-package mend_test
+package repair_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"gazetteer/document"
-	"gazetteer/lint/mend"
+	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -39,8 +39,8 @@ version: "2"
 `
 )
 
-// cases are documents with one thing or a few to mend. Where want is the same
-// as text nothing may be mended.
+// cases are documents with one thing or a few to repair. Where want is the same
+// as text nothing may be repaired.
 var cases = []struct {
 	name  string
 	kind  document.Kind
@@ -134,7 +134,7 @@ var cases = []struct {
 
 func TestFix(t *testing.T) {
 	for _, c := range cases {
-		fixed, mended, err := mend.Fix(c.kind, []byte(c.text))
+		fixed, repaired, err := repair.Fix(c.kind, []byte(c.text))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -142,15 +142,15 @@ func TestFix(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, fixed, c.want)
 		}
 		var codes []string
-		for _, m := range mended {
+		for _, m := range repaired {
 			codes = append(codes, m.Finding.Code)
 			if len(m.Edits) == 0 {
-				t.Errorf("%s: %s was mended without an edit", c.name, m.Finding.Code)
+				t.Errorf("%s: %s was repaired without an edit", c.name, m.Finding.Code)
 			}
 		}
 		slices.Sort(codes)
 		if c.codes != nil && !slices.Equal(codes, c.codes) {
-			t.Errorf("%s: mended %v, want %v", c.name, codes, c.codes)
+			t.Errorf("%s: repaired %v, want %v", c.name, codes, c.codes)
 		}
 		check(t, c.name, c.kind, []byte(c.text))
 	}
@@ -175,18 +175,18 @@ func findingsOf(kind document.Kind, text []byte) (findings []protocol.Finding, e
 }
 
 // check tests what must be true of every text: no more errors, nothing left to
-// mend, the meaning of a valid document, deterministic, and no byte changed that
+// repair, the meaning of a valid document, deterministic, and no byte changed that
 // no edit names.
 func check(t *testing.T, name string, kind document.Kind, text []byte) {
 	t.Helper()
-	fixed, mended, err := mend.Fix(kind, text)
-	again, mendedAgain, errAgain := mend.Fix(kind, text)
-	if !bytes.Equal(fixed, again) || !reflect.DeepEqual(mended, mendedAgain) || (err == nil) != (errAgain == nil) {
+	fixed, repaired, err := repair.Fix(kind, text)
+	again, mendedAgain, errAgain := repair.Fix(kind, text)
+	if !bytes.Equal(fixed, again) || !reflect.DeepEqual(repaired, mendedAgain) || (err == nil) != (errAgain == nil) {
 		t.Errorf("%s: a second run gives another result", name)
 	}
-	twice, more, _ := mend.Fix(kind, fixed)
+	twice, more, _ := repair.Fix(kind, fixed)
 	if !bytes.Equal(fixed, twice) || len(more) > 0 {
-		t.Errorf("%s: the mended text is mended again: %v\n%s", name, more, twice)
+		t.Errorf("%s: the repaired text is repaired again: %v\n%s", name, more, twice)
 	}
 	findings, before, errBefore := findingsOf(kind, text)
 	// What stands in the map form of endpoints is judged only once it is a list.
@@ -195,8 +195,8 @@ func check(t *testing.T, name string, kind document.Kind, text []byte) {
 	if (errBefore == nil && errAfter != nil) || errBefore == nil && after > before && !hid {
 		t.Errorf("%s: %d errors became %d (%v)\n%s", name, before, after, errAfter, fixed)
 	}
-	if len(mended) == 0 && !bytes.Equal(text, fixed) {
-		t.Errorf("%s: the text changed and nothing was mended", name)
+	if len(repaired) == 0 && !bytes.Equal(text, fixed) {
+		t.Errorf("%s: the text changed and nothing was repaired", name)
 	}
 	if errBefore != nil || before > 0 {
 		return
@@ -257,12 +257,12 @@ func vectors(t testing.TB) map[document.Kind]map[string][]byte {
 }
 
 func TestFixVectors(t *testing.T) {
-	mended := 0
+	repaired := 0
 	for kind, texts := range vectors(t) {
 		for name, text := range texts {
 			check(t, name, kind, text)
-			if _, m, _ := mend.Fix(kind, text); len(m) > 0 {
-				mended++
+			if _, m, _ := repair.Fix(kind, text); len(m) > 0 {
+				repaired++
 				var codes []string
 				for _, m := range m {
 					codes = append(codes, m.Finding.Code)
@@ -271,12 +271,12 @@ func TestFixVectors(t *testing.T) {
 			}
 		}
 	}
-	if mended < 16 {
-		t.Errorf("only %d documents were mended", mended)
+	if repaired < 16 {
+		t.Errorf("only %d documents were repaired", repaired)
 	}
 }
 
-// A document that cannot be read and not be mended is given back with the
+// A document that cannot be read and not be repaired is given back with the
 // reason.
 func TestFixUnreadable(t *testing.T) {
 	for _, c := range []struct {
@@ -290,17 +290,17 @@ func TestFixUnreadable(t *testing.T) {
 		{document.AGIS, "state: [a] -> [b]\nx: [", protocol.ErrUnreadable},
 		{document.AGISSummary, "", protocol.ErrUnreadable},
 	} {
-		fixed, mended, err := mend.Fix(c.kind, []byte(c.text))
-		if !errors.Is(err, c.want) || string(fixed) != c.text || mended != nil {
-			t.Errorf("%q: %q, %v, %v", c.text, fixed, mended, err)
+		fixed, repaired, err := repair.Fix(c.kind, []byte(c.text))
+		if !errors.Is(err, c.want) || string(fixed) != c.text || repaired != nil {
+			t.Errorf("%q: %q, %v, %v", c.text, fixed, repaired, err)
 		}
 	}
-	if _, _, err := mend.Fix("poem", []byte("x")); err == nil || !strings.Contains(err.Error(), "poem") {
+	if _, _, err := repair.Fix("poem", []byte("x")); err == nil || !strings.Contains(err.Error(), "poem") {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
 
-// A text made to be mended in thousands of places, half of which do harm, comes
+// A text made to be repaired in thousands of places, half of which do harm, comes
 // back in bounded time, whole.
 func TestFixHostile(t *testing.T) {
 	var caps []map[string]any
@@ -317,13 +317,13 @@ func TestFixHostile(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	got := string(mend.Diff("agis.yaml", []byte("a\nb\n"), []byte("a\nc\n")))
-	for _, line := range []string{"--- agis.yaml\n", "+++ agis.yaml (mended)\n", "\n a\n", "\n-b\n", "\n+c\n"} {
+	got := string(repair.Diff("agis.yaml", []byte("a\nb\n"), []byte("a\nc\n")))
+	for _, line := range []string{"--- agis.yaml\n", "+++ agis.yaml (repaired)\n", "\n a\n", "\n-b\n", "\n+c\n"} {
 		if !strings.Contains(got, line) {
 			t.Errorf("the difference lacks %q:\n%s", line, got)
 		}
 	}
-	if mend.Diff("x", []byte("a"), []byte("a")) != nil {
+	if repair.Diff("x", []byte("a"), []byte("a")) != nil {
 		t.Error("equal texts have a difference")
 	}
 }

@@ -1,4 +1,4 @@
-package mend
+package repair
 
 import (
 	"reflect"
@@ -12,7 +12,7 @@ import (
 )
 
 // allFindings is a limit no document reaches within its bytes: each finding must
-// be seen to be mended.
+// be seen to be repaired.
 const allFindings = 1 << 20
 
 // A reading is a text and what is known of it.
@@ -69,7 +69,7 @@ func (m *repairer) readText(text []byte) (*reading, error) {
 }
 
 // blockingFinding returns the finding that keeps a part of the document from being judged
-// at all: what is wrong in there is seen only once it is mended.
+// at all: what is wrong in there is seen only once it is repaired.
 func (r *reading) blockingFinding() (protocol.Finding, bool) {
 	for _, f := range r.findings {
 		if f.Code == "AGIS117" && f.Pointer == "/endpoints" {
@@ -96,7 +96,7 @@ func (r *reading) isBetterThan(before *reading) bool {
 	return r.meaning != nil && reflect.DeepEqual(before.meaning, r.meaning)
 }
 
-// comparableDocument is what a document says, without what a mend may change: its bytes,
+// comparableDocument is what a document says, without what a repair may change: its bytes,
 // its findings, the letter case of verbs, an error named twice.
 func comparableDocument(kind document.Kind, text []byte) *document.Document {
 	d, err := document.Read(document.Input{Kind: kind, Host: "example.com", Bytes: text})
