@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"crypto/ed25519"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+)
+
+// A KeyReader reads the key of an agent from the file that --key names. Verbs outside this package
+// use it; its flags are those of the verb agent.
+type KeyReader struct{ keys keyring }
+
+// AddFlags adds --key and --passphrase-file to a verb and the verbs below it.
+func (r *KeyReader) AddFlags(c *cobra.Command) {
+	c.PersistentFlags().StringVar(&r.keys.path, "key", "agent.key", "file with the agent's key")
+	c.PersistentFlags().StringVar(&r.keys.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: asked for on the terminal)")
+}
+
+// Read returns the key and the DID of its agent, "" when the file names none. A passphrase is asked
+// for on the terminal unless a file has it.
+func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
+	key, owner, err := r.keys.readKey(&verbs{a}, r.keys.path)
+	if err != nil || owner.Host == "" {
+		return key, "", err
+	}
+	return key, owner.String(), nil
+}

@@ -1,0 +1,293 @@
+package envelope
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	profile, sender, receipt, relayKey, at string
+}
+
+func (e *verbs) checkCommand() *cobra.Command {
+	var o checkOptions
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say for each rule whether an envelope keeps it, in both profiles",
+		Long: `Check shows a line for each rule of the form of an envelope: whether it holds in the
+profiles strict and wire, its section in the draft, and what is wrong. Then come the
+SHA-256 of the canonical bytes, which the signature covers, and, where what they need
+is given, the signature, the clock and a relay's receipt.
+
+  gazetteer envelope check mail.json
+  gazetteer envelope check mail.json --sender alice.json --at 2026-05-28T09:00:00Z
+  gazetteer envelope check mail.json --receipt mail.receipt --relay-key z6Mk…
+
+Exit code 1 when a check fails. The form must be right in one of the profiles, or in
+the one that --profile names.`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error { return e.check(c.Context(), args[0], o) },
+	}
+	profileFlag(c, &o.profile)
+	c.Flags().StringVar(&o.sender, "sender", "", "key of the sender, or a file with its DID document: verify the signature")
+	c.Flags().StringVar(&o.at, "at", "", "judge the timestamp at this time instead of now (needs --sender)")
+	c.Flags().StringVar(&o.receipt, "receipt", "", "file with a relay's receipt: verify it, and judge the timestamp by it (needs --relay-key)")
+	c.Flags().StringVar(&o.relayKey, "relay-key", "", "public key of the relay, z6Mk…")
+	return c
+}
+
+// checkReport is what check says as JSON.
+type checkReport struct {
+	Rules     []ruleReport `json:"rules"`
+	Profiles  []string     `json:"profiles"`
+	Digest    string       `json:"canonical_sha256,omitempty"`
+	Signature string       `json:"signature,omitempty"`
+	Clock     string       `json:"clock,omitempty"`
+	Receipt   string       `json:"receipt,omitempty"`
+}
+
+type ruleReport struct {
+	Rule    string `json:"rule"`
+	Section string `json:"section,omitempty"`
+	Title   string `json:"title"`
+	Strict  string `json:"strict"`
+	Wire    string `json:"wire"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+func (e *verbs) check(ctx context.Context, name string, o checkOptions) error {
+	required, err := e.profile(o.profile, a2a.Wire)
+	if err != nil {
+		return err
+	}
+	if (o.receipt == "") != (o.relayKey == "") {
+		return exit.Usagef("--receipt and --relay-key belong together")
+	}
+	at, err := e.time(o.at)
+	if err != nil {
+		return err
+	}
+	text, err := e.readFile(name)
+	if err != nil {
+		return err
+	}
+	report := a2a.Check(text)
+	out := checkReport{Profiles: []string{}}
+	for _, f := range report.Findings {
+		out.Rules = append(out.Rules, ruleReport{f.Rule.Code, f.Rule.Section, f.Rule.Title, f.Strict.String(), f.Wire.String(), f.Detail})
+	}
+	for _, p := range report.Profiles() {
+		out.Profiles = append(out.Profiles, p.String())
+	}
+	good := holds(report, required)
+	if report.Envelope != nil {
+		digest := report.Envelope.Digest()
+		out.Digest = hex.EncodeToString(digest[:])
+		ok, err := e.checkAuthenticity(ctx, &out, report.Envelope, o, at)
+		if err != nil {
+			return err
+		}
+		good = good && ok
+	}
+	if err := e.show(out); err != nil {
+		return err
+	}
+	if !good {
+		return exit.ErrSilent
+	}
+	return nil
+}
+
+// checkAuthenticity judges the receipt, the signature and the clock, as far as there is
+// something to judge them with.
+func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelope *a2a.Envelope, o checkOptions, at time.Time) (bool, error) {
+	good := true
+	if o.receipt != "" {
+		received, err := e.checkReceipt(envelope, o)
+		if r, refused := errors.AsType[*a2a.Refusal](err); refused {
+			out.Receipt, good = r.Error(), false
+		} else if err != nil {
+			return false, err
+		} else {
+			at, out.Receipt = received.ReceivedAt, "ok, received at "+received.ReceivedAt.Format(time.RFC3339Nano)+" by "+received.Relay
+		}
+	}
+	if o.sender != "" {
+		verified, err := e.verify(ctx, envelope, o.sender)
+		if err != nil {
+			r, refused := errors.AsType[*a2a.Refusal](err)
+			if !refused {
+				return false, err
+			}
+			out.Signature, good = r.Error(), false
+		} else {
+			out.Signature = "ok, by " + did.FormatMultikey(verified.Key) + ", over the form with the signature " + verified.Form.String()
+		}
+	}
+	if o.sender != "" || o.receipt != "" || o.at != "" {
+		out.Clock = "ok at " + at.UTC().Format(time.RFC3339)
+		if err := envelope.CheckFresh(at); err != nil {
+			out.Clock, good = err.Error()+" at "+at.UTC().Format(time.RFC3339), false
+		}
+	}
+	return good, nil
+}
+
+func (e *verbs) checkReceipt(envelope *a2a.Envelope, o checkOptions) (a2a.Receipt, error) {
+	key, err := did.ParseMultikey(o.relayKey)
+	if err != nil {
+		return a2a.Receipt{}, exit.Usagef("--relay-key: %s", format.Visible(err.Error()))
+	}
+	text, err := e.readFile(o.receipt)
+	if err != nil {
+		return a2a.Receipt{}, err
+	}
+	receipt, err := a2a.ReadReceipt(text)
+	if err == nil {
+		err = receipt.Verify(envelope, key)
+	}
+	return receipt, err
+}
+
+// verify judges the signature by a key or a DID document that is given.
+func (e *verbs) verify(ctx context.Context, envelope *a2a.Envelope, sender string) (*a2a.Verified, error) {
+	v := a2a.Verifier{Profile: a2a.Wire}
+	if key, err := did.ParseMultikey(sender); err == nil {
+		v.Keys = givenKey(key)
+	} else {
+		document, err := e.document(sender, envelope.From)
+		if err != nil {
+			return nil, err
+		}
+		v.Keys = a2a.DocumentKeys{Resolver: givenDocument(document)}
+	}
+	return v.Authenticate(ctx, envelope.Text)
+}
+
+// givenKey is the key of whoever sent the envelope.
+type givenKey ed25519.PublicKey
+
+// FindKeys is that of [a2a.KeyFinder].
+func (k givenKey) FindKeys(context.Context, string, time.Time) ([]ed25519.PublicKey, error) {
+	return []ed25519.PublicKey{ed25519.PublicKey(k)}, nil
+}
+
+// givenDocument is the only document there is.
+type givenDocument did.Document
+
+// Resolve is that of [a2a.Resolver].
+func (d givenDocument) Resolve(context.Context, string) (did.Document, error) {
+	return did.Document(d), nil
+}
+
+func (e *verbs) show(r checkReport) error {
+	if e.JSON {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		return e.writeLine(text)
+	}
+	fmt.Fprintf(e.Out, "%-7s%-6s%-12s%s\n", "strict", "wire", "section", "rule")
+	for _, rule := range r.Rules {
+		section := "-"
+		if rule.Section != "" {
+			section = "§" + rule.Section
+		}
+		fmt.Fprintf(e.Out, "%-7s%-6s%-12s%s\n", rule.Strict, rule.Wire, section, rule.Title)
+		if rule.Detail != "" {
+			fmt.Fprintf(e.Out, "%25s%s\n", "", format.Visible(rule.Detail))
+		}
+	}
+	for _, line := range [...][2]string{{"digest", r.Digest}, {"signature", r.Signature}, {"clock", r.Clock}, {"receipt", r.Receipt}} {
+		if line[1] != "" {
+			fmt.Fprintf(e.Out, "%-11s%s\n", line[0], format.Visible(line[1]))
+		}
+	}
+	profiles := "neither strict nor wire"
+	switch len(r.Profiles) {
+	case 1:
+		profiles = r.Profiles[0] + " alone"
+	case 2:
+		profiles = "strict and wire"
+	}
+	_, err := fmt.Fprintf(e.Out, "%-11s%s\n", "form", profiles)
+	return err
+}
+
+func (e *verbs) openCommand() *cobra.Command {
+	sender := ""
+	c := &cobra.Command{
+		Use:   "open FILE",
+		Short: "Verify an envelope, then decrypt its body with the agent's key",
+		Long: `Open writes the body of a sealed envelope to the standard output, after its signature
+held: --sender is the sender's key, or a file with its DID document. How old the
+envelope is does not matter here; it is said on the error stream.
+
+  gazetteer envelope open mail.json --sender alice.json`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error { return e.open(c.Context(), args[0], sender) },
+	}
+	c.Flags().StringVar(&sender, "sender", "", "key of the sender, or a file with its DID document")
+	return c
+}
+
+func (e *verbs) open(ctx context.Context, name, sender string) error {
+	if sender == "" {
+		return exit.Usagef("open needs --sender: a body is decrypted after its signature held")
+	}
+	text, err := e.readFile(name)
+	if err != nil {
+		return err
+	}
+	envelope, err := a2a.Read(text, a2a.Wire)
+	if err != nil {
+		return e.refused("read", name, err)
+	}
+	verified, err := e.verify(ctx, envelope, sender)
+	if r, refused := errors.AsType[*a2a.Refusal](err); refused {
+		return e.refused("verify", name, r)
+	}
+	if err != nil {
+		return err
+	}
+	key, _, err := e.key.Read(e.App)
+	if err != nil {
+		return err
+	}
+	opened, err := verified.Open(key)
+	if err != nil {
+		return e.refused("open", name, err)
+	}
+	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), age(time.Now().Sub(envelope.Timestamp)))
+	if !opened.Canonical {
+		fmt.Fprintln(e.Err, "note   the content is not canonical JSON, as A2A draft-1 §14.4 says it is")
+	}
+	return e.writeLine(opened.Plaintext)
+}
+
+// age is a duration in the unit that suits it.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	}
+	return strconv.Itoa(int(d.Hours())) + " h"
+}

@@ -1,0 +1,144 @@
+package envelope
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/jcs"
+)
+
+func (e *verbs) signCommand() *cobra.Command {
+	profile := ""
+	c := &cobra.Command{
+		Use:   "sign FILE",
+		Short: "Fill in what an envelope lacks, and sign it",
+		Long: `Sign writes the envelope with a signature by the agent's key to the standard output,
+as canonical JSON. An id, thread_id, nonce, timestamp or from that is missing is
+filled in; a signature that is there is replaced.
+
+  echo '{"to":"did:wba:…","body":{"type":"Decline"}}' | gazetteer envelope sign -`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(_ *cobra.Command, args []string) error { return e.sign(args[0], profile) },
+	}
+	profileFlag(c, &profile)
+	return c
+}
+
+func (e *verbs) sign(name, profileName string) error {
+	p, err := e.profile(profileName, a2a.Strict)
+	if err != nil {
+		return err
+	}
+	text, err := e.readFile(name)
+	if err != nil {
+		return err
+	}
+	key, self, err := e.key.Read(e.App)
+	if err != nil {
+		return err
+	}
+	if text, err = e.complete(name, text, self); err != nil {
+		return err
+	}
+	signed, err := a2a.SignText(text, p, key)
+	if err != nil {
+		return e.refused("sign", name, err)
+	}
+	return e.writeLine(signed.Text)
+}
+
+// complete fills in the members that an envelope lacks. Self is the sender, "" when it
+// is not known.
+func (e *verbs) complete(name string, text []byte, self string) ([]byte, error) {
+	missing := map[string]string{"id": a2a.NewID(), "thread_id": a2a.NewID(), "nonce": a2a.NewNonce(), "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+	if self != "" {
+		missing["from"] = self
+	}
+	var d jcs.Document
+	if err := d.Parse(text, jcs.Options{}); err != nil {
+		return nil, exit.NotFoundf("%s: %v", name, err)
+	}
+	if d.Root().Kind() != jcs.Object {
+		return nil, exit.NotFoundf("%s holds no JSON object", name)
+	}
+	for member, value := range missing {
+		if d.Root().Member(member).Kind() != jcs.Absent {
+			continue
+		}
+		text = d.Root().AppendWith(nil, member, jcs.AppendString(nil, value))
+		if err := d.Parse(text, jcs.Options{}); err != nil {
+			return nil, exit.NotFoundf("%s: %v", name, err)
+		}
+	}
+	return text, nil
+}
+
+func (e *verbs) sealCommand() *cobra.Command {
+	recipient, self := "", ""
+	c := &cobra.Command{
+		Use:   "seal FILE",
+		Short: "Encrypt the body of an envelope for its recipient",
+		Long: `Seal writes the envelope with its body encrypted (A2A draft-1 §14) to the standard
+output. It needs no key of yours; sign it afterwards. --recipient is the recipient's
+key ("z6Mk…"), or a file with its DID document. An id or thread_id that is missing is
+filled in, because the body is bound to them, and so it is to from.
+
+  gazetteer envelope seal offer.json --recipient bob.json | gazetteer envelope sign -`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(_ *cobra.Command, args []string) error { return e.seal(args[0], recipient, self) },
+	}
+	c.Flags().StringVar(&recipient, "recipient", "", "key of the recipient, or a file with its DID document")
+	c.Flags().StringVar(&self, "from", "", "DID of the sender, for an envelope without from")
+	return c
+}
+
+func (e *verbs) seal(name, recipient, self string) error {
+	if recipient == "" {
+		return exit.Usagef("seal needs --recipient, a key or a file with a DID document")
+	}
+	text, err := e.readFile(name)
+	if err != nil {
+		return err
+	}
+	if text, err = e.complete(name, text, self); err != nil {
+		return err
+	}
+	var d jcs.Document
+	if err := d.Parse(text, jcs.Options{}); err != nil {
+		return exit.NotFoundf("%s: %v", name, err)
+	}
+	root := d.Root()
+	b := a2a.Binding{ID: root.Member("id").Text(), From: root.Member("from").Text(), To: root.Member("to").Text(), ThreadID: root.Member("thread_id").Text()}
+	key, err := e.publicKey("--recipient", recipient, b.To)
+	if err != nil {
+		return err
+	}
+	if kind := root.Member("body").Member("type").Text(); kind == a2a.TypeEncrypted {
+		return exit.NotFoundf("%s: the body is sealed already", name)
+	}
+	sealed, err := a2a.Seal(root.Member("body").Append(nil), b, key, a2a.NewSealSecret())
+	if err != nil {
+		return e.refused("seal", name, err)
+	}
+	return e.writeLine(root.AppendWith(nil, "body", sealed.JSON()))
+}
+
+// times reads --at, now when it is empty.
+func (e *verbs) time(at string) (time.Time, error) {
+	if at == "" {
+		return time.Now(), nil
+	}
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return t, exit.Usagef("--at %q: want a time such as 2026-05-28T09:00:00Z", at)
+	}
+	return t, nil
+}
+
+// holds reports whether the form of an envelope is right in a profile.
+func holds(r a2a.Report, p a2a.Profile) bool { return slices.Contains(r.Profiles(), p) }
