@@ -292,8 +292,8 @@ func (a *API) getService(ctx context.Context, in *hostInput) (*output[answer.Ser
 // documentInput and the inputs like it repeat their fields: huma sets only
 // those that a struct declares itself.
 type documentInput struct {
-	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
-	Kind string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
+	Host string     `path:"host" doc:"the name of a host, such as www.example.com"`
+	Kind storedKind `path:"kind" doc:"the format of the document"`
 }
 
 func (a *API) getDocument(ctx context.Context, in *documentInput) (*rawOutput, error) {
@@ -305,9 +305,9 @@ func (a *API) getDocument(ctx context.Context, in *documentInput) (*rawOutput, e
 }
 
 type versionInput struct {
-	Host   string `path:"host" doc:"the name of a host, such as www.example.com"`
-	Kind   string `path:"kind" enum:"ai,ai-alias,agis-summary,agis" doc:"which document: ai, ai-alias, agis-summary or agis"`
-	Digest string `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
+	Host   string     `path:"host" doc:"the name of a host, such as www.example.com"`
+	Kind   storedKind `path:"kind" doc:"the format of the document"`
+	Digest string     `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
 }
 
 func (a *API) getVersion(ctx context.Context, in *versionInput) (*rawOutput, error) {
@@ -337,9 +337,13 @@ func rawBytesOutput(d answer.RawDocument, cache string) *rawOutput {
 }
 
 // safeMediaType keeps JSON and YAML apart and makes bytes of everything else.
-// Versions are stored without their type; every kind but a full AGIS document
-// is JSON (AGIS §8 allows both forms, and only JSON begins with a bracket).
+// Versions are stored without their type; their format tells it then. A full AGIS
+// document may be JSON or YAML (AGIS §8), and only JSON begins with a bracket.
 func safeMediaType(d answer.RawDocument) string {
+	format, ok := document.FormatOf(d.Kind)
+	if !ok {
+		return "application/octet-stream"
+	}
 	sent, _, err := mime.ParseMediaType(d.MediaType)
 	switch {
 	case d.MediaType != "" && err != nil:
@@ -350,10 +354,12 @@ func safeMediaType(d answer.RawDocument) string {
 		return "application/yaml"
 	case d.MediaType != "":
 		return "application/octet-stream"
-	case d.Kind != document.AGIS, strings.HasPrefix(strings.TrimSpace(string(d.Bytes)), "{"):
+	case format.MediaTypes[0] == "application/json", d.Kind == document.AGIS && strings.HasPrefix(strings.TrimSpace(string(d.Bytes)), "{"):
 		return "application/json"
-	default:
+	case d.Kind == document.AGIS:
 		return "application/yaml"
+	default:
+		return "application/octet-stream"
 	}
 }
 

@@ -30,7 +30,7 @@ type Validation struct {
 // ResultView is what was found about one document.
 type ResultView struct {
 	Input      string             `json:"input" doc:"what was judged: the address, or body"`
-	Kind       document.Kind      `json:"kind" doc:"ai, ai-alias, agis or agis-summary; empty when nothing tells"`
+	Kind       document.Kind      `json:"kind" doc:"which format it is; empty when nothing tells"`
 	Valid      bool               `json:"valid" doc:"it could be read and has no error"`
 	Level      int                `json:"level" doc:"the conformance level reached, 0 to 2"`
 	Findings   []protocol.Finding `json:"findings" doc:"in the order of the text"`
@@ -46,9 +46,9 @@ var documentTypes = []string{
 }
 
 type validateInput struct {
-	As    string `query:"as" enum:"ai,agis,agis-summary" doc:"the kind of document; left out, the text tells"`
-	URL   string `query:"url" maxLength:"2048" doc:"the address that the text is said to come from; relative endpoints belong to its host"`
-	Level int    `query:"level" minimum:"1" maximum:"2" default:"1" doc:"2 makes what AGIS Level 2 asks for an error when it is absent"`
+	As    judgedKind `query:"as" doc:"the kind of document; left out, the text tells"`
+	URL   string     `query:"url" maxLength:"2048" doc:"the address that the text is said to come from; relative endpoints belong to its host"`
+	Level int        `query:"level" minimum:"1" maximum:"2" default:"1" doc:"2 makes what AGIS Level 2 asks for an error when it is absent"`
 
 	text   []byte
 	client netip.Addr

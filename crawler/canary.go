@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -33,7 +34,17 @@ func (s *session) needsCanary() bool {
 	if ai != nil && summary != nil && !s.readsAs(document.AI, s.bodies[document.AGISSummary]) {
 		v.host.Distinct = true
 	}
-	return !v.host.Distinct && s.down == nil && (v.fresh[document.AI] != nil || v.fresh[document.AGISSummary] != nil)
+	return !v.host.Distinct && s.down == nil && slices.ContainsFunc(wellKnownKinds(), func(kind document.Kind) bool {
+		return v.fresh[kind] != nil
+	})
+}
+
+// wellKnownKinds returns the kinds that have an address of their own on each host.
+func wellKnownKinds() []document.Kind {
+	return slices.DeleteFunc(document.AuthoritativeKinds(), func(kind document.Kind) bool {
+		f, _ := document.FormatOf(kind)
+		return f.WellKnown == ""
+	})
 }
 
 // isRobots reports that a body is a robots.txt file and not the host's answer to every path.
@@ -79,15 +90,9 @@ func (s *session) matchesCanary(body []byte) bool {
 			return true
 		}
 	}
-	for _, kind := range []document.Kind{document.AI, document.AGISSummary} {
-		if s.visit.docs[kind] == nil {
-			continue
-		}
-		if s.readsAs(kind, body) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wellKnownKinds(), func(kind document.Kind) bool {
+		return s.visit.docs[kind] != nil && s.readsAs(kind, body)
+	})
 }
 
 // readsAs reports that a body would be read as a document of a kind.

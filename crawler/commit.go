@@ -376,7 +376,7 @@ func (b *batch) hasRoomFor(ctx context.Context, name, from string) (bool, error)
 // documentsOf returns the current documents of a host whose links are followed.
 func (b *batch) documentsOf(ctx context.Context, w *hostWrite) ([]*document.Document, error) {
 	var docs []*document.Document
-	for _, kind := range []document.Kind{document.AI, document.AGISSummary, document.AGIS} {
+	for _, kind := range document.AuthoritativeKinds() {
 		if w.visit != nil {
 			if d := w.visit.docs[kind]; d != nil {
 				docs = append(docs, d)

@@ -71,6 +71,10 @@ type Options struct {
 	// Visits that are not finished by then are dropped, and their hosts stay due.
 	Grace time.Duration
 
+	// Formats are the kinds requested beside those that are requested always: each must be
+	// [document.OnDemand].
+	Formats []document.Kind
+
 	// Observe, when set, receives every visit after it was committed. It is called from one
 	// goroutine and must not block.
 	Observe func(Result)
@@ -94,6 +98,7 @@ type Crawler struct {
 	workers       int
 	dir           string
 	maxCrawlDelay time.Duration
+	formats       []document.Kind
 	sessionTime   time.Duration
 	grace         time.Duration
 	observe       func(Result)
@@ -157,7 +162,7 @@ func New(o Options) (*Crawler, error) {
 	}
 	return &Crawler{
 		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, collector: newCollector(transport),
-		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay,
+		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: newPoliteness(o),
 		robots:     &robotsCache{verdicts: map[string]*fetch.Verdict{}},

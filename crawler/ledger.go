@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
 )
@@ -70,13 +71,17 @@ func (s *session) noteRequest(a *fetch.Ask, asked string) {
 
 // requestReason says why a request is made.
 func (s *session) requestReason(a *fetch.Ask) string {
-	why := map[string]string{
-		"ai": "the AI Discovery document", "ai-alias": "the AI Discovery document at its second address, as the first answered 404",
-		"agis-summary": "the AGIS summary", "agis": "the AGIS document that " + s.visit.host.Name + " names",
-		kindCanary: "a path that nobody has, to see whether every path is answered alike",
-	}[a.Kind]
-	if a.Kind == fetch.KindRobots {
+	f, _ := document.FormatOf(document.Kind(a.Kind))
+	why := "the " + f.Name
+	switch {
+	case a.Kind == fetch.KindRobots:
 		why = "robots.txt, before anything else"
+	case a.Kind == kindCanary:
+		why = "a path that nobody has, to see whether every path is answered alike"
+	case f.Request == document.AfterAbsence:
+		why = "the " + f.AliasOf.Describe() + " at its second address, as the first answered 404"
+	case f.Request == document.WhenLinked:
+		why += " that " + s.visit.host.Name + " names"
 	}
 	if a.Fetch.Final != "" || len(a.Fetch.Redirects) > 0 {
 		why += "; a redirect led here"

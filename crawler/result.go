@@ -44,7 +44,7 @@ func (s *session) finishVisit(took time.Duration) {
 // summarizeVisit describes in one line what is known of a host after a visit.
 func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
 	var parts []string
-	for _, kind := range []document.Kind{document.AI, document.AIAlias, document.AGISSummary, document.AGIS} {
+	for _, kind := range document.Kinds() {
 		if d := stored[kind]; d != nil {
 			part := fmt.Sprintf("%s %s", kind, formatOperations(len(d.Operations)))
 			switch n := countErrors(d); {

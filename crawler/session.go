@@ -145,8 +145,7 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 // that a request needs goes first, then everything for the host whose turn the session holds, so
 // that each host is entered once or twice and not for each request.
 func (s *session) runAsks(ctx context.Context) error {
-	s.addWellKnown(document.AI)
-	s.addWellKnown(document.AGISSummary)
+	s.addFormats()
 	s.addLinked()
 	for len(s.todo) > 0 && s.later.IsZero() {
 		a := s.nextAsk()
@@ -407,6 +406,19 @@ func (s *session) leaveHost() {
 	s.wire.Close()
 	s.leave.release()
 	s.wire = nil
+}
+
+// addFormats adds the requests that are made at each visit. What a format left that is not
+// requested any more is dropped.
+func (s *session) addFormats() {
+	for _, f := range document.Formats {
+		switch {
+		case f.Request == document.Always || f.Request == document.OnDemand && slices.Contains(s.c.formats, f.Kind):
+			s.addWellKnown(f.Kind)
+		case f.Request == document.OnDemand:
+			s.forgetDocument(f.Kind)
+		}
+	}
 }
 
 // addWellKnown adds the request for a fixed path if it is due.

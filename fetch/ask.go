@@ -117,10 +117,15 @@ func acceptHeader(kind string) string {
 		return "text/plain, */*;q=0.5"
 	case "":
 		return "application/json, application/agis+json, application/agis+yaml, application/yaml, */*;q=0.5"
-	case string(document.AGIS):
-		return "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5"
-	default:
+	}
+	format, ok := document.FormatOf(document.Kind(kind))
+	switch {
+	case !ok:
 		return "application/json"
+	case format.Accept != "":
+		return format.Accept
+	default:
+		return strings.Join(format.MediaTypes, ", ")
 	}
 }
 

@@ -89,7 +89,7 @@ func (v *view) markSearchable() {
 		}
 		s.searchable = slices.Clone(s.withAliases)
 		for _, r := range s.runs {
-			if r.kind == document.AIAlias {
+			if r.kind.IsAlias() {
 				s.removeRun(s.searchable, r)
 			}
 		}

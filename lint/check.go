@@ -185,8 +185,14 @@ func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax err
 			c.summary, c.Operations = doc, len(doc.Methods)
 		}
 	default:
-		c.unread = true
-		c.Findings = append(c.Findings, unreadableFinding(in, guess, syntax))
+		if _, ok := document.FormatOf(c.Kind); !ok {
+			c.unread = true
+			c.Findings = append(c.Findings, unreadableFinding(in, guess, syntax))
+			return
+		}
+		doc, err := document.Read(document.Input{Kind: c.Kind, Host: hostOf(in.URL), URL: in.URL, FetchedAt: o.Today, Bytes: in.Text})
+		c.addFindings(doc.Findings, err)
+		c.Operations = len(doc.Operations)
 	}
 }
 
@@ -252,7 +258,7 @@ func sameService(s *agis.Summary, d *checkedInput) bool {
 // unreadableFinding is the finding for a text that no reader here reads.
 func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if in.Kind != "" {
-		return newFinding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are ai, agis and agis-summary")
+		return newFinding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are "+document.ListKinds(document.AuthoritativeKinds(), "and"))
 	}
 	if guess.Other != "" {
 		if len(bytes.TrimSpace(in.Text)) == 0 {
@@ -273,7 +279,7 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if isHTML(in.Text) {
 		return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 	}
-	help := "an AI Discovery document has the member aiendpoint, an AGIS document or summary the field agis; if it is meant to be one, say which with --as ai, --as agis or --as agis-summary"
+	help := describeSigns() + "; if it is meant to be one of them, say which with --as " + document.ListKinds(document.AuthoritativeKinds(), "or")
 	if e, ok := syntax.(*protocol.SyntaxError); ok {
 		f := newFinding("DOC101", "the text cannot be read as JSON or YAML, and nothing in it tells which kind of document it is meant to be: "+e.Message, help)
 		f.Line, f.Column = e.Line, e.Column
@@ -282,6 +288,17 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	f := newFinding("DOC101", "nothing in this text tells which kind of document it is", help)
 	f.Line, f.Column = 1, 1
 	return f
+}
+
+// describeSigns says by what the texts of each format are known.
+func describeSigns() string {
+	var signs []string
+	for _, f := range document.Formats {
+		if f.Sign != "" {
+			signs = append(signs, f.Sign)
+		}
+	}
+	return strings.Join(signs, ", ")
 }
 
 // isHTML reports whether a text begins as a web page does.

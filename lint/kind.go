@@ -59,6 +59,9 @@ func looksLikeJSON(text []byte) bool {
 // guessKind takes the tree where there is one; a text that cannot be read is
 // searched for the names that a tree would have.
 func guessKind(name string, text []byte, root *protocol.Node) Guess {
+	if kind := document.Recognize(name, text); kind != "" {
+		return Guess{Kind: kind, Format: string(kind)}
+	}
 	if root == nil {
 		if notation.Match(searchedPart(text)) {
 			return Guess{Kind: document.AGIS, Format: "notation"}

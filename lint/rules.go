@@ -5,10 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
-	"gazetteer/protocol/aidiscovery"
 )
 
 // own are the rules of this package. They are no rules of a draft: they say why
@@ -23,7 +22,7 @@ var own = []protocol.Rule{
 		Bad:  `{"openapi": "3.1.0", "paths": {…}}`,
 		Good: `{"aiendpoint": "1.0", "service": {…}, "capabilities": […]}`},
 	{Code: "DOC103", Slug: "kind-unheard-of", Severity: protocol.Error, Section: "lint", Basis: "own",
-		Text: "The kinds of documents are ai, agis and agis-summary.",
+		Text: "A text can be judged only by a format that is known here: validate --help lists their kinds.",
 		Bad:  `--as openapi`,
 		Good: `--as agis`},
 	{Code: protocol.CodeMore, Slug: "more-findings", Severity: protocol.Error, Section: "lint", Basis: "own",
@@ -37,7 +36,7 @@ var byCode = sync.OnceValue(func() map[string]protocol.Rule { return protocol.By
 // Rules returns the rules of all drafts, those of a fetch that no draft has, and
 // those of this package.
 func Rules() []protocol.Rule {
-	return slices.Concat(aidiscovery.Rules(), agis.Rules(), fetch.Rules(), own)
+	return slices.Concat(document.Rules(), fetch.Rules(), own)
 }
 
 // Rule returns the rule of a code, in any letter case, and false when there is

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/index"
 )
 
@@ -186,20 +187,12 @@ var findingsWords = map[string]string{
 	"error":   "Has errors",
 }
 
-// kindWords name the formats and the file that rules them.
-var kindWords = map[string]string{
-	string(document.AI):          "AI Discovery document",
-	string(document.AIAlias):     "AI Discovery document at /ai",
-	string(document.AGISSummary): "AGIS summary",
-	string(document.AGIS):        "AGIS document",
-	"robots":                     "robots.txt",
-}
-
+// kindOf names a format, or robots.txt, for people.
 func kindOf(kind string) string {
-	if w, ok := kindWords[kind]; ok {
-		return w
+	if kind == fetch.KindRobots {
+		return "robots.txt"
 	}
-	return kind
+	return document.Kind(kind).Describe()
 }
 
 // formatNumber writes n with its thousands set apart.

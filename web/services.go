@@ -319,7 +319,7 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	v := documentView{
 		ID:      "document-" + string(d.Kind),
 		Kind:    kindOf(string(d.Kind)),
-		Alias:   d.Kind == document.AIAlias,
+		Alias:   d.Kind.IsAlias(),
 		URL:     externalLinkOf(d.URL),
 		Size:    formatSize(d.Size),
 		Digest:  d.Digest,

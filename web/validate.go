@@ -49,12 +49,11 @@ func (p *Pages) validateFormPage(c *gin.Context) (pageView, error) {
 }
 
 func formView(status int, v validateView) pageView {
-	for _, k := range []kindChoice{
-		{Value: "", Name: "tell from the text"},
-		{Value: string(document.AI), Name: "AI Discovery"},
-		{Value: string(document.AGIS), Name: "AGIS document"},
-		{Value: string(document.AGISSummary), Name: "AGIS summary"},
-	} {
+	choices := []kindChoice{{Value: "", Name: "tell from the text"}}
+	for _, kind := range document.AuthoritativeKinds() {
+		choices = append(choices, kindChoice{Value: string(kind), Name: kind.Describe()})
+	}
+	for _, k := range choices {
 		k.Chosen = k.Value == v.As
 		v.Kinds = append(v.Kinds, k)
 	}

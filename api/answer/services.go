@@ -65,7 +65,7 @@ func lastDocumentKey(host string) string { return store.DocumentsOf(host) + "~" 
 
 // isListed reports whether a host has a document other than an alias.
 func isListed(s ServiceSummary) bool {
-	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return k != document.AIAlias })
+	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return !k.IsAlias() })
 }
 
 // Service returns all that is known of a host. The name is normalised as the
@@ -179,17 +179,20 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 	return versions, nil
 }
 
-// speakers is the order in which documents are asked who the service is.
-var speakers = []document.Kind{document.AI, document.AGIS, document.AGISSummary, document.AIAlias}
+// rankOf returns the place of a kind in the order in which documents describe a service.
+func rankOf(kind document.Kind) int {
+	f, _ := document.FormatOf(kind)
+	return f.Rank
+}
 
 // summarizeService folds the documents of a host into one row. Each member comes from
-// the first speaker that has it. What only an alias offers is counted only when
+// the document of the lowest rank that has it. What only an alias offers is counted only when
 // there is nothing else.
 func summarizeService(host string, documents []document.Document) ServiceSummary {
 	s := ServiceSummary{Host: host, Kinds: []document.Kind{}}
 	sorted := slices.Clone(documents)
 	slices.SortStableFunc(sorted, func(a, b document.Document) int {
-		return slices.Index(speakers, a.Kind) - slices.Index(speakers, b.Kind)
+		return rankOf(a.Kind) - rankOf(b.Kind)
 	})
 	first := func(to *string, value string) {
 		if *to == "" {
@@ -204,7 +207,7 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 		first(&s.Description, d.Service.Description)
 		first(&s.Namespace, d.Service.Namespace)
 		first(&s.Domain, d.Service.Domain)
-		if d.Kind != document.AIAlias || len(sorted) == 1 {
+		if !d.Kind.IsAlias() || len(sorted) == 1 {
 			s.Operations += len(d.Operations)
 		}
 		if d.FetchedAt.After(s.FetchedAt) {

@@ -62,6 +62,7 @@ type CrawlerConfig struct {
 	Rate              float64  `toml:"rate"`
 	Timeout           Duration `toml:"timeout"`
 	BlockList         string   `toml:"block_list"`
+	Formats           []string `toml:"formats"`
 	Deny              []string `toml:"deny"`
 	NAT64             []string `toml:"nat64"`
 }
@@ -144,6 +145,7 @@ func Default() Config {
 			Networks:        []string{},
 			Rate:            200,
 			Timeout:         Duration(10 * time.Second),
+			Formats:         []string{},
 			Deny:            []string{},
 			NAT64:           []string{},
 		},

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
+	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
@@ -34,6 +35,10 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 	if err != nil {
 		return nil, err
 	}
+	formats, err := parseFormats(c.Formats)
+	if err != nil {
+		return nil, err
+	}
 	guard, err := newGuard(h.Config)
 	if err != nil {
 		return nil, err
@@ -43,14 +48,27 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 		Workers: c.Workers, UserAgent: userAgent(h.Config), Rate: c.Rate,
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
 		HostAtOnce: c.HostAtOnce, DomainAtOnce: c.DomainAtOnce, AddressAtOnce: c.AddressAtOnce, Networks: networks,
-		VerifyWholeChains: c.VerifyWholeChains,
-		Timeout:           time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
+		VerifyWholeChains: c.VerifyWholeChains, Formats: formats,
+		Timeout: time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
 		Observe: observe,
 	}
 	if e.Dial != nil {
 		o.Dial = e.Dial(guard.DialContext)
 	}
 	return crawler.New(o)
+}
+
+// parseFormats reads crawler.formats: kinds that are requested only when they are named.
+func parseFormats(names []string) ([]document.Kind, error) {
+	var formats []document.Kind
+	for _, name := range names {
+		if f, ok := document.FormatOf(document.Kind(name)); !ok || f.Request != document.OnDemand {
+			return nil, exit.Usagef("crawler.formats: %q is no format that is requested on demand; those are: %s",
+				name, document.ListKinds(document.OnDemandKinds(), "and"))
+		}
+		formats = append(formats, document.Kind(name))
+	}
+	return formats, nil
 }
 
 // crawlerInterval is how the crawler takes an interval: 0 in the configuration is none

@@ -53,7 +53,7 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 	f.BoolVar(&v.fix, "fix", false, "repair in files what can be repaired safely; shows the changes and asks first")
 	f.BoolVar(&v.diff, "diff", false, "show what --fix would change, and nothing else")
 	f.BoolVar(&v.yes, "yes", false, "with --fix: write without asking")
-	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: ai, agis or agis-summary")
+	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: "+document.ListKinds(document.AuthoritativeKinds(), "or"))
 	f.StringVar(&v.url, "url", "", "the address that files and standard input are said to come from")
 	f.StringVar(&v.day, "today", "", "the date to hold the dates of documents against (default: today)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "show only what fails")
@@ -112,8 +112,8 @@ func (v *validateRun) checkFlags(args []string) error {
 	switch {
 	case len(args) == 0:
 		return usageErrorf("validate needs something to judge: a file, a directory, an address, a host, or - for standard input\nsee: %s validate --help", v.Program)
-	case v.as != "" && !slices.Contains([]document.Kind{document.AI, document.AGIS, document.AGISSummary}, document.Kind(v.as)):
-		return usageErrorf("--as %s: the kinds are ai, agis and agis-summary", v.as)
+	case v.as != "" && !slices.Contains(document.AuthoritativeKinds(), document.Kind(v.as)):
+		return usageErrorf("--as %s: the kinds are %s", v.as, document.ListKinds(document.AuthoritativeKinds(), "and"))
 	case v.level != 1 && v.level != 2:
 		return usageErrorf("--level %d: AGIS has level 1 and level 2", v.level)
 	case v.url != "" && !strings.HasPrefix(strings.ToLower(v.url), "https://"):

@@ -308,14 +308,6 @@ func (t textWriter) writeRepairable(reports []Report) {
 // maxNames is how many names of files one line lists.
 const mostNames = 5
 
-// kindNames says the kinds of documents in words.
-var kindNames = map[document.Kind]string{
-	document.AI:          "AI Discovery document",
-	document.AIAlias:     "AI Discovery document at /ai",
-	document.AGIS:        "AGIS document",
-	document.AGISSummary: "AGIS summary",
-}
-
 func (t textWriter) writeVerdict(r Report) {
 	word, colour := "valid", green
 	switch {
@@ -324,7 +316,7 @@ func (t textWriter) writeVerdict(r Report) {
 	case r.Failed():
 		word, colour = "valid, but not without warnings", yellow
 	}
-	kind := kindNames[r.Kind]
+	kind := r.Kind.Describe()
 	if isAddress(r.Input) && len(r.Text) == 0 {
 		word, kind = "not fetched", firstNonEmpty(kind, "a document")
 	}

@@ -54,8 +54,12 @@ func (m *repairer) readText(text []byte) (*reading, error) {
 		if doc, r.findings, r.err = agis.Parse(text, agis.Options{Limits: limits}); r.err == nil {
 			r.root = doc.Root
 		}
-	default:
-		return nil, errUnknownKind(m.kind)
+	default: // a format of which nothing can be repaired without its author
+		d, err := document.Read(document.Input{Kind: m.kind, Host: "example.com", Bytes: text})
+		if d == nil {
+			return nil, errUnknownKind(m.kind)
+		}
+		r.findings, r.err, r.root = d.Findings, err, &protocol.Node{}
 	}
 	for _, f := range r.findings {
 		if f.Severity == protocol.Error {
