@@ -136,7 +136,7 @@ func (c *listCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
 		}
 		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
 			items := tx.Bucket(itemsBucket)
-			items.FillPercent = 0.95
+			items.FillPercent = 1
 			for i := range keys {
 				if err := items.Put(keys[i], values[i]); err != nil {
 					return err

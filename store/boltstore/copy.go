@@ -16,11 +16,15 @@ const (
 	copyBytes   = 1 << 20
 )
 
-// copier copies the store into a new file: first the records in the order of their keys, then the
-// log in its own, both packed densely; then, in turns, what was written meanwhile. Each step reads a
-// transaction of its own, so a record may be written between them: start tells which sequences the
-// first two steps are responsible for, the log of changes names all later ones.
+// copier copies the store into a new file, without the tombstones up to the horizon: first the records
+// in the order of their keys, then the log in its own, both packed densely; then, in turns, what was
+// written meanwhile. Each step reads a transaction of its own, so a record may be written between
+// them: start tells which sequences the first two steps are responsible for, the log of changes names
+// all later ones.
 type copier struct {
+	store    *Store
+	horizon  uint64 // which nobody moves meanwhile
+	dropped  int    // tombstones
 	start    uint64 // the head of the log when the copy began
 	place    uint64 // up to where the copy has caught up
 	records  int    // copied in the first step with sequences up to start
@@ -49,10 +53,14 @@ func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 		}
 		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
 			records := tx.Bucket(recordsBucket)
-			records.FillPercent = 0.95
+			records.FillPercent = 1
 			for _, p := range page {
 				if len(p.value) < headerSize {
 					return corrupt("record %q has an impossible size", p.key)
+				}
+				if _, yes := c.store.isForgotten(p.key, p.value, c.horizon); yes {
+					c.dropped++
+					continue
 				}
 				if binary.BigEndian.Uint64(p.value) <= c.start {
 					c.records++
@@ -79,9 +87,10 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 		if err != nil {
 			return err
 		}
+		var missing []pair
 		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
 			records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
-			log.FillPercent = 0.95
+			log.FillPercent = 1
 			for _, p := range page {
 				if len(p.key) != 8 {
 					return corrupt("the log has the entry %x", p.key)
@@ -90,7 +99,12 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 					next = nil
 					return nil
 				}
-				if !bytes.HasPrefix(records.Get(p.value), p.key) {
+				raw := records.Get(p.value)
+				if raw == nil {
+					missing = append(missing, p)
+					continue
+				}
+				if !bytes.HasPrefix(raw, p.key) {
 					return corrupt("the log and the record %q disagree on its sequence", p.value)
 				}
 				c.entries++
@@ -100,12 +114,30 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 			}
 			return nil
 		})
+		if err == nil {
+			err = c.checkDropped(to.File(), missing)
+		}
 		if err != nil {
 			return err
 		}
 		from = next
 	}
 	return nil
+}
+
+// checkDropped makes sure that the entries of the log whose records were not copied are those of
+// dropped tombstones, which may have been written again.
+func (c *copier) checkDropped(file *boltfile.File, entries []pair) error {
+	return file.View("look for dropped deletions", func(tx *bolt.Tx) error {
+		records := tx.Bucket(recordsBucket)
+		for _, e := range entries {
+			raw := records.Get(e.value)
+			if _, yes := c.store.isForgotten(e.value, raw, c.horizon); !yes && (len(raw) < headerSize || binary.BigEndian.Uint64(raw) <= c.start) {
+				return corrupt("the log names %q, whose record cannot be found", e.value)
+			}
+		}
+		return nil
+	})
 }
 
 // readPairs reads a page of a bucket from a key on, its size, and where the next page begins, nil for
@@ -134,7 +166,7 @@ func readPairs(file *boltfile.File, bucket, from []byte) (page []pair, next []by
 func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	records, log := from.Bucket(recordsBucket), from.Bucket(logBucket)
 	newRecords, newLog := to.Bucket(recordsBucket), to.Bucket(logBucket)
-	newLog.FillPercent = 0.95
+	newLog.FillPercent = 1
 	if err := boltfile.CheckSeek(log, logKey(c.place+1)); err != nil {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ var (
 // Tombstones are dropped in transactions of at most this many: each may lie on a page of its own,
 // and writers wait for the commit.
 const (
-	forgetAtOnce = 500
+	forgetAtOnce = 1_000
 	forgetVisits = 10_000 // records looked at in one read transaction
 )
 
@@ -125,22 +125,21 @@ func sequenceAt(marks []mark, at time.Time) (seq uint64) {
 func (s *Store) Forget(ctx context.Context, upTo store.Cursor) error {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
-	_, err := s.forget(ctx, upTo)
+	if err := s.checkCursor(upTo); err != nil {
+		return err
+	}
+	if err := s.moveHorizon(ctx, upTo.Seq); err != nil {
+		return err
+	}
+	_, err := s.dropForgotten(ctx)
 	return err
 }
 
-// forget is Forget with s.forgetting held. It returns how many tombstones it dropped.
-func (s *Store) forget(ctx context.Context, upTo store.Cursor) (dropped int, err error) {
-	if err := s.checkCursor(upTo); err != nil {
-		return 0, err
-	}
-	if err := s.moveHorizon(ctx, upTo.Seq); err != nil {
-		return 0, err
-	}
-	horizon := s.horizon.Load()
+// dropForgotten drops the tombstones up to the horizon and returns how many.
+func (s *Store) dropForgotten(ctx context.Context) (dropped int, err error) {
 	for from := []byte{}; from != nil; {
 		var found []tombstone
-		if found, from, err = s.findTombstones(ctx, from, horizon); err != nil {
+		if found, from, _, err = s.findTombstones(ctx, from); err != nil {
 			return dropped, err
 		}
 		n, err := s.dropTombstones(ctx, found)
@@ -151,6 +150,29 @@ func (s *Store) forget(ctx context.Context, upTo store.Cursor) (dropped int, err
 		}
 	}
 	return dropped, nil
+}
+
+// countForgotten returns how many tombstones dropForgotten would drop, and of how many records.
+func (s *Store) countForgotten(ctx context.Context) (tombstones, records int, err error) {
+	for from := []byte{}; from != nil; {
+		var found []tombstone
+		var visits int
+		if found, from, visits, err = s.findTombstones(ctx, from); err != nil {
+			return 0, 0, err
+		}
+		tombstones, records = tombstones+len(found), records+visits
+	}
+	return tombstones, records, nil
+}
+
+// isForgotten reports whether a raw record is a tombstone to be dropped. A damaged one is not: it
+// stays, and is reported to its readers.
+func (s *Store) isForgotten(key, raw []byte, horizon uint64) (seq uint64, yes bool) {
+	if len(raw) != headerSize || raw[flagsAt]&flagDeleted == 0 {
+		return 0, false
+	}
+	r, err := decodeRecord(key, raw)
+	return r.Seq, err == nil && r.Deleted && r.Seq <= horizon && !s.keepDeletion(r.Key)
 }
 
 // moveHorizon moves the horizon forward to seq. The newest write stays in front of it, so that the
@@ -177,36 +199,32 @@ type tombstone struct {
 	seq uint64
 }
 
-// findTombstones returns tombstones up to the horizon of keys that are not kept, and where the search
-// goes on, nil when there is no more.
-func (s *Store) findTombstones(ctx context.Context, from []byte, horizon uint64) (found []tombstone, next []byte, err error) {
+// findTombstones returns tombstones that are to be dropped, where the search goes on, nil when there
+// is no more, and how many records it has looked at.
+func (s *Store) findTombstones(ctx context.Context, from []byte) (found []tombstone, next []byte, visits int, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
+	horizon := s.horizon.Load()
 	err = s.file.View("look for deletions", func(tx *bolt.Tx) error {
 		records := tx.Bucket(recordsBucket)
 		if err := boltfile.CheckSeek(records, from); err != nil {
 			return err
 		}
 		c := records.Cursor()
-		visits := 0
 		for key, raw := c.Seek(from); key != nil; key, raw = c.Next() {
 			if visits == forgetVisits || len(found) == forgetAtOnce {
 				next = bytes.Clone(key)
 				return nil
 			}
 			visits++
-			if len(raw) != headerSize || raw[flagsAt]&flagDeleted == 0 {
-				continue
-			}
-			r, err := decodeRecord(key, raw) // a damaged one stays, and is reported to its readers
-			if err == nil && r.Deleted && r.Seq <= horizon && !s.keepDeletion(r.Key) {
-				found = append(found, tombstone{bytes.Clone(key), r.Seq})
+			if seq, yes := s.isForgotten(key, raw, horizon); yes {
+				found = append(found, tombstone{bytes.Clone(key), seq})
 			}
 		}
 		return nil
 	})
-	return found, next, err
+	return found, next, visits, err
 }
 
 // dropTombstones deletes tombstones that are still there, and returns how many.

@@ -10,10 +10,12 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Maintain compacts the file when at least this much of it is unused.
+// Maintain copies the file when at least this much of it is unused or, where it is less, when at
+// least so many of the records are tombstones to be dropped: dropping them one by one takes longer.
 const (
-	compactShare = 4 // a quarter
-	compactLeast = 64 << 20
+	copyShare           = 4 // a quarter, of the bytes or the records
+	copyLeastBytes      = 64 << 20
+	copyLeastTombstones = 100_000
 )
 
 // A Compaction says what [Store.Compact] did.
@@ -29,16 +31,19 @@ type Compaction struct {
 // Compact drops the tombstones that are older than keep, as far as it was noted what was written by
 // then (see Maintain; 0 drops all), and replaces the file by a copy without unused pages while the
 // store serves. An error means that the old file goes on serving, unless Failed says otherwise;
-// store.ErrFull that the disk has no room for the copy.
+// store.ErrFull that the disk has no room for the copy: then the tombstones were dropped, and new
+// records take the place that they had.
 func (s *Store) Compact(ctx context.Context, keep time.Duration) (Compaction, error) {
-	return s.compact(ctx, keep, func(boltfile.Usage) bool { return true })
+	return s.compact(ctx, keep, true)
 }
 
-func (s *Store) compact(ctx context.Context, keep time.Duration, worthwhile func(boltfile.Usage) bool) (c Compaction, err error) {
+// compact is Compact; without always it copies the file only where that is worthwhile.
+func (s *Store) compact(ctx context.Context, keep time.Duration, always bool) (c Compaction, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	begun := time.Now()
 	defer func() {
+		c.Took = time.Since(begun)
 		if err != nil && !isEnd(ctx, err) {
 			s.countUpkeep(func(u *Upkeep) { u.Failures++ })
 		}
@@ -47,7 +52,7 @@ func (s *Store) compact(ctx context.Context, keep time.Duration, worthwhile func
 	if err != nil {
 		return c, fmt.Errorf("note the time: %w", err)
 	}
-	if c.Forgotten, err = s.forget(ctx, s.cursorAt(seq)); err != nil {
+	if err := s.moveHorizon(ctx, seq); err != nil {
 		return c, err
 	}
 	c.Horizon = s.Horizon()
@@ -56,18 +61,43 @@ func (s *Store) compact(ctx context.Context, keep time.Duration, worthwhile func
 		return c, err
 	}
 	c.Before, c.After = usage.Bytes, usage.Bytes
-	if worthwhile(usage) {
-		rebuilt, err := s.file.Rebuild(ctx, &copier{})
-		if err != nil {
+	if !always {
+		if always, err = s.isCopyWorthwhile(ctx, usage); err != nil {
 			return c, err
 		}
-		c.Before, c.After, c.Pause = rebuilt.Before, rebuilt.After, rebuilt.Pause
-		s.countUpkeep(func(u *Upkeep) {
-			u.Compactions, u.Last, u.LastTook, u.LastPause = u.Compactions+1, time.Now(), rebuilt.Took, rebuilt.Pause
-		})
 	}
-	c.Took = time.Since(begun)
-	return c, nil
+	if always {
+		err = s.copyFile(ctx, &c)
+		if err == nil || !errors.Is(err, store.ErrFull) {
+			return c, err
+		}
+	}
+	var dropErr error
+	c.Forgotten, dropErr = s.dropForgotten(ctx)
+	return c, errors.Join(err, dropErr)
+}
+
+func (s *Store) isCopyWorthwhile(ctx context.Context, u boltfile.Usage) (bool, error) {
+	if u.FreeBytes >= copyLeastBytes && u.FreeBytes >= u.Bytes/copyShare {
+		return true, nil
+	}
+	tombstones, records, err := s.countForgotten(ctx)
+	return tombstones >= copyLeastTombstones && tombstones >= records/copyShare, err
+}
+
+// copyFile replaces the file by a copy without tombstones up to the horizon.
+func (s *Store) copyFile(ctx context.Context, c *Compaction) error {
+	copying := &copier{store: s, horizon: c.Horizon.Seq}
+	rebuilt, err := s.file.Rebuild(ctx, copying)
+	if err != nil {
+		return err
+	}
+	c.Forgotten, c.Before, c.After, c.Pause = copying.dropped, rebuilt.Before, rebuilt.After, rebuilt.Pause
+	s.countUpkeep(func(u *Upkeep) {
+		u.Forgotten += copying.dropped
+		u.Compactions, u.Last, u.LastTook, u.LastPause = u.Compactions+1, time.Now(), rebuilt.Took, rebuilt.Pause
+	})
+	return nil
 }
 
 // MaintainOptions are the settings of [Store.Maintain].
@@ -78,8 +108,8 @@ type MaintainOptions struct {
 	Hour int
 }
 
-// Maintain drops the tombstones that are old enough once a day, and compacts the file when a quarter
-// of it, and 64 MiB, is unused. It returns nil when ctx ends or the store is closed, and an error
+// Maintain drops the tombstones that are old enough once a day, and copies the file when a quarter of
+// it, and 64 MiB, is unused or a quarter of its records, and 100,000, are dropped. It returns nil when ctx ends or the store is closed, and an error
 // only when the store has failed: what else goes wrong gets a line in the log, and is tried again
 // the next day.
 func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
@@ -91,9 +121,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 			timer.Stop()
 			return nil
 		}
-		c, err := s.compact(ctx, o.Keep, func(u boltfile.Usage) bool {
-			return u.FreeBytes >= compactLeast && u.FreeBytes >= u.Bytes/compactShare
-		})
+		c, err := s.compact(ctx, o.Keep, false)
 		switch {
 		case err == nil:
 			s.log.Info("the store was compacted", "forgotten", c.Forgotten, "horizon", c.Horizon.Seq,
