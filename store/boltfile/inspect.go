@@ -11,11 +11,10 @@ import (
 // stack ends on a branch page that points to itself, and overwrites pages that a damaged list calls
 // free. So the pages that it navigates by are read here first, without mapping the file: the two meta
 // pages, the free list, and the branch pages of every tree, about one page in sixty. Leaves are
-// covered by the checksums of their records. bbolt's own Tx.Check reads every page, and recurses on
-// such a branch page as well; docs/benchmarks.md has the time that each of them takes.
+// covered by the checksums of their records. bbolt's own Tx.Check would read every page at each
+// start; docs/benchmarks.md has the time that both take.
 //
-// The layout is that of bbolt's file version 2, with integers in the byte order
-// of the machine:
+// The layout is that of bbolt's file version 2, with integers in the byte order of the machine:
 //
 //	page    id 8 | flags 2 | count 2 | overflow 4 | elements
 //	meta    magic 4 | version 4 | page size 4 | flags 4 | root 8 | root sequence 8 |

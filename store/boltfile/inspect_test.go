@@ -6,8 +6,12 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 func TestNoSpace(t *testing.T) {
@@ -70,6 +74,61 @@ func FuzzInspect(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// BenchmarkInspect reads what Open reads of a file of FILE_MB (64) megabytes, and has bbolt check the
+// same file, in turns.
+func BenchmarkInspect(b *testing.B) {
+	size := 64 << 20
+	if n, err := strconv.Atoi(os.Getenv("FILE_MB")); err == nil {
+		size = n << 20
+	}
+	const value = 1_000
+	dir := b.TempDir()
+	values := openValues(b, dir)
+	defer values.Close()
+	for i := 0; i < size/value; {
+		_, err := values.Write(b.Context(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
+			tx.MarkChanged()
+			for range 10_000 {
+				if err := tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "com.example%010d", i), make([]byte, value)); err != nil {
+					return nil, err
+				}
+				i++
+			}
+			return nil, nil
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	var ours, theirs time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		if _, err := values.inspect(); err != nil {
+			b.Fatal(err)
+		}
+		ours += time.Since(begun)
+		begun = time.Now()
+		err := values.View("check", func(tx *bolt.Tx) error {
+			for err := range tx.Check() {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		theirs += time.Since(begun)
+	}
+	usage, err := values.Usage(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(usage.Bytes)/1e6, "MB")
+	b.ReportMetric(float64(ours)/float64(b.N)/1e6, "ms/inspect")
+	b.ReportMetric(float64(theirs)/float64(b.N)/1e6, "ms/check")
 }
 
 // fixMeta makes the checksums of the meta pages right, so that what they say is
