@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -418,6 +419,39 @@ func TestStoreReplacedWhileFollowing(t *testing.T) {
 	log.waitFor(t, "rebuilding the index")
 	catchUp(t, x, s)
 	checkAgainstStore(t, x, s)
+}
+
+// TestIndexBehindTheHorizonIsRebuilt lets the store forget deletions that a closed index has not seen.
+// It is rebuilt, and answers as one that was built afresh.
+func TestIndexBehindTheHorizonIsRebuilt(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "index")
+	docs := realServices(t)
+	x := openIndex(t, s, dir, io.Discard)
+	stop := running(t, x)
+	put(t, s, docs...)
+	catchUp(t, x, s)
+	stop()
+	must(t, x.Close())
+
+	for _, d := range docs[:10] {
+		apply(t, s, store.Delete(store.DocumentKey(d.Host, string(d.Kind))))
+	}
+	put(t, s, docs[10:20]...)
+	must(t, s.Forget(t.Context(), s.Head()))
+	log := newLogged()
+	x = openIndex(t, s, dir, log)
+	running(t, x)
+	log.waitFor(t, "rebuilding the index")
+	catchUp(t, x, s)
+	checkAgainstStore(t, x, s)
+
+	fresh := openIndex(t, s, filepath.Join(t.TempDir(), "index"), io.Discard)
+	running(t, fresh)
+	catchUp(t, fresh, s)
+	if !reflect.DeepEqual(answers(t, x), answers(t, fresh)) {
+		t.Error("the rebuilt index answers otherwise than a fresh one")
+	}
 }
 
 // mergeWhole leaves one segment in a closed index. Then bleve has nothing to merge

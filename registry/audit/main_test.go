@@ -130,7 +130,7 @@ func (l *lines) until(t *testing.T, text string) {
 
 func openStore(t testing.TB, dir string) *boltstore.Store {
 	t.Helper()
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1, KeepDeletion: HistoryKey})
 	if err != nil {
 		t.Fatal(err)
 	}

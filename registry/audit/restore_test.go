@@ -342,6 +342,44 @@ func TestNewIncarnation(t *testing.T) {
 	h.shut()
 }
 
+// TestLogBehindTheHorizon lets the store forget deletions that the log has not seen. Those of its own
+// keys stay in the store, so the log reads the store again and has a leaf for each.
+func TestLogBehindTheHorizon(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 300)
+	before := h.checkpoint()
+	h.shut()
+	h.store = openStore(t, filepath.Join(h.dir, "store"))
+	for _, writes := range [][]store.Write{
+		{store.Put("host/com.example", nil), store.Delete(eventKey(1, 7)), store.Delete(eventKey(1, 299))},
+		{store.Delete("host/com.example")},
+		{store.Put("host/com.example.www", nil)},
+	} {
+		if _, err := h.store.Apply(t.Context(), writes...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.store.Compact(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.open(Options{})
+	if err := h.log.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(h.lines.String(), "deletions are forgotten up to") {
+		t.Errorf("the log has not noticed: %s", h.lines)
+	}
+	h.events(1, 300, 310)
+	if r := h.check(before); r.N != 312 || r.Erased != 2 {
+		t.Errorf("verified: %+v", r)
+	}
+	h.checkNoDoubles()
+	h.shut()
+}
+
 // TestLostDirectory removes the log's directory: the copy of its checkpoint
 // keeps it from beginning again under the same name.
 func TestLostDirectory(t *testing.T) {
