@@ -21,6 +21,8 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/directory"
 	"gazetteer/store"
 )
 
@@ -342,7 +344,7 @@ const directoryTimeout = time.Second
 
 // currentDirectory returns the directory of agents, with all that was written through
 // this API: who registers and then looks finds the agent.
-func (a *API) currentDirectory(ctx context.Context) (*registry.Directory, error) {
+func (a *API) currentDirectory(ctx context.Context) (*directory.Directory, error) {
 	d := a.answers.Directory
 	if d == nil {
 		return nil, answer.ErrNoDirectory
@@ -388,11 +390,11 @@ func (a *API) listAgents(ctx context.Context, in *listInput) (*output[AgentList]
 		return nil, err
 	}
 	limit := min(in.Limit, registry.MaxList)
-	found, total := d.Search(registry.DirectoryQuery{Words: in.Q, Capability: in.Capability, Hosts: hosts, Require: require, Offset: in.Offset, Limit: limit})
+	found, total := d.Search(directory.Query{Words: in.Q, Capability: in.Capability, Hosts: hosts, Require: require, Offset: in.Offset, Limit: limit})
 	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
 	for _, agent := range found {
 		row := registry.NewRowView(agent.Agent)
-		row.Verified = registry.NewVerifiedStatus(agent.Agent).Verified
+		row.Verified = attestation.NewVerifiedStatus(agent.Agent).Verified
 		list.Agents = append(list.Agents, row)
 	}
 	return jsonOutput(list), nil
@@ -402,7 +404,7 @@ type nameInput struct {
 	Name string `query:"name" doc:"the name of an agent"`
 }
 
-func (a *API) checkName(ctx context.Context, in *nameInput) (*output[registry.NameView], error) {
+func (a *API) checkName(ctx context.Context, in *nameInput) (*output[directory.NameView], error) {
 	if strings.TrimSpace(in.Name) == "" {
 		return nil, newProblem(badParameter, "Query parameter 'name' is required", "add ?name= and the name").withLocation(Location{Parameter: "name"})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/registry"
+	"gazetteer/registry/attestation"
 )
 
 const (
@@ -107,7 +108,7 @@ func (a *API) registryStats(ctx context.Context, _ *struct{}) (*output[RegistryS
 		sum += score.Total
 		v.Total++
 		v.Grades[score.Grade]++
-		if registry.NewVerifiedStatus(agent).Verified {
+		if attestation.NewVerifiedStatus(agent).Verified {
 			v.Verified++
 		}
 		if agent.Created.After(week) {
@@ -192,7 +193,7 @@ func (a *API) recentRegistrations(ctx context.Context, in *recentAgentsInput) (*
 	for _, agent := range newest {
 		row := registry.NewRowView(agent)
 		list.Agents = append(list.Agents, RecentRegistration{AirID: row.AirID, Name: row.Name, CreatorDID: agent.CreatorDID,
-			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: registry.NewVerifiedStatus(agent).Verified,
+			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: attestation.NewVerifiedStatus(agent).Verified,
 			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
 	}
 	out := jsonOutput(list)
@@ -212,7 +213,7 @@ func (a *API) recheckAgents(ctx context.Context, in *emptyInput) (*output[Rechec
 	var v RecheckCount
 	now := a.now()
 	err := a.eachAgent(ctx, func(agent registry.Agent) error {
-		if agent.NextCheck.IsZero() || agent.NextCheck.After(now) {
+		if next := a.answers.Registry.NextCheck(agent); next.IsZero() || next.After(now) {
 			return nil
 		}
 		v.Checked++

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/registry"
+	"gazetteer/registry/attestation"
 )
 
 // attestationRoutes declares what agents say of each other.
@@ -33,7 +34,7 @@ func (a *API) attestationRoutes(h huma.API) {
 }
 
 // AttestationBody documents the members of an attestation.
-// [registry.ReadAttestation] reads it.
+// [attestation.ReadRequest] reads it.
 type AttestationBody struct {
 	AttesterAirID   string `json:"attester_air_id" doc:"who attests"`
 	AttestationType string `json:"attestation_type" enum:"identity_verification,operator_confirmation,dependency,safety_review"`
@@ -42,11 +43,11 @@ type AttestationBody struct {
 	Signature       string `json:"signature_multibase" doc:"z and base58btc of the Ed25519 signature over the canonical JSON (RFC 8785) of attestation_type, attester_air_id, signed_at, statement and subject_air_id"`
 }
 
-func (a *API) addAttestation(ctx context.Context, in *updateInput) (*output[registry.AttestedView], error) {
+func (a *API) addAttestation(ctx context.Context, in *updateInput) (*output[attestation.AttestedView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	request, err := registry.ReadAttestation(in.body.text)
+	request, err := attestation.ReadRequest(in.body.text)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +56,17 @@ func (a *API) addAttestation(ctx context.Context, in *updateInput) (*output[regi
 	}
 	t, subject, err := a.answers.Registry.Attest(ctx, in.AirID, request, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.AttestErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+		if view, ok := attestation.ErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err
 	}
-	out := writeOutput(a, registry.NewAttestedView(t, subject))
+	out := writeOutput(a, attestation.NewAttestedView(t, subject))
 	out.Status = http.StatusCreated
 	return out, nil
 }
 
-func (a *API) listAttestations(ctx context.Context, in *agentInput) (*output[registry.AttestationsView], error) {
+func (a *API) listAttestations(ctx context.Context, in *agentInput) (*output[attestation.ListView], error) {
 	return agentOutput(a, ctx, in.AirID, a.answers.Registry.AttestationsView)
 }
 
@@ -95,7 +96,7 @@ func (in *revokeInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) revokeAttestation(ctx context.Context, in *revokeInput) (*output[registry.RevokedView], error) {
+func (a *API) revokeAttestation(ctx context.Context, in *revokeInput) (*output[attestation.RevokedView], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -108,19 +109,19 @@ func (a *API) revokeAttestation(ctx context.Context, in *revokeInput) (*output[r
 	}
 	t, subject, err := a.answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.readCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := registry.RevokeErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+		if view, ok := attestation.RevocationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, agentProblemIn(err, view).withCause(err)
 		}
 		return nil, err
 	}
-	return writeOutput(a, registry.NewRevokedView(t, subject)), nil
+	return writeOutput(a, attestation.NewRevokedView(t, subject)), nil
 }
 
 type recentInput struct {
 	Limit int `query:"limit" minimum:"1" default:"50" doc:"how many, 1 to 200; more are not given"`
 }
 
-func (a *API) listRecentAttestations(ctx context.Context, in *recentInput) (*output[registry.RecentView], error) {
+func (a *API) listRecentAttestations(ctx context.Context, in *recentInput) (*output[attestation.RecentView], error) {
 	v, err := a.answers.Registry.RecentView(ctx, min(in.Limit, 200))
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (a *API) listRecentAttestations(ctx context.Context, in *recentInput) (*out
 	return jsonOutput(v), nil
 }
 
-func (a *API) getAttestationGraph(ctx context.Context, in *agentInput) (*output[registry.GraphView], error) {
+func (a *API) getAttestationGraph(ctx context.Context, in *agentInput) (*output[attestation.GraphView], error) {
 	return agentOutput(a, ctx, in.AirID, a.answers.Registry.GraphView)
 }
 
@@ -138,8 +139,8 @@ type dependentsInput struct {
 	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
 }
 
-func (a *API) listDependents(ctx context.Context, in *dependentsInput) (*output[registry.DependentsView], error) {
-	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (registry.DependentsView, error) {
+func (a *API) listDependents(ctx context.Context, in *dependentsInput) (*output[attestation.DependentsView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (attestation.DependentsView, error) {
 		return a.answers.Registry.DependentsView(ctx, agent, min(in.Depth, 10), min(in.Limit, 1000))
 	})
 }
@@ -152,10 +153,10 @@ const countInterval = 10 * time.Second
 type attestationCounts struct {
 	mu    sync.Mutex // guards following, and lets one request count for all
 	until time.Time
-	view  registry.GraphStatsView
+	view  attestation.GraphStatsView
 }
 
-func (a *API) getGraphStats(ctx context.Context, _ *struct{}) (*output[registry.GraphStatsView], error) {
+func (a *API) getGraphStats(ctx context.Context, _ *struct{}) (*output[attestation.GraphStatsView], error) {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	if now := a.now(); !now.Before(a.counts.until) {

@@ -10,6 +10,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // domainRoutes declares what shows that an agent is who it says.
@@ -54,7 +55,7 @@ type Publication struct {
 
 func (a *API) domainPublication(agent registry.Agent, domain string) Publication {
 	return Publication{a.answers.Registry.DomainRecord(agent), []string{
-		"TXT " + registry.DomainLabel + "." + domain, "TXT " + domain, "https://" + domain + registry.DomainFile,
+		"TXT " + evidence.DomainLabel + "." + domain, "TXT " + domain, "https://" + domain + evidence.DomainFile,
 	}}
 }
 
@@ -150,7 +151,7 @@ func (a *API) removeDomain(ctx context.Context, in *removeDomainInput) (*output[
 // EvidenceList is what there is to judge an agent by.
 type EvidenceList struct {
 	AirID    string            `json:"air_id"`
-	Evidence []registry.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`
+	Evidence []evidence.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`
 }
 
 func (a *API) listEvidence(ctx context.Context, in *agentInput) (*output[EvidenceList], error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/registry"
+	"gazetteer/registry/transfer"
 )
 
 // exportType is the media type of an export: one JSON object a line.
@@ -39,7 +39,7 @@ func (a *API) moveRoutes(h huma.API) {
 	addRoute(a, h, export, a.exportAgentByOwner)
 }
 
-// MergeBody documents the members of a merge. [registry.ReadMerge] reads it.
+// MergeBody documents the members of a merge. [transfer.ReadMerge] reads it.
 type MergeBody struct {
 	From          string `json:"from" doc:"the DID of the agent that ends"`
 	FromKey       string `json:"from_key" doc:"its key in use, as a multikey or in base64url"`
@@ -55,7 +55,7 @@ func (a *API) mergeAgents(ctx context.Context, in *operatorInput) (*output[Agent
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	x, err := registry.ReadMerge(in.body.text)
+	x, err := transfer.ReadMerge(in.body.text)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *API) exportAgentByOwner(ctx context.Context, in *ownerInput) (*streamOu
 	if err != nil {
 		return nil, withAirID(err, in.AirID)
 	}
-	return a.exportAgent(in.AirID, registry.ExportOptions{}), nil
+	return a.exportAgent(in.AirID, transfer.ExportOptions{}), nil
 }
 
 // exportTimeout is how long an export may take to be read.
@@ -89,7 +89,7 @@ const exportTimeout = 10 * time.Minute
 
 // exportAgent answers with an export. It is sent as it is read: a history may be longer
 // than what is held back for an answer, and take longer to fetch.
-func (a *API) exportAgent(airID string, o registry.ExportOptions) *streamOutput {
+func (a *API) exportAgent(airID string, o transfer.ExportOptions) *streamOutput {
 	return &streamOutput{Body: func(ctx huma.Context) {
 		c := humagin.Unwrap(ctx)
 		http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(exportTimeout))

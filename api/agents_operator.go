@@ -15,6 +15,8 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/transfer"
 )
 
 // operatorRoutes declares how the operator looks after the registry: the door,
@@ -102,9 +104,9 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 
 // RegistryStatus says what waits for the operator.
 type RegistryStatus struct {
-	Admission registry.PolicyState `json:"door"`
-	Waiting   int                  `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
-	Reports   ReportCount          `json:"reports"`
+	Admission admission.PolicyState `json:"door"`
+	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
+	Reports   ReportCount           `json:"reports"`
 }
 
 // ReportCount says how the operator keeps up with reports.
@@ -153,7 +155,7 @@ func (in *bodyInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[registry.PolicyState], error) {
+func (a *API) setAdmission(ctx context.Context, in *bodyInput) (*output[admission.PolicyState], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -236,7 +238,7 @@ type BanBody struct {
 	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
 }
 
-func (a *API) addBan(ctx context.Context, in *bodyInput) (*output[registry.Ban], error) {
+func (a *API) addBan(ctx context.Context, in *bodyInput) (*output[admission.Ban], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -244,7 +246,7 @@ func (a *API) addBan(ctx context.Context, in *bodyInput) (*output[registry.Ban],
 	if err != nil {
 		return nil, err
 	}
-	b := registry.Ban{Kind: values["sort"], Value: values["value"], Reason: values["reason"]}
+	b := admission.Ban{Kind: values["sort"], Value: values["value"], Reason: values["reason"]}
 	if until := values["until"]; until != "" {
 		if b.Until, err = time.Parse(time.RFC3339, until); err != nil {
 			return nil, newProblem(badField, "until is no time", "write it as 2026-01-31T12:00:00Z").withLocation(Location{Pointer: "/until"})
@@ -268,7 +270,7 @@ func (in *liftInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) liftBan(ctx context.Context, in *liftInput) (*output[registry.Ban], error) {
+func (a *API) liftBan(ctx context.Context, in *liftInput) (*output[admission.Ban], error) {
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
@@ -287,8 +289,8 @@ type bansInput struct {
 
 // BanList is one page of the block lists.
 type BanList struct {
-	Bans []registry.Ban `json:"bans"`
-	Next string         `json:"next,omitempty" doc:"after of the next page; absent on the last"`
+	Bans []admission.Ban `json:"bans"`
+	Next string          `json:"next,omitempty" doc:"after of the next page; absent on the last"`
 }
 
 func (a *API) listBans(ctx context.Context, in *bansInput) (*output[BanList], error) {
@@ -309,12 +311,12 @@ type reportsInput struct {
 
 // ReportList is one page of reports.
 type ReportList struct {
-	Reports []registry.Report `json:"reports"`
-	Next    string            `json:"next,omitempty" doc:"after of the next page; absent on the last"`
+	Reports []admission.Report `json:"reports"`
+	Next    string             `json:"next,omitempty" doc:"after of the next page; absent on the last"`
 }
 
 func (a *API) listReports(ctx context.Context, in *reportsInput) (*output[ReportList], error) {
-	found, next, err := a.answers.Registry.Reports(ctx, registry.ReportFilter{AirID: in.AirID, Overdue: in.Overdue, Settled: in.Settled}, in.After, in.Limit)
+	found, next, err := a.answers.Registry.Reports(ctx, admission.ReportFilter{AirID: in.AirID, Overdue: in.Overdue, Settled: in.Settled}, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +379,7 @@ type operatorExportInput struct {
 }
 
 func (a *API) exportAgentByOperator(_ context.Context, in *operatorExportInput) (*streamOutput, error) {
-	return a.exportAgent(in.AirID, registry.ExportOptions{Secret: in.Secret}), nil
+	return a.exportAgent(in.AirID, transfer.ExportOptions{Secret: in.Secret}), nil
 }
 
 type importInput struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
 )
 
 // reportRoutes declares how anybody tells the operator of abuse.
@@ -19,7 +19,7 @@ func (a *API) reportRoutes(h huma.API) {
 	addRoute(a, h, tagAsAgents(getOperation("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.getReport)
 }
 
-// ReportBody documents the members of a report. [registry.ReadReport] reads it.
+// ReportBody documents the members of a report. [admission.ReadReport] reads it.
 type ReportBody struct {
 	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
 	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
@@ -40,7 +40,7 @@ type ReportView struct {
 	URL     string    `json:"url" doc:"where this can be read again"`
 }
 
-func (a *API) reportView(p registry.Report) ReportView {
+func (a *API) reportView(p admission.Report) ReportView {
 	status := "open"
 	switch {
 	case !p.Settled.IsZero():
@@ -56,7 +56,7 @@ func (a *API) createReport(ctx context.Context, in *operatorInput) (*output[Repo
 	if in.body.err != nil {
 		return nil, in.body.err
 	}
-	q, err := registry.ReadReport(in.body.text)
+	q, err := admission.ReadReport(in.body.text)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"gazetteer/api"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
 )
 
 // registered is what a registration answers.
@@ -137,8 +138,8 @@ func TestAgents(t *testing.T) {
 // its headers. A body that cannot be read costs nothing.
 func TestRegistrationBudget(t *testing.T) {
 	now := seen
-	h := newHouse(t, options{registry: registry.Options{
-		Limits: registry.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
+	h := newHouse(t, options{registry: registrar.Options{
+		Limits: admission.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
 	}})
 	try := func(i int) bufferedResponse {
 		return h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,

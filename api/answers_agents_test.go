@@ -14,11 +14,13 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 )
 
 // storeAgent stores an agent with the n-th key.
-func storeAgent(t *testing.T, r *registry.Registry, name string, n byte) (registry.Agent, ed25519.PrivateKey) {
+func storeAgent(t *testing.T, r *registrar.Registrar, name string, n byte) (registry.Agent, ed25519.PrivateKey) {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
 	agent, _, err := r.Register(t.Context(), registry.Registration{Name: name, Capabilities: []string{"BOOK"}, PublicKey: did.FormatPublicKey(key.Public().(ed25519.PublicKey))})
@@ -35,12 +37,12 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r, err := registry.New(registry.Options{Store: s, DIDHost: "gazetteer.test"})
+	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "gazetteer.test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &answer.Answers{Store: s, Registry: r}
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, answer.ErrNoDirectory) {
+	if _, _, err := a.FindAgents(ctx, directory.Query{}, ""); !errors.Is(err, answer.ErrNoDirectory) {
 		t.Errorf("without a directory: %v", err)
 	}
 	if _, err := a.LogStatus(ctx); !errors.Is(err, answer.ErrNoLog) {
@@ -56,7 +58,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Log.Close() })
 	a.Directory = r.NewDirectory()
-	if _, _, err := a.FindAgents(ctx, registry.DirectoryQuery{}, ""); !errors.Is(err, answer.ErrReading) {
+	if _, _, err := a.FindAgents(ctx, directory.Query{}, ""); !errors.Is(err, answer.ErrReading) {
 		t.Errorf("before the agents are read: %v", err)
 	}
 	running, stop := context.WithCancel(ctx)
@@ -76,8 +78,8 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if booker, err = r.Rotate(ctx, booker.AirID, registry.NewRotation(r.DID(booker.AirID), old, next, "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	find := func() ([]registry.DirectoryResult, int, error) {
-		return a.FindAgents(ctx, registry.DirectoryQuery{Words: "booker", Require: []string{registry.SignalKey}}, "")
+	find := func() ([]directory.Result, int, error) {
+		return a.FindAgents(ctx, directory.Query{Words: "booker", Require: []string{registry.SignalKey}}, "")
 	}
 	found, total, err := find()
 	for try := 0; try < 5 && total == 0 && err == nil; try++ { // each waits half a second, which is little on a busy machine

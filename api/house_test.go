@@ -28,8 +28,9 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/join"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -58,7 +59,7 @@ type options struct {
 	store    boltstore.Options
 	judge    answer.ValidatorOptions
 	unread   bool // the index does not follow the store
-	registry registry.Options
+	registry registrar.Options
 	log      bool // there is a transparency log
 	handlers func(*gin.Engine)
 }
@@ -86,11 +87,11 @@ func newHouse(t testing.TB, o options) *house {
 	if !o.unread {
 		h.follow()
 	}
-	if o.registry.Limits == (registry.Limits{}) {
-		o.registry.Limits = registry.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: -1, Reports: -1}
+	if o.registry.Limits == (admission.Limits{}) {
+		o.registry.Limits = admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: -1, Reports: -1}
 	}
 	o.registry.Store, o.registry.DIDHost = h.store, cmp.Or(o.registry.DIDHost, "registry.example")
-	r, err := registry.New(o.registry)
+	r, err := registrar.New(o.registry)
 	must(err)
 	directory := r.NewDirectory()
 	h.run("follow the store into the directory", directory.Run)

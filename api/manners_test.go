@@ -18,6 +18,8 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
 )
 
 // operations calls visit with every operation of the public description, with
@@ -253,7 +255,7 @@ func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
 // TestGuessesAreSlowedDown: who guesses, at a secret or at a signature, is told to
 // wait; a body that cannot be read is no guess.
 func TestGuessesAreSlowedDown(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{Limits: registry.Limits{Failures: 6}}})
+	h := newHouse(t, options{registry: registrar.Options{Limits: admission.Limits{Failures: 6}}})
 	a, b := register(t, h), proved(t, h, 1, "")
 	guess := func(i int) bufferedResponse {
 		if i%2 == 0 {

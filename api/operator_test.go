@@ -13,6 +13,9 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
+	"gazetteer/registry/transfer"
 )
 
 // operate asks one of the operator's routes and wants that status.
@@ -42,7 +45,7 @@ func (h *house) applyFor(name string, status int) api.RegistrationAnswer {
 }
 
 func TestRegistrationsWaitForTheOperator(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{RegistrationMode: registry.ModeApproval}})
+	h := newHouse(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	h.operate("PUT", "/admin/registry/door", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
 	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
 	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
@@ -96,7 +99,7 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 func TestTheDoorClosesItself(t *testing.T) {
 	now := seen
 	clock := func() time.Time { return now }
-	h := newHouse(t, options{registry: registry.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
+	h := newHouse(t, options{registry: registrar.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
 	h.applyFor("First", 201)
 	now = now.Add(6 * 24 * time.Hour)
 	h.operate("GET", "/admin/registry", "", 200) // the operator looks after it
@@ -106,7 +109,7 @@ func TestTheDoorClosesItself(t *testing.T) {
 	waits := h.applyFor("Third", 202)
 	var v api.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
-	if v.Admission.Mode != registry.ModeApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
+	if v.Admission.Mode != admission.ModeApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
 		t.Errorf("it stands as %+v", v)
 	}
 	h.applyFor("Fourth", 202) // a look is not enough
@@ -118,7 +121,7 @@ func TestTheDoorClosesItself(t *testing.T) {
 func TestBlockLists(t *testing.T) {
 	h := newHouse(t, options{})
 	a := register(t, h)
-	var b registry.Ban
+	var b admission.Ban
 	decodeInto(t, h.operate("POST", "/admin/registry/bans", `{"sort": "handle", "value": "Evil_Bot", "reason": "squatter", "until": "2126-01-31T12:00:00Z"}`, 200), &b)
 	if b.Value != "evil_bot" || b.Until.IsZero() {
 		t.Errorf("the line is %+v", b)
@@ -159,7 +162,7 @@ func TestBlockLists(t *testing.T) {
 func TestReports(t *testing.T) {
 	now := seen
 	clock := func() time.Time { return now }
-	h := newHouse(t, options{registry: registry.Options{Now: clock, Limits: registry.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
+	h := newHouse(t, options{registry: registrar.Options{Now: clock, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
 	a := register(t, h)
 	path := "/api/v1/agents/" + a.AirID + "/reports"
 	post := func(body string) bufferedResponse { return h.ask("POST", path, body, "Content-Type", jsonType) }
@@ -218,12 +221,12 @@ func TestReports(t *testing.T) {
 func TestMerges(t *testing.T) {
 	h := newHouse(t, options{})
 	from, into, third := proved(t, h, 1, ""), proved(t, h, 2, ""), proved(t, h, 3, "")
-	send := func(x registry.Merge) bufferedResponse {
+	send := func(x transfer.Merge) bufferedResponse {
 		body := encode(t, api.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 			FromSignature: x.FromSignature, IntoSignature: x.IntoSignature})
 		return h.ask("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
 	}
-	x := registry.NewMerge(from.CreatorDID, into.CreatorDID, from.key, into.key, time.Now())
+	x := transfer.NewMerge(from.CreatorDID, into.CreatorDID, from.key, into.key, time.Now())
 	stolen := x
 	stolen.Into = third.CreatorDID
 	if p := send(stolen).problem(t); p.Status != 401 && p.Status != 409 {
@@ -276,7 +279,7 @@ func TestAnAgentMovesHouse(t *testing.T) {
 	}
 	h.operate("GET", "/admin/agents/AIR-0000-0000-0000/export", "", 404)
 
-	other := newHouse(t, options{registry: registry.Options{DIDHost: "other.example"}})
+	other := newHouse(t, options{registry: registrar.Options{DIDHost: "other.example"}})
 	send := func(text []byte) bufferedResponse {
 		return other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(text), "Content-Type", "application/x-ndjson")
 	}
@@ -333,7 +336,7 @@ func TestOnlyTheOperatorIsAnswered(t *testing.T) {
 // TestAdminAnswersAreAsDescribed holds what the operator gets against the
 // description, and lets no cache have it.
 func TestAdminAnswersAreAsDescribed(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{RegistrationMode: registry.ModeApproval}})
+	h := newHouse(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	waiting := h.applyFor("First", 202)
 	h.operate("POST", "/admin/registry/bans", `{"sort": "domain", "value": "evil.example"}`, 200)
 	h.applyFor("Second", 202)

@@ -15,7 +15,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/join"
-	"gazetteer/registry"
+	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 )
 
@@ -74,7 +74,7 @@ func agentsOf(o answer.ServedOperation) string {
 
 func TestWhoCanBookATable(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
 	h.publish("osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
 	own := h.agentAt("https://relay.example/inbox/1")
@@ -147,7 +147,7 @@ func TestWhoCanBookATable(t *testing.T) {
 // at a domain of theirs or, by DNS, below it; what one says of itself does not count.
 func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
 	h.publish("tables.osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
 	at, above, silent := h.agentAt("https://relay.example/inbox/1"), h.agentAt("https://relay.example/inbox/2"), h.agentAt("https://relay.example/inbox/3")
@@ -182,7 +182,7 @@ func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 
 func TestOffersInPages(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registry.Options{DNS: z}})
+	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
 	var hosts []string
 	for i := range 120 {
 		hosts = append(hosts, fmt.Sprintf("s%03d.example", i))
@@ -220,7 +220,7 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, options{registry: registry.Options{Resolver: resolver}})
+	h := newHouse(t, options{registry: registrar.Options{Resolver: resolver}})
 	text := aiText("Trattoria")
 	h.publish("trattoria.example", document.AI, "application/json", text[:len(text)-1]+`, "meta": {"agents": ["`+far+`", "`+gone+`"]}}`, seen)
 	o := h.offers("verb=BOOK").Operations[0]

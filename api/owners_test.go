@@ -22,7 +22,7 @@ import (
 	"gazetteer/internal/nameserver"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
-	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/resolve"
 )
 
@@ -70,7 +70,7 @@ func withOwners(t *testing.T, limit int) *estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: registry.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
+	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: evidence.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
 	e.answers.OwnerRequests = answer.NewOwnerRequests(answer.OwnerRequestOptions{
 		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
 	})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gazetteer/internal/need"
-	"gazetteer/registry"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 )
 
@@ -41,7 +41,7 @@ func TestClientOfTheReference(t *testing.T) {
 	if _, err := os.Stat("testdata/air/node_modules/agent-identity-registry"); err != nil {
 		need.Missing(t, "the npm package is not here: run npm ci in api/testdata/air")
 	}
-	h := newHouse(t, options{log: true, registry: registry.Options{Resolver: attesterDocuments()}})
+	h := newHouse(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
 	command := exec.CommandContext(t.Context(), node, "client.mjs", h.base, h.admin)
 	command.Dir = "testdata/air"
 	command.Stderr = os.Stderr

@@ -17,7 +17,9 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 )
 
@@ -132,7 +134,7 @@ func newPlayer(t *testing.T) *player {
 	p := &player{known: map[string]string{}, ticks: ticks}
 	clock := func() time.Time { return seen.Add(time.Duration(ticks.Load()) * time.Second) }
 	p.house = newHouse(t, options{log: true,
-		registry: registry.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: registry.Limits{Registrations: 20, AllRegistrations: 100}},
+		registry: registrar.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: admission.Limits{Registrations: 20, AllRegistrations: 100}},
 		api:      func(o *api.Options) { o.Now = clock },
 	})
 	return p
@@ -290,7 +292,7 @@ func (p *player) body(step exchange) string {
 		body["signed_at"] = "yesterday"
 	}
 	subject := strings.Split(p.fill(step.Request.Path), "/")[4]
-	q := registry.AttestationRequest{Attester: body["attester_air_id"], Type: body["attestation_type"], SignedAt: body["signed_at"], Statement: body["statement"]}
+	q := attestation.Request{Attester: body["attester_air_id"], Type: body["attestation_type"], SignedAt: body["signed_at"], Statement: body["statement"]}
 	payload, err := q.Payload(subject)
 	if err != nil {
 		p.t.Fatal(err)

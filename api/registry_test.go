@@ -18,7 +18,9 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/registrar"
 )
 
 // An owner is an agent with its key, for a test that plays it.
@@ -297,7 +299,7 @@ func (z zone) TXT(_ context.Context, name string) ([]string, string, error) {
 
 func TestDomains(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registry.Options{DNS: z}, api: func(o *api.Options) { o.Proofs = 3 }})
+	h := newHouse(t, options{registry: registrar.Options{DNS: z}, api: func(o *api.Options) { o.Proofs = 3 }})
 	a := proved(t, h, 20, "")
 	prove := func() (int, api.DomainAnswer, bufferedResponse) {
 		r := a.send("POST", "/domains", `{"domain": "Example.com"}`)
@@ -360,7 +362,7 @@ func TestDomains(t *testing.T) {
 }
 
 func TestIdentifiers(t *testing.T) {
-	h := newHouse(t, options{log: true, registry: registry.Options{Resolver: attesterDocuments()}})
+	h := newHouse(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
 	a := proved(t, h, 30, "")
 	ask := func(id string, status int, headers ...string) registry.Resolution {
 		t.Helper()
@@ -436,7 +438,7 @@ func TestIdentifiers(t *testing.T) {
 // TestIdentifiersWithPort: a port is written %3A in a DID, and many clients put
 // the DID into the path as it is.
 func TestIdentifiersWithPort(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{DIDHost: "localhost:8080", BaseURL: "http://localhost:8080"}})
+	h := newHouse(t, options{registry: registrar.Options{DIDHost: "localhost:8080", BaseURL: "http://localhost:8080"}})
 	a := register(t, h)
 	if !strings.HasPrefix(a.CreatorDID, "did:wba:localhost%3A8080:") {
 		t.Fatal(a.CreatorDID)
@@ -449,7 +451,7 @@ func TestIdentifiersWithPort(t *testing.T) {
 }
 
 func TestResolutionsHaveABudget(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{Resolver: attesterDocuments()}, api: func(o *api.Options) { o.Resolutions = 2 }})
+	h := newHouse(t, options{registry: registrar.Options{Resolver: attesterDocuments()}, api: func(o *api.Options) { o.Resolutions = 2 }})
 	a := register(t, h)
 	h.get("/1.0/identifiers/did:wba:one.example", 200)
 	h.get("/1.0/identifiers/did:wba:two.example.org", 200)
@@ -663,7 +665,7 @@ func TestSecretEndsAnAgent(t *testing.T) {
 
 // TestChangesHaveABudget bounds what one client writes.
 func TestChangesHaveABudget(t *testing.T) {
-	h := newHouse(t, options{registry: registry.Options{Limits: registry.Limits{Changes: 2, AllChanges: 100}}})
+	h := newHouse(t, options{registry: registrar.Options{Limits: admission.Limits{Changes: 2, AllChanges: 100}}})
 	a := register(t, h)
 	for i := range 3 {
 		r := h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "`+strings.Repeat("x", i+1)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)

@@ -9,13 +9,14 @@ import (
 
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
-	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/registrar"
 )
 
 // attest has an agent attest another over HTTP.
 func (o owner) attest(about owner, now time.Time) {
 	o.h.t.Helper()
-	q := registry.AttestationRequest{Attester: o.AirID, Type: "dependency", SignedAt: now.UTC().Format(time.RFC3339), Statement: "we call it"}
+	q := attestation.Request{Attester: o.AirID, Type: "dependency", SignedAt: now.UTC().Format(time.RFC3339), Statement: "we call it"}
 	payload, err := q.Payload(about.AirID)
 	if err != nil {
 		o.h.t.Fatal(err)
@@ -36,7 +37,7 @@ func TestWhoAttestEachOtherShowNoAttestations(t *testing.T) {
 		d[id] = did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: multikey(seeded(i + 1))}},
 			Authentication: []string{id + did.KeyFragment}}
 	}
-	h := newHouse(t, options{registry: registry.Options{Resolver: d}})
+	h := newHouse(t, options{registry: registrar.Options{Resolver: d}})
 	one, two := proved(t, h, 1, `, "creator_did": "did:wba:one.example"`), proved(t, h, 2, `, "creator_did": "did:wba:two.example"`)
 	for _, o := range []owner{one, two} {
 		makeOlder(t, h, o.AirID, now.AddDate(0, 0, -60))

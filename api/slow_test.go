@@ -14,7 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
-	"gazetteer/registry"
+	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 )
 
@@ -61,7 +61,7 @@ func emptyRegistry(t *testing.T, dir string) *api.API {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r, err := registry.New(registry.Options{Store: s, DIDHost: "registry.example"})
+	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "registry.example"})
 	if err != nil {
 		t.Fatal(err)
 	}

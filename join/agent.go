@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // A Strength is how much stands behind a join.
@@ -110,7 +110,7 @@ type Agent struct {
 	Links []Link `json:"links"`
 	// Evidence is what there is to judge the agent by, without what it says of
 	// itself alone.
-	Evidence []registry.Signal `json:"evidence"`
+	Evidence []evidence.Signal `json:"evidence"`
 
 	// UpdatedAt is when the record of an agent of this registry changed last; it was
 	// read now. ResolvedAt is when the DID document of another's was.

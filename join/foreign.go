@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/resolve"
 )
 
@@ -103,7 +104,7 @@ func resolutionOf(result resolve.Result, err error) resolution {
 
 // foreign is an agent of another registry that documents of a service name.
 func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent, []string) {
-	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []registry.Signal{}, Unresolved: found.unknown}
+	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []evidence.Signal{}, Unresolved: found.unknown}
 	if w, err := did.ParseWeb(id); err == nil {
 		a.AirID, _ = w.AirID()
 	}
@@ -116,12 +117,12 @@ func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent
 	source := found.URL
 	if a.Key != nil {
 		a.Evidence = append(a.Evidence,
-			registry.Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Key.PublicKeyMultibase, Detail: "its DID document lists it; nobody has shown to hold the private half", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"},
-			registry.Signal{Signal: registry.SignalDID, Grade: registry.Observed, Holds: true, What: id, Detail: "the DID resolves", Source: source, Date: a.ResolvedAt, Cost: "control of the web server of that domain"})
+			evidence.Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Key.PublicKeyMultibase, Detail: "its DID document lists it; nobody has shown to hold the private half", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"},
+			evidence.Signal{Signal: registry.SignalDID, Grade: registry.Observed, Holds: true, What: id, Detail: "the DID resolves", Source: source, Date: a.ResolvedAt, Cost: "control of the web server of that domain"})
 		meets = append(meets, registry.SignalDID)
 	}
 	if a.Inbox != "" {
-		a.Evidence = append(a.Evidence, registry.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not looked at: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
+		a.Evidence = append(a.Evidence, evidence.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not looked at: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
 	}
 	if w, err := did.ParseWeb(id); err == nil && w.Host == host && w.Port == 0 {
 		a.Links = append(a.Links, Link{By: LinkDIDHost, Side: SideBoth, What: id, Source: source, Detail: "the DID lies on the host of the service itself", Date: a.ResolvedAt})
@@ -130,7 +131,7 @@ func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent
 	for _, s := range found.Document.Service {
 		u, err := url.Parse(s.ServiceEndpoint)
 		if err == nil && u.Scheme == "https" && fold(u.Hostname()) == host {
-			a.Links = append(a.Links, Link{By: registry.AssociationEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
+			a.Links = append(a.Links, Link{By: evidence.AssociationEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
 		}
 	}
 	a.judge()

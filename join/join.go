@@ -13,15 +13,18 @@ import (
 
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/evidence"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 )
 
 // Options of [New]. Store, Registry and Directory are required.
 type Options struct {
 	Store    store.Store
-	Registry *registry.Registry
+	Registry *registrar.Registrar
 	// Directory finds the registry's agents by host; whoever makes it also runs it.
-	Directory *registry.Directory
+	Directory *directory.Directory
 	// Resolver finds the DID documents of others; nil: their agents stay unresolved.
 	Resolver Resolver
 	// Patience is how long a caller waits for the registries of others, however many
@@ -35,8 +38,8 @@ type Options struct {
 // the store each time.
 type Joiner struct {
 	store     store.Store
-	registry  *registry.Registry
-	directory *registry.Directory
+	registry  *registrar.Registrar
+	directory *directory.Directory
 	resolver  Resolver
 	patience  time.Duration
 	now       func() time.Time
@@ -105,7 +108,7 @@ func ParseStrength(text string) (Strength, bool) {
 // case. The error is that of the store, or of ctx.
 func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*Joined, error) {
 	w.Least, w.Most = cmp.Or(w.Least, Claimed), cmp.Or(w.Most, defaultTop)
-	r := &round{j: j, want: w, named: map[string][]naming{}, agents: map[string]*member{}, signals: map[string][]registry.Signal{}}
+	r := &round{j: j, want: w, named: map[string][]naming{}, agents: map[string]*member{}, signals: map[string][]evidence.Signal{}}
 	var foreign []string
 	for _, host := range hosts {
 		if _, done := r.named[host]; done {
@@ -155,7 +158,7 @@ type round struct {
 	named   map[string][]naming
 	foreign map[string]resolution
 	agents  map[string]*member
-	signals map[string][]registry.Signal
+	signals map[string][]evidence.Signal
 }
 
 // A member is an agent of this registry as its record is now.
@@ -301,7 +304,7 @@ func (r *round) addEvidence(ctx context.Context, a *Agent) error {
 		if signals, err = r.j.registry.Evidence(ctx, m.agent); err != nil {
 			return err
 		}
-		signals = slices.DeleteFunc(signals, func(s registry.Signal) bool { return s.Signal == registry.SignalClaims })
+		signals = slices.DeleteFunc(signals, func(s evidence.Signal) bool { return s.Signal == registry.SignalClaims })
 		r.signals[a.AirID] = signals
 	}
 	a.Evidence = signals
@@ -350,12 +353,12 @@ func (a *Agent) judge() {
 		}
 		return &a.Links[i]
 	}
-	service, agent := has(LinkDocument), has(registry.AssociationEndpoint, registry.AssociationClaim)
+	service, agent := has(LinkDocument), has(evidence.AssociationEndpoint, evidence.AssociationClaim)
 	a.Strength = Claimed
-	switch l := has(registry.AssociationDomain, registry.AssociationParent, LinkDIDHost, registry.AssociationCreator); {
-	case l != nil && l.By == registry.AssociationDomain:
+	switch l := has(evidence.AssociationDomain, evidence.AssociationParent, LinkDIDHost, evidence.AssociationCreator); {
+	case l != nil && l.By == evidence.AssociationDomain:
 		a.Strength, a.Says = Proved, "it has proved that the owner of "+l.What+" names it"
-	case l != nil && l.By == registry.AssociationParent:
+	case l != nil && l.By == evidence.AssociationParent:
 		a.Strength, a.Says = Proved, "it has proved by DNS that the owner of "+l.What+", above the host, names it"
 	case l != nil && l.By == LinkDIDHost:
 		a.Strength, a.Says = Proved, "the service names its DID, which lies on the service's own host"
@@ -365,14 +368,14 @@ func (a *Agent) judge() {
 		a.Strength, a.Says = Mutual, "a document of the service names it, and it names the host"
 	case service != nil:
 		a.Says = "only the service says so: its document names the agent"
-	case agent != nil && agent.By == registry.AssociationEndpoint:
+	case agent != nil && agent.By == evidence.AssociationEndpoint:
 		a.Says = "only the agent says so: it has an endpoint at the host"
 	default:
 		a.Says = "only the agent says so: " + cmp.Or(agent.Detail, "it claims "+agent.What)
 	}
 }
 
-var linkOrder = []string{registry.AssociationDomain, registry.AssociationParent, LinkDIDHost, registry.AssociationCreator, LinkDocument, registry.AssociationEndpoint, registry.AssociationClaim}
+var linkOrder = []string{evidence.AssociationDomain, evidence.AssociationParent, LinkDIDHost, evidence.AssociationCreator, LinkDocument, evidence.AssociationEndpoint, evidence.AssociationClaim}
 
 func linkRank(by string) int { return slices.Index(linkOrder, by) }
 

@@ -24,6 +24,11 @@ import (
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/evidence"
+	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -34,8 +39,8 @@ import (
 type town struct {
 	t         testing.TB
 	store     *boltstore.Store
-	registry  *registry.Registry
-	directory *registry.Directory
+	registry  *registrar.Registrar
+	directory *directory.Directory
 	joiner    *join.Joiner
 	secrets   map[string]string // by AIR ID
 
@@ -74,8 +79,8 @@ func newTownOf(t testing.TB, patience time.Duration) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.registry, err = registry.New(registry.Options{Store: w.store, DIDHost: "registry.example.com", DNS: w, Resolver: resolver, Web: https, Now: w.now, Unattended: -1,
-		Limits: registry.Limits{Registrations: -1, AllRegistrations: -1}})
+	w.registry, err = registrar.New(registrar.Options{Store: w.store, DIDHost: "registry.example.com", DNS: w, Resolver: resolver, Web: https, Now: w.now, Unattended: -1,
+		Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +287,7 @@ func TestOneSidedClaimsStayClaims(t *testing.T) {
 	other := w.register(4, did.TypeInbox, "https://bank.example.com.evil.example/inbox", "Page", "https://evil.example/?https://bank.example.com/")
 	w.prove(other, "notbank.example.com")
 	above := w.register(5)
-	w.lay("example.com"+registry.DomainFile, w.registry.DomainRecord(above))
+	w.lay("example.com"+evidence.DomainFile, w.registry.DomainRecord(above))
 	if d := w.look(above, "example.com"); d.Method != "https" {
 		t.Fatalf("%+v", d)
 	}
@@ -339,7 +344,7 @@ func TestEveryJoinAndItsOrder(t *testing.T) {
 		if a.Says == "" || len(a.Evidence) == 0 || a.Key == nil || !strings.HasSuffix(a.Key.ID, "#key-1") || a.UpdatedAt.IsZero() || a.Key.Since.IsZero() {
 			t.Errorf("%+v", a)
 		}
-		if slices.ContainsFunc(a.Evidence, func(s registry.Signal) bool { return s.Signal == registry.SignalClaims }) {
+		if slices.ContainsFunc(a.Evidence, func(s evidence.Signal) bool { return s.Signal == registry.SignalClaims }) {
 			t.Error("what the agent says of itself is given as evidence")
 		}
 		for _, l := range a.Links {
@@ -460,7 +465,7 @@ func TestARingIsNoEvidence(t *testing.T) {
 	w.look(b, "other.example.org")
 	attest := func(by registry.Agent, key byte, about registry.Agent) {
 		t.Helper()
-		q := registry.AttestationRequest{Attester: by.AirID, Type: "dependency", SignedAt: w.now().Format(time.RFC3339)}
+		q := attestation.Request{Attester: by.AirID, Type: "dependency", SignedAt: w.now().Format(time.RFC3339)}
 		payload, err := q.Payload(about.AirID)
 		if err != nil {
 			t.Fatal(err)

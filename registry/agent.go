@@ -1,13 +1,12 @@
 package registry
 
 import (
-	"slices"
-	"time"
-
 	"gazetteer/protocol/did"
+	"slices" // What an agent's record says of its standing.
+	"strings"
+	"time"
 )
 
-// What an agent's record says of its standing.
 const (
 	Pending     = "pending" // waits for the operator's approval: no agent yet
 	Active      = "active"
@@ -56,9 +55,6 @@ type Agent struct {
 	Domains []Domain `json:"domains,omitempty"`
 	// Observed is what was seen outside of what the agent says, by signal.
 	Observed map[string]Observation `json:"observed,omitempty"`
-	// NextCheck is when Domains and Observed are to be looked at again; zero for
-	// never.
-	NextCheck time.Time `json:"next_check,omitzero"`
 
 	// Attested are the numbers of all attestations about the agent, Issued those
 	// of its own about others, in order; revoked ones are among them.
@@ -115,8 +111,8 @@ type AttestationSummary struct {
 	Roots  int     `json:"roots,omitempty"`  // distinct registrable domains of their attesters
 }
 
-// publicCopy returns the agent without what is nobody else's business.
-func (a Agent) publicCopy() Agent {
+// PublicCopy returns the agent without what is nobody else's business.
+func (a Agent) PublicCopy() Agent {
 	a.SecretHash, a.Nonces, a.WriteBudgetUntil = nil, nil, 0
 	return a
 }
@@ -135,24 +131,24 @@ func (a Agent) clone() Agent {
 	return a
 }
 
-// knownSince is since when this registry knows the agent.
-func (a Agent) knownSince() time.Time {
+// KnownSince is since when this registry knows the agent.
+func (a Agent) KnownSince() time.Time {
 	if a.Imported.After(a.Created) {
 		return a.Imported
 	}
 	return a.Created
 }
 
-// keySince is when the current key came into use.
-func (a Agent) keySince() time.Time {
+// CurrentKeySince is when the current key came into use.
+func (a Agent) CurrentKeySince() time.Time {
 	if a.KeySince.IsZero() {
 		return a.Created
 	}
 	return a.KeySince
 }
 
-// multikey is the current key as text, "" without one.
-func (a Agent) multikey() string {
+// Multikey is the current key as text, "" without one.
+func (a Agent) Multikey() string {
 	if len(a.PublicKey) == 0 {
 		return ""
 	}
@@ -166,4 +162,22 @@ type ServiceEndpoint struct {
 	ID              string `json:"id,omitempty"`
 	Type            string `json:"type"`
 	ServiceEndpoint string `json:"serviceEndpoint"`
+}
+
+// NamedDomains are the registrable domains in an agent's record.
+func (a Agent) NamedDomains() []string {
+	addresses := []string{a.CreatorDID, a.CodeRepository, a.DocumentationURL}
+	for _, s := range a.ServiceEndpoints {
+		addresses = append(addresses, s.ServiceEndpoint)
+	}
+	var out []string
+	for _, address := range addresses {
+		if domain := DomainOf(address); domain != "" {
+			out = append(out, strings.ToLower(domain))
+		}
+	}
+	for _, d := range a.Domains {
+		out = append(out, RegistrableDomain(d.Name))
+	}
+	return out
 }

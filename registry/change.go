@@ -13,22 +13,22 @@ import (
 // A change is a record of an agent that is being worked out anew. Everything it
 // brings along goes into one write of the store, on condition that nobody wrote
 // any of it meanwhile; else it is worked out again on what is there then.
-type change struct {
-	r      *Registry
-	now    time.Time
-	old    Agent
-	seq    uint64 // of old
-	agent  Agent
-	writes []store.Write // beside the agent's own record
+type Change struct {
+	registry *Registry
+	Now      time.Time
+	old      Agent
+	seq      uint64 // of old
+	Agent    Agent
+	writes   []store.Write // beside the agent's own record
 	// handleWritten says that the writes bring the handle along already.
 	handleWritten bool
 	// others are agents that change along, by AIR ID.
-	others map[string]*change
+	others map[string]*Change
 }
 
-// changeAgent works out a change with f and writes it. f may be called several times.
+// ChangeAgent works out a change with f and writes it. f may be called several times.
 // It records at least one entry, or returns an error.
-func (r *Registry) changeAgent(ctx context.Context, airID string, f func(c *change) error) (Agent, error) {
+func (r *Registry) ChangeAgent(ctx context.Context, airID string, f func(c *Change) error) (Agent, error) {
 	for {
 		c, err := r.beginChange(ctx, airID)
 		if err != nil {
@@ -37,41 +37,47 @@ func (r *Registry) changeAgent(ctx context.Context, airID string, f func(c *chan
 		if err := f(c); err != nil {
 			return Agent{}, err
 		}
-		err = c.commit(ctx)
+		err = c.Commit(ctx)
 		if errors.Is(err, store.ErrConflict) {
 			if ctx.Err() != nil {
 				return Agent{}, ctx.Err()
 			}
 			continue // somebody else made progress
 		}
-		return c.agent, err
+		return c.Agent, err
 	}
 }
 
 // beginChange reads an agent. A recovery that is due comes into force with the change.
-func (r *Registry) beginChange(ctx context.Context, airID string) (*change, error) {
-	old, seq, err := r.loadAgent(ctx, airID)
+func (r *Registry) beginChange(ctx context.Context, airID string) (*Change, error) {
+	old, seq, err := r.LoadAgent(ctx, airID)
 	if err != nil {
 		return nil, err
 	}
-	c := &change{r: r, now: r.timestamp(), old: old, seq: seq, agent: old.clone(), others: map[string]*change{}}
-	if c.agent.applyDueRecovery(c.now) {
-		if err := c.addEntry(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
+	c := r.NewChange(old)
+	c.old, c.seq = old, seq
+	if c.Agent.applyDueRecovery(c.Now) {
+		if err := c.AddEntry(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// otherAgent returns the change of another agent that is written together with c.
-func (c *change) otherAgent(ctx context.Context, airID string) (*change, error) {
-	if airID == c.agent.AirID {
+// NewChange returns the change that stores an agent which the registry does not have yet.
+func (r *Registry) NewChange(a Agent) *Change {
+	return &Change{registry: r, Now: r.Timestamp(), Agent: a.clone(), others: map[string]*Change{}}
+}
+
+// OtherAgent returns the change of another agent that is written together with c.
+func (c *Change) OtherAgent(ctx context.Context, airID string) (*Change, error) {
+	if airID == c.Agent.AirID {
 		return c, nil
 	}
 	if o := c.others[airID]; o != nil {
 		return o, nil
 	}
-	o, err := c.r.beginChange(ctx, airID)
+	o, err := c.registry.beginChange(ctx, airID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +85,11 @@ func (c *change) otherAgent(ctx context.Context, airID string) (*change, error) 
 	return o, nil
 }
 
-// addEntry adds an entry to the history, with the agent as it is now.
-func (c *change) addEntry(e Entry) error {
-	e.At = c.now
-	c.agent.Updated = c.now
-	w, err := c.agent.appendEntry(e)
+// AddEntry adds an entry to the history, with the agent as it is now.
+func (c *Change) AddEntry(e Entry) error {
+	e.At = c.Now
+	c.Agent.Updated = c.Now
+	w, err := c.Agent.AppendEntry(e)
 	if err != nil {
 		return err
 	}
@@ -91,20 +97,20 @@ func (c *change) addEntry(e Entry) error {
 	return nil
 }
 
-// addWrite adds a write beside the agent's own record.
-func (c *change) addWrite(w store.Write) { c.writes = append(c.writes, w) }
+// AddWrite adds a write beside the agent's own record.
+func (c *Change) AddWrite(w store.Write) { c.writes = append(c.writes, w) }
 
-// authorizeOwner shows that the owner sent the request, and that the agent may still act.
-func (c *change) authorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
+// AuthorizeOwner shows that the owner sent the request, and that the agent may still act.
+func (c *Change) AuthorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
 	// Whether it is the owner comes first: a stranger learns nothing else.
-	a, err := c.r.authorizeWrite(ctx, &c.agent, who, c.now)
+	a, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.agent.Usable(); err != nil {
+	if err := c.Agent.Usable(); err != nil {
 		return nil, err
 	}
-	if a.By == ProofSignature && c.agent.KeyProof == "" {
+	if a.By == ProofSignature && c.Agent.KeyProof == "" {
 		if err := c.proveKey(ctx, ProofSignature); err != nil {
 			return nil, err
 		}
@@ -113,18 +119,18 @@ func (c *change) authorizeOwner(ctx context.Context, who Credentials) (*Authorit
 }
 
 // proveKey marks the current key as proved and the agent as its holder.
-func (c *change) proveKey(ctx context.Context, how string) error {
-	w, err := c.r.reserveKey(ctx, c.agent.multikey(), c.agent.AirID)
+func (c *Change) proveKey(ctx context.Context, how string) error {
+	w, err := c.registry.ReserveKey(ctx, c.Agent.Multikey(), c.Agent.AirID)
 	if err != nil {
 		return err
 	}
-	c.agent.KeyProof = how
-	c.addWrite(w)
+	c.Agent.KeyProof = how
+	c.AddWrite(w)
 	return nil
 }
 
-// reserveKey returns the write that makes an agent the holder of a key.
-func (r *Registry) reserveKey(ctx context.Context, multikey, airID string) (store.Write, error) {
+// ReserveKey returns the write that makes an agent the holder of a key.
+func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (store.Write, error) {
 	record, err := r.store.Get(ctx, store.KeyKey(multikey))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -135,7 +141,7 @@ func (r *Registry) reserveKey(ctx context.Context, multikey, airID string) (stor
 		return store.Write{}, &Refusal{Kind: ErrState, Code: "key-used", Message: "this agent has used the key before",
 			Help: "a key that was retired does not come back: make a new one"}
 	}
-	free, err := r.isKeyReleased(ctx, string(record.Value))
+	free, err := r.guard.IsKeyReleased(ctx, string(record.Value))
 	if err != nil {
 		return store.Write{}, err
 	}
@@ -146,10 +152,10 @@ func (r *Registry) reserveKey(ctx context.Context, multikey, airID string) (stor
 		Help: "give every agent a key of its own"}
 }
 
-// commit writes the change. The error is store.ErrConflict when it must be
+// Commit writes the change. The error is store.ErrConflict when it must be
 // worked out again.
-func (c *change) commit(ctx context.Context) error {
-	return c.r.holdPolicy(ctx, func() error {
+func (c *Change) Commit(ctx context.Context) error {
+	return c.registry.guard.HoldPolicy(ctx, func() error {
 		writes, err := c.agentWrites(ctx, nil)
 		if err != nil {
 			return err
@@ -159,27 +165,26 @@ func (c *change) commit(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := c.r.store.Apply(ctx, writes...); err != nil {
-			return fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
+		if _, err := c.registry.store.Apply(ctx, writes...); err != nil {
+			return fmt.Errorf("write agent %s: %w", c.Agent.AirID, err)
 		}
 		return nil
 	})
 }
 
 // agentWrites appends the writes of one agent; the gate is held.
-func (c *change) agentWrites(ctx context.Context, writes []store.Write) ([]store.Write, error) {
-	if err := c.r.blockLists.checkAgent(c.old, c.agent, c.now); err != nil {
+func (c *Change) agentWrites(ctx context.Context, writes []store.Write) ([]store.Write, error) {
+	if err := c.registry.guard.CheckAgent(c.old, c.Agent, c.Now); err != nil {
 		return nil, err
 	}
-	c.agent.setNextCheck(c.r)
-	value, err := encodeAgent(&c.agent)
+	value, err := EncodeAgent(&c.Agent)
 	if err != nil {
-		return nil, fmt.Errorf("write agent %s: %w", c.agent.AirID, err)
+		return nil, fmt.Errorf("write agent %s: %w", c.Agent.AirID, err)
 	}
-	writes = append(writes, store.PutIf(store.AgentKey(c.agent.AirID), value, c.seq))
+	writes = append(writes, store.PutIf(store.AgentKey(c.Agent.AirID), value, c.seq))
 	writes = append(writes, c.writes...)
-	if c.agent.Handle != c.old.Handle && !c.handleWritten {
-		handles, err := c.r.handleWrites(ctx, c.agent.AirID, c.old.Handle, c.agent.Handle, c.now)
+	if c.Agent.Handle != c.old.Handle && !c.handleWritten {
+		handles, err := c.registry.handleWrites(ctx, c.Agent.AirID, c.old.Handle, c.Agent.Handle, c.Now)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/net/publicsuffix"
 
 	"gazetteer/protocol/did"
 )
@@ -18,15 +21,16 @@ import (
 const (
 	maxName           = 100
 	maxDescription    = 2000
-	maxCreatorName    = 200
+	MaxCreatorName    = 200
 	maxCapabilities   = 20
 	maxCertifications = 10
 	maxItem           = 200 // one capability or certification
+	MaxReason         = 500 // what the operator notes
 	maxURL            = 500
 )
 
-// fieldError turns an error of package did into one about a field.
-func fieldError(field, prefix string, err error) error {
+// FieldError turns an error of package did into one about a field.
+func FieldError(field, prefix string, err error) error {
 	var e *did.Error
 	if !errors.As(err, &e) {
 		return err
@@ -34,8 +38,8 @@ func fieldError(field, prefix string, err error) error {
 	return &Error{Field: field, Code: e.Code, Message: prefix + e.Message, Help: e.Help}
 }
 
-func checkName(text string) (string, error) {
-	name, err := validateText("name", text, maxName, oneLine)
+func CheckName(text string) (string, error) {
+	name, err := ValidateText("name", text, maxName, OneLine)
 	if err == nil && name == "" {
 		return "", &Error{Field: "name", Code: "required", Message: "Field 'name' is required",
 			Help: "give the agent a name of 1 to " + strconv.Itoa(maxName) + " characters"}
@@ -45,13 +49,13 @@ func checkName(text string) (string, error) {
 
 // Which control characters a text may hold.
 const (
-	oneLine   = ""
-	manyLines = "\n\r\t"
+	OneLine   = ""
+	ManyLines = "\n\r\t"
 )
 
-// validateText trims a text and returns it if it is not longer than most and can
+// ValidateText trims a text and returns it if it is not longer than most and can
 // be shown without changing what stands around it.
-func validateText(field, text string, most int, controls string) (string, error) {
+func ValidateText(field, text string, most int, controls string) (string, error) {
 	text = strings.TrimSpace(text)
 	if n := utf8.RuneCountInString(text); n > most {
 		return "", &Error{Field: field, Code: "length",
@@ -89,7 +93,7 @@ func isDisallowed(c rune) bool {
 }
 
 func checkDescription(field, text string) (string, error) {
-	return validateText(field, text, maxDescription, manyLines)
+	return ValidateText(field, text, maxDescription, ManyLines)
 }
 
 func checkCreatorType(text string) (string, error) {
@@ -126,7 +130,7 @@ func (r *Registry) checkIdentity(creator, keyText string) (string, []byte, error
 	}
 	key, err := did.ParsePublicKey(keyText)
 	if err != nil {
-		return "", nil, fieldError("public_key", "Invalid public_key: ", err)
+		return "", nil, FieldError("public_key", "Invalid public_key: ", err)
 	}
 	return creator, key, nil
 }
@@ -135,7 +139,7 @@ func (r *Registry) checkCreator(creator string) error {
 	web, err := did.ParseWeb(creator)
 	if !strings.HasPrefix(creator, "did:wba:") && !strings.HasPrefix(creator, "did:web:") {
 		if err := did.CheckSyntax(creator); err != nil {
-			return fieldError("creator_did", "Invalid creator_did: ", err)
+			return FieldError("creator_did", "Invalid creator_did: ", err)
 		}
 		return nil
 	}
@@ -144,7 +148,7 @@ func (r *Registry) checkCreator(creator string) error {
 		err = web.CheckPublic()
 	}
 	if err != nil {
-		return fieldError("creator_did", prefix, err)
+		return FieldError("creator_did", prefix, err)
 	}
 	if web.SameHost(r.host) {
 		// Whoever may write it could call themselves another agent's owner.
@@ -162,7 +166,7 @@ func checkList(field string, items []string, most int) ([]string, error) {
 	out := make([]string, 0, len(items))
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		text, err := validateText(at, item, maxItem, oneLine)
+		text, err := ValidateText(at, item, maxItem, OneLine)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +181,7 @@ func checkList(field string, items []string, most int) ([]string, error) {
 // checkLink checks an address that people will click on, and that the caretaker
 // asks for; "" is none.
 func (r *Registry) checkLink(field, text string) (string, error) {
-	text, err := validateText(field, text, maxURL, oneLine)
+	text, err := ValidateText(field, text, maxURL, OneLine)
 	if err != nil || text == "" {
 		return "", err
 	}
@@ -203,7 +207,71 @@ func checkHandle(text string) (string, error) {
 	}
 	handle, err := did.ClaimHandle(text)
 	if err != nil {
-		return "", fieldError("username", "Invalid username: ", err)
+		return "", FieldError("username", "Invalid username: ", err)
 	}
 	return handle, nil
+}
+
+// CheckDomain folds a domain to be proved.
+func CheckDomain(text string) (string, error) {
+	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text)), ".")
+	refuse := func(message, help string) (string, error) {
+		return "", &Error{Field: "domain", Code: "value", Message: "Invalid domain: " + message, Help: help}
+	}
+	if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
+		return refuse(e.Message, e.Help)
+	}
+	if err := checkPublicHost(name); err != nil {
+		return refuse(err.Error(), "use a name that others can resolve")
+	}
+	if _, err := publicsuffix.EffectiveTLDPlusOne(name); err != nil {
+		return refuse(name+" is a suffix under which others register", "prove the domain that is your own")
+	}
+	return name, nil
+}
+
+// CheckRecord holds the values of a record that is imported against what is asked of a registration: the
+// registry that it comes from may have asked less. It sets them to their normal form.
+func (r *Registry) CheckRecord(a *Agent) error {
+	if name, err := CheckName(a.Name); err != nil || name != a.Name {
+		return cmp.Or(err, error(&Error{Field: "name", Code: "text", Message: "the name has space around it", Help: "export the agent again"}))
+	}
+	if _, err := ValidateText("creator_name", a.CreatorName, MaxCreatorName, OneLine); err != nil {
+		return err
+	}
+	if _, err := ValidateText("reason", a.Reason, maxDescription, ManyLines); err != nil {
+		return err
+	}
+	if _, err := checkCreatorType(a.CreatorType); err != nil {
+		return err
+	}
+	if a.CreatorDID != r.DID(a.AirID) {
+		if err := r.checkCreator(a.CreatorDID); err != nil {
+			return err
+		}
+	}
+	if err := checkCommitment("recovery_commitment", a.Commitment); err != nil {
+		return err
+	}
+	for _, k := range a.Keys() {
+		if _, err := did.ParseMultikey(did.FormatMultikey(k.PublicKey)); err != nil {
+			return FieldError("public_key", "Invalid public_key: ", err)
+		}
+	}
+	if a.Recovery != nil {
+		if _, err := did.ParseMultikey(did.FormatMultikey(a.Recovery.To)); err != nil {
+			return FieldError("recovery", "Invalid key: ", err)
+		}
+	}
+	if len(a.Domains) > MaxDomains {
+		return &Error{Field: "domains", Code: "count", Message: fmt.Sprintf("it has %d domains, at most %d", len(a.Domains), MaxDomains), Help: "export the agent again"}
+	}
+	for _, d := range a.Domains {
+		if _, err := CheckDomain(d.Name); err != nil {
+			return err
+		}
+	}
+	_, err := r.applyUpdate(a, Update{Description: &a.Description, Capabilities: &a.Capabilities, SecurityCertifications: &a.SecurityCertifications,
+		CodeRepository: &a.CodeRepository, DocumentationURL: &a.DocumentationURL, ServiceEndpoints: &a.ServiceEndpoints})
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ const (
 // would be taken.
 const (
 	maxSignatureAge   = 5 * time.Minute
-	maxSignatureAhead = 30 * time.Second
+	MaxSignatureAhead = 30 * time.Second
 	// maxNonces is how many writes of one agent are taken within that time.
 	maxNonces = 300
 )
@@ -82,15 +83,12 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 // a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
 // [*Refusal].
 func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
-	if err := r.CheckNetwork(ctx, who.Client); err != nil {
-		return nil, err
-	}
-	if err := r.checkFailures(who.Client, now); err != nil {
+	if err := r.guard.CheckClient(ctx, who.Client, now); err != nil {
 		return nil, err
 	}
 	authority, err := r.verifyCredentials(a, who, now)
 	if err != nil {
-		r.countFailure(who.Client, now, err)
+		r.guard.CountFailure(who.Client, now, err)
 		return nil, err
 	}
 	return authority, r.countWrite(a, now)
@@ -107,7 +105,7 @@ func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (
 		return nil, &Refusal{Kind: ErrWrongSecret, Code: "secret-off", Message: "This agent has switched its secret off",
 			Help: "sign the request with the agent's key (RFC 9421)"}
 	}
-	if subtle.ConstantTimeCompare(hashSecret(who.Secret), a.SecretHash) != 1 {
+	if subtle.ConstantTimeCompare(HashSecret(who.Secret), a.SecretHash) != 1 {
 		return nil, ErrWrongSecret
 	}
 	return &Authority{By: ProofSecret}, nil
@@ -125,7 +123,7 @@ func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (
 	if err != nil {
 		return nil, signatureRefusal(err)
 	}
-	out := &Authority{By: ProofSignature, Key: a.multikey()}
+	out := &Authority{By: ProofSignature, Key: a.Multikey()}
 	if base != "" {
 		out.Signed, out.Signatures = base, map[string]string{out.Key: did.FormatSignature(signature)}
 	}
@@ -154,7 +152,7 @@ func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p 
 	if err != nil {
 		return httpsig.Signature{}, err
 	}
-	p.Now, p.MaxAge, p.MaxAhead = now, maxSignatureAge, maxSignatureAhead
+	p.Now, p.MaxAge, p.MaxAhead = now, maxSignatureAge, MaxSignatureAhead
 	if err := s.Verify(m, a.PublicKey, p); err != nil {
 		return httpsig.Signature{}, signatureRefusal(err)
 	}
@@ -181,7 +179,7 @@ func keyNames(key ed25519.PublicKey) []string {
 func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.Signature, error) {
 	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
 		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
-			Expected: strings.Join(r.authorities, " or "), Got: clipText(authority), Help: "send it to the host in the registry's own URLs"}
+			Expected: strings.Join(r.authorities, " or "), Got: ClipText(authority), Help: "send it to the host in the registry's own URLs"}
 	}
 	all, err := httpsig.Read(m)
 	if err != nil {
@@ -195,7 +193,7 @@ func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.S
 		given = append(given, s.KeyID)
 	}
 	return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-keyid", Message: "the keyid of the signature is not this agent's current key",
-		Expected: strings.Join(names, " or "), Got: clipText(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
+		Expected: strings.Join(names, " or "), Got: ClipText(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
 }
 
 // signatureRefusal turns an error of package httpsig into a refusal.
@@ -207,11 +205,26 @@ func signatureRefusal(err error) error {
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
 }
 
-// clipText shortens a stranger's text before it is quoted.
-func clipText(text string) string {
+// ClipText shortens a stranger's text before it is quoted.
+func ClipText(text string) string {
 	const most = 200
 	if len(text) <= most {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// countWrite counts one write of an agent in its own record, so that the count is
+// exact among any number of writers and outlives a restart.
+func (r *Registry) countWrite(a *Agent, now time.Time) error {
+	if r.writesPerHour < 0 {
+		return nil
+	}
+	busy := max(a.WriteBudgetUntil, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
+	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {
+		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", r.writesPerHour),
+			Help: "wait as long as Retry-After says; several members can be changed by one update", Wait: time.Duration(wait) * time.Millisecond}
+	}
+	a.WriteBudgetUntil = busy
+	return nil
 }

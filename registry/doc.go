@@ -1,44 +1,25 @@
-// Package registry keeps agents: who they are, which key is theirs, and where
-// they take mail. It gives out AIR IDs, lends out handles, computes the DID
-// document through which others find an agent's inbox (A2A draft-1 §3), and says
-// of everything that it tells about an agent whether it is claimed, proved or
-// observed.
+// Package registry keeps agents: who they are, which keys they have, and where they receive mail. It
+// assigns AIR IDs, lends handles, and computes the DID documents through which others find an agent's
+// inbox (A2A draft-1 §3). This package is the core: it stores agents, changes them and keeps their
+// history. The other parts of the registry are packages of their own, and [gazetteer/registry/registrar]
+// puts them together:
 //
-// Begin with [Registry.Register], [Registry.Update] and [Registry.DIDDocument].
-// Bodies from the network come in through [ReadRegistration] and its like; what
-// goes back over HTTP, in the shapes of the public AIR reference, is in views.go.
+//	registry/admission    takes new agents: policy, approval, block lists, rate limits, abuse reports
+//	registry/evidence     proves domains, observes agents elsewhere, checks both again in time
+//	registry/attestation  what agents attest about each other
+//	registry/transfer     export, import and merging of agents
+//	registry/directory    finds agents by name, capability, host and evidence, in memory
+//	registry/audit        the transparency log of what the registry writes
 //
-//	agent.go        what is stored of an agent
-//	credentials.go  who sent a request: HTTP signature, or the once-shown secret
-//	prove.go        possession of the key at registration: signature or challenge
-//	statement.go    the texts that keys sign to rotate, recover, register
-//	keys.go         rotation, recovery, which key was in use when
-//	handle.go       names, kept back for 30 days when they are given back
-//	attest.go       what agents say of each other
-//	domain.go       proof of a domain by DNS or a file, and what came back
-//	observe.go      what is seen of an agent elsewhere
-//	evidence.go     all of that as signals, and as a filter
-//	directory.go    agents by name, capability and evidence, in memory
-//	hosts.go        what ties an agent to a host, and agents by host
-//	caretaker.go    looks again on time: domains, observations, recoveries
-//	end.go          deactivation, suspension, erasure
-//	merge.go        two agents of one owner become one
-//	export.go       an agent with its whole history as lines of JSON
-//	import.go       and back, verified
-//	door.go         who gets in: open, after approval, or nobody
-//	approve.go      registrations that wait for the operator
-//	ban.go          block lists
-//	limits.go       how often what may be done
-//	report.go       abuse reports and their clock
-//	change.go       how a change becomes one write of the store
-//	entry.go        the history of an agent
+// Start with [Agent], which is the stored record, and [Change], which is how every record is changed.
+// Then read [Registry.Update], the simplest change. Bodies from the network are read by
+// [ReadRegistration] and functions like it. Answers in the shapes of the public AIR reference are the
+// types whose names end in View.
 //
-// The registry has no state of its own but for challenges and the budgets of
-// networks: package store lists the keys of its records. Every change is one Apply, on condition that nobody
-// wrote any of its records meanwhile, so of any number of claims to a handle, a
-// key, a nonce or a rotation one wins; and it holds an [Entry] that is never
-// overwritten, of which package audit makes a leaf of the transparency log.
+// The registry has no state of its own except open challenges: package store lists the keys of its
+// records. Every change is one Apply, on the condition that nobody else wrote any of the records
+// meanwhile. So one of any number of claims to a handle, a key, a nonce or a rotation succeeds. Every
+// change also writes an [Entry], which is never overwritten and becomes a leaf of the transparency log.
 //
-// A client of the public reference registers without proof and writes with its
-// secret; that works unchanged. What it says is then listed as claimed.
+// The core knows nothing of the other parts. It asks a [Guard] whether a change is admitted.
 package registry

@@ -38,7 +38,7 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 			PublicKeyMultibase: did.FormatMultikey(a.PublicKey)}}
 		for i, k := range a.Retired {
 			d.VerificationMethod = append(d.VerificationMethod, did.VerificationMethod{ID: id + did.RetiredFragment + strconv.Itoa(i+1),
-				Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), Revoked: formatTimestamp(k.Until)})
+				Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), Revoked: FormatTimestamp(k.Until)})
 		}
 		d.Authentication = []string{key}
 		d.AssertionMethod = []string{key}
@@ -126,9 +126,9 @@ type DocumentMetadata struct {
 // it is deactivated (410).
 func (r *Registry) Resolution(a Agent, method string) Resolution {
 	v := Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
-		DocumentMetadata: DocumentMetadata{Created: formatSecond(a.Created), VersionID: strconv.Itoa(a.Entries)}}
+		DocumentMetadata: DocumentMetadata{Created: FormatSecond(a.Created), VersionID: strconv.Itoa(a.Entries)}}
 	if !a.Updated.Equal(a.Created) {
-		v.DocumentMetadata.Updated = formatSecond(a.Updated)
+		v.DocumentMetadata.Updated = FormatSecond(a.Updated)
 	}
 	err := a.Resolvable()
 	if err == nil {

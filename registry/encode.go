@@ -12,8 +12,8 @@ import (
 // these are made of is written here without reflection, byte for byte what
 // [json.Marshal] writes: TestEncodeAsMarshal compares them for every member.
 
-// encodeAgent returns the JSON of an agent.
-func encodeAgent(a *Agent) ([]byte, error) {
+// EncodeAgent returns the JSON of an agent.
+func EncodeAgent(a *Agent) ([]byte, error) {
 	o := object{b: make([]byte, 0, 640)} // most are smaller
 	o.agent(a)
 	return o.b, o.err
@@ -88,7 +88,6 @@ func (o *object) agent(a *Agent) {
 	if len(a.Observed) > 0 {
 		o.value("observed", a.Observed)
 	}
-	o.maybeTime("next_check", a.NextCheck)
 	if len(a.Attested) > 0 {
 		o.value("attested", a.Attested)
 	}

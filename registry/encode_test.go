@@ -16,7 +16,7 @@ func TestEncodeAsMarshal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(a Agent, e Entry) {
 		t.Helper()
-		same(t, a, func() ([]byte, error) { return encodeAgent(&a) })
+		same(t, a, func() ([]byte, error) { return EncodeAgent(&a) })
 		same(t, e, func() ([]byte, error) { return encodeEntry(&e, e.Agent) })
 	}
 	check(Agent{}, Entry{})

@@ -2,8 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,93 +13,68 @@ import (
 // cooldown, and its attestations count no more. Its keys and history stay, so that
 // what it signed can still be judged.
 func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials) (Agent, error) {
-	return r.changeAgent(ctx, airID, func(c *change) error {
-		authority, err := c.authorizeOwner(ctx, who)
+	return r.ChangeAgent(ctx, airID, func(c *Change) error {
+		authority, err := c.AuthorizeOwner(ctx, who)
 		if err != nil {
 			return err
 		}
-		if err := c.agent.checkNoRecovery(); err != nil {
+		if err := c.Agent.checkNoRecovery(); err != nil {
 			return err
 		}
-		return c.endAgent(ctx, Deactivated, Entry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
+		return c.EndAgent(ctx, Deactivated, Entry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
 	})
 }
 
 // Delete ends an agent as the operator: the reference's soft deletion.
 func (r *Registry) Delete(ctx context.Context, airID, reason string) (Agent, error) {
-	return r.changeAgent(ctx, airID, func(c *change) error { return c.deleteAgent(ctx, reason) })
+	return r.ChangeAgent(ctx, airID, func(c *Change) error { return c.DeleteAgent(ctx, reason) })
 }
 
-func (c *change) deleteAgent(ctx context.Context, reason string) error {
-	if c.agent.Status != Active && c.agent.Status != Suspended {
-		return fmt.Errorf("%s: %w", c.agent.AirID, ErrNoAgent) // the reference's answer
+func (c *Change) DeleteAgent(ctx context.Context, reason string) error {
+	if c.Agent.Status != Active && c.Agent.Status != Suspended {
+		return fmt.Errorf("%s: %w", c.Agent.AirID, ErrNoAgent) // the reference's answer
 	}
-	c.agent.Reason = reason
-	return c.endAgent(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
+	c.Agent.Reason = reason
+	return c.EndAgent(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
 }
 
 // Suspend takes an agent out of service until [Registry.Restore], as the
 // operator: it keeps its handle, its key and what is proved of it. Reason is shown
 // to its owner; the error is an [*Error] when it cannot be.
 func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, error) {
-	reason, err := validateText("reason", reason, maxReason, manyLines)
+	reason, err := ValidateText("reason", reason, MaxReason, ManyLines)
 	if err != nil {
 		return Agent{}, err
 	}
-	return r.changeAgent(ctx, airID, func(c *change) error { return c.suspendAgent(reason) })
+	return r.ChangeAgent(ctx, airID, func(c *Change) error { return c.SuspendAgent(reason) })
 }
 
-func (c *change) suspendAgent(reason string) error {
-	if err := c.agent.Usable(); err != nil {
+func (c *Change) SuspendAgent(reason string) error {
+	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	c.agent.Status, c.agent.Reason = Suspended, reason
-	return c.addEntry(Entry{Event: EventSuspended, Actor: ActorAdmin})
+	c.Agent.Status, c.Agent.Reason = Suspended, reason
+	return c.AddEntry(Entry{Event: EventSuspended, Actor: ActorAdmin})
 }
 
 // Restore puts a suspended agent back into service, as the operator.
 func (r *Registry) Restore(ctx context.Context, airID string) (Agent, error) {
-	return r.changeAgent(ctx, airID, func(c *change) error {
-		if c.agent.Status != Suspended {
-			return &Refusal{Kind: ErrState, Code: "not-suspended", Message: "the agent is " + c.agent.Status, Help: "only a suspended agent can be restored"}
+	return r.ChangeAgent(ctx, airID, func(c *Change) error {
+		if c.Agent.Status != Suspended {
+			return &Refusal{Kind: ErrState, Code: "not-suspended", Message: "the agent is " + c.Agent.Status, Help: "only a suspended agent can be restored"}
 		}
-		c.agent.Status, c.agent.Reason = Active, ""
-		return c.addEntry(Entry{Event: EventRestored, Actor: ActorAdmin})
+		c.Agent.Status, c.Agent.Reason = Active, ""
+		return c.AddEntry(Entry{Event: EventRestored, Actor: ActorAdmin})
 	})
 }
 
-// endAgent takes an agent out of service for good.
-func (c *change) endAgent(ctx context.Context, status string, e Entry) error {
-	c.agent.Status, c.agent.Handle, c.agent.Recovery = status, "", nil
+// EndAgent takes an agent out of service for good.
+func (c *Change) EndAgent(ctx context.Context, status string, e Entry) error {
+	c.Agent.Status, c.Agent.Handle, c.Agent.Recovery = status, "", nil
 	if err := c.revokeIssued(ctx, e.Actor, e.Authority); err != nil {
 		return err
 	}
-	return c.addEntry(e)
-}
-
-// revokeIssued revokes what the agent has attested: who is gone vouches for
-// nobody.
-func (c *change) revokeIssued(ctx context.Context, actor string, authority *Authority) error {
-	for _, n := range c.agent.Issued {
-		a, seq, err := c.r.loadAttestation(ctx, n)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !a.Revoked.IsZero() {
-			continue
-		}
-		subject, err := c.otherAgent(ctx, a.Subject)
-		if err != nil {
-			return err
-		}
-		if err := subject.writeRevocation(ctx, &a, seq, actor, authority); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.AddEntry(e)
 }
 
 // Erase removes what an agent is and was, at its owner's wish: its record shrinks
@@ -110,15 +83,15 @@ func (c *change) revokeIssued(ctx context.Context, actor string, authority *Auth
 // stay. The AIR ID and the key are never given to anybody else. It cannot be
 // undone.
 func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
-	return r.eraseAgent(ctx, airID, func(c *change) (string, error) {
+	return r.eraseAgent(ctx, airID, func(c *Change) (string, error) {
 		// A deactivated agent may be erased too.
-		if _, err := c.r.authorizeWrite(ctx, &c.agent, who, c.now); err != nil {
+		if _, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now); err != nil {
 			return "", err
 		}
-		if c.agent.Status == Suspended {
-			return "", c.agent.Usable()
+		if c.Agent.Status == Suspended {
+			return "", c.Agent.Usable()
 		}
-		return ActorOwner, c.agent.checkNoRecovery()
+		return ActorOwner, c.Agent.checkNoRecovery()
 	})
 }
 
@@ -126,26 +99,26 @@ func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Ag
 // who has lost every key, or by order of a court. Of an agent that is erased
 // already it removes what a crash may have left of its history.
 func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, error) {
-	agent, _, err := r.loadAgent(ctx, airID)
+	agent, _, err := r.LoadAgent(ctx, airID)
 	if err != nil {
 		return Agent{}, err
 	}
 	if agent.Status == Erased {
 		return agent, r.deleteEntries(ctx, airID, 1, agent.Entries-1)
 	}
-	return r.eraseAgent(ctx, airID, func(*change) (string, error) { return ActorAdmin, nil })
+	return r.eraseAgent(ctx, airID, func(*Change) (string, error) { return ActorAdmin, nil })
 }
 
-// entriesPerWrite is how many entries go in one write of the store.
-const entriesPerWrite = 10000
+// EntriesPerWrite is how many entries go in one write of the store.
+const EntriesPerWrite = 10000
 
-func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *change) (actor string, err error)) (Agent, error) {
-	agent, err := r.changeAgent(ctx, airID, func(c *change) error {
+func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *Change) (actor string, err error)) (Agent, error) {
+	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
 		actor, err := may(c)
 		if err != nil {
 			return err
 		}
-		if c.agent.Status == Erased {
+		if c.Agent.Status == Erased {
 			return &Refusal{Kind: ErrGone, Code: Erased, Message: "Agent is erased"}
 		}
 		if err := c.revokeIssued(ctx, actor, nil); err != nil {
@@ -157,14 +130,14 @@ func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *cha
 		return Agent{}, err
 	}
 	r.log.Info("agent erased", "air_id", airID)
-	return agent, r.deleteEntries(ctx, airID, entriesPerWrite+1, agent.Entries-1)
+	return agent, r.deleteEntries(ctx, airID, EntriesPerWrite+1, agent.Entries-1)
 }
 
 // deleteEntries deletes entries of an agent's history.
 func (r *Registry) deleteEntries(ctx context.Context, airID string, from, to int) error {
-	for ; from <= to; from += entriesPerWrite {
+	for ; from <= to; from += EntriesPerWrite {
 		var writes []store.Write
-		for n := from; n <= to && n < from+entriesPerWrite; n++ {
+		for n := from; n <= to && n < from+EntriesPerWrite; n++ {
 			writes = append(writes, store.Delete(store.EntryKey(airID, n)))
 		}
 		if _, err := r.store.Apply(ctx, writes...); err != nil {
@@ -174,44 +147,22 @@ func (r *Registry) deleteEntries(ctx context.Context, airID string, from, to int
 	return nil
 }
 
-func (c *change) eraseRecords(ctx context.Context, actor string) error {
-	for n := 1; n <= min(c.old.Entries, entriesPerWrite); n++ {
-		c.addWrite(store.Delete(store.EntryKey(c.agent.AirID, n)))
+func (c *Change) eraseRecords(ctx context.Context, actor string) error {
+	for n := 1; n <= min(c.old.Entries, EntriesPerWrite); n++ {
+		c.AddWrite(store.Delete(store.EntryKey(c.Agent.AirID, n)))
 	}
-	for _, n := range append(append([]int(nil), c.agent.Attested...), c.agent.Issued...) {
+	for _, n := range append(append([]int(nil), c.Agent.Attested...), c.Agent.Issued...) {
 		if err := c.blankAttestation(ctx, n); err != nil {
 			return err
 		}
 	}
-	a := &c.agent
-	*a = Agent{AirID: a.AirID, Status: Erased, Created: a.Created.Truncate(24 * time.Hour), Updated: c.now, Entries: a.Entries, LastHash: a.LastHash}
-	return c.addEntry(Entry{Event: EventErased, Actor: actor})
-}
-
-// blankAttestation takes the content out of an attestation and leaves its number, so that
-// it is not given out again.
-func (c *change) blankAttestation(ctx context.Context, n int) error {
-	old, _, err := c.r.loadAttestation(ctx, n)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	blank := Attestation{N: n, Subject: old.Subject, Attester: old.Attester, Type: old.Type, Why: Erased, Created: old.Created, Revoked: old.Revoked}
-	if blank.Revoked.IsZero() {
-		blank.Revoked = c.now
-	}
-	value, err := json.Marshal(blank)
-	if err != nil {
-		return fmt.Errorf("write an attestation: %w", err)
-	}
-	c.replaceWrite(store.Put(store.AttestationKey(n), value))
-	return nil
+	a := &c.Agent
+	*a = Agent{AirID: a.AirID, Status: Erased, Created: a.Created.Truncate(24 * time.Hour), Updated: c.Now, Entries: a.Entries, LastHash: a.LastHash}
+	return c.AddEntry(Entry{Event: EventErased, Actor: actor})
 }
 
 // replaceWrite adds a write in the place of one that the change has for the same key.
-func (c *change) replaceWrite(w store.Write) {
+func (c *Change) replaceWrite(w store.Write) {
 	for _, o := range c.others {
 		for i := range o.writes {
 			if o.writes[i].Key == w.Key {
@@ -221,5 +172,5 @@ func (c *change) replaceWrite(w store.Write) {
 			}
 		}
 	}
-	c.addWrite(w)
+	c.AddWrite(w)
 }

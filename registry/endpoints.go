@@ -81,7 +81,7 @@ func checkEndpointType(at, kind string) (string, error) {
 	if utf8.RuneCountInString(kind) > maxEndpointType {
 		return "", endpointsError(at, "length", fmt.Sprintf(" is longer than %d characters", maxEndpointType), "nothing is cut silently")
 	}
-	if !isURIText(kind) {
+	if !IsURIText(kind) {
 		return "", endpointsError(at, "text", " holds characters that a type cannot have",
 			"use letters, digits and '_', or an https URI (A2A draft-1 §12.3)")
 	}
@@ -112,7 +112,7 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 		return refuse("length", fmt.Sprintf(" is longer than %d characters", maxURL), "nothing is cut silently")
 	}
 	u, err := url.Parse(text)
-	if err != nil || !u.IsAbs() || !isURIText(text) {
+	if err != nil || !u.IsAbs() || !IsURIText(text) {
 		return refuse("url", " is not a valid URL", "write an absolute https URL in ASCII: international host names as xn--…, other characters as %XX")
 	}
 	local := r.allowLoopback && isLoopback(u.Hostname())
@@ -184,7 +184,7 @@ func checkEndpointID(at, self, id string, taken map[string]bool) (string, error)
 		return refuse("foreign-id", " does not begin with the agent's own DID", "write "+self+"#inbox, or leave id out")
 	}
 	fragment, err := url.PathUnescape(escaped)
-	if err != nil || fragment == "" || !isURIText(escaped) || strings.Contains(escaped, "#") {
+	if err != nil || fragment == "" || !IsURIText(escaped) || strings.Contains(escaped, "#") {
 		return refuse("text", " has no valid fragment", "after '#' use letters, digits, '-', '_' and '.'")
 	}
 	if "#"+strings.ToLower(fragment) == trustScoreFragment || strings.HasPrefix(strings.ToLower(fragment), "key-") ||
@@ -216,8 +216,8 @@ func escapeFragment(text string) string {
 	return strings.NewReplacer("%", "%25", "#", "%23", "[", "%5B", "]", "%5D").Replace(text)
 }
 
-// isURIText reports whether text holds only characters of RFC 3986.
-func isURIText(text string) bool {
+// IsURIText reports whether text holds only characters of RFC 3986.
+func IsURIText(text string) bool {
 	for _, c := range []byte(text) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
 			return false

@@ -83,12 +83,12 @@ type Authority struct {
 	Signatures map[string]string `json:"signatures,omitempty"`
 }
 
-// genesis stands before the first entry of an agent.
-const genesis = "GENESIS"
+// Genesis stands before the first entry of an agent.
+const Genesis = "GENESIS"
 
-// computeHash is the reference's: over names of fields, not over their content. The
+// ComputeHash is the reference's: over names of fields, not over their content. The
 // content is proved by the transparency log.
-func (e Entry) computeHash() string {
+func (e Entry) ComputeHash() string {
 	fields := ""
 	if len(e.Fields) > 0 {
 		sorted := slices.Sorted(slices.Values(e.Fields))
@@ -98,22 +98,22 @@ func (e Entry) computeHash() string {
 		}
 		fields = string(text)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{e.AirID, e.Event, fields, e.Actor, formatTimestamp(e.At), e.PrevHash}, "\n")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{e.AirID, e.Event, fields, e.Actor, FormatTimestamp(e.At), e.PrevHash}, "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-// appendEntry adds an entry to the agent and returns the write of it. It must be
+// AppendEntry adds an entry to the agent and returns the write of it. It must be
 // called last, since the entry holds the agent as it is then.
-func (a *Agent) appendEntry(e Entry) (store.Write, error) {
+func (a *Agent) AppendEntry(e Entry) (store.Write, error) {
 	a.Entries++
 	e.N, e.AirID = a.Entries, a.AirID
 	e.PrevHash = a.LastHash
 	if e.PrevHash == "" {
-		e.PrevHash = genesis
+		e.PrevHash = Genesis
 	}
-	e.Hash = e.computeHash()
+	e.Hash = e.ComputeHash()
 	a.LastHash = e.Hash
-	public := a.publicCopy()
+	public := a.PublicCopy()
 	kept := &public
 	if e.Event == EventErased {
 		kept = nil

@@ -113,7 +113,7 @@ type Error struct {
 	// Help says how to mend it.
 	Help string
 
-	view *ErrorView // the answer in the reference's words, where it has more
+	View *ErrorView // the answer in the reference's words, where it has more
 }
 
 func (e *Error) Error() string {

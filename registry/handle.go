@@ -97,7 +97,7 @@ type UsernameView struct {
 func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView, error) {
 	handle, err := did.ClaimHandle(text)
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return UsernameView{Username: clipText(text), Error: e.Message}, nil
+		return UsernameView{Username: ClipText(text), Error: e.Message}, nil
 	}
 	if err != nil {
 		return UsernameView{}, err
@@ -107,7 +107,7 @@ func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView
 		return UsernameView{}, err
 	}
 	v := UsernameView{Username: handle, Valid: true, Reason: "available"}
-	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.timestamp())); {
+	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.Timestamp())); {
 	case taken == nil:
 		v.Available = true
 	case taken.Free.IsZero():
@@ -116,4 +116,32 @@ func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView
 		v.Reason = "cooldown"
 	}
 	return v, nil
+}
+
+// PassHandle gives the handle of an agent that ends to another agent, and reports whether there was one.
+// If the other agent has a handle, it alone may claim the second one until the cooldown is over, so that
+// nobody else receives what is meant for the owner.
+func (c *Change) PassHandle(to *Change) bool {
+	handle := c.Agent.Handle
+	if handle == "" {
+		return false
+	}
+	h := handleHolder{airID: to.Agent.AirID}
+	if to.Agent.Handle == "" {
+		to.Agent.Handle, to.handleWritten = handle, true
+	} else {
+		h.until = c.Now
+	}
+	c.handleWritten = true
+	c.AddWrite(store.Put(store.HandleKey(handle), []byte(h.String())))
+	return true
+}
+
+// CheckHandleAvailable reports whether an agent may claim a handle; the error is a [*HandleTakenError].
+func (r *Registry) CheckHandleAvailable(ctx context.Context, handle, airID string) error {
+	h, _, err := r.loadHandle(ctx, handle)
+	if err != nil {
+		return err
+	}
+	return h.checkAvailable(handle, airID, r.Timestamp())
 }

@@ -29,107 +29,107 @@ type PendingRecovery struct {
 // the statement is not from the current key or the new one cannot be had. Of any
 // number of rotations from one key, one succeeds.
 func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent, error) {
-	if err := checkNonce(x.Nonce); err != nil {
+	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err
 	}
 	if err := checkCommitment("recovery_commitment", x.Commitment); err != nil {
 		return Agent{}, err
 	}
-	agent, err := r.changeAgent(ctx, airID, func(c *change) error { return c.rotateKey(ctx, x) })
-	r.countFailure(x.Client, r.now(), err)
+	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.rotateKey(ctx, x) })
+	r.guard.CountFailure(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("key rotated", "air_id", airID)
 	}
 	return agent, err
 }
 
-func (c *change) rotateKey(ctx context.Context, x Rotation) error {
+func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if err := c.checkStatementTarget(x.Agent, x.From, "rotation"); err != nil {
 		return err
 	}
-	if err := checkFresh(x.Created, c.now); err != nil {
+	if err := checkFresh(x.Created, c.Now); err != nil {
 		return err
 	}
-	if err := checkSigned("old_signature", x.From, x.Statement(), x.OldSignature); err != nil {
+	if err := CheckSigned("old_signature", x.From, x.Statement(), x.OldSignature); err != nil {
 		return err
 	}
-	if err := c.agent.Usable(); err != nil {
+	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.agent.checkNoRecovery(); err != nil {
+	if err := c.Agent.checkNoRecovery(); err != nil {
 		return err
 	}
-	if x.Commitment != "" && c.agent.Commitment != "" && x.Commitment != c.agent.Commitment {
+	if x.Commitment != "" && c.Agent.Commitment != "" && x.Commitment != c.Agent.Commitment {
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
 			Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
 	}
-	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
+	if err := CheckSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
-	if err := c.agent.useNonce(x.Nonce, c.now, x.Created); err != nil {
+	if err := c.Agent.useNonce(x.Nonce, c.Now, x.Created); err != nil {
 		return err
 	}
-	if err := c.r.countWrite(&c.agent, c.now); err != nil {
+	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
 		return err
 	}
 	next, err := did.ParseMultikey(x.To)
 	if err != nil {
-		return fieldError("public_key", "Invalid public_key: ", err)
+		return FieldError("public_key", "Invalid public_key: ", err)
 	}
 	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
 		return err
 	}
-	if c.agent.KeyProof == "" { // it signed this
+	if c.Agent.KeyProof == "" { // it signed this
 		if err := c.proveKey(ctx, ProofStatement); err != nil {
 			return err
 		}
 	}
-	c.agent.replaceKey(next, c.now, "rotation")
+	c.Agent.replaceKey(next, c.Now, "rotation")
 	if x.Commitment != "" {
-		c.agent.Commitment = x.Commitment
+		c.Agent.Commitment = x.Commitment
 	}
-	return c.addEntry(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
+	return c.AddEntry(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
 		Authority: &Authority{By: ProofStatement, Key: x.From, Signed: string(x.Statement()),
 			Signatures: map[string]string{x.From: x.OldSignature, x.To: x.NewSignature}}})
 }
 
 // checkStatementTarget reports whether a statement is about this agent and its current key.
-func (c *change) checkStatementTarget(agent, from, what string) error {
-	if want := c.r.DID(c.agent.AirID); agent != want {
-		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: clipText(agent)}
+func (c *Change) checkStatementTarget(agent, from, what string) error {
+	if want := c.registry.DID(c.Agent.AirID); agent != want {
+		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: ClipText(agent)}
 	}
-	current := c.agent.multikey()
+	current := c.Agent.Multikey()
 	if current == "" {
 		return ErrNoKey
 	}
 	if from == current {
 		return nil
 	}
-	for i, k := range c.agent.Retired {
+	for i, k := range c.Agent.Retired {
 		if did.FormatMultikey(k.PublicKey) == from {
-			return &Refusal{Kind: ErrState, Code: "key-retired", Message: fmt.Sprintf("the key that the %s is from was retired on %s (%s%d)", what, formatSecond(k.Until), did.RetiredFragment, i+1),
+			return &Refusal{Kind: ErrState, Code: "key-retired", Message: fmt.Sprintf("the key that the %s is from was retired on %s (%s%d)", what, FormatSecond(k.Until), did.RetiredFragment, i+1),
 				Expected: current, Got: from, Help: "only the current key can be replaced"}
 		}
 	}
-	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: clipText(from)}
+	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: ClipText(from)}
 }
 
 // reserveNextKey makes the agent the holder of the key to come.
-func (c *change) reserveNextKey(ctx context.Context, from, to string) error {
+func (c *Change) reserveNextKey(ctx context.Context, from, to string) error {
 	if from == to {
 		return &Refusal{Kind: ErrState, Code: "key-same", Message: "the new key is the one in use", Help: "make a new key"}
 	}
-	w, err := c.r.reserveKey(ctx, to, c.agent.AirID)
+	w, err := c.registry.ReserveKey(ctx, to, c.Agent.AirID)
 	if err != nil {
 		return err
 	}
-	c.addWrite(w)
+	c.AddWrite(w)
 	return nil
 }
 
 // replaceKey retires the current key.
 func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
-	a.Retired = append(a.Retired, RetiredKey{PublicKey: a.PublicKey, From: a.keySince(), Until: at, Proof: a.KeyProof, By: by})
+	a.Retired = append(a.Retired, RetiredKey{PublicKey: a.PublicKey, From: a.CurrentKeySince(), Until: at, Proof: a.KeyProof, By: by})
 	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
 }
 
@@ -139,7 +139,7 @@ func (a Agent) checkNoRecovery() error {
 	if a.Recovery == nil {
 		return nil
 	}
-	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + formatSecond(a.Recovery.Due),
+	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + FormatSecond(a.Recovery.Due),
 		Help: "until then the key stays; whoever holds the recovery key can withdraw the recovery"}
 }
 
@@ -148,63 +148,63 @@ func (a Agent) checkNoRecovery() error {
 // before, but cannot be rotated, and the agent not be deactivated. The error is
 // as that of [Registry.Rotate].
 func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
-	if err := checkNonce(x.Nonce); err != nil {
+	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err
 	}
 	if err := checkCommitment("next_commitment", x.Next); err != nil {
 		return Agent{}, err
 	}
-	agent, err := r.changeAgent(ctx, airID, func(c *change) error { return c.requestRecovery(ctx, x) })
-	r.countFailure(x.Client, r.now(), err)
+	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.requestRecovery(ctx, x) })
+	r.guard.CountFailure(x.Client, r.now(), err)
 	if err == nil {
 		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
 	}
 	return agent, err
 }
 
-func (c *change) requestRecovery(ctx context.Context, x Recovery) error {
+func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	if err := c.checkStatementTarget(x.Agent, x.From, "recovery"); err != nil {
 		return err
 	}
-	if err := checkFresh(x.Created, c.now); err != nil {
+	if err := checkFresh(x.Created, c.Now); err != nil {
 		return err
 	}
 	key, err := did.ParseMultikey(x.Key)
 	if err != nil {
-		return fieldError("recovery_key", "Invalid recovery_key: ", err)
+		return FieldError("recovery_key", "Invalid recovery_key: ", err)
 	}
-	switch c.agent.Commitment {
+	switch c.Agent.Commitment {
 	case RecoveryCommitment(key):
 	case "":
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-none", Message: "the agent has not committed to a recovery key", Help: "ask the operator of the registry"}
 	default:
 		return &Refusal{Kind: ErrUnauthorized, Code: "recovery-key", Message: "this is not the recovery key that the agent committed to",
-			Expected: c.agent.Commitment, Got: RecoveryCommitment(key)}
+			Expected: c.Agent.Commitment, Got: RecoveryCommitment(key)}
 	}
-	if err := checkSigned("recovery_signature", x.Key, x.Statement(), x.RecoverySignature); err != nil {
+	if err := CheckSigned("recovery_signature", x.Key, x.Statement(), x.RecoverySignature); err != nil {
 		return err
 	}
-	if err := c.agent.Usable(); err != nil {
+	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.agent.useNonce(x.Nonce, c.now, x.Created); err != nil {
+	if err := c.Agent.useNonce(x.Nonce, c.Now, x.Created); err != nil {
 		return err
 	}
-	if err := c.r.countWrite(&c.agent, c.now); err != nil {
+	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
 		return err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.Key, Signed: string(x.Statement()), Signatures: map[string]string{x.Key: x.RecoverySignature}}
 	if x.To == "" {
 		return c.withdrawRecovery(authority)
 	}
-	if c.agent.Recovery != nil {
+	if c.Agent.Recovery != nil {
 		return &Refusal{Kind: ErrState, Code: "recovery-pending", Message: "a recovery is under way already", Help: "withdraw it first"}
 	}
 	next, err := did.ParseMultikey(x.To)
 	if err != nil {
-		return fieldError("public_key", "Invalid public_key: ", err)
+		return FieldError("public_key", "Invalid public_key: ", err)
 	}
-	if err := checkSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
+	if err := CheckSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
 	if x.To == x.Key || x.Next == RecoveryCommitment(key) || x.Next == RecoveryCommitment(next) {
@@ -214,16 +214,16 @@ func (c *change) requestRecovery(ctx context.Context, x Recovery) error {
 		return err
 	}
 	authority.Signatures[x.To] = x.NewSignature
-	c.agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.now, Due: c.now.Add(c.r.recoveryDelay)}
-	return c.addEntry(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	c.Agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.Now, Due: c.Now.Add(c.registry.recoveryDelay)}
+	return c.AddEntry(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
-func (c *change) withdrawRecovery(authority *Authority) error {
-	if c.agent.Recovery == nil {
+func (c *Change) withdrawRecovery(authority *Authority) error {
+	if c.Agent.Recovery == nil {
 		return &Refusal{Kind: ErrState, Code: "recovery-none-pending", Message: "no recovery is under way"}
 	}
-	c.agent.Recovery = nil
-	return c.addEntry(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	c.Agent.Recovery = nil
+	return c.AddEntry(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
 // applyDueRecovery brings a recovery into force that is due, and reports whether there
@@ -252,7 +252,7 @@ type Key struct {
 func (a Agent) Keys() []Key {
 	var out []Key
 	if len(a.PublicKey) > 0 {
-		out = append(out, Key{ID: did.KeyFragment, PublicKey: a.PublicKey, From: a.keySince(), Proof: a.KeyProof})
+		out = append(out, Key{ID: did.KeyFragment, PublicKey: a.PublicKey, From: a.CurrentKeySince(), Proof: a.KeyProof})
 	}
 	for i, k := range a.Retired {
 		out = append(out, Key{ID: did.RetiredFragment + strconv.Itoa(i+1), PublicKey: k.PublicKey, From: k.From, Until: k.Until, Proof: k.Proof, By: k.By})
@@ -279,7 +279,7 @@ func (a Agent) KeyAt(t time.Time) (Key, bool) {
 func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
 	k, ok := a.KeyAt(t)
 	if !ok {
-		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: formatSecond(t), Expected: "a time from " + formatSecond(a.Created) + " on"}
+		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: FormatSecond(t), Expected: "a time from " + FormatSecond(a.Created) + " on"}
 	}
 	if len(signature) == ed25519.SignatureSize && ed25519.Verify(k.PublicKey, message, signature) {
 		return nil
@@ -288,7 +288,7 @@ func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
 		Expected: did.FormatMultikey(k.PublicKey) + " (" + k.ID + ")"}
 	for _, other := range a.Keys() {
 		if other.ID != k.ID && len(signature) == ed25519.SignatureSize && ed25519.Verify(other.PublicKey, message, signature) {
-			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + formatSecond(other.From)
+			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + FormatSecond(other.From)
 		}
 	}
 	return e

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"gazetteer/protocol/did"
@@ -20,19 +19,19 @@ const MaxList = 100
 // [*Error] for a text that is no AIR ID, and [ErrNoAgent]: as a [*Refusal] when a
 // registration under it waits for approval, was refused or has run out.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
-	agent, seq, err := r.loadAgent(ctx, airID)
-	agent.applyDueRecovery(r.timestamp())
+	agent, seq, err := r.LoadAgent(ctx, airID)
+	agent.applyDueRecovery(r.Timestamp())
 	return agent, seq, err
 }
 
-// loadAgent returns an agent as its record has it.
-func (r *Registry) loadAgent(ctx context.Context, airID string) (Agent, uint64, error) {
+// LoadAgent returns an agent as its record has it.
+func (r *Registry) LoadAgent(ctx context.Context, airID string) (Agent, uint64, error) {
 	if err := did.CheckAirID(airID); err != nil {
-		return Agent{}, 0, fieldError("air_id", "", err)
+		return Agent{}, 0, FieldError("air_id", "", err)
 	}
 	record, err := r.store.Get(ctx, store.AgentKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
-		if err := r.explainMissingAgent(ctx, airID); err != nil {
+		if err := r.guard.ExplainMissing(ctx, airID); err != nil {
 			return Agent{}, 0, err
 		}
 		return Agent{}, 0, fmt.Errorf("%s: %w", airID, ErrNoAgent)
@@ -58,7 +57,7 @@ func decodeAgent(record store.Record) (Agent, error) {
 func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, error) {
 	handle, err := did.FoldHandle(text)
 	if err != nil {
-		return Agent{}, 0, fieldError("username", "Invalid username: ", err)
+		return Agent{}, 0, FieldError("username", "Invalid username: ", err)
 	}
 	h, _, err := r.loadHandle(ctx, handle)
 	if err != nil {
@@ -82,7 +81,7 @@ func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, er
 func (r *Registry) Find(ctx context.Context, id string) (Agent, uint64, error) {
 	switch {
 	case strings.HasPrefix(id, "did:"):
-		airID, err := r.airIDOf(id)
+		airID, err := r.AirIDOf(id)
 		if err != nil {
 			return Agent{}, 0, err
 		}
@@ -97,10 +96,10 @@ func (r *Registry) Find(ctx context.Context, id string) (Agent, uint64, error) {
 	return r.ByHandle(ctx, id)
 }
 
-func (r *Registry) airIDOf(text string) (string, error) {
+func (r *Registry) AirIDOf(text string) (string, error) {
 	web, err := did.ParseWeb(text)
 	if err != nil {
-		return "", fieldError("id", "Invalid DID: ", err)
+		return "", FieldError("id", "Invalid DID: ", err)
 	}
 	if !web.SameHost(r.host) {
 		return "", fmt.Errorf("%s is not a DID of this registry, whose host is %s: %w", web, r.host.Host, ErrNoAgent)
@@ -120,9 +119,9 @@ type Filter struct {
 
 func (f Filter) matchesAgent(a Agent) bool { return f.All || a.Status == Active }
 
-// maxScan bounds how many agents one [Registry.List] looks at, so that a filter
+// MaxScan bounds how many agents one [Registry.List] looks at, so that a filter
 // which few agents pass costs no more than another.
-const maxScan = 10000
+const MaxScan = 10000
 
 // List returns at most limit agents that the filter takes and whose AIR ID is
 // greater than after, in order of AIR ID; "" begins at the first. A limit outside
@@ -133,12 +132,12 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		limit = MaxList
 	}
 	scanned := 0
-	now := r.timestamp()
-	for agent, err := range r.allAgents(ctx, after) {
+	now := r.Timestamp()
+	for agent, err := range r.AllAgents(ctx, after) {
 		if err != nil {
 			return nil, "", err
 		}
-		if len(agents) == limit || scanned == maxScan {
+		if len(agents) == limit || scanned == MaxScan {
 			return agents, next, nil
 		}
 		scanned++
@@ -148,44 +147,4 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		}
 	}
 	return agents, "", nil
-}
-
-// skipEntries is how many records of an agent's history are read over before
-// the list is begun again behind them.
-const skipEntries = 64
-
-// allAgents yields the agents as their records have them, in order of AIR ID behind
-// after. What is damaged is left out; looking it up by its id says so.
-func (r *Registry) allAgents(ctx context.Context, after string) iter.Seq2[Agent, error] {
-	return func(yield func(Agent, error) bool) {
-		for more := true; more; {
-			from, entries := "", 0
-			if after != "" {
-				from = store.EntriesOf(after) + "~" // behind the entries of after
-			}
-			more = false
-			for record, err := range r.store.List(ctx, store.AgentPrefix, from) {
-				if store.Damaged(record, err) {
-					continue
-				}
-				if err != nil {
-					yield(Agent{}, fmt.Errorf("list agents: %w", err))
-					return
-				}
-				if strings.Contains(record.Key[len(store.AgentPrefix):], "/") {
-					if entries++; entries > skipEntries {
-						more = true
-						break
-					}
-					continue
-				}
-				entries = 0
-				agent, err := decodeAgent(record)
-				if !yield(agent, err) || err != nil {
-					return
-				}
-				after = strings.TrimPrefix(record.Key, store.AgentPrefix)
-			}
-		}
-	}
 }

@@ -87,7 +87,7 @@ func (c *challenges) checkChallenge(text string, now time.Time) (expires time.Ti
 	}
 	expires = time.Unix(int64(binary.BigEndian.Uint64(b)), 0)
 	if !now.Before(expires) {
-		return refuse("challenge-expired", "the challenge has expired", formatSecond(expires))
+		return refuse("challenge-expired", "the challenge has expired", FormatSecond(expires))
 	}
 	return expires, nil
 }
@@ -122,14 +122,14 @@ func (r *Registry) Challenge() (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	return Challenge{Challenge: text, Expires: expires, Statement: string(formatStatement("registration",
+	return Challenge{Challenge: text, Expires: expires, Statement: string(FormatStatement("registration",
 		[2]string{"registry", r.host.Authority()}, [2]string{"challenge", text}, [2]string{"key", "{key}"}, [2]string{"registration", "{registration}"}))}, nil
 }
 
-// proveRegistration judges how a registration shows possession of its key. It
+// ProveRegistration judges how a registration shows possession of its key. It
 // returns what it rests on, nil when the key is only claimed, and a function to
 // be called when the registration did not come about.
-func (r *Registry) proveRegistration(ctx context.Context, reg Registration, key ed25519.PublicKey) (*Authority, func(), error) {
+func (r *Registry) ProveRegistration(ctx context.Context, reg Registration, key ed25519.PublicKey) (*Authority, func(), error) {
 	nothing := func() {}
 	who := Credentials{Request: reg.Request}
 	switch {
@@ -161,7 +161,7 @@ func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*
 	if err != nil {
 		return nil, err
 	}
-	err = s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: maxSignatureAhead})
+	err = s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: MaxSignatureAhead})
 	if err != nil {
 		return nil, signatureRefusal(err)
 	}
@@ -185,7 +185,7 @@ func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority,
 	}
 	multikey := did.FormatMultikey(key)
 	text := registrationStatement(r.host.Authority(), p.Challenge, multikey, p.canonical)
-	if err := checkSigned("proof.signature", multikey, text, p.Signature); err != nil {
+	if err := CheckSigned("proof.signature", multikey, text, p.Signature); err != nil {
 		return nil, nothing, err
 	}
 	if err := r.challenges.useChallenge(p.Challenge, expires, now); err != nil {

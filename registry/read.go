@@ -91,12 +91,12 @@ func canonicalWithout(body []byte, member string) ([]byte, error) {
 func ReadRotation(body []byte) (Rotation, error) {
 	var x Rotation
 	var created string
-	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
+	err := ReadTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
 		"recovery_commitment": &x.Commitment, "old_signature": &x.OldSignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = parseStatementTime(created)
+		x.Created, err = ParseStatementTime(created)
 	}
-	x.From, x.To = normalizeMultikey(x.From), normalizeMultikey(x.To)
+	x.From, x.To = NormalizeMultikey(x.From), NormalizeMultikey(x.To)
 	return x, err
 }
 
@@ -107,17 +107,17 @@ func ReadRotation(body []byte) (Rotation, error) {
 func ReadRecovery(body []byte) (Recovery, error) {
 	var x Recovery
 	var created string
-	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
+	err := ReadTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
 		"created": &created, "nonce": &x.Nonce, "recovery_signature": &x.RecoverySignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = parseStatementTime(created)
+		x.Created, err = ParseStatementTime(created)
 	}
-	x.From, x.To, x.Key = normalizeMultikey(x.From), normalizeMultikey(x.To), normalizeMultikey(x.Key)
+	x.From, x.To, x.Key = NormalizeMultikey(x.From), NormalizeMultikey(x.To), NormalizeMultikey(x.Key)
 	return x, err
 }
 
-// readTexts reads an object whose members are texts.
-func readTexts(body []byte, to map[string]*string) error {
+// ReadTexts reads an object whose members are texts.
+func ReadTexts(body []byte, to map[string]*string) error {
 	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
 		return err
@@ -130,18 +130,18 @@ func readTexts(body []byte, to map[string]*string) error {
 	return m.err
 }
 
-// parseStatementTime reads a time of a statement.
-func parseStatementTime(text string) (time.Time, error) {
+// ParseStatementTime reads a time of a statement.
+func ParseStatementTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || formatSecond(t) != text {
+	if err != nil || FormatSecond(t) != text {
 		return time.Time{}, &Error{Field: "created", Code: "value", Message: "Field 'created' must be a time in UTC and whole seconds", Help: "write it as 2026-01-31T12:00:00Z"}
 	}
 	return t, nil
 }
 
-// normalizeMultikey turns a key in base64url into a multikey. Anything else stays as it
+// NormalizeMultikey turns a key in base64url into a multikey. Anything else stays as it
 // is and is refused where it is judged.
-func normalizeMultikey(text string) string {
+func NormalizeMultikey(text string) string {
 	if key, err := did.ParsePublicKey(text); err == nil {
 		return did.FormatMultikey(key)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,7 +17,7 @@ import (
 // A statement is the text that keys sign: what it is and which version on the
 // first line, then one "name: value" a line, in a fixed order. A person can read
 // it, any language can build it, and one sort cannot be taken for another.
-func formatStatement(kind string, lines ...[2]string) []byte {
+func FormatStatement(kind string, lines ...[2]string) []byte {
 	var b strings.Builder
 	b.WriteString("gazetteer " + kind + " 1\n")
 	for _, l := range lines {
@@ -66,15 +67,15 @@ type Rotation struct {
 
 // Statement returns the text that both keys sign.
 func (x Rotation) Statement() []byte {
-	return formatStatement("rotation",
+	return FormatStatement("rotation",
 		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", x.To},
-		[2]string{"created", formatSecond(x.Created)}, [2]string{"nonce", x.Nonce}, [2]string{"recovery", textOrNone(x.Commitment)})
+		[2]string{"created", FormatSecond(x.Created)}, [2]string{"nonce", x.Nonce}, [2]string{"recovery", textOrNone(x.Commitment)})
 }
 
 // NewRotation returns a rotation of the agent with that DID, created now and
 // signed by both keys. Commitment is "" when none is to be added.
 func NewRotation(agent string, old, next ed25519.PrivateKey, commitment string, now time.Time) Rotation {
-	x := Rotation{Agent: agent, From: multikeyOf(old), To: multikeyOf(next), Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce(), Commitment: commitment}
+	x := Rotation{Agent: agent, From: MultikeyOf(old), To: MultikeyOf(next), Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce(), Commitment: commitment}
 	x.OldSignature = did.FormatSignature(ed25519.Sign(old, x.Statement()))
 	x.NewSignature = did.FormatSignature(ed25519.Sign(next, x.Statement()))
 	return x
@@ -100,18 +101,18 @@ type Recovery struct {
 
 // Statement returns the text that the keys sign.
 func (x Recovery) Statement() []byte {
-	return formatStatement("recovery",
+	return FormatStatement("recovery",
 		[2]string{"agent", x.Agent}, [2]string{"from", x.From}, [2]string{"to", textOrNone(x.To)}, [2]string{"recovery key", x.Key},
-		[2]string{"next recovery", textOrNone(x.Next)}, [2]string{"created", formatSecond(x.Created)}, [2]string{"nonce", x.Nonce})
+		[2]string{"next recovery", textOrNone(x.Next)}, [2]string{"created", FormatSecond(x.Created)}, [2]string{"nonce", x.Nonce})
 }
 
 // NewRecovery returns a recovery of the agent with that DID, whose current key
 // is from, created now and signed. A nil next key withdraws the recovery under
 // way.
 func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitment string, now time.Time) Recovery {
-	x := Recovery{Agent: agent, From: from, Key: multikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
+	x := Recovery{Agent: agent, From: from, Key: MultikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
 	if next != nil {
-		x.To = multikeyOf(next)
+		x.To = MultikeyOf(next)
 	}
 	x.RecoverySignature = did.FormatSignature(ed25519.Sign(recovery, x.Statement()))
 	if next != nil {
@@ -136,7 +137,7 @@ func RegistrationStatement(host, challenge, multikey string, body []byte) ([]byt
 
 func registrationStatement(host, challenge, multikey string, canonical []byte) []byte {
 	sum := sha256.Sum256(canonical)
-	return formatStatement("registration",
+	return FormatStatement("registration",
 		[2]string{"registry", host}, [2]string{"challenge", challenge}, [2]string{"key", multikey},
 		[2]string{"registration", "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])})
 }
@@ -148,23 +149,23 @@ func textOrNone(text string) string {
 	return text
 }
 
-// formatSecond writes a time as statements have it.
-func formatSecond(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// FormatSecond writes a time as statements have it.
+func FormatSecond(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func multikeyOf(key ed25519.PrivateKey) string {
+func MultikeyOf(key ed25519.PrivateKey) string {
 	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
 }
 
-// checkSigned reports whether a key, given as a multikey, signed a text. Field
+// CheckSigned reports whether a key, given as a multikey, signed a text. Field
 // is the member that holds the signature.
-func checkSigned(field, multikey string, text []byte, signature string) error {
+func CheckSigned(field, multikey string, text []byte, signature string) error {
 	key, err := did.ParseMultikey(multikey)
 	if err != nil {
-		return fieldError(field, "Invalid key: ", err)
+		return FieldError(field, "Invalid key: ", err)
 	}
 	b, err := did.ParseSignature(signature)
 	if err != nil {
-		return fieldError(field, "Invalid "+field+": ", err)
+		return FieldError(field, "Invalid "+field+": ", err)
 	}
 	if !ed25519.Verify(key, text, b) {
 		return &Refusal{Kind: ErrUnauthorized, Code: "statement-signature", Message: fmt.Sprintf("the signature %s does not verify under %s", field, multikey),
@@ -175,17 +176,58 @@ func checkSigned(field, multikey string, text []byte, signature string) error {
 
 // checkFresh holds the time of a statement against the clock.
 func checkFresh(created, now time.Time) error {
-	if age := now.Sub(created); age <= maxSignatureAge && age >= -maxSignatureAhead {
+	if age := now.Sub(created); age <= maxSignatureAge && age >= -MaxSignatureAhead {
 		return nil
 	}
-	return &Refusal{Kind: ErrUnauthorized, Code: "statement-created", Message: "the statement is not of this time", Got: formatSecond(created),
-		Expected: formatSecond(now.Add(-maxSignatureAge)) + " to " + formatSecond(now.Add(maxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
+	return &Refusal{Kind: ErrUnauthorized, Code: "statement-created", Message: "the statement is not of this time", Got: FormatSecond(created),
+		Expected: FormatSecond(now.Add(-maxSignatureAge)) + " to " + FormatSecond(now.Add(MaxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
 }
 
-// checkNonce wants enough of a nonce that nobody has it by chance.
-func checkNonce(nonce string) error {
-	if len(nonce) >= 8 && len(nonce) <= 128 && isURIText(nonce) {
+// CheckNonce wants enough of a nonce that nobody has it by chance.
+func CheckNonce(nonce string) error {
+	if len(nonce) >= 8 && len(nonce) <= 128 && IsURIText(nonce) {
 		return nil
 	}
 	return &Error{Field: "nonce", Code: "value", Message: "Field 'nonce' must be 8 to 128 characters of ASCII", Help: "use at least 64 random bits"}
+}
+
+// A signedStatement is a statement that the current key of an agent signed.
+type SignedStatement struct {
+	Kind      string // what the statement asks for, for messages
+	Agent     string // the DID in the statement
+	Key       string // the multikey that signed
+	Text      []byte // of the whole statement
+	Field     string // the member of the body that holds Signature
+	Signature string
+	Created   time.Time
+	Nonce     string
+	Client    netip.Addr // where it came from; a failure without an address is not counted
+}
+
+// VerifyStatement reports whether the current key of the agent signed a statement that is fresh and new,
+// and counts it as a write. A signature proves the key. A recovery under way forbids statements.
+func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err error) {
+	defer func() { c.registry.guard.CountFailure(s.Client, c.Now, err) }()
+	if err := c.checkStatementTarget(s.Agent, s.Key, s.Kind); err != nil {
+		return err
+	}
+	if err := CheckSigned(s.Field, s.Key, s.Text, s.Signature); err != nil {
+		return err
+	}
+	if err := c.Agent.checkNoRecovery(); err != nil {
+		return err
+	}
+	if err := checkFresh(s.Created, c.Now); err != nil {
+		return err
+	}
+	if err := c.Agent.useNonce(s.Nonce, c.Now, s.Created); err != nil {
+		return err
+	}
+	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
+		return err
+	}
+	if c.Agent.KeyProof != "" {
+		return nil
+	}
+	return c.proveKey(ctx, ProofStatement)
 }

@@ -1,6 +1,8 @@
 package registry
 
-import "math"
+import (
+	"math"
+)
 
 // A Score is the trust score of the AIR reference, 0 to 1000. It is computed
 // from what the agent says of itself and is kept for the clients that read it;
@@ -22,7 +24,7 @@ type Components struct {
 
 // TrustScore computes the score of an agent by the reference's formula.
 func TrustScore(a Agent) Score {
-	weight := a.Standing.roundedWeight()
+	weight := a.Standing.RoundedWeight()
 	c := Components{
 		Provenance:       min(600, 300+100*countTrue(a.CreatorDID != "", a.CreatorName != "", a.CreatorType == "organization")),
 		Behavioral:       500,
@@ -58,22 +60,13 @@ func scoreGrade(total int) string {
 	return "C"
 }
 
-// roundedWeight is the weight as the reference's formula takes it.
-func (s AttestationSummary) roundedWeight() int { return int(math.Floor(s.Weight + 0.5)) }
-
-// isVerified is the reference's word for an agent with attestations of a certain
-// weight from three registrable domains.
-func (s AttestationSummary) isVerified() bool {
-	return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots
-}
-
-// trustScore is the whole score.
-func (a Agent) trustScore() int { return TrustScore(a).Total }
+// TrustScore is the whole score.
+func (a Agent) TrustScore() int { return TrustScore(a).Total }
 
 // evidenceLabel is the reference's word for what a score rests on.
 func evidenceLabel(s AttestationSummary, c Components) string {
 	switch {
-	case s.isVerified():
+	case s.IsVerified():
 		return "Verified"
 	case s.Count > 0:
 		return "Attested"

@@ -38,10 +38,10 @@ func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
 	v := RegistrationView{
 		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: r.hasMintedCreator(a),
 		Status: a.Status, VerificationLevel: verificationLevel, TrustScore: score.Total, TrustGrade: score.Grade,
-		Created: formatTimestamp(a.Created), Message: "Agent registered successfully.",
+		Created: FormatTimestamp(a.Created), Message: "Agent registered successfully.",
 	}
 	if a.Status == Pending {
-		v.Message = "Registration received. It waits for the approval of the registry's operator until " + formatTimestamp(a.Created.Add(approvalPeriod)) + "; until then the agent cannot be found."
+		v.Message = "Registration received. It waits for the approval of the registry's operator until " + FormatTimestamp(a.Created.Add(ApprovalPeriod)) + "; until then the agent cannot be found."
 	}
 	if secret != "" {
 		v.AgentSecret, v.AgentSecretNote = secret, "Store agent_secret securely. It is required to update this agent's record (PUT /agents/"+a.AirID+
@@ -135,11 +135,11 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		Security:          SecurityView{Certifications: notNil(a.SecurityCertifications)},
 		Transparency:      TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
 		VerificationLevel: verificationLevel,
-		Verified:          a.Standing.isVerified(),
-		VerificationStatus: VerificationStatus{Verified: a.Standing.isVerified(), Score: a.Standing.roundedWeight(), ScoreRequired: verifiedWeight,
+		Verified:          a.Standing.IsVerified(),
+		VerificationStatus: VerificationStatus{Verified: a.Standing.IsVerified(), Score: a.Standing.RoundedWeight(), ScoreRequired: verifiedWeight,
 			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: verifiedRoots},
 		DIDWBAResolved: r.creatorResolved(a),
-		Status:         a.Status, Created: formatTimestamp(a.Created), Updated: formatTimestamp(a.Updated),
+		Status:         a.Status, Created: FormatTimestamp(a.Created), Updated: FormatTimestamp(a.Updated),
 		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidenceView(a, score),
 	}
 	if a.Handle != "" {
@@ -150,7 +150,7 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		v.Creator.PublicKey = &key
 	}
 	if at := r.creatorResolvedAt(a); !at.IsZero() {
-		checked := formatTimestamp(at)
+		checked := FormatTimestamp(at)
 		v.DIDWBALastCheckedAt = &checked
 	}
 	return v
@@ -170,7 +170,7 @@ type UpdateView struct {
 func NewUpdateView(a Agent, fields []string) UpdateView {
 	score := TrustScore(a)
 	return UpdateView{AirID: a.AirID, UpdatedFields: len(fields), TrustScore: score.Total, TrustGrade: score.Grade,
-		Updated: formatTimestamp(a.Updated), Message: "Agent updated successfully."}
+		Updated: FormatTimestamp(a.Updated), Message: "Agent updated successfully."}
 }
 
 // RowView is one agent in a list.
@@ -190,7 +190,7 @@ type RowView struct {
 func NewRowView(a Agent) RowView {
 	score := TrustScore(a)
 	return RowView{AirID: a.AirID, Name: a.Name, Description: a.Description, VerificationLevel: verificationLevel,
-		TrustScore: score.Total, TrustGrade: score.Grade, Created: formatTimestamp(a.Created)}
+		TrustScore: score.Total, TrustGrade: score.Grade, Created: FormatTimestamp(a.Created)}
 }
 
 // TrustScoreView is what the service #trust-score of a DID document answers.
@@ -208,7 +208,7 @@ type TrustScoreView struct {
 func (r *Registry) TrustScoreView(a Agent) TrustScoreView {
 	score := TrustScore(a)
 	return TrustScoreView{AirID: a.AirID, TotalScore: score.Total, Grade: score.Grade, Components: score.Components,
-		CalculatedAt: formatTimestamp(a.Updated), Evidence: r.evidenceView(a, score)}
+		CalculatedAt: FormatTimestamp(a.Updated), Evidence: r.evidenceView(a, score)}
 }
 
 // ErrorView is an error as the reference words it.
@@ -243,8 +243,8 @@ func NewErrorView(err error, airID string) (ErrorView, bool) {
 		return ErrorView{Error: "Username is in a cooldown period and not yet claimable", Username: taken.Handle}, true
 	case errors.As(err, &taken):
 		return ErrorView{Error: "Username already taken", Username: taken.Handle}, true
-	case errors.As(err, &field) && field.view != nil:
-		return *field.view, true
+	case errors.As(err, &field) && field.View != nil:
+		return *field.View, true
 	case errors.As(err, &field):
 		return ErrorView{Error: field.Message}, true
 	case errors.Is(err, ErrNoAgent):
@@ -293,8 +293,8 @@ func (r *Registry) creatorResolvedAt(a Agent) time.Time {
 	return a.Observed[SignalDID].At
 }
 
-// formatTimestamp writes a time as the reference does.
-func formatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// FormatTimestamp writes a time as the reference does.
+func FormatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func notNil(list []string) []string {
 	if list == nil {

@@ -25,9 +25,9 @@
 //	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
 //	door                             registry.Door: how new agents are taken, when the operator last looked (JSON)
-//	pending/{air id}                 registry.Application: a registration that waits for the operator (JSON)
-//	ban/{sort}/{value}               registry.Ban: a line of the registry's block lists (JSON)
-//	report/{time}-{hex}              registry.Report: what somebody reported of an agent (JSON)
+//	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
+//	ban/{sort}/{value}               admission.Ban: a line of the registry's block lists (JSON)
+//	report/{time}-{hex}              admission.Report: what somebody reported of an agent (JSON)
 //
 // {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex,
 // {time} UTC as 20060102T150405.000Z.

@@ -8,6 +8,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // A didCheck is one field of a DID document with what was found of it.
@@ -99,10 +100,10 @@ func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 }
 
 // signalOf finds one piece of evidence.
-func signalOf(d answer.AgentDetails, name string) (registry.Signal, bool) {
-	i := slices.IndexFunc(d.Evidence, func(s registry.Signal) bool { return s.Signal == name })
+func signalOf(d answer.AgentDetails, name string) (evidence.Signal, bool) {
+	i := slices.IndexFunc(d.Evidence, func(s evidence.Signal) bool { return s.Signal == name })
 	if i < 0 {
-		return registry.Signal{}, false
+		return evidence.Signal{}, false
 	}
 	return d.Evidence[i], true
 }

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/registry"
+	"gazetteer/registry/directory"
 
 	"github.com/gin-gonic/gin"
 )
@@ -87,7 +88,7 @@ func (p *Pages) agentsPage(c *gin.Context) (pageView, error) {
 	for _, s := range signalNames {
 		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})
 	}
-	q := registry.DirectoryQuery{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
+	q := directory.Query{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
 	found, total, err := p.answers.FindAgents(c.Request.Context(), q, v.Verb)
 	switch {
 	case errors.Is(err, answer.ErrReading):
@@ -127,7 +128,7 @@ func queryOf(v agentsView, require []string) url.Values {
 // maxRowCapabilities is how many capabilities a row of the list shows.
 const maxRowCapabilities = 8
 
-func (p *Pages) agentRow(a registry.DirectoryResult) agentRow {
+func (p *Pages) agentRow(a directory.Result) agentRow {
 	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.momentOf(a.Created)}
 	row.Capabilities, row.More = splitAt(a.Capabilities, maxRowCapabilities)
 	for _, s := range signalNames {

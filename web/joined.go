@@ -10,6 +10,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // joinedView is the agents that serve a service, and by what they are joined.
@@ -50,11 +51,11 @@ var joinWords = map[join.Strength]string{
 
 // linkWords say by what an agent is joined.
 var linkWords = map[string]string{
-	registry.AssociationDomain:   "Its domain is proved",
-	registry.AssociationParent:   "A domain above is proved by DNS",
-	registry.AssociationCreator:  "The DID of its creator lists its key",
-	registry.AssociationEndpoint: "It has an endpoint at the host",
-	registry.AssociationClaim:    "It claims, and that does not hold",
+	evidence.AssociationDomain:   "Its domain is proved",
+	evidence.AssociationParent:   "A domain above is proved by DNS",
+	evidence.AssociationCreator:  "The DID of its creator lists its key",
+	evidence.AssociationEndpoint: "It has an endpoint at the host",
+	evidence.AssociationClaim:    "It claims, and that does not hold",
 	join.LinkDocument:            "A document of the service names it",
 	join.LinkDIDHost:             "Its DID lies on the host",
 }

@@ -15,7 +15,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/protocol"
-	"gazetteer/registry"
+	"gazetteer/registry/directory"
 
 	"golang.org/x/net/html"
 )
@@ -430,7 +430,7 @@ func TestAgentsAreFoundByEvidence(t *testing.T) {
 	asked := &asking{sample: sample{word: plainWord, hits: 45}}
 	h := engine(t, asked)
 	page := parse(t, get(t, h, "/agents?q=book+tables&capability=booking&verb=+BOOK&require=domain&require=inbox&page=2").Body.String())
-	want := registry.DirectoryQuery{Words: "book tables", Capability: "booking", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
+	want := directory.Query{Words: "book tables", Capability: "booking", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
 	if !reflect.DeepEqual(asked.q, want) || asked.verb != "BOOK" {
 		t.Errorf("asked for %+v and %q, want %+v and BOOK", asked.q, asked.verb, want)
 	}
@@ -460,12 +460,12 @@ func TestAgentsAreFoundByEvidence(t *testing.T) {
 // asking notes what was asked of the directory.
 type asking struct {
 	sample
-	q     registry.DirectoryQuery
+	q     directory.Query
 	verb  string
 	fails error
 }
 
-func (a *asking) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error) {
+func (a *asking) FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error) {
 	a.q, a.verb = q, verb
 	if a.fails != nil {
 		return nil, 0, a.fails

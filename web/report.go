@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 
 	"github.com/gin-gonic/gin"
 )
@@ -46,9 +47,9 @@ var reasonWords = []reasonView{
 
 // settledWords say how a report was settled.
 var settledWords = map[string]string{
-	registry.ReportDismissed: "The operator has looked at it and does nothing.",
-	registry.ReportSuspended: "The operator has suspended the agent.",
-	registry.ReportDeleted:   "The operator has deleted the agent.",
+	admission.ReportDismissed: "The operator has looked at it and does nothing.",
+	admission.ReportSuspended: "The operator has suspended the agent.",
+	admission.ReportDeleted:   "The operator has deleted the agent.",
 }
 
 // maxReportForm is the size of the form.
@@ -100,7 +101,7 @@ func (p *Pages) submitReport(c *gin.Context) (pageView, error) {
 		w.Chosen = w.Value == chosen
 		v.Reasons = append(v.Reasons, w)
 	}
-	made, err := p.answers.Report(r.Context(), v.AirID, registry.ReportRequest{Reason: chosen, Text: v.Text, Contact: v.Contact, Client: clientOf(c)})
+	made, err := p.answers.Report(r.Context(), v.AirID, admission.ReportRequest{Reason: chosen, Text: v.Text, Contact: v.Contact, Client: clientOf(c)})
 	if err != nil {
 		return p.reportFormAgain(c, v, err)
 	}

@@ -28,6 +28,9 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/evidence"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 
@@ -195,7 +198,7 @@ func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
 		Agents: []join.Agent{
 			{Contact: join.Contact{AirID: airID, DID: did, Inbox: s.word("https://relay.test/inbox"), Key: &join.Key{ID: did + "#key-1", PublicKeyMultibase: s.word("z6Mk")}},
 				Name: s.word("Alice"), Strength: join.Proved, Says: s.word("it has proved its domain"), UpdatedAt: now.Add(-time.Hour),
-				Links: []join.Link{link(registry.AssociationDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
+				Links: []join.Link{link(evidence.AssociationDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
 			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service says so"), Unresolved: s.word("its registry did not answer"),
 				Links: []join.Link{link(join.LinkDocument, "did:web:elsewhere.test", "")}},
 		},
@@ -325,7 +328,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 	return answer.AgentDetails{
 		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
 		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
-		Evidence: []registry.Signal{
+		Evidence: []evidence.Signal{
 			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private half"},
 			{Signal: registry.SignalDomain, Grade: registry.Proved, Holds: true, What: "ristorante.test", Source: "TXT _gazetteer.ristorante.test", Date: now, Cost: "ten dollars"},
 			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answered 400 to an empty envelope", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
@@ -344,11 +347,11 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 	}, s.err
 }
 
-func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error) {
+func (s sample) FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error) {
 	found, err := s.Agent(ctx, airID)
-	var agents []registry.DirectoryResult
+	var agents []directory.Result
 	for range min(max(s.hits-q.Offset, 0), q.Limit) {
-		agents = append(agents, registry.DirectoryResult{Agent: found.Agent, Signals: []string{registry.SignalKey, registry.SignalDomain}})
+		agents = append(agents, directory.Result{Agent: found.Agent, Signals: []string{registry.SignalKey, registry.SignalDomain}})
 	}
 	return agents, s.hits, err
 }
@@ -356,20 +359,20 @@ func (s sample) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb 
 // reportID is the one report that there is.
 const reportID = "20260314T092000.000Z-0a1b2c3d"
 
-func (s sample) Report(_ context.Context, airID string, q registry.ReportRequest) (registry.Report, error) {
+func (s sample) Report(_ context.Context, airID string, q admission.ReportRequest) (admission.Report, error) {
 	if q.Text == "" {
-		return registry.Report{}, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened"}
+		return admission.Report{}, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened"}
 	}
-	return registry.Report{ID: reportID, AirID: airID}, s.reportErr
+	return admission.Report{ID: reportID, AirID: airID}, s.reportErr
 }
 
-func (s sample) ReportByID(_ context.Context, id string) (registry.Report, error) {
+func (s sample) ReportByID(_ context.Context, id string) (admission.Report, error) {
 	if id != reportID {
-		return registry.Report{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report"}
+		return admission.Report{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report"}
 	}
-	p := registry.Report{ID: id, AirID: airID, Reason: "spam", Created: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)}
+	p := admission.Report{ID: id, AirID: airID, Reason: "spam", Created: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)}
 	if s.hits == 0 {
-		p.Settled, p.Outcome, p.Note = now, registry.ReportSuspended, s.word("seen, and true")
+		p.Settled, p.Outcome, p.Note = now, admission.ReportSuspended, s.word("seen, and true")
 	}
 	return p, s.err
 }

@@ -25,7 +25,9 @@ import (
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 
@@ -90,12 +92,12 @@ func TestBrowserWalk(t *testing.T) {
 // dismiss ends every report that is open.
 func (h *house) dismiss(t *testing.T) {
 	t.Helper()
-	open, _, err := h.registry.Reports(t.Context(), registry.ReportFilter{}, "", 0)
+	open, _, err := h.registry.Reports(t.Context(), admission.ReportFilter{}, "", 0)
 	if err != nil || len(open) == 0 {
 		t.Fatalf("%d reports, %v", len(open), err)
 	}
 	for _, p := range open {
-		if _, err := h.registry.SettleReport(t.Context(), p.ID, registry.ReportDismissed, ""); err != nil {
+		if _, err := h.registry.SettleReport(t.Context(), p.ID, admission.ReportDismissed, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +319,7 @@ type house struct {
 	url   string
 	agent registry.Agent
 
-	registry *registry.Registry
+	registry *registrar.Registrar
 }
 
 func openHouse(t *testing.T) *house {
@@ -330,7 +332,7 @@ func openHouse(t *testing.T) *house {
 	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s})
 	must(t, err)
 	t.Cleanup(func() { must(t, x.Close()) })
-	r, err := registry.New(registry.Options{Store: s, DIDHost: "gazetteer.test"})
+	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "gazetteer.test"})
 	must(t, err)
 	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
 	must(t, err)

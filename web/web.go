@@ -33,7 +33,8 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/protocol/httpsig"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/directory"
 
 	"github.com/gin-gonic/gin"
 )
@@ -62,13 +63,13 @@ type Answers interface {
 	Agent(ctx context.Context, id string) (answer.AgentAnswer, error)
 	// FindAgents returns a page of the agents that a query takes, and how many
 	// there are; with a verb, of those at home where it is offered.
-	FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) ([]registry.DirectoryResult, int, error)
+	FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error)
 	// AgentDetails returns all that is known of an agent.
 	AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error)
 	// Report stores what somebody says against an agent, for the operator.
-	Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error)
+	Report(ctx context.Context, airID string, q admission.ReportRequest) (admission.Report, error)
 	// ReportByID returns what is public of a report.
-	ReportByID(ctx context.Context, id string) (registry.Report, error)
+	ReportByID(ctx context.Context, id string) (admission.Report, error)
 	// LogStatus says how the transparency log stands.
 	LogStatus(ctx context.Context) (answer.LogStatus, error)
 	// Rules lists every rule that documents are judged by, draft by draft.

@@ -10,7 +10,10 @@ import (
 
 	"gazetteer/index/query"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/evidence"
 	"gazetteer/store"
 )
 
@@ -23,7 +26,7 @@ const findTimeout = 500 * time.Millisecond
 // "" does not. The error is [ErrNoDirectory] in a process that keeps none,
 // [ErrReading] while the agents are still being read after the start, and that of
 // the index for a verb.
-func (a *Answers) FindAgents(ctx context.Context, q registry.DirectoryQuery, verb string) (agents []registry.DirectoryResult, total int, err error) {
+func (a *Answers) FindAgents(ctx context.Context, q directory.Query, verb string) (agents []directory.Result, total int, err error) {
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}
@@ -57,7 +60,7 @@ const maxNeighbours = 40
 // A Dossier is all that there is to judge an agent by.
 type AgentDetails struct {
 	AgentAnswer
-	Evidence []registry.Signal
+	Evidence []evidence.Signal
 	// History holds the newest entries, newest first; Entries counts all.
 	History []registry.Entry
 	Entries int
@@ -116,14 +119,14 @@ func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, er
 	return d, nil
 }
 
-// Report stores what somebody says against an agent, as [registry.Registry.Report]
+// Report stores what somebody says against an agent, as [registrar.Registrar.Report]
 // does.
-func (a *Answers) Report(ctx context.Context, airID string, q registry.ReportRequest) (registry.Report, error) {
+func (a *Answers) Report(ctx context.Context, airID string, q admission.ReportRequest) (admission.Report, error) {
 	return a.Registry.Report(ctx, airID, q)
 }
 
 // ReportByID returns what is public of a report.
-func (a *Answers) ReportByID(ctx context.Context, id string) (registry.Report, error) {
+func (a *Answers) ReportByID(ctx context.Context, id string) (admission.Report, error) {
 	found, err := a.Registry.ReportByID(ctx, id)
 	return found.Public(), err
 }

@@ -14,6 +14,8 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 )
 
@@ -22,10 +24,10 @@ import (
 type Answers struct {
 	Store    store.Store
 	Index    Searcher
-	Registry *registry.Registry
+	Registry *registrar.Registrar
 	// Directory finds agents; whoever makes it also runs it. Nil: agents are
 	// neither listed nor searched.
-	Directory *registry.Directory
+	Directory *directory.Directory
 	// Joiner joins services with agents; nil: nobody is joined.
 	Joiner *join.Joiner
 	// Resolver finds the DID documents of others; nil: only our own are found.

@@ -20,8 +20,8 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
-	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
+	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 )
 
@@ -45,7 +45,7 @@ func newRegistryServer(t *testing.T) *registryServer {
 	}
 	t.Cleanup(func() { store.Close() })
 	server := httptest.NewUnstartedServer(nil)
-	r, err := registry.New(registry.Options{
+	r, err := registrar.New(registrar.Options{
 		Store: store, DIDHost: "localhost", BaseURL: "http://" + server.Listener.Addr().String(),
 		Now: func() time.Time { return time.Now().Add(time.Duration(s.time.Load())) },
 	})

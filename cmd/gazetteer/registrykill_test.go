@@ -24,7 +24,11 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/attestation"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/evidence"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -347,14 +351,14 @@ func (c caller) attest(ctx context.Context, attesters []*attester) {
 		c.book.mu.Lock()
 		subject := c.book.order[rand.IntN(len(c.book.order))]
 		c.book.mu.Unlock()
-		q := registry.AttestationRequest{Attester: a.airID, Type: "identity_verification", SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+		q := attestation.Request{Attester: a.airID, Type: "identity_verification", SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 		payload, err := q.Payload(subject)
 		if err != nil {
 			c.book.t.Error(err)
 			return
 		}
 		a.made++
-		var made registry.AttestedView
+		var made attestation.AttestedView
 		status := c.send(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{"attester_air_id": a.airID, "attestation_type": q.Type,
 			"signed_at": q.SignedAt, "signature_multibase": did.FormatSignature(ed25519.Sign(a.key, payload))}, didOf(a.airID)+did.KeyFragment, a.key, &made)
 		switch status {
@@ -409,7 +413,7 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 	}
 	defer s.Close()
 	names, now := zone{}, time.Now().Add(-40*24*time.Hour)
-	r, err := registry.New(registry.Options{Store: s, DIDHost: killHost, DNS: names, Now: func() time.Time { return now }})
+	r, err := registrar.New(registrar.Options{Store: s, DIDHost: killHost, DNS: names, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,12 +428,12 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 		attesters[i].airID = agents[i].AirID
 	}
 	now = time.Now().Add(-time.Minute)
-	if _, err := r.SetRegistrationPolicy(t.Context(), registry.ModeOpen, ""); err != nil {
+	if _, err := r.SetRegistrationPolicy(t.Context(), admission.ModeOpen, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, agent := range agents {
 		domain := fmt.Sprintf("attester-%d.example", i)
-		names[registry.DomainLabel+"."+domain] = r.DomainRecord(agent)
+		names[evidence.DomainLabel+"."+domain] = r.DomainRecord(agent)
 		d, _, err := r.ProveDomain(t.Context(), agent.AirID, domain, registry.Credentials{Secret: secrets[i]})
 		if err != nil || d.Since.IsZero() {
 			t.Fatalf("%+v, %v", d, err)

@@ -10,6 +10,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // A RequestKind is what an owner asks of the crawler.
@@ -50,8 +51,8 @@ type Options struct {
 	Crawler Crawler
 	// DNS looks up TXT records, Web fetches the file, Resolver finds the DID document with the key
 	// of a signed request.
-	DNS      registry.DNS
-	Web      registry.Web
+	DNS      evidence.DNS
+	Web      evidence.Web
 	Resolver registry.Resolver
 	Now      func() time.Time // time.Now when nil
 }
@@ -60,8 +61,8 @@ type Options struct {
 // from any goroutine.
 type Owners struct {
 	crawler  Crawler
-	dns      registry.DNS
-	web      registry.Web
+	dns      evidence.DNS
+	web      evidence.Web
 	resolver registry.Resolver
 	now      func() time.Time
 	started  time.Time

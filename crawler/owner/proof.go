@@ -13,6 +13,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/resolve"
 )
 
@@ -37,9 +38,9 @@ func publishedValue(wish RequestKind, host string, subdomains bool) string {
 // domain, each first with a label of ours, because a host that is an alias (CNAME) cannot have a
 // record of its own.
 func recordNames(host string) []string {
-	all := []string{registry.DomainLabel + "." + host, host}
+	all := []string{evidence.DomainLabel + "." + host, host}
 	if domain := registrableDomain(host); domain != host {
-		all = append(all, registry.DomainLabel+"."+domain, domain)
+		all = append(all, evidence.DomainLabel+"."+domain, domain)
 	}
 	return all
 }

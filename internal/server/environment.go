@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 	"net"
 
-	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // Environment is where the program meets the world. The zero value is the real one:
@@ -13,7 +13,7 @@ import (
 type Environment struct {
 	Dial  func(next DialFunc) DialFunc // nil: public addresses only
 	Roots *x509.CertPool               // nil: the system's
-	DNS   registry.DNS                 // nil: the name server of the configuration
+	DNS   evidence.DNS                 // nil: the name server of the configuration
 }
 
 type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)

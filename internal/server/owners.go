@@ -9,7 +9,7 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 	"gazetteer/limit"
-	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/resolve"
 )
 
@@ -27,7 +27,7 @@ func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.Ow
 		return nil, err
 	}
 	o := answer.OwnerRequestOptions{
-		Owners:    owner.New(owner.Options{Crawler: h.Crawler, DNS: registry.NewDNS(h.Config.Registry.DNS), Web: told, Resolver: resolver}),
+		Owners:    owner.New(owner.Options{Crawler: h.Crawler, DNS: evidence.NewDNS(h.Config.Registry.DNS), Web: told, Resolver: resolver}),
 		PerClient: h.Config.API.FetchesPerHour, PerDomain: h.Config.API.FetchesPerHostHour, All: h.Config.API.FetchesGlobalPerHour, Limits: limits,
 	}
 	if h.Config.Crawler.Enabled {

@@ -16,8 +16,10 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/evidence"
+	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 )
 
@@ -42,12 +44,12 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 	}
 	names := e.DNS
 	if names == nil {
-		names = registry.NewDNS(c.DNS)
+		names = evidence.NewDNS(c.DNS)
 	}
-	if h.registry, err = registry.New(registry.Options{
+	if h.registry, err = registrar.New(registrar.Options{
 		Store: h.Store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.Config.PublicURL, AllowLoopback: c.AllowLoopback,
-		RequireProof: c.RequireProof, RegistrationMode: c.Door,
-		Limits: registry.Limits{
+		RequireProof: c.RequireProof, Mode: c.Door,
+		Limits: admission.Limits{
 			Registrations: h.Config.API.RegistrationsPerHour, AllRegistrations: h.Config.API.RegistrationsGlobalPerHour,
 			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentHour,
 			Reports: h.Config.API.ReportsPerDay,

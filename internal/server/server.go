@@ -22,8 +22,9 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/join"
-	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/store/boltstore"
 )
@@ -34,9 +35,9 @@ type Server struct {
 	log           *slog.Logger
 	Store         *boltstore.Store
 	Index         *index.Index
-	registry      *registry.Registry
+	registry      *registrar.Registrar
 	resolver      *resolve.Resolver
-	directory     *registry.Directory
+	directory     *directory.Directory
 	joiner        *join.Joiner
 	audit         *audit.Log
 	witnesses     *cosigners     // of our log

@@ -11,7 +11,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
+	"gazetteer/registry/attestation"
 )
 
 // attestFlags is what agent attest is told.
@@ -56,7 +56,7 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 		return err
 	}
 	if t.revoke != 0 {
-		var done registry.RevokedView
+		var done attestation.RevokedView
 		raw, err := server.SendJSON(ctx, http.MethodDelete, cli.AgentPath(subject, "/attestations/"+strconv.Itoa(t.revoke)), nil, cli.NewSigner(owner, key), &done)
 		if err != nil || a.JSON {
 			return a.PrintJSON(raw, err)
@@ -64,12 +64,12 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 		a.PrintField("revoked", fmt.Sprintf("attestation %d of %s", done.AttestationID, done.SubjectAirID))
 		return nil
 	}
-	q := registry.AttestationRequest{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+	q := attestation.Request{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	payload, err := q.Payload(subject)
 	if err != nil {
 		return err
 	}
-	var done registry.AttestedView
+	var done attestation.AttestedView
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{
 		"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
 		"signature_multibase": did.FormatSignature(ed25519.Sign(key, payload)),

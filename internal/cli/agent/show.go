@@ -14,6 +14,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/keyfile"
 )
 
@@ -36,7 +37,7 @@ AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
 type shownAgent struct {
 	Record   json.RawMessage    `json:"record"`
 	Keys     registry.KeysView  `json:"keys"`
-	Evidence []registry.Signal  `json:"evidence"`
+	Evidence []evidence.Signal  `json:"evidence"`
 	Domains  []api.DomainAnswer `json:"domains"`
 }
 
@@ -148,7 +149,7 @@ func (a *verbs) printShown(record registry.RecordView, shown shownAgent, held st
 }
 
 // signalText tells one piece of evidence in a line.
-func signalText(now time.Time, s registry.Signal) string {
+func signalText(now time.Time, s evidence.Signal) string {
 	text := s.What
 	if s.Signal != registry.SignalClaims { // which begins with the member that claims
 		text = s.Signal + ": " + text

@@ -17,6 +17,7 @@ import (
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 // The agent that the demo registers, and the service that it speaks for.
@@ -52,7 +53,7 @@ func (d *demo) checkAgent(ctx context.Context) (string, error) {
 
 // nameAgent has the owner of the demo's domain name an agent.
 func (d *demo) nameAgent(id, multikey string) {
-	d.net.SetTXT(registry.DomainLabel+"."+demoDomain, "gazetteer-agent="+id+"; key="+multikey)
+	d.net.SetTXT(evidence.DomainLabel+"."+demoDomain, "gazetteer-agent="+id+"; key="+multikey)
 }
 
 // registerAgent signs all that it asks for with a key of its own.

@@ -13,7 +13,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
-	"gazetteer/registry"
+	"gazetteer/registry/admission"
 )
 
 func (a *verbs) banCommand() *cobra.Command {
@@ -39,7 +39,7 @@ suspend the agents that have it already. The reason stays with you.
 				body["until"] = at.Format(time.RFC3339)
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var b registry.Ban
+				var b admission.Ban
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/bans", body, &b); done || err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ func parseExpiry(text string) (time.Time, error) {
 	return time.Time{}, exit.Usagef("--until %s: want a day or a time, 2027-01-31 or 2027-01-31T12:00:00Z", text)
 }
 
-func formatBan(now time.Time, b registry.Ban) string {
+func formatBan(now time.Time, b admission.Ban) string {
 	text := b.Kind + " " + b.Value
 	if !b.Until.IsZero() {
 		text += ", until " + b.Until.Format(time.RFC3339)
@@ -92,7 +92,7 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 	if len(args) == 1 {
 		query.Set("sort", args[0])
 	}
-	all := []registry.Ban{}
+	all := []admission.Ban{}
 	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
 		var list api.BanList
 		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
@@ -117,7 +117,7 @@ func (a *verbs) unbanCommand() *cobra.Command {
 		Args:  cli.ExactArgs(2, "the sort (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var b registry.Ban
+				var b admission.Ban
 				query := url.Values{"sort": {args[0]}, "value": {args[1]}}
 				if done, err := a.sendRequest(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
 					return err
@@ -158,7 +158,7 @@ their texts before you have seen it yourself.`,
 }
 
 func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.Values) error {
-	all := []registry.Report{}
+	all := []admission.Report{}
 	err := a.eachPage(operatorRoot+"/reports", query, func(path string) (string, error) {
 		var list api.ReportList
 		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
@@ -183,7 +183,7 @@ func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.V
 	return nil
 }
 
-func (a *verbs) printReport(now time.Time, p registry.Report) {
+func (a *verbs) printReport(now time.Time, p admission.Report) {
 	a.PrintField("report", p.ID)
 	a.PrintField("agent", p.AirID)
 	a.PrintField("reason", p.Reason)

@@ -14,6 +14,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 )
 
 // registryCommand is how the operator looks after the registry.
@@ -67,11 +68,11 @@ func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
 	return nil
 }
 
-func (a *verbs) printAdmission(d registry.PolicyState) {
+func (a *verbs) printAdmission(d admission.PolicyState) {
 	now := time.Now()
 	words := map[string]string{
-		registry.ModeOpen: "open: new agents are taken at once", registry.ModeApproval: "approval: new agents wait until you approve them",
-		registry.ModeClosed: "closed: no new agents are taken",
+		admission.ModeOpen: "open: new agents are taken at once", admission.ModeApproval: "approval: new agents wait until you approve them",
+		admission.ModeClosed: "closed: no new agents are taken",
 	}
 	a.PrintField("door", words[d.Mode])
 	switch {
@@ -112,7 +113,7 @@ after a week.
 					a.printAdmission(v.Admission)
 					return nil
 				}
-				var d registry.PolicyState
+				var d admission.PolicyState
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPut, operatorRoot+"/door", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
 					return err
 				}

@@ -11,7 +11,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/join"
 	"gazetteer/lint/format"
-	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 )
 
 func (a *verbs) printOffers(page api.OrchestratePage) {
@@ -105,11 +105,11 @@ func formatAgent(a join.Agent) string {
 
 // linkNames say by what an agent is joined.
 var linkNames = map[string]string{
-	registry.AssociationDomain:   "domain",
-	registry.AssociationParent:   "domain above",
-	registry.AssociationCreator:  "DID of its creator",
-	registry.AssociationEndpoint: "endpoint",
-	registry.AssociationClaim:    "claim",
+	evidence.AssociationDomain:   "domain",
+	evidence.AssociationParent:   "domain above",
+	evidence.AssociationCreator:  "DID of its creator",
+	evidence.AssociationEndpoint: "endpoint",
+	evidence.AssociationClaim:    "claim",
 	join.LinkDocument:            "document",
 	join.LinkDIDHost:             "DID on the host",
 }
@@ -127,7 +127,7 @@ func formatLink(l join.Link, now time.Time) string {
 }
 
 // formatEvidence lists what holds of an agent, with its grade.
-func formatEvidence(signals []registry.Signal) string {
+func formatEvidence(signals []evidence.Signal) string {
 	var held []string
 	for _, s := range signals {
 		if s.Holds {

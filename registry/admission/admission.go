@@ -1,0 +1,135 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// PolicyOptions configure a [Policy]. Store is required.
+type PolicyOptions struct {
+	Store store.Store
+	// Mode says how new agents are taken until the operator sets something else. It is one of the
+	// Mode constants; the default is [ModeOpen].
+	Mode string
+	// Unattended is how long registration stays open without attention of the operator, see
+	// [Policy.RecordAttention]. The default is 7 days; a negative value means permanently.
+	Unattended time.Duration
+	Limits     Limits
+	Log        *slog.Logger     // nil: silent
+	Now        func() time.Time // nil: time.Now
+}
+
+// A Policy decides who may register and write: it holds the registration mode, the block lists, the
+// rate limits of networks, and the registrations that wait for approval. It is the [registry.Guard]
+// of the registry. Its methods may be called from any goroutine. [NewPolicy] makes one.
+type Policy struct {
+	store         store.Store
+	log           *slog.Logger
+	now           func() time.Time
+	defaultMode   string // of the configuration
+	unattended    time.Duration
+	limits        Limits
+	registrations *networkLimiter
+	reports       *networkLimiter
+	changes       *networkLimiter
+	failures      *networkLimiter
+	blockLists    blockLists
+	policyCache   policyCache
+	applications  recordCounter
+	// attendedStarted says that the store knows since when the registry is attended.
+	attendedStarted atomic.Bool
+}
+
+// NewPolicy returns a policy. The error says which option is invalid. NewPolicy neither reads nor
+// writes the store.
+func NewPolicy(o PolicyOptions) (*Policy, error) {
+	if o.Mode != "" && !slices.Contains(policyModes, o.Mode) {
+		return nil, fmt.Errorf("registration mode %q: want one of %s", o.Mode, strings.Join(policyModes, ", "))
+	}
+	limits := o.Limits.orDefaults()
+	p := &Policy{store: o.Store, log: o.Log, now: o.Now, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
+		registrations: newNetworkLimiter(limits.Registrations, limits.AllRegistrations, time.Hour),
+		reports:       newNetworkLimiter(limits.Reports, -1, 24*time.Hour),
+		changes:       newNetworkLimiter(limits.Changes, limits.AllChanges, time.Hour),
+		failures:      newNetworkLimiter(limits.Failures, -1, time.Hour),
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	return p, nil
+}
+
+// timestamp returns the present time as records hold it.
+func (p *Policy) timestamp() time.Time { return p.now().UTC().Truncate(time.Millisecond) }
+
+// Options configure an [Admission].
+type Options struct {
+	// Creators checks the DID of the creator while an agent registers; nil leaves it unchecked.
+	Creators CreatorObserver
+	// ReportDue is how long the operator intends to take for an abuse report; the default is 72 hours.
+	ReportDue time.Duration
+	Rand      io.Reader // nil: crypto/rand; several goroutines read it at once
+}
+
+// A CreatorObserver looks up whether the DID document of a new agent's creator lists the agent's key.
+type CreatorObserver interface {
+	// ObserveNewAgent returns what it observed, by signal. The map is empty when there is nothing to
+	// look up or when the creator's host was asked a moment ago.
+	ObserveNewAgent(ctx context.Context, a registry.Agent) map[string]registry.Observation
+}
+
+// An Admission takes new agents and abuse reports into a registry, as its [Policy] says. Its methods
+// may be called from any goroutine. [New] makes one.
+type Admission struct {
+	*Policy
+	registry    *registry.Registry
+	creators    CreatorObserver
+	rand        io.Reader
+	reportDue   time.Duration
+	openReports recordCounter
+}
+
+// New returns the admission to a registry whose guard is the policy.
+func New(r *registry.Registry, p *Policy, o Options) *Admission {
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	return &Admission{Policy: p, registry: r, creators: o.Creators, rand: o.Rand, reportDue: cmp.Or(o.ReportDue, defaultReportDue)}
+}
+
+// cleanupInterval is the time between two deletions of expired records.
+const cleanupInterval = time.Hour
+
+// Run deletes expired applications and reports every hour until ctx ends, and then returns nil. From
+// its first start on the registry counts as attended, see [Policy.RecordAttention]. The error is that
+// of the store.
+func (ad *Admission) Run(ctx context.Context) error {
+	if err := ad.startAttendedTime(ctx); err != nil {
+		return registry.IgnoreContextEnd(ctx, err)
+	}
+	for ctx.Err() == nil {
+		if err := ad.DeleteExpired(ctx); err != nil {
+			if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrCorrupt) {
+				return registry.IgnoreContextEnd(ctx, err)
+			}
+			ad.log.Warn("expired records could not be deleted", "error", err)
+		}
+		registry.WaitFor(ctx, cleanupInterval, nil)
+	}
+	return nil
+}

@@ -1,0 +1,383 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+const (
+	// maxApplications is how many registrations wait at a time, maxApplicationsOfNetwork how
+	// many of one wider network: a flood must neither fill the disk nor bury others.
+	maxApplications          = 1000
+	maxApplicationsOfNetwork = 20
+)
+
+// An Application is a registration that waits for the operator. It is no agent
+// yet: it has no history, nothing of it is in the transparency log, and nobody
+// finds it but by its AIR ID.
+type Application struct {
+	// Agent is what was asked for, with the status [Pending]; only AIR ID and
+	// status of one that was refused.
+	Agent     registry.Agent      `json:"agent"`
+	Authority *registry.Authority `json:"authority,omitempty"`
+	Asked     time.Time           `json:"asked"`
+	Expires   time.Time           `json:"expires"`
+	// Refused is when the operator refused it, for Reason; zero before.
+	Refused time.Time `json:"refused,omitzero"`
+	Reason  string    `json:"reason,omitempty"`
+	// Network is the IPv4 /24 or IPv6 /48 that it came from, "" when not known.
+	Network string `json:"network,omitempty"`
+}
+
+// isClosed reports whether an application keeps nothing from others any more.
+func (application Application) isClosed(now time.Time) bool {
+	return !application.Refused.IsZero() || !now.Before(application.Expires)
+}
+
+// counterKeys is what an application is counted under.
+func (application Application) counterKeys() []string {
+	return []string{"network " + application.Network}
+}
+
+// loadApplicationCounts counts those in the store, once.
+func (p *Policy) loadApplicationCounts(ctx context.Context) error {
+	return p.applications.loadCounts(ctx, p.store, store.PendingPrefix, func(record store.Record) ([]string, error) {
+		application, err := decodeApplication(record)
+		return application.counterKeys(), err
+	})
+}
+
+func decodeApplication(record store.Record) (Application, error) {
+	var application Application
+	if err := json.Unmarshal(record.Value, &application); err != nil {
+		return application, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	}
+	return application, nil
+}
+
+// applicationWrites makes an application of an agent whose proof was judged.
+func (ad *Admission) applicationWrites(ctx context.Context, agent *registry.Agent, reg registry.Registration, authority *registry.Authority) ([]store.Write, error) {
+	agent.Status = registry.Pending
+	writes, err := ad.registry.ReserveProvedKey(ctx, agent, reg, authority)
+	if err != nil {
+		return nil, err
+	}
+	application := Application{Agent: *agent, Authority: authority, Asked: agent.Created, Expires: agent.Created.Add(registry.ApprovalPeriod), Network: wideNetwork(reg.Client)}
+	value, err := json.Marshal(application)
+	if err != nil {
+		return nil, fmt.Errorf("write a registration: %w", err)
+	}
+	return append(writes, store.PutIf(store.PendingKey(agent.AirID), value, 0)), nil
+}
+
+// reserveApplicationSlot takes a place among those who wait. The function that it returns gives it
+// back.
+func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Registration) (giveBack func(), err error) {
+	if err := ad.loadApplicationCounts(ctx); err != nil {
+		return nil, err
+	}
+	names := Application{Network: wideNetwork(reg.Client)}.counterKeys()
+	limits := []int{maxApplicationsOfNetwork}
+	if !reg.Client.IsValid() {
+		limits = []int{maxApplications}
+	}
+	full := ad.applications.reserveSlot(maxApplications, names, limits)
+	if full != "" && ad.applications.startCleanup(ad.now()) {
+		// What has expired may stand in the way.
+		if err := ad.DeleteExpired(ctx); err != nil {
+			return nil, err
+		}
+		full = ad.applications.reserveSlot(maxApplications, names, limits)
+	}
+	switch full {
+	case "":
+		return func() { ad.applications.releaseSlot(names) }, nil
+	case "all":
+		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-all", Message: fmt.Sprintf("%d registrations wait for the operator's approval already", maxApplications),
+			Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+	}
+	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-network", Message: fmt.Sprintf("%d registrations from your network wait for the operator's approval already", maxApplicationsOfNetwork),
+		Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+}
+
+// Application returns a registration that waits, was refused, or has run out a
+// short while ago, as whoever knows its AIR ID may see it: without secret and
+// network. The error is an [*Error] for a text that is no AIR ID, and a
+// [*Refusal] with [ErrNotFound].
+func (p *Policy) Application(ctx context.Context, airID string) (Application, error) {
+	application, _, err := p.loadApplication(ctx, airID)
+	if err != nil {
+		return Application{}, err
+	}
+	application.Agent, application.Network = application.Agent.PublicCopy(), ""
+	return application, nil
+}
+
+func (p *Policy) loadApplication(ctx context.Context, airID string) (Application, uint64, error) {
+	if err := did.CheckAirID(airID); err != nil {
+		return Application{}, 0, registry.FieldError("air_id", "", err)
+	}
+	record, err := p.store.Get(ctx, store.PendingKey(airID))
+	if errors.Is(err, store.ErrNotFound) {
+		return Application{}, 0, &registry.Refusal{Kind: registry.ErrNotFound, Code: "application-unknown", Message: "no registration waits under " + airID,
+			Help: "it was approved, was never made, or has run out: it waits for " + formatDays(registry.ApprovalPeriod)}
+	}
+	if err != nil {
+		return Application{}, 0, fmt.Errorf("read a registration: %w", err)
+	}
+	application, err := decodeApplication(record)
+	return application, record.Seq, err
+}
+
+func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
+
+// ExplainMissing says of an AIR ID under which there is no agent whether there may be one
+// later; nil when nothing is known of it.
+func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
+	application, err := p.Application(ctx, airID)
+	if errors.Is(err, registry.ErrNotFound) {
+		return nil
+	}
+	switch now := p.timestamp(); {
+	case err != nil:
+		return err
+	case !application.Refused.IsZero():
+		return &registry.Refusal{Kind: registry.ErrNoAgent, Code: "application-refused", Message: "the operator has refused the registration", Help: helpWithNote(application.Reason, "ask the operator of the registry")}
+	case application.isClosed(now):
+		return &registry.Refusal{Kind: registry.ErrNoAgent, Code: "application-expired", Message: "nobody has approved the registration until " + registry.FormatSecond(application.Expires), Help: "register again, or ask the operator of the registry"}
+	}
+	note := ""
+	if s, err := p.RegistrationPolicy(ctx); err == nil {
+		note = s.Note
+	}
+	return &registry.Refusal{Kind: registry.ErrNoAgent, Code: "application-pending", Message: "the registration waits for the operator's approval",
+		Help: helpWithNote(note, "ask again later; it runs out on "+registry.FormatSecond(application.Expires)+". Until it is approved the agent does not exist for others")}
+}
+
+// Applications returns at most limit registrations that wait, in order of AIR ID
+// behind after, as the operator sees them. A limit outside 1 to [MaxList] means
+// MaxList. Next is where the coming list goes on, "" at the end.
+func (ad *Admission) Applications(ctx context.Context, after string, limit int) (waiting []Application, next string, err error) {
+	if limit < 1 || limit > registry.MaxList {
+		limit = registry.MaxList
+	}
+	if after != "" {
+		after = store.PendingKey(after)
+	}
+	now := ad.timestamp()
+	for record, err := range ad.store.List(ctx, store.PendingPrefix, after) {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("list the registrations that wait: %w", err)
+		}
+		if len(waiting) == limit {
+			return waiting, next, nil
+		}
+		application, err := decodeApplication(record)
+		if err != nil {
+			return nil, "", err
+		}
+		if next = strings.TrimPrefix(record.Key, store.PendingPrefix); !application.isClosed(now) {
+			application.Agent = application.Agent.PublicCopy()
+			waiting = append(waiting, application)
+		}
+	}
+	return waiting, "", nil
+}
+
+// Approve makes an agent of a registration that waits, as the operator. Its life
+// begins with that. The error is as that of [Registry.Application], and a
+// [*Refusal] with [ErrState] for one that is refused or has run out.
+func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent, error) {
+	if err := ad.loadApplicationCounts(ctx); err != nil {
+		return registry.Agent{}, err
+	}
+	for ctx.Err() == nil {
+		application, seq, err := ad.loadUndecided(ctx, airID)
+		if err != nil {
+			return registry.Agent{}, err
+		}
+		agent := application.Agent
+		agent.Status, agent.Created = registry.Active, ad.timestamp()
+		agent.Updated = agent.Created
+		registered, err := agent.AppendEntry(registry.Entry{Event: registry.EventRegistered, Actor: registry.ActorRegistrant, At: agent.Created, Authority: application.Authority})
+		if err != nil {
+			return registry.Agent{}, err
+		}
+		approved, err := agent.AppendEntry(registry.Entry{Event: registry.EventApproved, Actor: registry.ActorAdmin, At: agent.Created})
+		if err != nil {
+			return registry.Agent{}, err
+		}
+		value, err := registry.EncodeAgent(&agent)
+		if err != nil {
+			return registry.Agent{}, fmt.Errorf("write agent %s: %w", airID, err)
+		}
+		err = ad.HoldPolicy(ctx, func() error {
+			if err := ad.CheckAgent(registry.Agent{}, agent, ad.now()); err != nil {
+				return err
+			}
+			_, err := ad.store.Apply(ctx, registered, approved, store.PutIf(store.AgentKey(airID), value, 0), deleteIfUnchanged(store.PendingKey(airID), seq))
+			return err
+		})
+		if errors.Is(err, store.ErrConflict) {
+			continue // decided meanwhile
+		}
+		if err != nil {
+			return registry.Agent{}, fmt.Errorf("approve %s: %w", airID, err)
+		}
+		ad.applications.releaseSlot(application.counterKeys())
+		ad.log.Info("registration approved", "air_id", airID)
+		return agent, nil
+	}
+	return registry.Agent{}, ctx.Err()
+}
+
+// loadUndecided reads an application that can still be decided.
+func (ad *Admission) loadUndecided(ctx context.Context, airID string) (Application, uint64, error) {
+	application, seq, err := ad.loadApplication(ctx, airID)
+	if err != nil {
+		return application, 0, err
+	}
+	switch {
+	case !application.Refused.IsZero():
+		return application, 0, &registry.Refusal{Kind: registry.ErrState, Code: "application-refused", Message: "the registration was refused on " + registry.FormatSecond(application.Refused), Help: "its owner can register again"}
+	case application.isClosed(ad.timestamp()):
+		return application, 0, &registry.Refusal{Kind: registry.ErrState, Code: "application-expired", Message: "the registration has run out on " + registry.FormatSecond(application.Expires), Help: "its owner can register again"}
+	}
+	switch _, err := ad.store.Get(ctx, store.AgentKey(airID)); {
+	case err == nil:
+		// The agent may be this very application's, approved since it was read.
+		if _, _, err := ad.loadApplication(ctx, airID); err != nil {
+			return application, 0, err
+		}
+		return application, 0, &registry.Refusal{Kind: registry.ErrState, Code: "air-id-taken", Message: "another agent has got the AIR ID meanwhile", Help: "refuse the registration; its owner can register again"}
+	case !errors.Is(err, store.ErrNotFound):
+		return application, 0, fmt.Errorf("read agent %s: %w", airID, err)
+	}
+	return application, seq, nil
+}
+
+// deleteIfUnchanged returns a deletion that holds only while key has sequence seq.
+func deleteIfUnchanged(key string, seq uint64) store.Write {
+	return store.Write{Key: key, Delete: true, Expect: &seq}
+}
+
+// RefuseApplication refuses a registration that waits, as the operator. Reason is
+// shown to whoever asks for its AIR ID; what was registered is forgotten at once.
+// The error is as that of [Registry.Approve].
+func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string) error {
+	reason, err := registry.ValidateText("reason", reason, registry.MaxReason, registry.ManyLines)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		application, seq, err := ad.loadApplication(ctx, airID)
+		if err != nil {
+			return err
+		}
+		now := ad.timestamp()
+		if application.isClosed(now) {
+			_, _, err := ad.loadUndecided(ctx, airID)
+			return err
+		}
+		writes, err := ad.releaseKeyWrites(ctx, application.Agent)
+		if err != nil {
+			return err
+		}
+		refused := Application{Agent: registry.Agent{AirID: airID, Status: registry.Pending}, Asked: application.Asked, Expires: now.Add(registry.ApprovalPeriod), Refused: now, Reason: reason, Network: application.Network}
+		value, err := json.Marshal(refused)
+		if err != nil {
+			return fmt.Errorf("refuse %s: %w", airID, err)
+		}
+		_, err = ad.store.Apply(ctx, append(writes, store.PutIf(store.PendingKey(airID), value, seq))...)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("refuse %s: %w", airID, err)
+		}
+		ad.log.Info("registration refused", "air_id", airID)
+		return nil
+	}
+	return ctx.Err()
+}
+
+// releaseKeyWrites returns the write that gives back a key that an application claims.
+func (ad *Admission) releaseKeyWrites(ctx context.Context, a registry.Agent) ([]store.Write, error) {
+	if a.KeyProof == "" {
+		return nil, nil
+	}
+	record, err := ad.store.Get(ctx, store.KeyKey(a.Multikey()))
+	if errors.Is(err, store.ErrNotFound) || err == nil && string(record.Value) != a.AirID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up key %s: %w", a.Multikey(), err)
+	}
+	return []store.Write{deleteIfUnchanged(record.Key, record.Seq)}, nil
+}
+
+// IsKeyReleased reports whether whoever holds a key holds it by an application that
+// is over.
+func (p *Policy) IsKeyReleased(ctx context.Context, holder string) (bool, error) {
+	application, _, err := p.loadApplication(ctx, holder)
+	if errors.Is(err, registry.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && application.isClosed(p.timestamp()), err
+}
+
+// DeleteExpired forgets the applications whose time is over and the reports that were
+// settled long ago. [Registry.Run] calls it every hour.
+func (ad *Admission) DeleteExpired(ctx context.Context) error {
+	if err := ad.deleteExpiredApplications(ctx); err != nil {
+		return err
+	}
+	return ad.deleteExpiredReports(ctx)
+}
+
+func (ad *Admission) deleteExpiredApplications(ctx context.Context) error {
+	if err := ad.loadApplicationCounts(ctx); err != nil {
+		return err
+	}
+	now := ad.timestamp()
+	for record, err := range ad.store.List(ctx, store.PendingPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list the registrations that wait: %w", err)
+		}
+		application, err := decodeApplication(record)
+		if err != nil {
+			return err
+		}
+		if now.Before(application.Expires) {
+			continue
+		}
+		writes, err := ad.releaseKeyWrites(ctx, application.Agent)
+		if err != nil {
+			return err
+		}
+		_, err = ad.store.Apply(ctx, append(writes, deleteIfUnchanged(record.Key, record.Seq))...)
+		if errors.Is(err, store.ErrConflict) {
+			continue // somebody else has
+		}
+		if err != nil {
+			return fmt.Errorf("forget a registration that has run out: %w", err)
+		}
+		ad.applications.releaseSlot(application.counterKeys())
+		ad.log.Info("registration ran out", "air_id", application.Agent.AirID)
+	}
+	return nil
+}

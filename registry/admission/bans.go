@@ -1,0 +1,340 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// The block lists of a registry.
+const (
+	BanKey     = "key"     // a multikey, which no agent takes into use
+	BanHandle  = "handle"  // which nobody claims
+	BanDomain  = "domain"  // a registrable domain, which no agent names
+	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
+)
+
+var banKinds = []string{BanKey, BanHandle, BanDomain, BanNetwork}
+
+const (
+	maxBans = 100000
+)
+
+// A Ban is one line of the operator's block lists. It holds for what comes after
+// it: agents that have the key, the handle or the domain already are suspended by
+// [Registry.Suspend].
+type Ban struct {
+	Kind  string `json:"sort"` // one of the Ban constants
+	Value string `json:"value"`
+	// Reason is the operator's note; those who are refused do not see it.
+	Reason  string    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	Until   time.Time `json:"until,omitzero"` // zero: until it is lifted
+}
+
+// A gate is what all that is new must pass.
+type blockLists struct {
+	// mu is held for reading while something passes, and for writing while the
+	// door or a block list changes: when such a change has returned, nothing passes
+	// any more that was judged before it.
+	mu      sync.RWMutex
+	bans    map[[2]string]Ban // by sort and value; nil until they were read
+	lengths map[int]int       // of network prefixes: how many have a length
+}
+
+// HoldPolicy calls write while nothing changes at the gate.
+func (p *Policy) HoldPolicy(ctx context.Context, write func() error) error {
+	if err := p.loadBans(ctx); err != nil {
+		return err
+	}
+	p.blockLists.mu.RLock()
+	defer p.blockLists.mu.RUnlock()
+	return write()
+}
+
+// loadBans reads the block lists once.
+func (p *Policy) loadBans(ctx context.Context) error {
+	p.blockLists.mu.RLock()
+	known := p.blockLists.bans != nil
+	p.blockLists.mu.RUnlock()
+	if known {
+		return nil
+	}
+	p.blockLists.mu.Lock()
+	defer p.blockLists.mu.Unlock()
+	bans, lengths := map[[2]string]Ban{}, map[int]int{}
+	for record, err := range p.store.List(ctx, store.BanPrefix, "") {
+		if err != nil {
+			return fmt.Errorf("read the block lists: %w", err) // a line that cannot be read must not let anybody in
+		}
+		var b Ban
+		if err := json.Unmarshal(record.Value, &b); err != nil {
+			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		bans[[2]string{b.Kind, b.Value}] = b
+		lengths[b.prefixLength()]++
+	}
+	p.blockLists.bans, p.blockLists.lengths = bans, lengths
+	return nil
+}
+
+// prefixLength is that of a network's prefix, counted so that IPv4 and IPv6 are told
+// apart; 0 for other sorts.
+func (b Ban) prefixLength() int {
+	p, err := netip.ParsePrefix(b.Value)
+	if b.Kind != BanNetwork || err != nil {
+		return 0
+	}
+	return prefixLengthKey(p.Addr(), p.Bits())
+}
+
+func prefixLengthKey(a netip.Addr, bits int) int {
+	if a.Is4() {
+		return 1000 + bits
+	}
+	return bits
+}
+
+// activeBan returns the line that holds now; mu is held.
+func (g *blockLists) activeBan(sort, value string, now time.Time) (Ban, bool) {
+	b, ok := g.bans[[2]string{sort, value}]
+	return b, ok && (b.Until.IsZero() || now.Before(b.Until))
+}
+
+// checkNetwork refuses a client from a network on the list; mu is held.
+func (p *Policy) checkNetwork(client netip.Addr, now time.Time) error {
+	if !client.IsValid() {
+		return nil
+	}
+	client = client.Unmap().WithZone("")
+	for bits := range client.BitLen() + 1 {
+		if p.blockLists.lengths[prefixLengthKey(client, bits)] == 0 {
+			continue
+		}
+		if b, ok := p.blockLists.activeBan(BanNetwork, netip.PrefixFrom(client, bits).Masked().String(), now); ok {
+			return banRefusal(b, "the network "+b.Value+" is on the block list of this registry")
+		}
+	}
+	return nil
+}
+
+// CheckAgent refuses what is new of an agent and on a list; mu is held.
+func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
+	if len(p.blockLists.bans) == 0 {
+		return nil
+	}
+	keys := [][]byte{a.PublicKey}
+	if old.Recovery != nil && string(old.Recovery.To) == string(a.PublicKey) {
+		keys = nil // it was judged when it was asked for
+	}
+	if a.Recovery != nil && (old.Recovery == nil || string(old.Recovery.To) != string(a.Recovery.To)) {
+		keys = append(keys, a.Recovery.To)
+	}
+	for _, key := range keys {
+		if len(key) == 0 || string(key) == string(old.PublicKey) {
+			continue
+		}
+		if b, ok := p.blockLists.activeBan(BanKey, did.FormatMultikey(key), now); ok {
+			return banRefusal(b, "the key is on the block list of this registry")
+		}
+	}
+	if a.Handle != "" && a.Handle != old.Handle {
+		if b, ok := p.blockLists.activeBan(BanHandle, a.Handle, now); ok {
+			return banRefusal(b, "the handle "+a.Handle+" is on the block list of this registry")
+		}
+	}
+	before := old.NamedDomains()
+	for _, domain := range a.NamedDomains() {
+		if b, ok := p.blockLists.activeBan(BanDomain, domain, now); ok && !slices.Contains(before, domain) {
+			return banRefusal(b, "the domain "+domain+" is on the block list of this registry")
+		}
+	}
+	return nil
+}
+
+func banRefusal(b Ban, message string) error {
+	return &registry.Refusal{Kind: registry.ErrForbidden, Code: "banned-" + b.Kind, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
+}
+
+// CheckNetwork refuses a client whose network is on the block list, for what is
+// asked of others than [Registry.Register], [Registry.Report] and writes with
+// [Credentials], which look by themselves. The error is a [*Refusal] with
+// [ErrForbidden].
+func (p *Policy) CheckNetwork(ctx context.Context, client netip.Addr) error {
+	return p.HoldPolicy(ctx, func() error { return p.checkNetwork(client, p.now()) })
+}
+
+// Ban adds a line to a block list, or replaces it, as the operator, and returns it
+// in its normal form: a key as a multikey, a handle folded, of a host its
+// registrable domain, of an address its prefix. When it has returned, nothing
+// passes that it refuses. The error is an [*Error] for a value, and a [*Refusal]
+// with [ErrState] when the lists are full.
+func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
+	value, err := normalizeBanValue(b.Kind, b.Value)
+	if err != nil {
+		return Ban{}, err
+	}
+	now := p.timestamp()
+	b.Value, b.Created, b.Until = value, now, b.Until.UTC()
+	if b.Reason, err = registry.ValidateText("reason", b.Reason, registry.MaxReason, registry.ManyLines); err != nil {
+		return Ban{}, err
+	}
+	if !b.Until.IsZero() && !b.Until.After(now) {
+		return Ban{}, &registry.Error{Field: "until", Code: "value", Message: "Field 'until' lies in the past", Help: "leave it out to block until further notice"}
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	if err := p.loadBans(ctx); err != nil {
+		return Ban{}, err
+	}
+	p.blockLists.mu.Lock()
+	defer p.blockLists.mu.Unlock()
+	at := [2]string{b.Kind, b.Value}
+	_, known := p.blockLists.bans[at]
+	if !known && len(p.blockLists.bans) >= maxBans {
+		return Ban{}, &registry.Refusal{Kind: registry.ErrState, Code: "bans-many", Message: fmt.Sprintf("the block lists have %d lines", maxBans), Help: "lift old ones; a prefix takes the place of many addresses"}
+	}
+	if _, err := p.store.Apply(ctx, store.Put(store.BanKey(b.Kind, b.Value), text)); err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	if p.blockLists.bans[at] = b; !known {
+		p.blockLists.lengths[b.prefixLength()]++
+	}
+	p.log.Info("block list extended", "sort", b.Kind, "value", b.Value)
+	return b, nil
+}
+
+// LiftBan takes a line off a block list, as the operator. The error is an [*Error]
+// for a value, and a [*Refusal] with [ErrNotFound] when there is no such line.
+func (p *Policy) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
+	value, err := normalizeBanValue(sort, value)
+	if err != nil {
+		return Ban{}, err
+	}
+	if err := p.loadBans(ctx); err != nil {
+		return Ban{}, err
+	}
+	p.blockLists.mu.Lock()
+	defer p.blockLists.mu.Unlock()
+	at := [2]string{sort, value}
+	b, known := p.blockLists.bans[at]
+	if !known {
+		return Ban{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "ban-unknown", Message: "the block list has no such line", Got: value, Help: "it is written as the list shows it"}
+	}
+	if _, err := p.store.Apply(ctx, store.Delete(store.BanKey(sort, value))); err != nil {
+		return Ban{}, fmt.Errorf("write a block list: %w", err)
+	}
+	delete(p.blockLists.bans, at)
+	p.blockLists.lengths[b.prefixLength()]--
+	p.log.Info("block list shortened", "sort", sort, "value", value)
+	return b, nil
+}
+
+// Bans returns at most limit lines of one block list, or of all with "", in the
+// order of sort and value, whose "sort/value" is greater than after; those that
+// have run out are among them. A limit outside 1 to [MaxList] means MaxList. Next
+// is where the coming list goes on, "" at the end.
+func (p *Policy) Bans(ctx context.Context, sort, after string, limit int) (bans []Ban, next string, err error) {
+	if limit < 1 || limit > registry.MaxList {
+		limit = registry.MaxList
+	}
+	prefix := store.BanPrefix
+	if sort != "" {
+		if !slices.Contains(banKinds, sort) {
+			return nil, "", unknownBanKind(sort)
+		}
+		prefix = store.BansOf(sort)
+	}
+	if after != "" {
+		after = store.BanPrefix + after
+	}
+	for record, err := range p.store.List(ctx, prefix, after) {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("list the block lists: %w", err)
+		}
+		if len(bans) == limit {
+			return bans, next, nil
+		}
+		var b Ban
+		if err := json.Unmarshal(record.Value, &b); err != nil {
+			return nil, "", fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		}
+		bans, next = append(bans, b), strings.TrimPrefix(record.Key, store.BanPrefix)
+	}
+	return bans, "", nil
+}
+
+func unknownBanKind(sort string) error {
+	return &registry.Error{Field: "sort", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", registry.ClipText(sort)), Help: "it is one of " + strings.Join(banKinds, ", ")}
+}
+
+// normalizeBanValue returns a value in its normal form.
+func normalizeBanValue(sort, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	refuse := func(message, help string) (string, error) {
+		return "", &registry.Error{Field: "value", Code: "value", Message: "Field 'value' is no " + sort + ": " + message, Help: help}
+	}
+	switch sort {
+	case BanKey:
+		multikey := registry.NormalizeMultikey(text)
+		if _, err := did.ParseMultikey(multikey); err != nil {
+			return "", registry.FieldError("value", "Invalid key: ", err)
+		}
+		return multikey, nil
+	case BanHandle:
+		handle, err := did.FoldHandle(text)
+		if err != nil {
+			return "", registry.FieldError("value", "Invalid handle: ", err)
+		}
+		return handle, nil
+	case BanDomain:
+		name := strings.TrimSuffix(strings.ToLower(text), ".")
+		if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
+			return refuse(e.Message, e.Help)
+		}
+		return registry.RegistrableDomain(name), nil
+	case BanNetwork:
+		return normalizeNetwork(text)
+	}
+	return "", unknownBanKind(sort)
+}
+
+func normalizeNetwork(text string) (string, error) {
+	refuse := func(message, help string) (string, error) {
+		return "", &registry.Error{Field: "value", Code: "value", Message: "Field 'value' is no network: " + message, Help: help}
+	}
+	p, err := netip.ParsePrefix(text)
+	if a, addrErr := netip.ParseAddr(text); addrErr == nil {
+		p, _ = networksOf(a)
+		err = nil
+	}
+	if err != nil {
+		return refuse("it cannot be read", "write 192.0.2.0/24, 2001:db8::/48 or one address")
+	}
+	if p.Addr().Is4In6() {
+		return refuse("it is IPv4 in the clothes of IPv6", "write it as IPv4")
+	}
+	least := 16
+	if p.Addr().Is4() {
+		least = 8
+	}
+	if p.Bits() < least {
+		return refuse(fmt.Sprintf("the prefix is shorter than /%d", least), "to keep everybody out, close the door")
+	}
+	return p.Masked().String(), nil
+}

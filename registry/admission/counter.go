@@ -1,0 +1,95 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"gazetteer/store"
+)
+
+// A tally counts records that must not become too many. It is exact among all who
+// write through one registry.
+type recordCounter struct {
+	mu      sync.Mutex // guards following
+	loaded  bool       // whether of and total were read from the store
+	total   int
+	byName  map[string]int
+	cleaned time.Time // when what has run out was last looked for to make room
+}
+
+// startCleanup reports whether it is time to make room, and notes that it is done.
+func (t *recordCounter) startCleanup(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.cleaned) < minCleanupInterval {
+		return false
+	}
+	t.cleaned = now
+	return true
+}
+
+// loadCounts counts what is in the store, once. of says under which names a record is
+// counted; none for one that does not count.
+func (t *recordCounter) loadCounts(ctx context.Context, s store.Store, prefix string, of func(store.Record) ([]string, error)) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loaded {
+		return nil
+	}
+	t.total, t.byName = 0, map[string]int{}
+	for record, err := range s.List(ctx, prefix, "") {
+		if store.Damaged(record, err) {
+			t.total++
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("count what is below %s: %w", prefix, err)
+		}
+		names, err := of(record)
+		if err != nil {
+			return err
+		}
+		t.addCounts(1, names)
+	}
+	t.loaded = true
+	return nil
+}
+
+func (t *recordCounter) addCounts(n int, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	t.total += n
+	for _, name := range names {
+		if t.byName[name] += n; t.byName[name] <= 0 {
+			delete(t.byName, name)
+		}
+	}
+}
+
+// reserveSlot counts one more, unless there are most in all, or as many as limits says
+// under one of the names: full is then "all" or the name.
+func (t *recordCounter) reserveSlot(most int, names []string, limits []int) (full string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, name := range names {
+		if t.byName[name] >= limits[i] {
+			return name
+		}
+	}
+	if t.total >= most {
+		return "all"
+	}
+	t.addCounts(1, names)
+	return ""
+}
+
+func (t *recordCounter) releaseSlot(names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loaded {
+		t.addCounts(-1, names)
+	}
+}

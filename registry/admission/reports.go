@@ -1,0 +1,464 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// What an agent can be reported for.
+var reportReasons = []string{"spam", "impersonation", "malware", "stolen-key", "unlawful", "other"}
+
+// How a report can be settled.
+const (
+	ReportDismissed = "dismissed" // nothing is done
+	ReportSuspended = "suspended" // the agent is, until it is restored
+	ReportDeleted   = "deleted"   // the agent is, for good
+)
+
+const (
+	maxReportText    = 2000  // characters
+	maxReports       = 10000 // that are open
+	maxReportsOf     = 100   // open ones of one agent
+	reportRetention  = 180 * 24 * time.Hour
+	defaultReportDue = 72 * time.Hour
+)
+
+// A Report is what somebody says against an agent. Its texts are a stranger's:
+// escape them on output, and believe nothing of them.
+type Report struct {
+	ID     string `json:"id"` // its time and eight hexadecimal digits
+	AirID  string `json:"air_id"`
+	Reason string `json:"reason"` // one of spam, impersonation, malware, stolen-key, unlawful, other
+	Text   string `json:"text"`
+	// Contact is where the reporter wants to be told, "" for nowhere.
+	Contact string `json:"contact,omitempty"`
+	// Network is the IPv4 /24 or IPv6 /48 that it came from; it is forgotten when
+	// the report is settled.
+	Network string    `json:"network,omitempty"`
+	Created time.Time `json:"created"`
+	Due     time.Time `json:"due"` // when it should have been settled
+	Settled time.Time `json:"settled,omitzero"`
+	Outcome string    `json:"outcome,omitempty"` // one of the Report constants
+	Note    string    `json:"note,omitempty"`    // of the operator, for the reporter
+}
+
+// Age is how long the report was open, or is open by now.
+func (report Report) Age(now time.Time) time.Duration {
+	if !report.Settled.IsZero() {
+		now = report.Settled
+	}
+	return now.Sub(report.Created)
+}
+
+// Overdue reports whether it is open and should not be any more.
+func (report Report) Overdue(now time.Time) bool {
+	return report.Settled.IsZero() && !now.Before(report.Due)
+}
+
+// Public returns the report as whoever knows its ID may see it: how it stands, and
+// nothing of who made it.
+func (report Report) Public() Report {
+	report.Text, report.Contact, report.Network = "", "", ""
+	return report
+}
+
+// counterKeys is what the report is counted under while it is open.
+func (report Report) counterKeys() []string {
+	return []string{report.AirID, report.AirID + " " + report.Network}
+}
+
+func decodeReport(record store.Record) (Report, error) {
+	var report Report
+	if err := json.Unmarshal(record.Value, &report); err != nil {
+		return report, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	}
+	return report, nil
+}
+
+// A ReportRequest is what a reporter sends.
+type ReportRequest struct {
+	Reason  string
+	Text    string
+	Contact string
+	// Client is where the request came from; without an address it is the
+	// operator's own, and not counted.
+	Client netip.Addr
+}
+
+// ReadReport reads the body of a report: reason, text and contact, as strictly as
+// [ReadRegistration] reads a registration. Values are judged by
+// [Registry.Report]. The error is an [*Error].
+func ReadReport(body []byte) (ReportRequest, error) {
+	var q ReportRequest
+	err := registry.ReadTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact})
+	return q, err
+}
+
+// Report stores what somebody says against an agent, for the operator. The error
+// is an [*Error] for a value, [ErrNoAgent], or a [*Refusal]: with [ErrForbidden]
+// from a network on the block list, with [ErrTooMany] when that has said enough,
+// and with [ErrState] when it has an open report about the agent.
+func (ad *Admission) Report(ctx context.Context, airID string, q ReportRequest) (Report, error) {
+	if err := ad.CheckNetwork(ctx, q.Client); err != nil {
+		return Report{}, err
+	}
+	report, err := ad.newReport(q)
+	if err != nil {
+		return Report{}, err
+	}
+	agent, _, err := ad.registry.Agent(ctx, airID)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := agent.Usable(); errors.Is(err, registry.ErrGone) {
+		return Report{}, err
+	}
+	report.AirID = agent.AirID
+	giveBack, err := ad.admitReport(ctx, report, q.Client)
+	if err != nil {
+		return Report{}, err
+	}
+	value, err := json.Marshal(report)
+	if err == nil {
+		_, err = ad.store.Apply(ctx, store.PutIf(store.ReportKey(report.ID), value, 0))
+	}
+	if err != nil {
+		giveBack()
+		return Report{}, fmt.Errorf("write a report: %w", err)
+	}
+	ad.log.Info("agent reported", "air_id", airID, "report", report.ID, "reason", report.Reason, "network", report.Network)
+	return report, nil
+}
+
+func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
+	if !slices.Contains(reportReasons, q.Reason) {
+		return report, &registry.Error{Field: "reason", Code: "value", Message: "Field 'reason' must say what the agent is reported for", Help: "it is one of " + strings.Join(reportReasons, ", ")}
+	}
+	if report.Text, err = registry.ValidateText("text", q.Text, maxReportText, registry.ManyLines); err != nil {
+		return report, err
+	}
+	if report.Text == "" {
+		return report, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened, when, and where it can be seen"}
+	}
+	if report.Contact, err = registry.ValidateText("contact", q.Contact, registry.MaxCreatorName, registry.OneLine); err != nil {
+		return report, err
+	}
+	var random [4]byte
+	if _, err := io.ReadFull(ad.rand, random[:]); err != nil {
+		return report, fmt.Errorf("name a report: %w", err)
+	}
+	report.Reason, report.Network, report.Created = q.Reason, wideNetwork(q.Client), ad.timestamp()
+	report.Due = report.Created.Add(ad.reportDue)
+	report.ID = report.Created.Format("20060102T150405.000Z") + "-" + hex.EncodeToString(random[:])
+	return report, nil
+}
+
+// loadReportCounts counts the open reports in the store, once.
+func (ad *Admission) loadReportCounts(ctx context.Context) error {
+	return ad.openReports.loadCounts(ctx, ad.store, store.ReportPrefix, func(record store.Record) ([]string, error) {
+		report, err := decodeReport(record)
+		if err != nil || !report.Settled.IsZero() {
+			return nil, err
+		}
+		return report.counterKeys(), nil
+	})
+}
+
+// admitReport counts a report, or refuses it.
+func (ad *Admission) admitReport(ctx context.Context, report Report, client netip.Addr) (giveBack func(), err error) {
+	if err := ad.loadReportCounts(ctx); err != nil {
+		return nil, err
+	}
+	now := ad.now()
+	if client.IsValid() {
+		if wait, _ := ad.reports.reserveFor(client, now); wait > 0 {
+			return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-network", Wait: wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", ad.limits.Reports),
+				Help: "wait as long as Retry-After says; one report can tell of several things"}
+		}
+	}
+	back := func() {
+		if client.IsValid() {
+			ad.reports.cancelReservation(client, now)
+		}
+	}
+	limits := []int{maxReportsOf, 1}
+	if !client.IsValid() {
+		limits[1] = maxReportsOf
+	}
+	switch full := ad.openReports.reserveSlot(maxReports, report.counterKeys(), limits); full {
+	case "":
+		return func() { back(); ad.openReports.releaseSlot(report.counterKeys()) }, nil
+	case "all":
+		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+	case report.AirID:
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported-enough", Message: fmt.Sprintf("%d reports about the agent are open already", maxReportsOf), Help: "the operator knows of it"}
+	default:
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported", Message: "a report about the agent from your network is open already", Help: "the operator looks at it; what is new can be said when it is settled"}
+	}
+	back()
+	return nil, err
+}
+
+// ReportByID returns a report as the operator sees it; [Report.Public] is for
+// others. The error is a [*Refusal] with [ErrNotFound].
+func (ad *Admission) ReportByID(ctx context.Context, id string) (Report, error) {
+	report, _, err := ad.loadReport(ctx, id)
+	return report, err
+}
+
+func (ad *Admission) loadReport(ctx context.Context, id string) (Report, uint64, error) {
+	unknown := &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled"}
+	if len(id) != len("20060102T150405.000Z-01234567") || !registry.IsURIText(id) || strings.Contains(id, "/") {
+		return Report{}, 0, unknown
+	}
+	record, err := ad.store.Get(ctx, store.ReportKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return Report{}, 0, unknown
+	}
+	if err != nil {
+		return Report{}, 0, fmt.Errorf("read report %s: %w", id, err)
+	}
+	report, err := decodeReport(record)
+	return report, record.Seq, err
+}
+
+// A ReportFilter says which reports are listed. The zero value lists those that
+// are open.
+type ReportFilter struct {
+	AirID   string // only about this agent
+	Overdue bool   // only those that are overdue
+	Settled bool   // also those that are settled
+}
+
+// Reports returns at most limit reports that a filter takes, oldest first, whose
+// ID is greater than after. A limit outside 1 to [MaxList] means MaxList. Next is
+// where the coming list goes on, "" at the end: a list may be short and not be the
+// last.
+func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, limit int) (reports []Report, next string, err error) {
+	if limit < 1 || limit > registry.MaxList {
+		limit = registry.MaxList
+	}
+	if after != "" {
+		after = store.ReportKey(after)
+	}
+	now, scanned := ad.timestamp(), 0
+	for record, err := range ad.store.List(ctx, store.ReportPrefix, after) {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("list the reports: %w", err)
+		}
+		if len(reports) == limit || scanned == registry.MaxScan {
+			return reports, next, nil
+		}
+		scanned++
+		report, err := decodeReport(record)
+		if err != nil {
+			return nil, "", err
+		}
+		next = report.ID
+		if (f.Settled || report.Settled.IsZero()) && (f.AirID == "" || f.AirID == report.AirID) && (!f.Overdue || report.Overdue(now)) {
+			reports = append(reports, report)
+		}
+	}
+	return reports, "", nil
+}
+
+// ReportFigures say how the operator keeps up.
+type ReportFigures struct {
+	Open    int           `json:"open"`
+	Overdue int           `json:"overdue"`
+	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest open one; 0 without one
+}
+
+// ReportFigures counts the open reports.
+func (ad *Admission) ReportFigures(ctx context.Context) (ReportFigures, error) {
+	var f ReportFigures
+	now := ad.timestamp()
+	for after, more := "", true; more; more = after != "" {
+		open, next, err := ad.Reports(ctx, ReportFilter{}, after, 0)
+		if err != nil {
+			return f, err
+		}
+		for _, report := range open {
+			f.Open++
+			f.Oldest = max(f.Oldest, report.Age(now))
+			if report.Overdue(now) {
+				f.Overdue++
+			}
+		}
+		after = next
+	}
+	return f, nil
+}
+
+// SettleReport ends a report as the operator: dismissed, or by suspending or
+// deleting the agent, which settles every open report about it. What is done to
+// the agent and the reports is one change. Note is for the reporters. It returns
+// the reports that were settled. The error is an [*Error] for a value, and a
+// [*Refusal]: with [ErrNotFound], and with [ErrState] for one that is settled.
+func (ad *Admission) SettleReport(ctx context.Context, id, outcome, note string) ([]Report, error) {
+	note, err := registry.ValidateText("note", note, registry.MaxReason, registry.ManyLines)
+	if err != nil {
+		return nil, err
+	}
+	if err := ad.loadReportCounts(ctx); err != nil {
+		return nil, err
+	}
+	report, _, err := ad.loadOpenReport(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var settled []Report
+	switch outcome {
+	case ReportDismissed:
+		settled, err = ad.dismissReport(ctx, id, note)
+	case ReportSuspended, ReportDeleted:
+		settled, err = ad.settleByAction(ctx, report, outcome, note)
+	default:
+		return nil, &registry.Error{Field: "outcome", Code: "value", Message: "Field 'outcome' must say what is done", Help: "it is one of " + strings.Join([]string{ReportDismissed, ReportSuspended, ReportDeleted}, ", ")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range settled {
+		report := &settled[i]
+		ad.openReports.releaseSlot(report.counterKeys())
+		report.Network = ""
+		ad.log.Info("report settled", "report", report.ID, "air_id", report.AirID, "outcome", outcome, "open", report.Age(ad.now()))
+	}
+	return settled, nil
+}
+
+// settleByAction ends all open reports about an agent by what is done to it.
+func (ad *Admission) settleByAction(ctx context.Context, report Report, outcome, note string) (settled []Report, err error) {
+	reason := helpWithNote(note, "reported for "+report.Reason)
+	_, err = ad.registry.ChangeAgent(ctx, report.AirID, func(c *registry.Change) error {
+		if _, _, err := ad.loadOpenReport(ctx, report.ID); err != nil {
+			return err // another operator was first
+		}
+		if settled, err = ad.settleOpenReports(ctx, c, outcome, note); err != nil {
+			return err
+		}
+		// Settled by another since it was looked at: then nothing of ours
+		// conditions on it, so look again.
+		if !slices.ContainsFunc(settled, func(s Report) bool { return s.ID == report.ID }) {
+			_, _, err := ad.loadOpenReport(ctx, report.ID)
+			return cmp.Or(err, error(store.ErrConflict))
+		}
+		if outcome == ReportSuspended {
+			return c.SuspendAgent(reason)
+		}
+		return c.DeleteAgent(ctx, reason)
+	})
+	return settled, err
+}
+
+func (ad *Admission) loadOpenReport(ctx context.Context, id string) (Report, uint64, error) {
+	report, seq, err := ad.loadReport(ctx, id)
+	if err == nil && !report.Settled.IsZero() {
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "report-settled", Message: "the report was settled on " + registry.FormatSecond(report.Settled), Got: report.Outcome, Help: "a suspended agent can be restored"}
+	}
+	return report, seq, err
+}
+
+// settleWrite returns the write that ends a report; its network is not written.
+func (report *Report) settleWrite(seq uint64, outcome, note string, now time.Time) (store.Write, error) {
+	report.Settled, report.Outcome, report.Note = now, outcome, note
+	kept := *report
+	kept.Network = ""
+	value, err := json.Marshal(kept)
+	if err != nil {
+		return store.Write{}, fmt.Errorf("write report %s: %w", report.ID, err)
+	}
+	return store.PutIf(store.ReportKey(report.ID), value, seq), nil
+}
+
+func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Report, error) {
+	for ctx.Err() == nil {
+		report, seq, err := ad.loadOpenReport(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		w, err := report.settleWrite(seq, ReportDismissed, note, ad.timestamp())
+		if err != nil {
+			return nil, err
+		}
+		_, err = ad.store.Apply(ctx, w)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("settle report %s: %w", id, err)
+		}
+		return []Report{report}, nil
+	}
+	return nil, ctx.Err()
+}
+
+// settleOpenReports ends all open reports about the agent with the change.
+func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, outcome, note string) ([]Report, error) {
+	var settled []Report
+	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the reports: %w", err)
+		}
+		report, err := decodeReport(record)
+		if err != nil {
+			return nil, err
+		}
+		if report.AirID != c.Agent.AirID || !report.Settled.IsZero() {
+			continue
+		}
+		w, err := report.settleWrite(record.Seq, outcome, note, c.Now)
+		if err != nil {
+			return nil, err
+		}
+		c.AddWrite(w)
+		settled = append(settled, report)
+	}
+	return settled, nil
+}
+
+// deleteExpiredReports forgets what was settled long ago.
+func (ad *Admission) deleteExpiredReports(ctx context.Context) error {
+	before := ad.timestamp().Add(-reportRetention)
+	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list the reports: %w", err)
+		}
+		report, err := decodeReport(record)
+		if err != nil {
+			return err
+		}
+		if report.Created.After(before) {
+			return nil // and so are all behind it
+		}
+		if report.Settled.IsZero() || report.Settled.After(before) {
+			continue
+		}
+		if _, err := ad.store.Apply(ctx, store.Delete(record.Key)); err != nil {
+			return fmt.Errorf("forget report %s: %w", report.ID, err)
+		}
+	}
+	return nil
+}

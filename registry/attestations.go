@@ -1,0 +1,178 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"gazetteer/store"
+)
+
+// An Attestation is what one agent says of another, signed with its key. Its
+// texts are the attester's: escape them on output.
+type Attestation struct {
+	N         int    `json:"id"` // from 1, in order
+	Subject   string `json:"subject_air_id"`
+	Attester  string `json:"attester_air_id"`
+	Type      string `json:"attestation_type"`
+	Statement string `json:"statement"`
+	SignedAt  string `json:"signed_at"` // as it was signed
+	// Payload is what was signed: the members above but for the number, in
+	// canonical JSON.
+	Payload   string `json:"signed_payload"`
+	Signature string `json:"signature_multibase"`
+	Key       string `json:"key"` // multikey of the attester at that time
+	// Root is the registrable domain that the attester had shown to control.
+	Root    string    `json:"attester_whois_root"`
+	Trust   int       `json:"attester_trust_at_issue"`
+	Tenure  float64   `json:"tenure_multiplier_at_issue"`
+	Weight  float64   `json:"weight"` // 0 for one that counts as nothing
+	Why     string    `json:"why,omitempty"`
+	Created time.Time `json:"created_at"`
+	Revoked time.Time `json:"revoked_at,omitzero"`
+}
+
+// RegistrableDomain returns the domain that somebody had to register to own the name.
+func RegistrableDomain(host string) string {
+	root, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return host // a public suffix itself: it has one owner too
+	}
+	return root
+}
+
+// SummarizeAttestations sums up the attestations about an agent as the reference does. One
+// that counts as nothing adds no domain either.
+func SummarizeAttestations(about []Attestation) AttestationSummary {
+	var s AttestationSummary
+	roots := map[string]bool{}
+	for _, a := range about {
+		if !a.Revoked.IsZero() {
+			continue
+		}
+		s.Count++
+		s.Weight += a.Weight
+		if a.Weight > 0 {
+			roots[a.Root] = true
+		}
+	}
+	s.Roots = len(roots)
+	return s
+}
+
+// LoadAttestations reads attestations by their numbers; erased ones are left out.
+func (r *Registry) LoadAttestations(ctx context.Context, numbers []int) ([]Attestation, error) {
+	out := make([]Attestation, 0, len(numbers))
+	for _, n := range numbers {
+		a, _, err := r.LoadAttestation(ctx, n)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func (r *Registry) LoadAttestation(ctx context.Context, n int) (Attestation, uint64, error) {
+	record, err := r.store.Get(ctx, store.AttestationKey(n))
+	if err != nil {
+		return Attestation{}, 0, fmt.Errorf("read attestation %d: %w", n, err)
+	}
+	var a Attestation
+	if err := json.Unmarshal(record.Value, &a); err != nil {
+		return Attestation{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	}
+	return a, record.Seq, nil
+}
+
+// WriteRevocation writes the revocation and what it does to the subject's standing.
+func (c *Change) WriteRevocation(ctx context.Context, a *Attestation, seq uint64, actor string, authority *Authority) error {
+	a.Revoked = c.Now
+	value, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("write an attestation: %w", err)
+	}
+	c.AddWrite(store.PutIf(store.AttestationKey(a.N), value, seq))
+	about, err := c.registry.LoadAttestations(ctx, c.Agent.Attested)
+	if err != nil {
+		return err
+	}
+	for i := range about {
+		if about[i].N == a.N {
+			about[i] = *a
+		}
+	}
+	c.Agent.Standing = SummarizeAttestations(about)
+	return c.AddEntry(Entry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
+}
+
+// revokeIssued revokes what the agent has attested: who is gone vouches for
+// nobody.
+func (c *Change) revokeIssued(ctx context.Context, actor string, authority *Authority) error {
+	for _, n := range c.Agent.Issued {
+		a, seq, err := c.registry.LoadAttestation(ctx, n)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !a.Revoked.IsZero() {
+			continue
+		}
+		subject, err := c.OtherAgent(ctx, a.Subject)
+		if err != nil {
+			return err
+		}
+		if err := subject.WriteRevocation(ctx, &a, seq, actor, authority); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blankAttestation takes the content out of an attestation and leaves its number, so that
+// it is not given out again.
+func (c *Change) blankAttestation(ctx context.Context, n int) error {
+	old, _, err := c.registry.LoadAttestation(ctx, n)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	blank := Attestation{N: n, Subject: old.Subject, Attester: old.Attester, Type: old.Type, Why: Erased, Created: old.Created, Revoked: old.Revoked}
+	if blank.Revoked.IsZero() {
+		blank.Revoked = c.Now
+	}
+	value, err := json.Marshal(blank)
+	if err != nil {
+		return fmt.Errorf("write an attestation: %w", err)
+	}
+	c.replaceWrite(store.Put(store.AttestationKey(n), value))
+	return nil
+}
+
+// An agent is verified in the reference's words with attestations of this weight from this many
+// registrable domains.
+const (
+	verifiedWeight = 300
+	verifiedRoots  = 3
+)
+
+// RoundedWeight is the weight as the reference's formula takes it.
+func (s AttestationSummary) RoundedWeight() int { return int(math.Floor(s.Weight + 0.5)) }
+
+// IsVerified is the reference's word for an agent with attestations of a certain
+// weight from three registrable domains.
+func (s AttestationSummary) IsVerified() bool {
+	return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots
+}

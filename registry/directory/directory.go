@@ -1,0 +1,316 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/registry/evidence"
+	"gazetteer/store"
+)
+
+// A Directory finds agents by their names, by what they can do, by the evidence
+// that holds of them, and by the hosts that they are tied to. It is a view of the
+// store in memory, some hundred bytes an agent and what it says of itself;
+// [Directory.Run] fills it and keeps it up to date.
+//
+// Agents stand in the order of how many signals are proved or observed of them,
+// then of age: never of points that they give themselves.
+type Directory struct {
+	registry     *registry.Registry
+	evidence     *evidence.Collector
+	store        store.Store
+	endorsements *endorsementGraph // owned by Run
+
+	mu    sync.RWMutex // guards following
+	rows  map[string]*listing
+	order []*listing
+	names map[string]int // how many have a name, folded
+	hosts map[string]*hostListings
+	seq   uint64        // up to where the store is followed; 0 before that
+	moved chan struct{} // closed and replaced when seq moves
+}
+
+// A row is one active agent.
+type listing struct {
+	agent       registry.Agent // the parts of it that are searched or listed
+	attested    bool           // attestations outside of rings hold
+	weight      int            // how many signals hold
+	searchText  string
+	name        string   // folded
+	hosts       []string // to which it is tied, see associatedHosts
+	provedHosts []string // those of hosts with a tie that holds
+}
+
+// New returns an empty directory.
+// New makes one; store is the one that the registry keeps its agents in.
+func New(r *registry.Registry, e *evidence.Collector, s store.Store) *Directory {
+	return &Directory{registry: r, evidence: e, store: s, endorsements: newEndorsementGraph(), moved: make(chan struct{}), rows: map[string]*listing{}, names: map[string]int{}, hosts: map[string]*hostListings{}}
+}
+
+// Run reads the agents and follows the store until ctx ends, and then returns
+// nil. It is called once.
+func (d *Directory) Run(ctx context.Context) error {
+	head := d.store.Head()
+	for agent, err := range d.registry.AllAgents(ctx, "") {
+		if err != nil {
+			return registry.IgnoreContextEnd(ctx, err)
+		}
+		if err := d.updateAgents(ctx, []registry.Agent{agent}); err != nil {
+			return registry.IgnoreContextEnd(ctx, err)
+		}
+	}
+	d.applyAttestations(head)
+	return registry.IgnoreContextEnd(ctx, d.registry.FollowAgents(ctx, head, func(agents []registry.Agent, upTo store.Cursor) error {
+		if err := d.updateAgents(ctx, agents); err != nil {
+			return err
+		}
+		d.applyAttestations(upTo)
+		return nil
+	}))
+}
+
+// WaitFor waits until the directory has followed the store up to a sequence: what
+// was written before is then found. With 1 it waits for the first filling.
+func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
+	for {
+		d.mu.RLock()
+		at, moved := d.seq, d.moved
+		d.mu.RUnlock()
+		if at >= seq {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// updateAgents takes agents in as they are now. What attestations make of them is known
+// after settle.
+func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) error {
+	for _, a := range agents {
+		vouchers, err := d.loadEndorsers(ctx, a)
+		if err != nil {
+			return err
+		}
+		d.endorsements.setEndorsers(a.AirID, vouchers)
+	}
+	now := d.registry.Timestamp()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range agents {
+		if old := d.rows[a.AirID]; old != nil {
+			d.removeListing(old)
+		}
+		if a.Status == registry.Active {
+			w := d.newListing(a, now)
+			w.setAttested(d.endorsements.domains[a.AirID] > 0)
+			d.insertListing(w)
+		}
+	}
+	return nil
+}
+
+// applyAttestations says of each agent whether attestations outside of rings hold of it, and
+// up to where the store has been followed.
+func (d *Directory) applyAttestations(upTo store.Cursor) {
+	changed := d.endorsements.recountDomains()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, airID := range changed {
+		if w := d.rows[airID]; w != nil {
+			d.removeListing(w)
+			w.setAttested(d.endorsements.domains[airID] > 0)
+			d.insertListing(w)
+		}
+	}
+	if upTo.Seq > d.seq {
+		d.seq = upTo.Seq
+		close(d.moved)
+		d.moved = make(chan struct{})
+	}
+}
+
+func (d *Directory) newListing(a registry.Agent, now time.Time) *listing {
+	w := &listing{agent: a.PublicCopy(), name: foldName(a.Name), hosts: d.evidence.AssociatedHosts(a)}
+	for _, host := range w.hosts {
+		if ties := d.evidence.Associations(a, host); len(ties) > 0 && ties[0].Holds {
+			w.provedHosts = append(w.provedHosts, host)
+		}
+	}
+	// What is neither searched nor listed is not kept.
+	w.agent.Attested, w.agent.Issued, w.agent.Recovery, w.agent.Retired = nil, nil, nil, nil
+	w.agent.Domains = slices.Clone(a.Domains)
+	for i := range w.agent.Domains {
+		w.agent.Domains[i].Probes = nil
+	}
+	w.searchText = strings.ToLower(strings.Join([]string{a.Name, a.Handle, a.Description, a.CreatorName, strings.Join(a.Capabilities, "\n"), a.AirID}, "\n"))
+	w.weight = len(w.heldSignals(now))
+	return w
+}
+
+// setAttested says whether attestations outside of rings hold of the agent. The row
+// stands in no order then.
+func (w *listing) setAttested(holds bool) {
+	if holds != w.attested {
+		w.attested = holds
+		w.weight += map[bool]int{true: 1, false: -1}[holds]
+	}
+}
+
+// holdsSignal reports whether a signal holds.
+func (w *listing) holdsSignal(signal string, now time.Time) bool {
+	if signal == registry.SignalAttestations {
+		return w.attested
+	}
+	return w.agent.HoldsSignal(signal, now)
+}
+
+// heldSignals returns the signals that hold.
+func (w *listing) heldSignals(now time.Time) []string {
+	var out []string
+	for _, signal := range registry.Signals() {
+		if w.holdsSignal(signal, now) {
+			out = append(out, signal)
+		}
+	}
+	return out
+}
+
+// foldName makes names alike that people would take for the same.
+func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+
+func compareListings(a, b *listing) int {
+	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.Created.Compare(b.agent.Created), cmp.Compare(a.agent.AirID, b.agent.AirID))
+}
+
+// insertListing adds a row; d.mu is held.
+func (d *Directory) insertListing(w *listing) {
+	i, _ := slices.BinarySearchFunc(d.order, w, compareListings)
+	d.order = slices.Insert(d.order, i, w)
+	d.rows[w.agent.AirID] = w
+	d.names[w.name]++
+	d.addToHosts(w)
+}
+
+// removeListing removes a row; d.mu is held.
+func (d *Directory) removeListing(w *listing) {
+	if i, found := slices.BinarySearchFunc(d.order, w, compareListings); found {
+		d.order = slices.Delete(d.order, i, i+1)
+	}
+	d.removeFromHosts(w)
+	delete(d.rows, w.agent.AirID)
+	if d.names[w.name]--; d.names[w.name] == 0 {
+		delete(d.names, w.name)
+	}
+}
+
+// A Query says which agents are looked for. The zero value takes all.
+type Query struct {
+	// Words must all stand in the name, the handle, the description, the creator's
+	// name, a capability or the AIR ID, in any case.
+	Words string
+	// Capability is one that the agent lists, in any case.
+	Capability string
+	// Hosts are DNS names in ASCII lower case, to one of which at least the agent must
+	// have a tie that holds, see [Registry.Ties]; nil takes any agent.
+	Hosts []string
+	// Require names signals that must be proved or observed, see [ParseRequire].
+	Require []string
+	// Offset and Limit cut out a page; a limit outside 1 to [MaxList] means 20.
+	Offset, Limit int
+}
+
+// A Found is an agent of the directory, without what only [Registry.Agent] has.
+type Result struct {
+	registry.Agent
+	Signals []string // the signals that hold, of those that can be required
+}
+
+// maxWords bounds what one search compares.
+const maxWords = 24
+
+// Search returns a page of the agents that a query takes, and how many there are.
+func (d *Directory) Search(q Query) (agents []Result, total int) {
+	if q.Limit < 1 || q.Limit > registry.MaxList {
+		q.Limit = 20
+	}
+	words := strings.Fields(strings.ToLower(q.Words))
+	words = words[:min(len(words), maxWords)]
+	now := d.registry.Timestamp()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(words) == 0 && q.Capability == "" && q.Hosts == nil && len(q.Require) == 0 {
+		from := min(max(q.Offset, 0), len(d.order))
+		for _, w := range d.order[from:min(from+q.Limit, len(d.order))] {
+			agents = append(agents, Result{w.agent, w.heldSignals(now)})
+		}
+		return agents, len(d.order)
+	}
+	tied := d.listingsAt(q.Hosts)
+	for _, w := range d.order {
+		if !w.matchesQuery(words, q.Capability) || q.Hosts != nil && !tied[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.holdsSignal(signal, now) }) {
+			continue
+		}
+		if total >= q.Offset && len(agents) < q.Limit {
+			agents = append(agents, Result{w.agent, w.heldSignals(now)})
+		}
+		total++
+	}
+	return agents, total
+}
+
+func (w *listing) matchesQuery(words []string, capability string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(w.searchText, word) }) {
+		return false
+	}
+	return capability == "" || slices.ContainsFunc(w.agent.Capabilities, func(c string) bool { return strings.EqualFold(c, capability) })
+}
+
+// NameView answers whether a name is in use, in the reference's shape. Names are
+// not unique: the answer is a warning.
+type NameView struct {
+	Name           string      `json:"name"`
+	Exists         bool        `json:"exists"`
+	Count          int         `json:"count"`
+	ExistingAgents []NamedView `json:"existing_agents"` // at most five
+}
+
+// NamedView is an agent of that name.
+type NamedView struct {
+	AirID string `json:"air_id"`
+	Name  string `json:"name"`
+}
+
+// CheckName reports which agents have a name, whatever its case and spaces. The
+// error is an [*Error] for a text that can be no name.
+func (d *Directory) CheckName(text string) (NameView, error) {
+	name, err := registry.CheckName(text)
+	if err != nil {
+		return NameView{}, err
+	}
+	folded := foldName(name)
+	v := NameView{Name: name, ExistingAgents: []NamedView{}}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if v.Count = d.names[folded]; v.Count == 0 {
+		return v, nil
+	}
+	v.Exists = true
+	for _, w := range d.order {
+		if w.name == folded {
+			v.ExistingAgents = append(v.ExistingAgents, NamedView{w.agent.AirID, w.agent.Name})
+		}
+		if len(v.ExistingAgents) == min(v.Count, 5) {
+			break
+		}
+	}
+	return v, nil
+}

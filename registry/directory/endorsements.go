@@ -1,0 +1,153 @@
+package directory
+
+import (
+	"context"
+	"errors"
+
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// A voucher is an attestation in force as far as it counts: who attests, and the
+// registrable domain that stands for it; "" when it counts as nothing by itself.
+type endorser struct{ attester, root string }
+
+// loadEndorsers are the attestations in force about an agent. What is damaged is left
+// out: looking it up says so.
+func (d *Directory) loadEndorsers(ctx context.Context, a registry.Agent) ([]endorser, error) {
+	var out []endorser
+	for _, n := range a.Attested {
+		t, _, err := d.registry.LoadAttestation(ctx, n)
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !t.Revoked.IsZero() {
+			continue
+		}
+		v := endorser{attester: t.Attester}
+		if t.Weight > 0 {
+			v.root = t.Root
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// endorsementGraph is who attests whom: a view of the attestations in memory. An
+// attestation lies in a ring when its subject attests its attester in turn, itself
+// or through others; such rings cost nothing, so what lies in them does not count.
+type endorsementGraph struct {
+	about   map[string][]endorser // by the subject; none of no vouchers
+	domains map[string]int        // by the subject: registrable domains outside of rings; see count
+	stale   bool                  // about has changed since count
+}
+
+func newEndorsementGraph() *endorsementGraph {
+	return &endorsementGraph{about: map[string][]endorser{}, domains: map[string]int{}}
+}
+
+// setEndorsers says which attestations about an agent are in force.
+func (v *endorsementGraph) setEndorsers(subject string, vouchers []endorser) {
+	if len(vouchers) == 0 && len(v.about[subject]) == 0 {
+		return
+	}
+	v.stale = true
+	if len(vouchers) == 0 {
+		delete(v.about, subject)
+		return
+	}
+	v.about[subject] = vouchers
+}
+
+// recountDomains counts anew what has been put, and returns the agents of whom the number
+// of domains is another than before.
+func (v *endorsementGraph) recountDomains() (changed []string) {
+	if !v.stale {
+		return nil
+	}
+	v.stale = false
+	ring := v.stronglyConnected()
+	domains := make(map[string]int, len(v.about))
+	roots := map[string]bool{}
+	for subject, vouchers := range v.about {
+		clear(roots)
+		for _, from := range vouchers {
+			if from.root != "" && ring[subject] != ring[from.attester] {
+				roots[from.root] = true
+			}
+		}
+		if len(roots) > 0 {
+			domains[subject] = len(roots)
+		}
+	}
+	for subject, n := range domains {
+		if n != v.domains[subject] {
+			changed = append(changed, subject)
+		}
+	}
+	for subject := range v.domains {
+		if domains[subject] == 0 {
+			changed = append(changed, subject)
+		}
+	}
+	v.domains = domains
+	return changed
+}
+
+// stronglyConnected numbers the agents from 1 so that two have the same number when each
+// attests the other, itself or through others: the strongly connected components
+// of the graph, as R. Tarjan finds them (Depth-first search and linear graph
+// algorithms, 1972), without recursion, because a chain may be long.
+func (v *endorsementGraph) stronglyConnected() map[string]int {
+	type visit struct {
+		agent string
+		next  int // the voucher to be followed
+	}
+	ring := make(map[string]int, len(v.about))
+	met := make(map[string]int, len(v.about)) // in which order, from 1
+	low := map[string]int{}                   // the first met that is reached from here and has no ring yet
+	var waiting []string                      // those met that have no ring yet
+	rings := 0
+	for start := range v.about {
+		if met[start] != 0 {
+			continue
+		}
+		path := []visit{{agent: start}}
+		for len(path) > 0 {
+			at := &path[len(path)-1]
+			if met[at.agent] == 0 {
+				met[at.agent] = len(met) + 1
+				low[at.agent] = met[at.agent]
+				waiting = append(waiting, at.agent)
+			}
+			if vouchers := v.about[at.agent]; at.next < len(vouchers) {
+				from := vouchers[at.next].attester
+				switch at.next++; {
+				case met[from] == 0:
+					path = append(path, visit{agent: from})
+				case ring[from] == 0:
+					low[at.agent] = min(low[at.agent], met[from])
+				}
+				continue
+			}
+			agent := at.agent
+			if path = path[:len(path)-1]; len(path) > 0 {
+				below := path[len(path)-1].agent
+				low[below] = min(low[below], low[agent])
+			}
+			if low[agent] != met[agent] {
+				continue
+			}
+			rings++
+			for last := ""; last != agent; {
+				last = waiting[len(waiting)-1]
+				waiting = waiting[:len(waiting)-1]
+				ring[last] = rings
+			}
+		}
+	}
+	return ring
+}

@@ -1,0 +1,69 @@
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/resolve"
+	"gazetteer/store"
+)
+
+// defaultRecheck is the time between two checks of the same evidence.
+const defaultRecheck = 24 * time.Hour
+
+// Options configure a [Collector].
+type Options struct {
+	Store store.Store
+	// Web sends HTTPS requests to other hosts and DNS asks for TXT records. Without them no domain is
+	// proved and no web server observed.
+	Web Web
+	DNS DNS
+	// Recheck is the time between two checks of what was proved or observed; the default is 24 hours.
+	Recheck time.Duration
+	Log     *slog.Logger // nil: silent
+}
+
+// A Collector collects the evidence about the agents of a registry and checks it again in time. Its
+// methods may be called from any goroutine. [New] makes one.
+type Collector struct {
+	registry     *registry.Registry
+	graph        *attestation.Graph
+	store        store.Store
+	web          Web
+	dns          DNS
+	recheck      time.Duration
+	log          *slog.Logger
+	cooldown     cooldown
+	proofLimiter proofLimiter
+}
+
+// New returns a collector for a registry with its attestations.
+func New(r *registry.Registry, g *attestation.Graph, o Options) *Collector {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Collector{registry: r, graph: g, store: o.Store, web: o.Web, dns: o.DNS, recheck: cmp.Or(o.Recheck, defaultRecheck), log: o.Log}
+}
+
+// A Web sends HTTPS requests to other hosts; [resolve.HTTPS] does.
+type Web interface {
+	Get(ctx context.Context, address, accept string, limit int) (resolve.Page, error)
+	Post(ctx context.Context, address, body string, limit int) (resolve.Page, error)
+}
+
+// ObserveNewAgent looks up the creator's DID for the answer to a registration, unless its domain was
+// asked a moment ago: then a recheck does it later.
+func (e *Collector) ObserveNewAgent(ctx context.Context, a registry.Agent) map[string]registry.Observation {
+	observed := map[string]registry.Observation{}
+	if !e.registry.CanObserveCreator(a) || !e.cooldown.tryStart(registry.DomainOf(a.CreatorDID), a.Created) {
+		return observed
+	}
+	if o, ok := e.registry.ObserveCreator(ctx, a); ok {
+		observed[registry.SignalDID] = o
+	}
+	return observed
+}

@@ -1,0 +1,245 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"gazetteer/fetch"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+const (
+	// DomainLabel stands before a domain in the name of its TXT record.
+	DomainLabel = "_gazetteer"
+	// DomainFile is the path of the file that takes the place of a TXT record.
+	DomainFile = "/.well-known/gazetteer-agents"
+
+	maxDomainFile = 64 << 10 // bytes
+	maxShown      = 10       // values that a look shows
+	maxValue      = 300      // bytes of one that it shows
+	maxFailures   = 3        // in a row, before a proof is withdrawn
+)
+
+// parseDomainRecord reads what a published value says: the DID and the key, "" for
+// another value. What editors put around it means nothing: the mark at the
+// beginning of a file, spaces, the quotation marks of a zone file.
+func parseDomainRecord(value string) (id, multikey string) {
+	value = strings.Trim(strings.TrimPrefix(value, "\ufeff"), "\" \t")
+	rest, ok := strings.CutPrefix(value, registry.DomainRecordPrefix)
+	if !ok {
+		return "", ""
+	}
+	parts := strings.FieldsFunc(rest, func(c rune) bool { return c == ';' || c == ' ' || c == '\t' })
+	if len(parts) == 0 {
+		return "", ""
+	}
+	for _, part := range parts[1:] {
+		if text, ok := strings.CutPrefix(part, "key="); ok {
+			multikey = text
+		}
+	}
+	return parts[0], multikey
+}
+
+// ProveDomain notes that an agent claims a domain and looks at once whether its
+// owner says so too. The domain is returned as it is noted, with what was asked
+// and what came back; [Domain.Since] is zero while it is not proved, and it is
+// looked at again within the hour. The error is as that of [Registry.Update];
+// that nothing was found is none.
+func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Domain, registry.Agent, error) {
+	name, err := registry.CheckDomain(domain)
+	if err != nil {
+		return registry.Domain{}, registry.Agent{}, err
+	}
+	agent, err := e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
+		authority, err := c.AuthorizeOwner(ctx, who)
+		if err != nil {
+			return err
+		}
+		if len(c.Agent.PublicKey) == 0 {
+			return registry.ErrNoKey
+		}
+		if wait := e.proofLimiter.reserveProof(registry.RegistrableDomain(name), c.Now); wait > 0 {
+			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + registry.RegistrableDomain(name) + " was looked at very often within the last minutes",
+				Help: "wait a moment; it is looked at again by itself, too", Wait: wait}
+		}
+		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
+		switch {
+		case i >= 0 && c.Agent.Domains[i].Withdrawn.IsZero():
+			// Asked again: only the look below is new.
+			return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		case i >= 0:
+			c.Agent.Domains[i] = registry.Domain{Name: name, Requested: c.Now}
+		case len(c.Agent.Domains) >= registry.MaxDomains:
+			return &registry.Refusal{Kind: registry.ErrState, Code: "domains-many", Message: fmt.Sprintf("the agent has %d domains already", registry.MaxDomains), Help: "give one up first"}
+		default:
+			c.Agent.Domains = append(c.Agent.Domains, registry.Domain{Name: name, Requested: c.Now})
+		}
+		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+	})
+	if err != nil {
+		return registry.Domain{}, registry.Agent{}, err
+	}
+	looks, method := e.probeDomain(ctx, agent, name)
+	if ctx.Err() != nil {
+		return registry.Domain{}, registry.Agent{}, ctx.Err()
+	}
+	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error { return recordProbes(c, name, agent.Multikey(), method, looks) })
+	if err != nil {
+		return registry.Domain{}, registry.Agent{}, err
+	}
+	i := slices.IndexFunc(agent.Domains, func(d registry.Domain) bool { return d.Name == name })
+	if i < 0 { // given up meanwhile
+		return registry.Domain{}, agent, nil
+	}
+	e.log.Info("domain looked at", "air_id", airID, "domain", name, "proved", agent.Domains[i].Proved())
+	return agent.Domains[i], agent, nil
+}
+
+// RemoveDomain takes a domain from an agent.
+func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Agent, error) {
+	return e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
+		authority, err := c.AuthorizeOwner(ctx, who)
+		if err != nil {
+			return err
+		}
+		before := len(c.Agent.Domains)
+		c.Agent.Domains = slices.DeleteFunc(c.Agent.Domains, func(d registry.Domain) bool { return strings.EqualFold(d.Name, strings.TrimSpace(domain)) })
+		if len(c.Agent.Domains) == before {
+			return &registry.Refusal{Kind: registry.ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain"}
+		}
+		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+	})
+}
+
+// recordProbes notes what a look at a domain brought, done when the agent had that
+// key. An entry is made when it is proved or withdrawn by it.
+func recordProbes(c *registry.Change, name, multikey, method string, looks []registry.Probe) error {
+	i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
+	if i < 0 || c.Agent.Status != registry.Active || !c.Agent.Domains[i].Withdrawn.IsZero() {
+		return nil
+	}
+	d := &c.Agent.Domains[i]
+	d.Checked, d.Probes = c.Now, looks
+	if method == "" {
+		if d.Failures++; d.Failures < maxFailures {
+			return nil
+		}
+		d.Withdrawn = c.Now
+		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
+	}
+	changed := d.Since.IsZero() || d.Key != multikey || d.Method != method
+	d.Failures, d.Method, d.Key = 0, method, multikey
+	if d.Since.IsZero() {
+		d.Since = c.Now
+	}
+	if !changed {
+		return nil
+	}
+	return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
+}
+
+// probeDomain asks whether the owner of a domain names the agent: TXT at both
+// names, then the file. Method is "" when nobody says so.
+func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) (looks []registry.Probe, method string) {
+	want := e.registry.DomainRecord(a)
+	if e.dns != nil {
+		for _, at := range []string{DomainLabel + "." + name, name} {
+			l := e.probeTXT(ctx, at, want)
+			if looks = append(looks, l); l.Found {
+				return looks, "dns"
+			}
+		}
+	}
+	if e.web != nil {
+		l := e.probeFile(ctx, name, want)
+		if looks = append(looks, l); l.Found {
+			return looks, "https"
+		}
+	}
+	if len(looks) == 0 {
+		looks = []registry.Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
+	}
+	return looks, ""
+}
+
+func (e *Collector) probeTXT(ctx context.Context, name, want string) registry.Probe {
+	l := registry.Probe{Query: "TXT " + name, Expected: want}
+	values, server, err := e.dns.TXT(ctx, name)
+	l.Server = server
+	if err != nil {
+		l.Problem = "the name server did not answer as it should: " + registry.ClipText(err.Error())
+		return l
+	}
+	evaluateValues(&l, values, "the name has no TXT record")
+	return l
+}
+
+func (e *Collector) probeFile(ctx context.Context, name, want string) registry.Probe {
+	address := "https://" + name + DomainFile
+	l := registry.Probe{Query: "GET " + address, Expected: want}
+	page, err := e.web.Get(ctx, address, "text/plain", maxDomainFile)
+	l.Server = page.Remote
+	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
+	switch {
+	case tooLarge:
+		l.Problem = large.Error()
+		return l
+	case err != nil:
+		l.Problem = "there was no whole answer: " + registry.ClipText(fetch.Reason(err))
+		return l
+	case page.Location != "":
+		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, registry.ClipText(page.Location))
+		return l
+	case page.Status != http.StatusOK:
+		l.Problem = fmt.Sprintf("it answered %d", page.Status)
+		return l
+	}
+	lines := strings.FieldsFunc(strings.ToValidUTF8(string(page.Body), "\uFFFD"), func(c rune) bool { return c == '\n' || c == '\r' })
+	evaluateValues(&l, lines, "the file is empty")
+	return l
+}
+
+// evaluateValues compares what is published with what is expected.
+func evaluateValues(l *registry.Probe, values []string, none string) {
+	id, multikey := parseDomainRecord(l.Expected)
+	l.Problem = "no value names the agent"
+	if len(values) == 0 {
+		l.Problem = none
+	}
+	var about []string // values that say something of agents are shown first
+	var others []string
+	for _, v := range values {
+		gotID, gotKey := parseDomainRecord(v)
+		switch {
+		case gotID == id && gotKey == multikey:
+			l.Found, l.Problem, l.Values, l.OmittedValues = true, "", []string{clipValue(v)}, len(values)-1
+			return
+		case gotID == id:
+			l.Problem = "the agent is named with another key; after a rotation the new one must be published"
+			about = append([]string{v}, about...)
+		case gotID != "":
+			about = append(about, v)
+		default:
+			others = append(others, v)
+		}
+	}
+	shown := append(about, others...)
+	l.OmittedValues = max(0, len(shown)-maxShown)
+	for _, v := range shown[:len(shown)-l.OmittedValues] {
+		l.Values = append(l.Values, clipValue(v))
+	}
+}
+
+func clipValue(v string) string {
+	v = strings.ToValidUTF8(v, "\uFFFD")
+	if len(v) > maxValue {
+		v = strings.ToValidUTF8(v[:maxValue], "") + "…"
+	}
+	return v
+}

@@ -1,0 +1,144 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// maxPage is how much of a repository's page is searched for the agent.
+const maxPage = 512 << 10
+
+// observableSignals lists the signals that can be observed of an agent: it has to say
+// something first that can be looked at.
+func (e *Collector) observableSignals(a registry.Agent) []string {
+	var out []string
+	if e.registry.CanObserveCreator(a) {
+		out = append(out, registry.SignalDID)
+	}
+	if e.web != nil && inboxURL(a) != "" {
+		out = append(out, registry.SignalInbox)
+	}
+	if e.web != nil && strings.HasPrefix(a.CodeRepository, "https://") {
+		out = append(out, registry.SignalRepository)
+	}
+	if slices.ContainsFunc(a.Domains, registry.Domain.Proved) {
+		out = append(out, registry.SignalAGIS)
+	}
+	return out
+}
+
+// inboxURL is the endpoint where the agent takes mail, "" without one.
+func inboxURL(a registry.Agent) string {
+	for _, s := range a.ServiceEndpoints {
+		if s.Type == did.TypeInbox {
+			return s.ServiceEndpoint
+		}
+	}
+	return ""
+}
+
+// observeSignal looks at one signal.
+func (e *Collector) observeSignal(ctx context.Context, a registry.Agent, signal string) registry.Observation {
+	switch signal {
+	case registry.SignalDID:
+		o, _ := e.registry.ObserveCreator(ctx, a)
+		return o
+	case registry.SignalInbox:
+		return e.observeInbox(ctx, a)
+	case registry.SignalRepository:
+		return e.observeRepository(ctx, a)
+	}
+	return e.observeAGIS(ctx, a)
+}
+
+// observeInbox sends an empty object to the inbox. An inbox of A2A refuses it by
+// its form (A2A §9.1), or because nobody signed it: that shows that it is there,
+// and nobody gets mail by it.
+func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry.Observation {
+	o := registry.Observation{At: e.registry.Timestamp(), Source: inboxURL(a)}
+	page, err := e.web.Post(ctx, o.Source, "{}", maxPage)
+	switch s := page.Status; {
+	case err != nil:
+		o.Detail = registry.ClipText(err.Error())
+	case s >= 500 || s >= 300 && s < 400 || s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusGone:
+		o.Detail = fmt.Sprintf("it answered %d to an empty envelope", s)
+	default:
+		o.Holds, o.Detail = true, fmt.Sprintf("it answered %d to an empty envelope", s)
+	}
+	return o
+}
+
+// observeRepository looks whether the page of the code repository names the
+// agent.
+func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) registry.Observation {
+	o := registry.Observation{At: e.registry.Timestamp(), Source: a.CodeRepository}
+	page, err := e.web.Get(ctx, a.CodeRepository, "text/html, text/plain", maxPage)
+	switch {
+	case err != nil:
+		o.Detail = registry.ClipText(err.Error())
+	case page.Status != http.StatusOK:
+		o.Detail = fmt.Sprintf("it answered %d", page.Status)
+	case bytes.Contains(page.Body, []byte(e.registry.DID(a.AirID))):
+		o.Holds, o.Detail = true, "the page names "+e.registry.DID(a.AirID)
+	default:
+		o.Detail = "the page does not name " + e.registry.DID(a.AirID)
+	}
+	return o
+}
+
+// observeAGIS looks whether a document that the crawler fetched from a proved
+// domain names the agent's DID.
+func (e *Collector) observeAGIS(ctx context.Context, a registry.Agent) registry.Observation {
+	o := registry.Observation{At: e.registry.Timestamp(), Detail: "no document of a proved domain was fetched yet"}
+	want, err := json.Marshal(e.registry.DID(a.AirID))
+	if err != nil {
+		return o
+	}
+	for _, d := range a.Domains {
+		if !d.Proved() {
+			continue
+		}
+		for _, kind := range []document.Kind{document.AGISSummary, document.AGIS, document.AI} {
+			record, err := e.store.Get(ctx, store.DocumentKey(d.Name, string(kind)))
+			var doc struct {
+				URL       string    `json:"url"`
+				Digest    string    `json:"digest"`
+				FetchedAt time.Time `json:"fetched_at"`
+			}
+			if err != nil || json.Unmarshal(record.Value, &doc) != nil {
+				continue
+			}
+			blob, err := e.store.Get(ctx, store.BlobKey(doc.Digest))
+			if err != nil {
+				continue
+			}
+			o.Source, o.Detail = doc.URL, "the document fetched on "+registry.FormatSecond(doc.FetchedAt)+" does not name the agent's DID"
+			if bytes.Contains(blob.Value, want) {
+				o.Holds, o.Detail = true, "the document fetched on "+registry.FormatSecond(doc.FetchedAt)+" names the agent's DID"
+				return o
+			}
+		}
+	}
+	return o
+}
+
+// recordObservation notes an observation. An entry is made when it says something new.
+func recordObservation(c *registry.Change, signal string, o registry.Observation) error {
+	old, had := c.Agent.Observed[signal]
+	c.Agent.Observed[signal] = o
+	if had && old.Holds == o.Holds || !had && !o.Holds || c.Agent.Status != registry.Active {
+		return nil
+	}
+	return c.AddEntry(registry.Entry{Event: registry.EventObserved, Actor: registry.ActorSystem, Fields: []string{"observed." + signal}})
+}

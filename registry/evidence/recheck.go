@@ -1,0 +1,161 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+const (
+	// cooldownPeriod is the least time between two looks that bother the hosts of one
+	// registrable domain: a thousand agents that name it must not become a
+	// thousand requests.
+	cooldownPeriod = time.Minute
+	// minRecheckInterval is the least time between two visits to one agent.
+	minRecheckInterval = time.Minute
+	// maxConcurrentChecks is how many agents are looked at side by side.
+	maxConcurrentChecks = 8
+)
+
+// Recheck looks again at whatever of an agent is due: the domains it has proved,
+// what can be observed of it, a recovery whose delay is over. [Registry.Run]
+// calls it on time. It bothers no host twice within a minute; what had to be left
+// out stays due.
+func (e *Collector) Recheck(ctx context.Context, airID string) error {
+	agent, _, err := e.registry.LoadAgent(ctx, airID)
+	if err != nil || agent.Status != registry.Active {
+		return err
+	}
+	now := e.registry.Timestamp()
+	type look struct {
+		method string
+		looks  []registry.Probe
+	}
+	domains, observed := map[string]look{}, map[string]registry.Observation{}
+	for _, d := range agent.Domains {
+		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck).After(now) && e.cooldown.tryStart(registry.RegistrableDomain(d.Name), now) {
+			looks, method := e.probeDomain(ctx, agent, d.Name)
+			domains[d.Name] = look{method, looks}
+		}
+	}
+	for _, signal := range e.observableSignals(agent) {
+		o, seen := agent.Observed[signal]
+		if seen && o.At.Add(e.recheck).After(now) {
+			continue
+		}
+		if host := askedDomain(agent, signal); host == "" || e.cooldown.tryStart(host, now) {
+			observed[signal] = e.observeSignal(ctx, agent, signal)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil // what came back says nothing
+	}
+	if len(domains) == 0 && len(observed) == 0 && (agent.Recovery == nil || now.Before(agent.Recovery.Due)) {
+		return nil
+	}
+	_, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
+		for name, l := range domains {
+			if err := recordProbes(c, name, agent.Multikey(), l.method, l.looks); err != nil {
+				return err
+			}
+		}
+		for signal, o := range observed {
+			if err := recordObservation(c, signal, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look at agent %s: %w", airID, err)
+	}
+	return nil
+}
+
+// askedDomain returns the registrable domain that is asked for a signal, "" for
+// none.
+func askedDomain(a registry.Agent, signal string) string {
+	switch signal {
+	case registry.SignalDID:
+		return registry.DomainOf(a.CreatorDID)
+	case registry.SignalInbox:
+		return registry.DomainOf(inboxURL(a))
+	case registry.SignalRepository:
+		return registry.DomainOf(a.CodeRepository)
+	}
+	return ""
+}
+
+// Run looks after the agents until ctx ends, and then returns nil: what was
+// proved or observed of each is looked at again when it is due, recoveries come
+// into force, and what has run out is forgotten. From its first start on it is
+// counted how long nobody looks after the registry, see [Registry.Attended]. It returns an error only when the store fails.
+func (e *Collector) Run(ctx context.Context) error {
+	d := &checkSchedule{due: map[string]time.Time{}, moved: make(chan struct{}, 1)}
+	head := e.store.Head()
+	for agent, err := range e.registry.AllAgents(ctx, "") {
+		if err != nil {
+			return registry.IgnoreContextEnd(ctx, err)
+		}
+		d.setDue(agent.AirID, e.NextCheck(agent))
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return e.registry.FollowAgents(ctx, head, func(agents []registry.Agent, _ store.Cursor) error {
+			for _, a := range agents {
+				d.setDue(a.AirID, e.NextCheck(a))
+			}
+			return nil
+		})
+	})
+	g.Go(func() error { return e.recheckDue(ctx, d) })
+	return registry.IgnoreContextEnd(ctx, g.Wait())
+}
+
+// recheckDue attends the agents as they become due.
+func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxConcurrentChecks)
+	lately := map[string]time.Time{} // owned by this loop: when agents were attended
+	for ctx.Err() == nil {
+		now := e.registry.Timestamp()
+		airID, wait := d.nextDue(now)
+		if airID == "" {
+			registry.WaitFor(ctx, wait, d.moved)
+			continue
+		}
+		if again := lately[airID].Add(minRecheckInterval); now.Before(again) {
+			d.setDue(airID, again)
+			continue
+		}
+		if len(lately) > 10000 {
+			for old, at := range lately {
+				if now.After(at.Add(minRecheckInterval)) {
+					delete(lately, old)
+				}
+			}
+		}
+		lately[airID] = now
+		g.Go(func() error {
+			if err := e.Recheck(ctx, airID); err != nil && !errors.Is(err, registry.ErrNoAgent) {
+				if !slices.ContainsFunc([]error{store.ErrFull, store.ErrCorrupt}, func(e error) bool { return errors.Is(err, e) }) {
+					return registry.IgnoreContextEnd(ctx, err)
+				}
+				e.log.Warn("an agent could not be looked at", "air_id", airID, "error", err)
+			}
+			// What had to be left out is still due.
+			if agent, _, err := e.registry.LoadAgent(ctx, airID); err == nil {
+				d.setDue(airID, e.NextCheck(agent))
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}

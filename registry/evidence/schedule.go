@@ -1,0 +1,123 @@
+package evidence
+
+import (
+	"container/heap"
+	"gazetteer/registry"
+	"sync"
+	"time"
+)
+
+// A visit is when an agent is to be attended.
+type scheduledCheck struct {
+	at    time.Time
+	airID string
+}
+
+// checkHeap is a heap of them, the next one first.
+type checkHeap []scheduledCheck
+
+func (v checkHeap) Len() int { return len(v) }
+
+func (v checkHeap) Less(i, j int) bool { return v[i].at.Before(v[j].at) }
+
+func (v checkHeap) Swap(i, j int) { v[i], v[j] = v[j], v[i] }
+
+func (v *checkHeap) Push(x any) { *v = append(*v, x.(scheduledCheck)) }
+
+func (v *checkHeap) Pop() any {
+	last := (*v)[len(*v)-1]
+	*v = (*v)[:len(*v)-1]
+	return last
+}
+
+// A diary knows which agent is to be attended when.
+type checkSchedule struct {
+	mu    sync.Mutex           // guards following
+	due   map[string]time.Time // the one visit of an agent that counts
+	queue checkHeap            // may hold visits that no longer do
+	moved chan struct{}        // holds one while the first visit may have changed
+}
+
+// setDue sets the visit of an agent; the zero time strikes it.
+func (d *checkSchedule) setDue(airID string, at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.IsZero() {
+		delete(d.due, airID)
+		return
+	}
+	if old, ok := d.due[airID]; ok && old.Equal(at) {
+		return
+	}
+	d.due[airID] = at
+	heap.Push(&d.queue, scheduledCheck{at, airID})
+	select {
+	case d.moved <- struct{}{}:
+	default:
+	}
+}
+
+// nextDue takes the visit that is due, or says how long it is until the next one.
+func (d *checkSchedule) nextDue(now time.Time) (airID string, wait time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.queue) > 0 {
+		first := d.queue[0]
+		if at, ok := d.due[first.airID]; !ok || !at.Equal(first.at) {
+			heap.Pop(&d.queue)
+			continue
+		}
+		if wait := first.at.Sub(now); wait > 0 {
+			return "", wait
+		}
+		heap.Pop(&d.queue)
+		delete(d.due, first.airID)
+		return first.airID, 0
+	}
+	return "", time.Hour
+}
+
+// NextCheck returns when an agent is to be checked again: a domain, an observation, or a recovery that
+// comes into force. The zero time means never.
+func (e *Collector) NextCheck(a registry.Agent) time.Time {
+	var next time.Time
+	if a.Status != registry.Active {
+		return next
+	}
+	at := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for _, d := range a.Domains {
+		if d.Withdrawn.IsZero() {
+			at(nextProbe(d, e.recheck))
+		}
+	}
+	for _, signal := range e.observableSignals(a) {
+		if o, seen := a.Observed[signal]; seen {
+			at(o.At.Add(e.recheck))
+		} else {
+			at(a.Updated)
+		}
+	}
+	if a.Recovery != nil {
+		at(a.Recovery.Due)
+	}
+	return next
+}
+
+// nextProbe is when a domain is to be looked at again: sooner after a failure, and
+// soonest while its owner waits for it.
+func nextProbe(d registry.Domain, recheck time.Duration) time.Time {
+	if d.Checked.IsZero() {
+		return d.Requested
+	}
+	switch {
+	case d.Since.IsZero():
+		return d.Checked.Add(recheck / 24)
+	case d.Failures > 0:
+		return d.Checked.Add(recheck / 3)
+	}
+	return d.Checked.Add(recheck)
+}

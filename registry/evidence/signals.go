@@ -1,0 +1,191 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"gazetteer/registry"
+	"strings"
+	"time"
+)
+
+// A Signal is one piece of evidence about an agent. What, Detail and Source may
+// quote strangers: escape them on output.
+type Signal struct {
+	Signal string `json:"signal"`
+	Grade  string `json:"grade"` // Claimed, Proved or Observed
+	Holds  bool   `json:"holds"`
+	What   string `json:"what"` // the very thing: the domain, the URL, the number
+	Detail string `json:"detail,omitempty"`
+	// Source is where it can be checked: a URL, a path of this registry's API, or
+	// a DNS name.
+	Source string    `json:"source,omitempty"`
+	Date   time.Time `json:"date,omitzero"` // when it was shown or seen last
+	Cost   string    `json:"cost"`          // what it takes to fake it
+}
+
+// Evidence returns what there is to judge an agent by, the strongest first in
+// each sort. Claims are listed as such. The error is that of the store.
+func (e *Collector) Evidence(ctx context.Context, a registry.Agent) ([]Signal, error) {
+	now := e.registry.Timestamp()
+	out := keySignals(a, now)
+	for _, d := range a.Domains {
+		out = append(out, domainSignal(d))
+	}
+	for _, o := range []struct{ signal, what, cost string }{
+		{registry.SignalDID, a.CreatorDID, "control of the web server of that domain"},
+		{registry.SignalInbox, inboxURL(a), "a web server that answers: a few dollars a month; it shows that mail arrives, not at whom"},
+		{registry.SignalAGIS, "documents of the proved domains", "control of the web server of that domain"},
+		{registry.SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows who keeps it, not that the agent runs this code"},
+	} {
+		if s, ok := observedSignal(a, o.signal, o.what, now); ok {
+			s.Cost = o.cost
+			out = append(out, s)
+		}
+	}
+	attested, err := e.attestationSignal(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out = append(append(out, attested), claimSignals(a)...)
+	for i, s := range out {
+		if s.Source == "" { // nobody has looked: it was said, and where stands in the history
+			out[i].Source = historyPath(a.AirID)
+		}
+		if s.Date.IsZero() {
+			out[i].Date = a.Updated
+		}
+	}
+	return out, nil
+}
+
+func historyPath(airID string) string { return "/api/v1/agents/" + airID + "/history" }
+
+func keySignals(a registry.Agent, now time.Time) []Signal {
+	if len(a.PublicKey) == 0 {
+		return []Signal{{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.CreatorDID, Detail: "no key on file", Cost: "nothing: a text field"}}
+	}
+	history := historyPath(a.AirID)
+	key := Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Multikey(), Detail: "nobody has shown to hold the private half", Date: a.CurrentKeySince(), Cost: "nothing: a text field"}
+	if a.KeyProof != "" {
+		key = Signal{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: a.Multikey(), Detail: "by " + a.KeyProof, Source: history, Date: a.CurrentKeySince(),
+			Cost: "making a key costs nothing; having this one takes its private half"}
+	}
+	age := now.Sub(a.CurrentKeySince())
+	return []Signal{key, {Signal: registry.SignalAge, Grade: registry.Observed, Holds: age >= registry.MinKeyAge, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
+		Date: a.CurrentKeySince(), Cost: "waiting: it cannot be hurried"}}
+}
+
+func domainSignal(d registry.Domain) Signal {
+	s := Signal{Signal: registry.SignalDomain, Grade: registry.Claimed, What: d.Name, Date: d.Checked, Cost: "nothing: a text field"}
+	if len(d.Probes) > 0 {
+		last := d.Probes[len(d.Probes)-1]
+		s.Source, s.Detail = last.Query, last.String()
+	}
+	switch {
+	case d.Proved():
+		s.Grade, s.Holds = registry.Proved, true
+		s.Cost = "registering a domain, some ten dollars a year, or control of its name servers or web server"
+	case !d.Withdrawn.IsZero():
+		s.Detail = "withdrawn on " + registry.FormatSecond(d.Withdrawn) + ": " + s.Detail
+	}
+	return s
+}
+
+// observedSignal returns the signal of an observation, or of the claim that nobody
+// has looked at; false when the agent says nothing of the sort.
+func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signal, bool) {
+	o, seen := a.Observed[signal]
+	if !seen {
+		if what == "" || signal == registry.SignalDID || signal == registry.SignalAGIS {
+			return Signal{}, false
+		}
+		return Signal{Signal: signal, Grade: registry.Claimed, What: what, Detail: "not looked at yet"}, true
+	}
+	s := Signal{Signal: signal, Grade: registry.Observed, Holds: o.Holds && now.Sub(o.At) < registry.MaxObserved, What: what, Detail: o.Detail, Source: o.Source, Date: o.At}
+	if !s.Holds {
+		s.Grade = registry.Claimed
+	}
+	return s, true
+}
+
+// attestationSignal counts the registrable domains of the attesters. Whoever the agent
+// attests in turn, itself or through others, is not counted: rings cost nothing.
+func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Signal, error) {
+	s := Signal{Signal: registry.SignalAttestations, Grade: registry.Proved, Source: "/api/v1/agents/" + a.AirID + "/attestations",
+		Cost: "one registrable domain for each, and 30 days of waiting"}
+	about, err := e.registry.LoadAttestations(ctx, a.Attested)
+	if err != nil {
+		return s, err
+	}
+	roots, rings := map[string]bool{}, 0
+	for _, t := range about {
+		if !t.Revoked.IsZero() {
+			continue
+		}
+		ring := t.Weight == 0
+		if !ring {
+			if ring, err = e.graph.AttestsTransitively(ctx, a, t.Attester); err != nil {
+				return s, err
+			}
+		}
+		if ring {
+			rings++
+			continue
+		}
+		if roots[t.Root] = true; t.Created.After(s.Date) {
+			s.Date = t.Created
+		}
+	}
+	if s.Date.IsZero() { // none has counted since then
+		s.Date = a.Created
+	}
+	s.Holds, s.What = len(roots) > 0, fmt.Sprintf("%d domains", len(roots))
+	if rings > 0 {
+		s.Detail = fmt.Sprintf("%d more are not counted: the agent attests them in turn, itself or through others", rings)
+	}
+	return s, nil
+}
+
+// claimSignals lists what anybody can write into their record.
+func claimSignals(a registry.Agent) []Signal {
+	var out []Signal
+	claim := func(field, what string) {
+		if what != "" {
+			out = append(out, Signal{Signal: registry.SignalClaims, Grade: registry.Claimed, What: field + ": " + what, Date: a.Updated, Cost: "nothing: a text field"})
+		}
+	}
+	claim("name", a.Name)
+	claim("creator_name", a.CreatorName)
+	if a.CreatorType == "organization" {
+		claim("creator_type", a.CreatorType)
+	}
+	claim("security_certifications", strings.Join(a.SecurityCertifications, ", "))
+	if a.OpenSource {
+		claim("open_source", "true")
+	}
+	claim("documentation_url", a.DocumentationURL)
+	return out
+}
+
+// MissingSignals returns those of the required signals that do not hold of an agent now,
+// neither proved nor observed. The error is that of the store.
+func (e *Collector) MissingSignals(ctx context.Context, a registry.Agent, require []string) ([]string, error) {
+	now := e.registry.Timestamp()
+	var lacking []string
+	for _, name := range require {
+		holds := false
+		if name != registry.SignalAttestations {
+			holds = a.HoldsSignal(name, now)
+		} else if a.Standing.Roots > 0 {
+			attested, err := e.attestationSignal(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			holds = attested.Holds
+		}
+		if !holds {
+			lacking = append(lacking, name)
+		}
+	}
+	return lacking, nil
+}

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"gazetteer/store"
+)
+
+// IgnoreContextEnd returns nil for what is said because ctx ended.
+func IgnoreContextEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
+}
+
+// FollowAgents hands over the agents that were written after the cursor, and up to
+// where that is, until ctx ends. What is damaged is left out.
+func (r *Registry) FollowAgents(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
+	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
+	apply := func(batch []store.Record, upTo store.Cursor) error {
+		var agents []Agent
+		for _, record := range batch {
+			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
+			if !ok || strings.Contains(airID, "/") || record.Deleted {
+				continue
+			}
+			if agent, err := decodeAgent(record); err == nil {
+				agents = append(agents, agent)
+			}
+		}
+		return written(agents, upTo)
+	}
+	for {
+		err := store.Follow(ctx, r.store, after, o, apply)
+		if !errors.Is(err, store.ErrCursorGone) {
+			return err
+		}
+		after = store.Cursor{} // too far behind: every agent is read again
+	}
+}
+
+// WaitFor waits for d, for a signal, or for the end of ctx.
+func WaitFor(ctx context.Context, d time.Duration, moved <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-moved:
+	case <-ctx.Done():
+	}
+}
+
+// skipEntries is how many records of an agent's history are read over before
+// the list is begun again behind them.
+const skipEntries = 64
+
+// AllAgents yields the agents as their records have them, in order of AIR ID behind
+// after. What is damaged is left out; looking it up by its id says so.
+func (r *Registry) AllAgents(ctx context.Context, after string) iter.Seq2[Agent, error] {
+	return func(yield func(Agent, error) bool) {
+		for more := true; more; {
+			from, entries := "", 0
+			if after != "" {
+				from = store.EntriesOf(after) + "~" // behind the entries of after
+			}
+			more = false
+			for record, err := range r.store.List(ctx, store.AgentPrefix, from) {
+				if store.Damaged(record, err) {
+					continue
+				}
+				if err != nil {
+					yield(Agent{}, fmt.Errorf("list agents: %w", err))
+					return
+				}
+				if strings.Contains(record.Key[len(store.AgentPrefix):], "/") {
+					if entries++; entries > skipEntries {
+						more = true
+						break
+					}
+					continue
+				}
+				entries = 0
+				agent, err := decodeAgent(record)
+				if !yield(agent, err) || err != nil {
+					return
+				}
+				after = strings.TrimPrefix(record.Key, store.AgentPrefix)
+			}
+		}
+	}
+}

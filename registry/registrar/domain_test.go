@@ -1,0 +1,575 @@
+package registrar_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/internal/fakenet"
+	"gazetteer/internal/nameserver"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/evidence"
+	"gazetteer/registry/registrar"
+	"gazetteer/registry/resolve"
+	"gazetteer/store"
+)
+
+// A place is all of HTTPS on loopback: every name leads to one server.
+type place struct {
+	https *resolve.HTTPS
+	mu    sync.Mutex // guards following
+	pages map[string]func(w http.ResponseWriter, r *http.Request)
+	asked int
+}
+
+func newPlace(t testing.TB) *place {
+	t.Helper()
+	p := &place{pages: map[string]func(http.ResponseWriter, *http.Request){}}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		page := p.pages[r.Host+r.URL.Path]
+		p.asked++
+		p.mu.Unlock()
+		if page == nil {
+			http.NotFound(w, r)
+			return
+		}
+		page(w, r)
+	}))
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	var err error
+	p.https, err = resolve.NewHTTPS(resolve.HTTPSOptions{Roots: roots, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *place) serve(at string, status int, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pages[at] = func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, text)
+	}
+}
+
+// prove asks for the proof of a domain by a signed request.
+func prove(t testing.TB, r *registrar.Registrar, c *clock, a registry.Agent, key byte, domain string) (registry.Domain, registry.Agent) {
+	t.Helper()
+	d, a, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, key, c.now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, a
+}
+
+func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	record := r.DomainRecord(a)
+	if want := "gazetteer-agent=" + r.DID(a.AirID) + "; key=" + multikey(1); record != want {
+		t.Fatalf("record %s, want %s", record, want)
+	}
+	other := strings.Replace(record, a.AirID, "AIR-0000-0000-0000", 1)
+	ns.Publish("_gazetteer.label.test.example.com", "v=spf1 -all", other, record)
+	ns.Publish("apex.test.example.com", "something", record+" ", "else")
+	ns.Publish("spaced.test.example.com", "gazetteer-agent="+r.DID(a.AirID)+"  ;key="+multikey(1)+";")
+	ns.Publish("full.test.example.com", append(slices.Repeat([]string{"filler"}, 999), record)...)
+	p.serve("example.com"+evidence.DomainFile, 200, "# agents of this house\r\n"+other+"\r\n"+record+"\r\n")
+	for _, test := range []struct{ domain, method, asked string }{
+		{"label.test.example.com", "dns", "TXT _gazetteer.label.test.example.com"},
+		{"APEX.test.example.com.", "dns", "TXT apex.test.example.com"},
+		{"spaced.test.example.com", "dns", "TXT spaced.test.example.com"},
+		{"full.test.example.com", "dns", "TXT full.test.example.com"}, // 1,000 values come over TCP
+		{"example.com", "https", "GET https://example.com/.well-known/gazetteer-agents"},
+	} {
+		d, now := prove(t, r, c, a, 1, test.domain)
+		last := d.Probes[len(d.Probes)-1]
+		if d.Method != test.method || !d.Since.Equal(c.now()) || d.Key != multikey(1) || last.Query != test.asked || !last.Found || last.Server == "" {
+			t.Errorf("%s: %+v", test.domain, d)
+		}
+		if !shows(t, r, now, registry.SignalDomain) {
+			t.Errorf("%s: the agent does not meet what it has proved", test.domain)
+		}
+		a = now
+	}
+	if len(a.Domains) != 5 {
+		t.Fatalf("%d domains", len(a.Domains))
+	}
+	_, _, err := r.ProveDomain(t.Context(), a.AirID, "sixth.test.example.com", by(t, r, a, 1, c.now()))
+	refusal(t, err, "domains-many")
+	a, err = r.RemoveDomain(t.Context(), a.AirID, "Example.com", by(t, r, a, 1, c.now()))
+	if err != nil || len(a.Domains) != 4 {
+		t.Errorf("%d domains, %v", len(a.Domains), err)
+	}
+	_, err = r.RemoveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	refusal(t, err, "domain-unknown")
+}
+
+// Windows editors begin a file with a mark, and forms of name servers keep the
+// quotation marks of a value.
+func TestWhatStandsAroundAValueMeansNothing(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.quoted.example.com", `"`+r.DomainRecord(a)+`"`)
+	p.serve("mark.example.com"+evidence.DomainFile, 200, "\ufeff"+r.DomainRecord(a))
+	for domain, method := range map[string]string{"quoted.example.com": "dns", "mark.example.com": "https"} {
+		if d, _ := prove(t, r, c, a, 1, domain); d.Method != method {
+			t.Errorf("%s: %+v", domain, d)
+		}
+	}
+}
+
+func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	record := r.DomainRecord(a)
+	otherKey := strings.Replace(record, multikey(1), multikey(2), 1)
+	ns.Publish("_gazetteer.key.example.com", otherKey)
+	ns.Publish("_gazetteer.many.example.com", slices.Repeat([]string{"filler"}, 1000)...)
+	ns.Publish("_gazetteer.long.example.com", strings.Repeat("x", 4000), "a\xffb")
+	ns.Publish("_gazetteer.off.example.com", "was "+record)
+	p.serve("off.example.com"+evidence.DomainFile, 200, "# "+record+"\n")
+	p.serve("key.example.com"+evidence.DomainFile, 200, "<html>")
+	p.serve("many.example.com"+evidence.DomainFile, 500, record)
+	p.serve("long.example.com"+evidence.DomainFile, 200, strings.Repeat("x", 1<<20))
+	p.pages["moved.example.com"+evidence.DomainFile] = func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://evil.test/", http.StatusFound)
+	}
+	for _, test := range []struct{ domain, label, file string }{
+		{"key.example.com", "named with another key", "no value names the agent"},
+		{"many.example.com", "and 990 more", "it answered 500"},
+		{"long.example.com", "no value names the agent", "larger than 65536 bytes"},
+		{"off.example.com", "no value names the agent", "no value names the agent"},
+		{"moved.example.com", "no TXT record", "it answered 302 and leads to https://evil.test/"},
+		{"none.example.com", "no TXT record", "it answered 404"},
+	} {
+		t.Run(test.domain, func(t *testing.T) {
+			d, got := prove(t, r, c, a, 1, test.domain)
+			if !d.Since.IsZero() || d.Failures != 1 || len(d.Probes) != 3 || shows(t, r, got, registry.SignalDomain) {
+				t.Fatalf("%+v", d)
+			}
+			for i, says := range []string{test.label, "no TXT record", test.file} {
+				l := d.Probes[i]
+				if !strings.Contains(l.String(), says) || l.Expected != record || l.Found || l.Server == "" || len(l.String()) > 8000 {
+					t.Errorf("look %d: %s (%+v), want %q", i, l, l, says)
+				}
+			}
+			if _, err := json.Marshal(d.Probes); err != nil {
+				t.Error(err)
+			}
+			if _, err := r.RemoveDomain(t.Context(), a.AirID, test.domain, by(t, r, a, 1, c.now())); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	ns.Fail(true)
+	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Probes[0].Problem, "did not answer as it should") || d.Probes[0].Server != ns.Address {
+		t.Errorf("%+v", d.Probes)
+	}
+	blind := open(t, registrar.Options{Now: c.now})
+	b := proved(t, blind, 1, nil)
+	if d, _ := prove(t, blind, c, b, 1, "example.com"); !d.Since.IsZero() || len(d.Probes) != 1 || d.Probes[0].Problem == "" {
+		t.Errorf("a registry that asks nobody: %+v", d)
+	}
+}
+
+func TestDomainsThatAreRefused(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now})
+	a := proved(t, r, 1, nil)
+	for _, domain := range []string{"", "localhost", "intranet", "127.0.0.1", "[::1]", "a.local", "co.uk", "github.io", "com", "exa mple.com", "пример.рф", "https://example.com", "a.com/b", strings.Repeat("a.", 200) + "com", "_x.example.com", "x@example.com"} {
+		if _, _, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, 1, c.now())); refused(t, err).Field != "domain" {
+			t.Errorf("%s: %v", domain, err)
+		}
+	}
+	if _, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", registry.Credentials{}); !errors.Is(err, registry.ErrNoSecret) {
+		t.Error(err)
+	}
+	keyless, secret := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:1"})
+	if _, _, err := r.ProveDomain(t.Context(), keyless.AirID, "example.com", registry.Credentials{Secret: secret}); !errors.Is(err, registry.ErrNoKey) {
+		t.Error(err)
+	}
+}
+
+// No form of an address of this machine or its network is a domain to be proved,
+// or an endpoint to be named.
+func TestNoFormOfAnAddressIsTaken(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now})
+	a := proved(t, r, 1, nil)
+	for _, form := range fakenet.AddressForms() {
+		if _, _, err := r.ProveDomain(t.Context(), a.AirID, form, by(t, r, a, 1, c.now())); refused(t, err).Field != "domain" {
+			t.Errorf("%s: %v", form, err)
+		}
+		endpoints := []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://" + form + "/inbox"}}
+		_, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{ServiceEndpoints: &endpoints})
+		if err == nil {
+			t.Errorf("%s is taken as an endpoint", form)
+			continue
+		}
+		if refused(t, err).Field != "service_endpoints[0].serviceEndpoint" {
+			t.Errorf("%s as an endpoint: %v", form, err)
+		}
+	}
+}
+
+func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, c, a, 1, "example.com")
+	attend := func(after time.Duration) registry.Domain {
+		t.Helper()
+		c.move(after)
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := r.Agent(t.Context(), a.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Domains[0]
+	}
+	since := c.now()
+	before := ns.Asked()
+	if attend(23 * time.Hour); ns.Asked() != before {
+		t.Error("it was asked before it was due")
+	}
+	if d := attend(time.Hour); !d.Checked.Equal(c.now()) || !d.Since.Equal(since) || d.Failures != 0 {
+		t.Errorf("%+v", d)
+	}
+	ns.Publish("_gazetteer.example.com")
+	if d := attend(24 * time.Hour); d.Failures != 1 || !d.Withdrawn.IsZero() {
+		t.Errorf("after the first failure: %+v", d)
+	}
+	if d := attend(8 * time.Hour); d.Failures != 2 || !d.Withdrawn.IsZero() {
+		t.Errorf("after the second: %+v", d)
+	}
+	// One that succeeds begins the count anew.
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	if d := attend(8 * time.Hour); d.Failures != 0 || !d.Since.Equal(since) {
+		t.Errorf("after it came back: %+v", d)
+	}
+	ns.Fail(true) // a name server that is down counts as a failure, too
+	attend(24 * time.Hour)
+	attend(8 * time.Hour)
+	d := attend(8 * time.Hour)
+	if d.Failures != 3 || !d.Withdrawn.Equal(c.now()) {
+		t.Errorf("after three: %+v", d)
+	}
+	got, _, err := r.Agent(t.Context(), a.AirID)
+	if err != nil || shows(t, r, got, registry.SignalDomain) || !r.NextCheck(got).IsZero() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	history, _, err := r.History(t.Context(), a.AirID, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	for _, e := range history {
+		events = append(events, e.Event+" by "+e.Actor)
+	}
+	if got := strings.Join(events, ", "); got != "registered by registrant, domain-changed by owner, domain-changed by system, domain-changed by system" {
+		t.Errorf("history: %s", got)
+	}
+	// The owner may begin again.
+	ns.Fail(false)
+	c.move(time.Hour)
+	if d, _ := prove(t, r, c, a, 1, "example.com"); !d.Since.Equal(c.now()) {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestAProofIsBoundToTheKey(t *testing.T) {
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, c, a, 1, "example.com")
+	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.move(24 * time.Hour)
+	if err := r.Recheck(t.Context(), a.AirID); err != nil {
+		t.Fatal(err)
+	}
+	a, _, _ = r.Agent(t.Context(), a.AirID)
+	if d := a.Domains[0]; d.Failures != 1 || !strings.Contains(d.Probes[0].String(), "after a rotation") {
+		t.Errorf("%+v", d)
+	}
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	c.move(8 * time.Hour)
+	if err := r.Recheck(t.Context(), a.AirID); err != nil {
+		t.Fatal(err)
+	}
+	if a, _, _ = r.Agent(t.Context(), a.AirID); a.Domains[0].Key != multikey(2) || a.Domains[0].Failures != 0 {
+		t.Errorf("%+v", a.Domains[0])
+	}
+}
+
+// evidence returns the signals of one sort.
+func collectEvidence(t testing.TB, r *registrar.Registrar, a registry.Agent, signal string) []evidence.Signal {
+	t.Helper()
+	all, err := r.Evidence(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []evidence.Signal
+	for _, s := range all {
+		if s.Cost == "" || s.Grade == "" || s.Source == "" || s.Date.IsZero() {
+			t.Errorf("a signal without its cost or source: %+v", s)
+		}
+		if s.Signal == signal {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
+	c, ns, p, d := newClock(), nameserver.New(t), newPlace(t), documents{}
+	s := openStore(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https, Resolver: d, Store: s})
+	a := proved(t, r, 1, map[string]any{"creator_did": "did:wba:owner.example", "creator_name": "Acme", "security_certifications": []string{"SOC2"}, "open_source": true,
+		"code_repository": "https://code.example.com/acme/agent", "service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/in"}}})
+	if s := collectEvidence(t, r, a, registry.SignalInbox); len(s) != 1 || s[0].Grade != registry.Claimed || s[0].Holds {
+		t.Errorf("an inbox that nobody looked at: %+v", s)
+	}
+	if s := collectEvidence(t, r, a, registry.SignalDID); len(s) != 1 || s[0].Holds {
+		t.Errorf("a DID that does not resolve: %+v", s)
+	}
+	if n := len(collectEvidence(t, r, a, registry.SignalClaims)); n != 4 {
+		t.Errorf("%d claims, want name, creator, certificates, openness", n)
+	}
+	none := []string{registry.SignalInbox, registry.SignalDID, registry.SignalRepository, registry.SignalAGIS, registry.SignalDomain, registry.SignalAge, registry.SignalAttestations}
+	for _, signal := range none {
+		if shows(t, r, a, signal) {
+			t.Errorf("%s holds of an agent that only claims", signal)
+		}
+	}
+
+	d["did:wba:owner.example"] = 1
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	p.serve("inbox.example.com/in", 400, `{"error":"Bad Request"}`)
+	p.serve("code.example.com/acme/agent", 200, "<p>Agent "+r.DID(a.AirID)+"</p>")
+	prove(t, r, c, a, 1, "example.com")
+	body := []byte(`{"did":"` + r.DID(a.AirID) + `"}`)
+	if _, err := s.Apply(t.Context(), store.Put(store.DocumentKey("example.com", "agis-summary"), []byte(`{"url":"https://example.com/.well-known/agis.json","digest":"sha256:1","fetched_at":"2026-05-01T00:00:00Z"}`)),
+		store.Put(store.BlobKey("sha256:1"), body)); err != nil {
+		t.Fatal(err)
+	}
+	// A domain is bothered once a minute: what is left out comes later.
+	c.move(31 * 24 * time.Hour)
+	for range 4 {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+		c.move(61 * time.Second)
+	}
+	a, _, err := r.Agent(t.Context(), a.AirID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signal, grade := range map[string]string{registry.SignalKey: registry.Proved, registry.SignalAge: registry.Observed, registry.SignalDomain: registry.Proved,
+		registry.SignalDID: registry.Observed, registry.SignalInbox: registry.Observed, registry.SignalRepository: registry.Observed, registry.SignalAGIS: registry.Observed} {
+		got := collectEvidence(t, r, a, signal)
+		if len(got) != 1 || !got[0].Holds || got[0].Grade != grade || got[0].Date.IsZero() {
+			t.Errorf("%s: %+v", signal, got)
+		}
+		if !shows(t, r, a, signal) {
+			t.Errorf("%s does not hold", signal)
+		}
+	}
+	// What nobody looked at for a week holds no more; what is proved stays.
+	c.move(8 * 24 * time.Hour)
+	if shows(t, r, a, registry.SignalInbox) || !shows(t, r, a, registry.SignalKey) {
+		t.Error("an old observation")
+	}
+	// An inbox that is gone, and a page that does not name the agent any more.
+	p.serve("inbox.example.com/in", 404, "")
+	p.serve("code.example.com/acme/agent", 200, "")
+	d["did:wba:owner.example"] = 2
+	c.move(25 * time.Hour)
+	for range 4 {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+		c.move(61 * time.Second)
+	}
+	if a, _, err = r.Agent(t.Context(), a.AirID); err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []string{registry.SignalInbox, registry.SignalRepository, registry.SignalDID} {
+		if got := collectEvidence(t, r, a, signal); len(got) != 1 || got[0].Holds || got[0].Detail == "" || shows(t, r, a, signal) {
+			t.Errorf("%s: %+v", signal, got)
+		}
+	}
+}
+
+func TestListsCanRequireEvidence(t *testing.T) {
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	plain, _ := register(t, r, someone(1))
+	keyed := proved(t, r, 2, nil)
+	domained := proved(t, r, 3, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(domained))
+	prove(t, r, c, domained, 3, "example.com")
+	for text, want := range map[string][]string{
+		"": {plain.AirID, keyed.AirID, domained.AirID}, " ": {plain.AirID, keyed.AirID, domained.AirID}, "key": {keyed.AirID, domained.AirID},
+		"key, domain": {domained.AirID}, "domain,domain": {domained.AirID}, "inbox": nil, "age": nil, "attestations": nil,
+	} {
+		require, err := registry.ParseRequire(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range []registry.Agent{plain, keyed, domained} {
+			a, _, err := r.Agent(t.Context(), a.AirID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lacks, err := r.MissingSignals(t.Context(), a, require)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(lacks) == 0 {
+				got = append(got, a.AirID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("require=%s: %v, want %v", text, got, want)
+		}
+	}
+	for _, bad := range []string{"claims", "Domain", "domain;inbox", ",", "domain,", strings.Repeat("x", 1<<16)} {
+		if _, err := registry.ParseRequire(bad); refused(t, err).Field != "require" || len(err.Error()) > 1000 {
+			t.Errorf("%.100s: %v", bad, err)
+		}
+	}
+}
+
+// A list reads over the history of the agents, however long it is.
+func TestAListReadsOverLongHistories(t *testing.T) {
+	r := open(t, registrar.Options{})
+	var want []string
+	for n := range byte(4) {
+		a, secret := register(t, r, someone(n))
+		for i := range 150 * int(n%2) {
+			description := fmt.Sprint(i)
+			if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, a.AirID)
+	}
+	slices.Sort(want)
+	var got []string
+	for after, more := "", true; more; more = after != "" {
+		agents, next, err := r.List(t.Context(), registry.Filter{}, after, 1)
+		if err != nil || len(agents) > 1 {
+			t.Fatal(err)
+		}
+		for _, a := range agents {
+			got = append(got, a.AirID)
+		}
+		after = next
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Run looks at what is due as soon as it is due, and ends with its context.
+func TestTheCaretaker(t *testing.T) {
+	ns, p := nameserver.New(t), newPlace(t)
+	s := openStore(t)
+	r := open(t, registrar.Options{Store: s, DNS: evidence.NewDNS(ns.Address), Web: p.https, Recheck: time.Hour, RecoveryDelay: time.Nanosecond})
+	p.serve("inbox.example.com/in", 401, "")
+	inbox := map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/in"}}}
+	early := proved(t, r, 1, inbox) // before it runs
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	wait := func(airID string, holds func(a registry.Agent) bool) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		for record, err := range s.Changes(ctx, store.Cursor{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a registry.Agent
+			if record.Key == store.AgentKey(airID) && json.Unmarshal(record.Value, &a) == nil && holds(a) {
+				return
+			}
+		}
+		t.Fatalf("%s was not attended", airID)
+	}
+	wait(early.AirID, func(a registry.Agent) bool { return a.Observed[registry.SignalInbox].Holds })
+	late := proved(t, r, 2, map[string]any{"recovery_commitment": commitment(100)})
+	if _, err := r.Recover(t.Context(), late.AirID, recovery(r, late, 2, 100, 3, "", time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	wait(late.AirID, func(a registry.Agent) bool { return did.FormatMultikey(a.PublicKey) == multikey(3) })
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Owners cannot make the registry bother a stranger without end.
+func TestADomainIsLookedAtSoOftenAndNoMore(t *testing.T) {
+	c, ns := newClock(), nameserver.New(t)
+	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	a := proved(t, r, 1, nil)
+	for range 10 {
+		prove(t, r, c, a, 1, "www.example.com")
+	}
+	before := ns.Asked()
+	_, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	if e := refusal(t, err, "domain-busy"); !errors.Is(e, registry.ErrTooMany) || e.Wait != 10*time.Second || ns.Asked() != before {
+		t.Errorf("%+v", e)
+	}
+	prove(t, r, c, a, 1, "example.org")
+	c.move(10 * time.Second)
+	prove(t, r, c, a, 1, "example.com")
+}
+
+// A thousand agents that name one inbox are no thousand requests.
+func TestAHostIsNotBotheredByEveryAgentThatNamesIt(t *testing.T) {
+	c, p := newClock(), newPlace(t)
+	r := open(t, registrar.Options{Now: c.now, Web: p.https})
+	for n := range byte(20) {
+		a := proved(t, r, n+1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": fmt.Sprintf("https://h%d.example.com/in", n)}}})
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked != 1 {
+		t.Errorf("%d requests within a minute", p.asked)
+	}
+}

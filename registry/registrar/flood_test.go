@@ -1,0 +1,147 @@
+package registrar_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"testing"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/audit"
+	"gazetteer/registry/registrar"
+	"gazetteer/store"
+)
+
+// TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken: 10,000 registrations
+// from one address, then 10,000 from as many networks, each with a proof that
+// would be taken: one that was refused is sent again. The budgets hold, whoever is refused is told how long to wait,
+// others are taken meanwhile, and the store and the transparency log grow by those
+// that were taken and by nothing else.
+func TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken(t *testing.T) {
+	const flood, fromOne, fromAll = 10_000, 5, 60
+	c := newClock()
+	s := openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.now, RequireProof: true, Limits: admission.Limits{Registrations: fromOne, AllRegistrations: fromAll}})
+	log := followed(t, s)
+	grown := recordsOf(t, s)
+	n, reg := 0, provedRegistration(t, r, 0)
+	try := func(from netip.Addr) error {
+		reg.Client = from
+		_, _, err := r.Register(t.Context(), reg)
+		if err == nil {
+			n++
+			reg = provedRegistration(t, r, n)
+		}
+		return err
+	}
+	won := func(from func(i int) netip.Addr, code string) (taken int) {
+		for i := range flood {
+			err := try(from(i))
+			if err == nil {
+				taken++
+				continue
+			}
+			if e := refusal(t, err, code); e.Kind != registry.ErrTooMany || e.Wait <= 0 {
+				t.Fatalf("%+v", e)
+			}
+		}
+		return taken
+	}
+	one := client("192.0.2.1")
+	if taken := won(func(int) netip.Addr { return one }, "registrations-network"); taken != fromOne {
+		t.Errorf("%d were taken from one address", taken)
+	}
+	if err := try(client("198.51.100.1")); err != nil {
+		t.Errorf("somebody else: %v", err)
+	}
+	many := func(i int) netip.Addr { // each of another /24
+		return netip.AddrFrom4([4]byte{11, byte(i >> 8), byte(i), 1})
+	}
+	if taken := won(many, "registrations-all"); taken != fromAll-fromOne-1 {
+		t.Errorf("%d were taken from everybody", taken)
+	}
+	head := s.Head()
+	if err := log.WaitFor(t.Context(), head.Seq); err != nil {
+		t.Fatal(err)
+	}
+	if leaves := log.Head().N; leaves != fromAll {
+		t.Errorf("%d leaves, %d were taken", leaves, fromAll)
+	}
+	// Of each its record, its entry and its key; and the door, once.
+	if grown := recordsOf(t, s) - grown; grown != 3*fromAll+1 || head.Seq != 3*fromAll+1 {
+		t.Errorf("%d records after %d writes, want %d", grown, head.Seq, 3*fromAll+1)
+	}
+}
+
+// followed returns a transparency log that follows the store until the test ends.
+func followed(t *testing.T, s store.Store) *audit.Log {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := audit.OpenKey(filepath.Join(dir, "key"), "registry.test/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(t.Context(), audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- log.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return log
+}
+
+func recordsOf(t *testing.T, s store.Store) (n int) {
+	t.Helper()
+	for _, err := range s.List(t.Context(), "", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// provedRegistration is the n-th of many, with a key of its own and the answer to a
+// challenge.
+func provedRegistration(t *testing.T, r *registrar.Registrar, n int) registry.Registration {
+	t.Helper()
+	seed := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	private := ed25519.NewKeyFromSeed(seed[:])
+	public := private.Public().(ed25519.PublicKey)
+	members := map[string]any{"name": fmt.Sprintf("Agent %d", n), "public_key": did.FormatPublicKey(public)}
+	body, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge := challengeOf(t, r)
+	text, err := registry.RegistrationStatement("registry.test", challenge, did.FormatMultikey(public), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members["proof"] = map[string]string{"challenge": challenge, "signature": did.FormatSignature(ed25519.Sign(private, text))}
+	if body, err = json.Marshal(members); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.ReadRegistration(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}

@@ -1,0 +1,348 @@
+package registrar_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
+)
+
+const week = 7 * 24 * time.Hour
+
+func client(text string) netip.Addr { return netip.MustParseAddr(text) }
+
+// mode returns how new agents are taken.
+func mode(t testing.TB, r *registrar.Registrar) admission.PolicyState {
+	t.Helper()
+	s, err := r.RegistrationPolicy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func setDoor(t testing.TB, r *registrar.Registrar, mode, note string) {
+	t.Helper()
+	if _, err := r.SetRegistrationPolicy(t.Context(), mode, note); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnOpenDoorThatNobodyLooksAfterClosesItself(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
+	register(t, r, someone(1))
+	if d := mode(t, r); d.Mode != admission.ModeOpen || !d.Closes.Equal(c.now().Add(week)) || !d.SelfClosed.IsZero() {
+		t.Fatalf("at first %+v", d)
+	}
+	c.move(6 * 24 * time.Hour)
+	if err := r.RecordAttention(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.move(week - time.Second)
+	register(t, r, someone(2))
+	c.move(time.Second)
+	closed := c.now()
+	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) {
+		t.Fatalf("after a week %+v", d)
+	}
+	if a, _ := register(t, r, someone(3)); a.Status != registry.Pending {
+		t.Errorf("registered as %s", a.Status)
+	}
+	// A look does not open it again, nor does a restart, nor another week.
+	c.move(time.Hour)
+	if err := r.RecordAttention(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r = open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
+	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) || !d.Attended.Equal(c.now()) {
+		t.Errorf("after a look %+v", d)
+	}
+	setDoor(t, r, admission.ModeOpen, "")
+	if a, _ := register(t, r, someone(4)); a.Status != registry.Active || !mode(t, r).Closes.Equal(c.now().Add(week)) {
+		t.Errorf("opened: %s, %+v", a.Status, mode(t, r))
+	}
+	// A closed door does not open itself to approval.
+	setDoor(t, r, admission.ModeClosed, "")
+	c.move(10 * week)
+	if d := mode(t, r); d.Mode != admission.ModeClosed || !d.SelfClosed.IsZero() || !d.Closes.IsZero() {
+		t.Errorf("closed: %+v", d)
+	}
+}
+
+func TestLooksAreWrittenOnceAnHour(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.now})
+	for range 3 {
+		for range 50 {
+			if err := r.RecordAttention(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.move(time.Hour)
+	}
+	if head := s.Head().Seq; head != 3 {
+		t.Errorf("%d writes for 150 looks in three hours", head)
+	}
+}
+
+func TestTheDoor(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeClosed})
+	_, _, err := r.Register(t.Context(), someone(1))
+	if e := refusal(t, err, "registration-closed"); !errors.Is(e, registry.ErrForbidden) || e.Help == "" {
+		t.Error(e)
+	}
+	mine := someone(1)
+	mine.Operator = true
+	if a, _ := register(t, r, mine); a.Status != registry.Active {
+		t.Errorf("the operator's own agent is %s", a.Status)
+	}
+	setDoor(t, r, admission.ModeClosed, "write to door@registry.test <script>")
+	_, _, err = r.Register(t.Context(), someone(2))
+	if e := refusal(t, err, "registration-closed"); !strings.Contains(e.Help, "door@registry.test") {
+		t.Error(e)
+	}
+	setDoor(t, r, admission.ModeOpen, "")
+	if a, _ := register(t, r, someone(2)); a.Status != registry.Active {
+		t.Error(a.Status)
+	}
+	setDoor(t, r, "", "")
+	_, _, err = r.Register(t.Context(), someone(3))
+	refusal(t, err, "registration-closed")
+	for _, bad := range [][2]string{{"ajar", ""}, {"OPEN", ""}, {strings.Repeat("x", 10000), ""}, {"open", strings.Repeat("x", 10000)}, {"open", "a\u202eb"}, {"open", "\xff"}} {
+		_, err := r.SetRegistrationPolicy(t.Context(), bad[0], bad[1])
+		if e := refused(t, err); len(e.Error()) > 1000 {
+			t.Errorf("a message of %d bytes", len(e.Error()))
+		}
+	}
+	if _, err := registrar.New(registrar.Options{DIDHost: "a.test", Mode: "ajar"}); err == nil {
+		t.Error("a door that is ajar")
+	}
+}
+
+func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
+	r := open(t, registrar.Options{})
+	var closed atomic.Bool
+	var all sync.WaitGroup
+	for i := range byte(64) {
+		all.Go(func() {
+			before := closed.Load()
+			_, _, err := r.Register(t.Context(), someone(i+1))
+			if err == nil && before {
+				t.Error("registered after the door was closed")
+			}
+			if err != nil {
+				refusal(t, err, "registration-closed")
+			}
+		})
+		if i == 20 {
+			all.Go(func() {
+				setDoor(t, r, admission.ModeClosed, "")
+				closed.Store(true)
+				// What is there now is all that there will be.
+				before, _, err := r.List(t.Context(), registry.Filter{}, "", 100)
+				if err != nil {
+					t.Error(err)
+				}
+				defer func() {
+					after, _, err := r.List(context.Background(), registry.Filter{}, "", 100)
+					if err != nil || len(after) != len(before) {
+						t.Errorf("%d agents when the door was closed, then %d, %v", len(before), len(after), err)
+					}
+				}()
+				for j := range byte(20) {
+					_, _, err := r.Register(t.Context(), someone(j+100))
+					refusal(t, err, "registration-closed")
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+func TestANetworkRegistersSoManyAndNoMore(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Registrations: 5, AllRegistrations: 30}})
+	n := 0
+	try := func(from string) error {
+		n++
+		reg := someone(byte(n))
+		reg.Client = client(from)
+		_, _, err := r.Register(t.Context(), reg)
+		return err
+	}
+	won := func(times int, from func(i int) string) (won int, last error) {
+		for i := range times {
+			if err := try(from(i)); err != nil {
+				last = err
+			} else {
+				won++
+			}
+		}
+		return won, last
+	}
+	// All addresses of a /64 are one network, and IPv4 in IPv6 is IPv4.
+	got, err := won(20, func(i int) string { return fmt.Sprintf("2001:db8:1:1::%x%%eth0", i) })
+	if e := refusal(t, err, "registrations-network"); got != 5 || e.Wait != 12*time.Minute || !errors.Is(e, registry.ErrTooMany) {
+		t.Errorf("%d, %v", got, e)
+	}
+	if got, _ := won(3, func(i int) string { return "::ffff:192.0.2.1" }); got != 3 {
+		t.Errorf("mapped: %d", got)
+	}
+	if got, _ := won(5, func(i int) string { return "192.0.2.1" }); got != 2 {
+		t.Errorf("the same unmapped: %d more", got)
+	}
+	// The networks of a /48 together have four times as much.
+	if got, _ := won(40, func(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i+100) }); got != 15 {
+		t.Errorf("%d more from a /48", got)
+	}
+	// Then all together have had enough.
+	got, err = won(10, func(i int) string { return fmt.Sprintf("198.51.%d.1", i) })
+	if e := refusal(t, err, "registrations-all"); got != 5 || e.Wait != 2*time.Minute {
+		t.Errorf("%d, %v", got, e)
+	}
+	// Whoever waits as long as is said is taken.
+	c.move(2 * time.Minute)
+	if err := try("198.51.200.1"); err != nil {
+		t.Error(err)
+	}
+	// What fails costs nothing.
+	c.move(2 * time.Hour)
+	for range 20 {
+		reg := someone(1)
+		reg.Name, reg.Client = "", client("203.0.113.1")
+		_, _, err := r.Register(t.Context(), reg)
+		refused(t, err)
+		reg = someone(1)
+		reg.NoSecret, reg.Client = true, client("203.0.113.1")
+		_, _, err = r.Register(t.Context(), reg)
+		refused(t, err)
+	}
+	if got, _ := won(9, func(i int) string { return "203.0.113.1" }); got != 5 {
+		t.Errorf("%d after forty that failed", got)
+	}
+}
+
+func TestOfManyRegistrationsFromOneNetworkSoManyAreTaken(t *testing.T) {
+	r := open(t, registrar.Options{Limits: admission.Limits{Registrations: 7}})
+	won := race(t, 64, func(i int) error {
+		reg := someone(byte(i + 1))
+		reg.Client = client(fmt.Sprintf("2001:db8::%x", i))
+		_, _, err := r.Register(t.Context(), reg)
+		return err
+	}, "registrations-network")
+	if won != 7 {
+		t.Errorf("%d were taken", won)
+	}
+}
+
+// TestAMillionRegistrationsFromOneNetwork comes from every /64 of a /44, whose
+// memory must stay small.
+func TestAMillionRegistrationsFromOneNetwork(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval, Limits: admission.Limits{AllRegistrations: -1, Registrations: 1}})
+	from := func(i int) netip.Addr {
+		address := client("2001:db8::1").As16()
+		binary.BigEndian.PutUint32(address[4:], uint32(i))
+		return netip.AddrFrom16(address)
+	}
+	reg := someone(1)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	taken := 0
+	for i := range 1_000_000 {
+		reg.Client = from(i)
+		_, _, err := r.Register(t.Context(), reg)
+		switch e, _ := errors.AsType[*registry.Refusal](err); {
+		case err == nil:
+			taken++
+		case e == nil || e.Kind != registry.ErrTooMany || e.Wait <= 0:
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	waiting, _, err := r.Applications(t.Context(), "", 0)
+	if err != nil || taken == 0 || taken > 1000 || len(waiting) == 0 {
+		t.Errorf("%d were taken, %d wait, %v", taken, len(waiting), err)
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 32<<20 {
+		t.Errorf("memory has grown by %d bytes", grown)
+	}
+}
+
+func TestGuessesAtASecretAreSlowedDown(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Failures: 10}})
+	a, secret := register(t, r, someone(1))
+	thief, owner := client("192.0.2.1"), client("198.51.100.1")
+	write := func(from netip.Addr, secret string) error {
+		text := "x"
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret, Client: from}, registry.Update{Description: &text})
+		return err
+	}
+	wrong := 0
+	for i := range 10_000 {
+		err := write(thief, fmt.Sprintf("%032x", i))
+		if errors.Is(err, registry.ErrWrongSecret) {
+			wrong++
+			continue
+		}
+		if e := refusal(t, err, "too-many-failures"); e.Wait <= 0 || e.Wait > time.Hour {
+			t.Fatal(e)
+		}
+	}
+	if wrong != 10 {
+		t.Errorf("%d guesses were judged", wrong)
+	}
+	// The right one from there would tell the thief so; the owner is not kept out.
+	refusal(t, write(thief, secret), "too-many-failures")
+	if err := write(owner, secret); err != nil {
+		t.Error(err)
+	}
+	for range 50 { // success costs nothing
+		if err := write(owner, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	limits := admission.Limits{Writes: 20}
+	r := open(t, registrar.Options{Store: s, Now: c.now, Limits: limits})
+	a, secret := register(t, r, someone(1))
+	won := race(t, 64, func(i int) error {
+		text := fmt.Sprint(i)
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
+		return err
+	}, "agent-writes")
+	if won != 20 {
+		t.Errorf("%d of 64 writes at once, want 20", won)
+	}
+	r = open(t, registrar.Options{Store: s, Now: c.now, Limits: limits}) // a restart brings nothing
+	text := "x"
+	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
+	e := refusal(t, err, "agent-writes")
+	c.move(e.Wait)
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
+		t.Error(err)
+	}
+	history, _, err := r.History(t.Context(), a.AirID, 100, 0)
+	if err != nil || history[20].Agent.WriteBudgetUntil != 0 {
+		t.Errorf("the count is in the history: %v", err)
+	}
+}

@@ -1,0 +1,249 @@
+package registrar_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
+	"gazetteer/store"
+)
+
+// report reports an agent from an address.
+func report(t testing.TB, r *registrar.Registrar, airID, from string) admission.Report {
+	t.Helper()
+	p, err := r.Report(t.Context(), airID, admission.ReportRequest{Reason: "spam", Text: "sends " + hostile, Contact: "me@reporter.test", Client: client(from)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAReportHasAClock(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.now})
+	a, _ := register(t, r, someone(1))
+	b, _ := register(t, r, someone(2))
+	first := report(t, r, a.AirID, "192.0.2.1")
+	c.move(time.Hour)
+	second := report(t, r, b.AirID, "192.0.2.1")
+	if !strings.HasPrefix(first.ID, "20260504T030201.000Z-") || first.Network != "192.0.2.0/24" || first.Due.Sub(first.Created) != 72*time.Hour {
+		t.Errorf("%+v", first)
+	}
+	c.move(71 * time.Hour)
+	figures, err := r.ReportFigures(t.Context())
+	if err != nil || figures != (admission.ReportFigures{Open: 2, Overdue: 1, Oldest: 72 * time.Hour}) {
+		t.Errorf("%+v, %v", figures, err)
+	}
+	overdue, _, err := r.Reports(t.Context(), admission.ReportFilter{Overdue: true}, "", 0)
+	if err != nil || len(overdue) != 1 || overdue[0].ID != first.ID {
+		t.Errorf("%+v, %v", overdue, err)
+	}
+	settled, err := r.SettleReport(t.Context(), first.ID, admission.ReportDismissed, "it is no spam")
+	if err != nil || len(settled) != 1 || settled[0].Age(c.now().Add(time.Hour)) != 72*time.Hour || settled[0].Overdue(c.now()) {
+		t.Errorf("%+v, %v", settled, err)
+	}
+	// The reporter's network is forgotten, and the public sees nobody.
+	p, err := r.ReportByID(t.Context(), first.ID)
+	if err != nil || p.Network != "" || p.Outcome != admission.ReportDismissed || p.Note != "it is no spam" || p.Text == "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if v := second.Public(); v.Text != "" || v.Contact != "" || v.Network != "" || v.AirID != b.AirID {
+		t.Errorf("%+v", v)
+	}
+	_, err = r.SettleReport(t.Context(), first.ID, admission.ReportSuspended, "")
+	refusal(t, err, "report-settled")
+	open, _, err := r.Reports(t.Context(), admission.ReportFilter{}, "", 0)
+	if err != nil || len(open) != 1 {
+		t.Errorf("%+v, %v", open, err)
+	}
+	all, next, err := r.Reports(t.Context(), admission.ReportFilter{Settled: true, AirID: a.AirID}, "", 1)
+	if err != nil || len(all) != 1 || next == "" {
+		t.Errorf("%+v, %q, %v", all, next, err)
+	}
+	// What was settled is forgotten after half a year; what is open never.
+	c.move(180*24*time.Hour + time.Hour)
+	if err := r.DeleteExpired(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.ReportByID(t.Context(), first.ID)
+	refusal(t, err, "report-unknown")
+	if _, err := r.ReportByID(t.Context(), second.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReportIsSettledByWhatIsDoneToTheAgent(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now})
+	a, _ := register(t, r, someone(1))
+	other, _ := register(t, r, someone(2))
+	first := report(t, r, a.AirID, "192.0.2.1")
+	report(t, r, a.AirID, "198.51.100.1")
+	report(t, r, other.AirID, "198.51.100.1")
+	settled, err := r.SettleReport(t.Context(), first.ID, admission.ReportSuspended, "we look into it")
+	if err != nil || len(settled) != 2 {
+		t.Fatalf("%+v, %v", settled, err)
+	}
+	a, _, err = r.Agent(t.Context(), a.AirID)
+	if err != nil || a.Status != registry.Suspended || !strings.Contains(a.Reason, "spam") || !strings.Contains(a.Reason, "look into") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	// It can be reported again, and deleted from there.
+	again := report(t, r, a.AirID, "192.0.2.1")
+	_, err = r.SettleReport(t.Context(), again.ID, admission.ReportSuspended, "")
+	refusal(t, err, "suspended")
+	if p, err := r.ReportByID(t.Context(), again.ID); err != nil || !p.Settled.IsZero() {
+		t.Errorf("settled by what was not done: %+v, %v", p, err)
+	}
+	if _, err := r.SettleReport(t.Context(), again.ID, admission.ReportDeleted, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Report(t.Context(), a.AirID, admission.ReportRequest{Reason: "spam", Text: "x"})
+	refusal(t, err, "deleted")
+	if figures, err := r.ReportFigures(t.Context()); err != nil || figures.Open != 1 {
+		t.Errorf("%+v, %v", figures, err)
+	}
+}
+
+func TestANetworkReportsSoMuchAndNoMore(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.now})
+	var agents []registry.Agent
+	for i := range byte(12) {
+		a, _ := register(t, r, someone(i+1))
+		agents = append(agents, a)
+	}
+	q := admission.ReportRequest{Reason: "spam", Text: "x", Client: client("192.0.2.1")}
+	// One open report of a network about an agent, whatever the race.
+	won := race(t, 64, func(i int) error {
+		q := q
+		q.Client = client(fmt.Sprintf("192.0.2.%d", i+1))
+		_, err := r.Report(t.Context(), agents[0].AirID, q)
+		return err
+	}, "reported")
+	if won != 1 {
+		t.Errorf("%d reports of a network about one agent", won)
+	}
+	for _, a := range agents[1:11] {
+		if _, err := r.Report(t.Context(), a.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Client: client("203.0.113.5")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q.Client = client("203.0.113.5")
+	_, err := r.Report(t.Context(), agents[11].AirID, q)
+	e := refusal(t, err, "reports-network")
+	c.move(e.Wait)
+	if _, err := r.Report(t.Context(), agents[11].AirID, q); err != nil {
+		t.Error(err)
+	}
+	// A crowd of networks makes a hundred about one agent, also after a restart.
+	c.move(24 * time.Hour)
+	crowd := func(i int) error {
+		q := q
+		q.Client = client(fmt.Sprintf("10.%d.0.1", i))
+		_, err := r.Report(t.Context(), agents[3].AirID, q)
+		return err
+	}
+	if won := race(t, 130, crowd, "reported-enough"); won != 99 {
+		t.Errorf("%d more reports about one agent", won)
+	}
+	r = open(t, registrar.Options{Store: s, Now: c.now})
+	refusal(t, crowd(200), "reported-enough")
+	first, _, err := r.Reports(t.Context(), admission.ReportFilter{AirID: agents[3].AirID}, "", 1)
+	if err != nil || len(first) != 1 {
+		t.Fatal(first, err)
+	}
+	if _, err := r.SettleReport(t.Context(), first[0].ID, admission.ReportDismissed, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := crowd(201); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOfManySettlementsOneCounts(t *testing.T) {
+	r := open(t, registrar.Options{})
+	a, _ := register(t, r, someone(1))
+	first, _ := report(t, r, a.AirID, "192.0.2.1"), report(t, r, a.AirID, "198.51.100.1")
+	outcomes := []string{admission.ReportDismissed, admission.ReportSuspended, admission.ReportDeleted}
+	won := race(t, 64, func(i int) error {
+		_, err := r.SettleReport(t.Context(), first.ID, outcomes[i%3], "")
+		return err
+	}, "report-settled")
+	if won != 1 {
+		t.Errorf("%d settlements", won)
+	}
+	p, err := r.ReportByID(t.Context(), first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _, err = r.Agent(t.Context(), a.AirID)
+	if want := map[string]string{"dismissed": "active", "suspended": "suspended", "deleted": "deleted"}[p.Outcome]; err != nil || a.Status != want {
+		t.Errorf("the report says %s, the agent is %s, %v", p.Outcome, a.Status, err)
+	}
+}
+
+func TestReportsThatAreRefused(t *testing.T) {
+	s := openStore(t)
+	r := open(t, registrar.Options{Store: s})
+	a, _ := register(t, r, someone(1))
+	good := admission.ReportRequest{Reason: "other", Text: "x", Client: client("192.0.2.1")}
+	for name, spoil := range map[string]func(*admission.ReportRequest){
+		"no reason":        func(q *admission.ReportRequest) { q.Reason = "" },
+		"unknown reason":   func(q *admission.ReportRequest) { q.Reason = strings.Repeat("r", 10000) },
+		"no text":          func(q *admission.ReportRequest) { q.Text = " \n" },
+		"long text":        func(q *admission.ReportRequest) { q.Text = strings.Repeat("x", 10<<10) },
+		"bidi":             func(q *admission.ReportRequest) { q.Text = "a\u202eb" },
+		"NUL":              func(q *admission.ReportRequest) { q.Text = "a\x00" },
+		"not UTF-8":        func(q *admission.ReportRequest) { q.Text = "\xff" },
+		"lines in contact": func(q *admission.ReportRequest) { q.Contact = "a\nb" },
+		"long contact":     func(q *admission.ReportRequest) { q.Contact = strings.Repeat("x", 10<<10) },
+	} {
+		q := good
+		spoil(&q)
+		_, err := r.Report(t.Context(), a.AirID, q)
+		if e := refused(t, err); len(e.Error()) > 1000 {
+			t.Errorf("%s: a message of %d bytes", name, len(e.Error()))
+		}
+	}
+	if _, err := r.Report(t.Context(), "AIR-0000-0000-0000", good); !errors.Is(err, registry.ErrNoAgent) {
+		t.Error(err)
+	}
+	for _, id := range []string{"", "x", "../door", "20260504T030201.000Z-0123456/", strings.Repeat("x", 10000), "20260504T030201.000Z-01234567"} {
+		_, err := r.ReportByID(t.Context(), id)
+		refusal(t, err, "report-unknown")
+		_, err = r.SettleReport(t.Context(), id, admission.ReportDismissed, "")
+		refusal(t, err, "report-unknown")
+	}
+	p, err := r.Report(t.Context(), a.AirID, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.SettleReport(t.Context(), p.ID, "burned", "")
+	refused(t, err)
+	_, err = r.SettleReport(t.Context(), p.ID, admission.ReportDismissed, strings.Repeat("x", 10000))
+	refused(t, err)
+	n := 0
+	for range s.List(t.Context(), store.ReportPrefix, "") {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("%d reports are stored", n)
+	}
+}
+
+func TestReadReport(t *testing.T) {
+	q, err := admission.ReadReport([]byte(`{"reason":"spam","text":"x\ny","contact":null,"more":1}`))
+	if err != nil || q != (admission.ReportRequest{Reason: "spam", Text: "x\ny"}) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	for _, body := range []string{``, `[]`, `{"text":1}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"` + strings.Repeat("x", 70<<10) + `"}`} {
+		_, err := admission.ReadReport([]byte(body))
+		refused(t, err)
+	}
+}

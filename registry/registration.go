@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/store"
+)
+
+// A Registration is what somebody says who registers an agent. Name and one of
+// PublicKey and CreatorDID are required.
+type Registration struct {
+	Name      string
+	PublicKey string // base64url of 32 bytes
+	// CreatorDID is a DID that the owner controls elsewhere; the agent's own DID
+	// when empty.
+	CreatorDID             string
+	CreatorName            string
+	CreatorType            string // "individual" (also when empty) or "organization"
+	Description            string
+	Capabilities           []string
+	SecurityCertifications []string
+	OpenSource             bool
+	CodeRepository         string
+	DocumentationURL       string
+	ServiceEndpoints       []ServiceEndpoint
+	// Commitment is that to a recovery key, see [Commit]; "" for none.
+	Commitment string
+	// NoSecret asks for no secret: every write of the agent will be signed. The
+	// key must be proved then.
+	NoSecret bool
+	// Proof answers a challenge; nil without one.
+	Proof *Proof
+	// Request is the whole request, whose signature may take the place of Proof;
+	// nil when there is none to be looked at.
+	Request *httpsig.Message
+	// Client is where the registration came from; without an address it counts
+	// against no budget.
+	Client netip.Addr
+	// Ignored names the members of the body that mean nothing in a registration.
+	Ignored []string
+	// Operator says that it is the operator's own, who passes every door.
+	Operator bool
+}
+
+// ReserveProvedKey returns the write that makes a new agent the holder of its key, if it
+// is proved.
+func (r *Registry) ReserveProvedKey(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+	if authority == nil {
+		return nil, nil
+	}
+	agent.KeyProof = authority.By
+	w, err := r.ReserveKey(ctx, authority.Key, agent.AirID)
+	if err != nil {
+		return nil, err
+	}
+	if authority.By == ProofSignature {
+		// The signature must not be taken for that of an update.
+		if all, err := httpsig.Read(*reg.Request); err == nil {
+			for _, s := range all {
+				agent.Nonces = append(agent.Nonces, usedNonce{Hash: nonceHash(s.Nonce), Until: s.Created.Add(maxSignatureAge).Unix() + 1})
+			}
+		}
+	}
+	return []store.Write{w}, nil
+}
+
+// NewAgentWrites returns the writes of a new agent: its record, the first entry of
+// its history, and its key when it is proved.
+func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
+	writes, err := r.ReserveProvedKey(ctx, agent, reg, authority)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := agent.AppendEntry(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
+	if err != nil {
+		return nil, err
+	}
+	value, err := EncodeAgent(agent)
+	if err != nil {
+		return nil, fmt.Errorf("write agent %s: %w", agent.AirID, err)
+	}
+	return append(writes, entry, store.PutIf(store.AgentKey(agent.AirID), value, 0)), nil
+}
+
+// NewAgent checks a registration and makes the agent of it, with an AIR ID of
+// its own.
+func (r *Registry) NewAgent(reg Registration) (Agent, error) {
+	airID, err := did.MintAirID(r.rand)
+	if err != nil {
+		return Agent{}, err
+	}
+	now := r.Timestamp()
+	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now, OpenSource: reg.OpenSource}
+	if a.Name, err = CheckName(reg.Name); err != nil {
+		return Agent{}, err
+	}
+	if a.CreatorDID, a.PublicKey, err = r.checkIdentity(reg.CreatorDID, reg.PublicKey); err != nil {
+		return Agent{}, err
+	}
+	if a.CreatorDID == "" {
+		a.CreatorDID = r.DID(airID)
+	}
+	if a.CreatorName, err = ValidateText("creator_name", reg.CreatorName, MaxCreatorName, OneLine); err != nil {
+		return Agent{}, err
+	}
+	if a.CreatorType, err = checkCreatorType(reg.CreatorType); err != nil {
+		return Agent{}, err
+	}
+	if err := checkCommitment("recovery_commitment", reg.Commitment); err != nil {
+		return Agent{}, err
+	}
+	a.Commitment = reg.Commitment
+	_, err = r.applyUpdate(&a, Update{
+		Description: &reg.Description, Capabilities: &reg.Capabilities, SecurityCertifications: &reg.SecurityCertifications,
+		CodeRepository: &reg.CodeRepository, DocumentationURL: &reg.DocumentationURL, ServiceEndpoints: &reg.ServiceEndpoints,
+	})
+	return a, err
+}
+
+func HashSecret(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// ApprovalPeriod is how long a registration waits for the operator's approval.
+const ApprovalPeriod = 14 * 24 * time.Hour

@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The signals that evidence is made of, and that a caller can require.
+const (
+	SignalKey          = "key"          // the agent holds its key
+	SignalAge          = "age"          // the key is in use for 30 days or more
+	SignalDomain       = "domain"       // the owner of a domain names the agent
+	SignalDID          = "did"          // the creator's DID document lists the key
+	SignalInbox        = "inbox"        // the inbox answers
+	SignalAGIS         = "agis"         // what the domain publishes for agents names the DID
+	SignalRepository   = "repository"   // the code repository names the agent
+	SignalAttestations = "attestations" // owners of other domains attest it
+	SignalClaims       = "claims"       // what the agent says of itself; cannot be required
+)
+
+// How much a signal is worth.
+const (
+	Claimed  = "claimed"  // the agent says so
+	Proved   = "proved"   // it was shown to the registry, and anybody can check it
+	Observed = "observed" // the registry saw it when it looked
+)
+
+// requirableSignals are the signals that a caller can ask for.
+var requirableSignals = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
+
+// Signals returns the names of the signals that can be required.
+func Signals() []string { return slices.Clone(requirableSignals) }
+
+const (
+	// minKeyAge is the age of a key that counts.
+	MinKeyAge = 30 * 24 * time.Hour
+	// maxObserved is how long an observation counts that was not repeated.
+	MaxObserved = 7 * 24 * time.Hour
+)
+
+// ParseRequire reads the evidence that a caller asks for: names of signals with
+// commas between, "domain,inbox". The error is an [*Error].
+func ParseRequire(text string) ([]string, error) {
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" && strings.TrimSpace(text) == "" {
+			return nil, nil
+		}
+		if !slices.Contains(requirableSignals, name) {
+			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", ClipText(name)),
+				Help: "write one or more of " + strings.Join(requirableSignals, ", ") + ", with commas between"}
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// HoldsSignal reports whether a signal holds that the record of an agent alone tells:
+// any but [SignalAttestations], which depends on whom others attest.
+func (a Agent) HoldsSignal(name string, now time.Time) bool {
+	switch name {
+	case SignalKey:
+		return a.KeyProof != ""
+	case SignalAge:
+		return len(a.PublicKey) > 0 && now.Sub(a.CurrentKeySince()) >= MinKeyAge
+	case SignalDomain:
+		return slices.ContainsFunc(a.Domains, Domain.Proved)
+	}
+	o := a.Observed[name]
+	return o.Holds && now.Sub(o.At) < MaxObserved
+}

@@ -1,0 +1,388 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+const (
+	maxExportLine    = 1 << 20   // bytes
+	maxExport        = 256 << 20 // bytes
+	maxExportEntries = 100000
+)
+
+// exportLimits bound one line of an export.
+var exportLimits = protocol.Limits{Bytes: maxExportLine, Depth: 24, Members: 20000, Number: 32}
+
+// An export that was read and found to agree with itself.
+type parsedExport struct {
+	head       exportHead
+	entries    []registry.Entry
+	raw        [][]byte // the entries as they are stored
+	attested   []registry.Attestation
+	agent      registry.Agent
+	secretHash []byte
+	// provedKeys are the keys that have signed something of the agent.
+	provedKeys map[string]bool
+}
+
+// An Imported says what an import rests on.
+type ImportResult struct {
+	Agent registry.Agent `json:"agent"`
+	// Origin is the DID host of the registry that exported it.
+	Origin  string `json:"origin"`
+	Entries int    `json:"entries"` // that were imported
+	// Signed is how many of them a key of the agent has signed, and that hold. For
+	// the others there is only the word of the registry that exported them.
+	Signed int `json:"signed"`
+	// Notes say what could not be taken over, for a person.
+	Notes []string `json:"notes"`
+}
+
+// Import stores an agent that [Registry.Export] wrote, with its AIR ID and its
+// whole history, as the operator. It is verified first: the lines are whole, the
+// entries are chained and agree with the record, a key takes the place of another
+// only where the history holds the signatures for it, and every signature of the
+// agent verifies. What another registry has proved or observed is not: its
+// domains are looked at here, and attestations count only if this registry has
+// them. The error is an [*Error] that names the line, and a [*Refusal] with
+// [ErrState] when the AIR ID or a key is in use.
+func (t *Transfer) Import(ctx context.Context, from io.Reader) (ImportResult, error) {
+	x, err := readExport(from)
+	if err != nil {
+		return ImportResult{}, err
+	}
+	signed, err := x.verifyHistory()
+	if err != nil {
+		return ImportResult{}, err
+	}
+	for ctx.Err() == nil {
+		result, err := t.storeImport(ctx, x)
+		if errors.Is(err, store.ErrConflict) || errors.Is(err, registry.ErrHandleTaken) {
+			continue // somebody was first with the handle, a key or the ID: look again
+		}
+		if err != nil {
+			return ImportResult{}, err
+		}
+		result.Signed = signed
+		t.log.Info("agent imported", "air_id", result.Agent.AirID, "origin", result.Origin, "entries", result.Entries, "signed", signed)
+		return result, nil
+	}
+	return ImportResult{}, ctx.Err()
+}
+
+// readExport reads the lines, in their order.
+func readExport(from io.Reader) (*parsedExport, error) {
+	lines := bufio.NewScanner(io.LimitReader(from, maxExport+1))
+	lines.Buffer(make([]byte, 64<<10), maxExportLine+1)
+	lines.Split(scanTerminatedLines)
+	x, sum, n, size := &parsedExport{provedKeys: map[string]bool{}}, sha256.New(), 0, 0
+	for lines.Scan() {
+		text := lines.Bytes()
+		n++
+		if size += len(text) + 1; size > maxExport {
+			return nil, exportError(n, "too-large", "the export is too large", fmt.Sprintf("at most %d bytes are read", maxExport))
+		}
+		if _, err := protocol.ReadJSON(text, exportLimits); err != nil {
+			return nil, exportError(n, "syntax", "it cannot be read", err.Error())
+		}
+		if n == 1 {
+			if err := x.readHead(text); err != nil {
+				return nil, err
+			}
+		} else {
+			var l exportLine
+			if err := json.Unmarshal(text, &l); err != nil {
+				return nil, exportError(n, "type", "it has members of the wrong type", registry.ClipText(err.Error()))
+			}
+			if l.End != 0 {
+				return x, x.checkEnd(lines, l, n, sum.Sum(nil))
+			}
+			if err := x.addLine(l, n); err != nil {
+				return nil, err
+			}
+		}
+		sum.Write(text)
+		sum.Write([]byte{'\n'})
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, exportError(n+1, "too-large", "the line is too long", fmt.Sprintf("at most %d bytes are read", maxExportLine))
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read an export: %w", err)
+	}
+	return nil, exportError(n+1, "cut", "the last line is missing", "the file was cut off: export the agent again")
+}
+
+// scanTerminatedLines splits into lines, of which the last must end too, so that no byte of
+// an export goes unseen.
+func scanTerminatedLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF {
+		return len(data), nil, nil
+	}
+	return 0, nil, nil
+}
+
+func (x *parsedExport) readHead(text []byte) error {
+	if err := json.Unmarshal(text, &x.head); err != nil || x.head.Export != exportName {
+		return exportError(1, "format", "it is no export of an agent", `it begins with {"export":"`+exportName+`"`)
+	}
+	if x.head.Version != exportVersion {
+		return exportError(1, "version", fmt.Sprintf("the export has version %d", x.head.Version), fmt.Sprintf("this program reads version %d: use the program that wrote it, or a newer one", exportVersion))
+	}
+	if err := did.CheckAirID(x.head.AirID); err != nil {
+		return errorAtLine(1, registry.FieldError("air_id", "", err))
+	}
+	if _, err := registry.ParseHost(x.head.Registry); err != nil {
+		return exportError(1, "registry", "it does not name the registry that it comes from", "registry is a host, with a port where one is needed")
+	}
+	if x.head.Entries < 1 || x.head.Entries > maxExportEntries {
+		return exportError(1, "count", fmt.Sprintf("it announces %d entries", x.head.Entries), fmt.Sprintf("an agent has 1 to %d", maxExportEntries))
+	}
+	return nil
+}
+
+// addLine takes a line in its place: entries, attestations, the agent.
+func (x *parsedExport) addLine(l exportLine, n int) error {
+	switch {
+	case x.agent.AirID != "":
+		return exportError(n, "order", "it stands behind the agent", "only the last line may")
+	case l.Entry != nil && len(x.attested) == 0 && len(x.entries) < x.head.Entries:
+		var e registry.Entry
+		if err := json.Unmarshal(l.Entry, &e); err != nil {
+			return exportError(n, "type", "the entry has members of the wrong type", registry.ClipText(err.Error()))
+		}
+		x.entries, x.raw = append(x.entries, e), append(x.raw, bytes.Clone(l.Entry))
+	case l.Attestation != nil && len(x.entries) == x.head.Entries:
+		x.attested = append(x.attested, *l.Attestation)
+	case l.Agent != nil && len(x.entries) == x.head.Entries:
+		x.agent, x.secretHash = *l.Agent, l.SecretHash
+		if x.agent.AirID != x.head.AirID {
+			return exportError(n, "air-id", "the agent is another than the first line says", "do not join exports")
+		}
+	default:
+		return exportError(n, "order", fmt.Sprintf("it stands where it does not belong, behind %d of %d entries", len(x.entries), x.head.Entries), "first come all entries, then the attestations, then the agent")
+	}
+	return nil
+}
+
+// checkEnd judges the last line.
+func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum []byte) error {
+	switch {
+	case x.agent.AirID == "":
+		return exportError(n, "order", "there is no agent before the end", "the file was changed: export the agent again")
+	case l.End != n-1 || l.SHA256 != hex.EncodeToString(sum):
+		return exportError(n, "digest", "the lines before it are not those that were written", "the file was changed or damaged: export the agent again")
+	case lines.Scan():
+		return exportError(n+1, "order", "it stands behind the end", "import one agent at a time")
+	}
+	return lines.Err()
+}
+
+// storeImport stores what was verified.
+func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResult, error) {
+	now := t.registry.Timestamp()
+	result := ImportResult{Origin: x.head.Registry, Entries: len(x.entries), Notes: []string{}}
+	note := func(format string, a ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, a...)) }
+	switch _, err := t.store.Get(ctx, store.AgentKey(x.head.AirID)); {
+	case err == nil:
+		return result, &registry.Refusal{Kind: registry.ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten, and an AIR ID never given twice: if it is the same agent, it is here already; if not, its owner registers here anew"}
+	case !errors.Is(err, store.ErrNotFound):
+		return result, fmt.Errorf("read agent %s: %w", x.head.AirID, err)
+	}
+	if x.agent.Status == registry.Erased {
+		return result, &registry.Refusal{Kind: registry.ErrGone, Code: registry.Erased, Message: "the agent is erased", Help: "nothing is left of it to be imported"}
+	}
+	c := t.registry.NewChange(x.agent)
+	a := &c.Agent
+	a.SecretHash, a.Nonces, a.WriteBudgetUntil, a.Observed = x.secretHash, nil, 0, nil
+	if x.head.Registry != t.registry.Host().Authority() {
+		a.Imported, a.Origin = now, cmp.Or(a.Origin, x.head.Registry)
+	}
+	if err := t.checkImport(a, x.head.Registry, now); err != nil {
+		return result, errorAtLine(len(x.entries)+len(x.attested)+2, err)
+	}
+	if a.KeyProof != "" && !x.provedKeys[a.Multikey()] {
+		a.KeyProof = ""
+		note("nothing in the history shows that the agent holds its key: it counts as claimed")
+	}
+	for i := range a.Retired {
+		if k := &a.Retired[i]; !x.provedKeys[did.FormatMultikey(k.PublicKey)] {
+			k.Proof = ""
+		}
+	}
+	if len(a.SecretHash) == 0 && a.KeyProof == "" {
+		note("neither a secret nor a proved key came along: until it signs with its key, nobody can change the agent")
+	}
+	for i := range a.Domains {
+		d := &a.Domains[i]
+		if d.Proved() {
+			note("the domain %s is looked at again", d.Name)
+		}
+		if *d = (registry.Domain{Name: d.Name, Requested: now, Withdrawn: d.Withdrawn}); !d.Withdrawn.IsZero() {
+			d.Checked = d.Withdrawn
+		}
+	}
+	if err := t.keepKnownAttestations(ctx, c, x, note); err != nil {
+		return result, err
+	}
+	if err := t.reserveHandle(ctx, c, note); err != nil {
+		return result, err
+	}
+	if err := t.reserveKeys(ctx, c); err != nil {
+		return result, err
+	}
+	if err := c.AddEntry(registry.Entry{Event: registry.EventImported, Actor: registry.ActorAdmin, Origin: x.head.Registry, Fields: []string{"agent"}}); err != nil {
+		return result, err
+	}
+	if err := t.writeHistory(ctx, c, x); err != nil {
+		return result, err
+	}
+	result.Agent = c.Agent
+	return result, nil
+}
+
+// checkImport holds the values of a record that is to be imported against what is
+// asked of a registration: the registry that it comes from may have asked less.
+func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) error {
+	if !slices.Contains([]string{registry.Active, registry.Suspended, registry.Deactivated, registry.Deleted, registry.Merged}, a.Status) {
+		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", registry.ClipText(a.Status)), Help: "export the agent again"}
+	}
+	if a.Updated.After(now.Add(registry.MaxSignatureAhead)) || a.Created.After(a.Updated) || a.Created.IsZero() {
+		return &registry.Error{Field: "updated", Code: "time", Message: "it was changed in the future, or before it was made", Help: "set the clocks of both machines"}
+	}
+	// The ids of its endpoints begin with its DID, which is another here.
+	if host, err := registry.ParseHost(origin); err == nil {
+		before := did.AgentDID(host, a.AirID).String()
+		a.ServiceEndpoints = slices.Clone(a.ServiceEndpoints)
+		for i := range a.ServiceEndpoints {
+			if rest, ok := strings.CutPrefix(a.ServiceEndpoints[i].ID, before+"#"); ok {
+				a.ServiceEndpoints[i].ID = t.registry.DID(a.AirID) + "#" + rest
+			}
+		}
+	}
+	return t.registry.CheckRecord(a)
+}
+
+// keepKnownAttestations keeps those that this registry has itself.
+func (t *Transfer) keepKnownAttestations(ctx context.Context, c *registry.Change, x *parsedExport, note func(string, ...any)) error {
+	signatures := map[int]string{}
+	for _, a := range x.attested {
+		signatures[a.N] = a.Signature
+	}
+	here := func(numbers []int, mine func(registry.Attestation) bool) (kept []int, err error) {
+		for _, n := range numbers {
+			a, _, err := t.registry.LoadAttestation(ctx, n)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+			if err == nil && mine(a) && a.Signature == signatures[n] {
+				kept = append(kept, n)
+			}
+		}
+		return kept, nil
+	}
+	a, before := &c.Agent, len(c.Agent.Attested)+len(c.Agent.Issued)
+	var err error
+	if a.Attested, err = here(a.Attested, func(at registry.Attestation) bool { return at.Subject == a.AirID }); err != nil {
+		return err
+	}
+	if a.Issued, err = here(a.Issued, func(at registry.Attestation) bool { return at.Attester == a.AirID }); err != nil {
+		return err
+	}
+	if lost := before - len(a.Attested) - len(a.Issued); lost > 0 {
+		note("%d attestations are of another registry: they stand in the history, and do not count here", lost)
+	}
+	about, err := t.registry.LoadAttestations(ctx, a.Attested)
+	a.Standing = registry.SummarizeAttestations(about)
+	return err
+}
+
+// reserveHandle claims the handle if it can be had; the writes are made with the rest.
+func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note func(string, ...any)) error {
+	handle := c.Agent.Handle
+	if handle == "" {
+		return nil
+	}
+	c.Agent.Handle = ""
+	if folded, err := did.ClaimHandle(handle); err != nil || folded != handle {
+		note("the handle %s cannot be claimed here", registry.ClipText(handle))
+		return nil
+	}
+	switch err := t.registry.CheckHandleAvailable(ctx, handle, c.Agent.AirID); {
+	case errors.Is(err, registry.ErrHandleTaken):
+		note("the handle %s is taken here", handle)
+		return nil
+	case err != nil:
+		return err
+	}
+	c.Agent.Handle = handle
+	return nil
+}
+
+// reserveKeys makes the agent the holder of the keys that it has proved, and of the
+// one that a recovery is to bring.
+func (t *Transfer) reserveKeys(ctx context.Context, c *registry.Change) error {
+	var keys []string
+	for _, k := range c.Agent.Keys() {
+		if k.Proof != "" {
+			keys = append(keys, did.FormatMultikey(k.PublicKey))
+		}
+	}
+	if p := c.Agent.Recovery; p != nil {
+		keys = append(keys, did.FormatMultikey(p.To))
+	}
+	for _, multikey := range keys {
+		w, err := t.registry.ReserveKey(ctx, multikey, c.Agent.AirID)
+		if e, ok := errors.AsType[*registry.Refusal](err); ok && e.Code == "key-used" {
+			continue // noted as its own still, as after a loss of the agent's record
+		}
+		if err != nil {
+			return err
+		}
+		c.AddWrite(w)
+	}
+	return nil
+}
+
+// writeHistory writes the agent with the entries that it had. Of a history too
+// long for one write the beginning goes before: without the agent's record nobody
+// reads it, and another attempt writes the same.
+func (t *Transfer) writeHistory(ctx context.Context, c *registry.Change, x *parsedExport) error {
+	rest := x.raw
+	n := 1
+	for ; len(rest) > registry.EntriesPerWrite; rest = rest[registry.EntriesPerWrite:] {
+		var writes []store.Write
+		for _, value := range rest[:registry.EntriesPerWrite] {
+			writes = append(writes, store.Put(store.EntryKey(c.Agent.AirID, n), value))
+			n++
+		}
+		if _, err := t.store.Apply(ctx, writes...); err != nil {
+			return fmt.Errorf("import agent %s: %w", c.Agent.AirID, err)
+		}
+	}
+	for _, value := range rest {
+		c.AddWrite(store.Put(store.EntryKey(c.Agent.AirID, n), value))
+		n++
+	}
+	return c.Commit(ctx)
+}

@@ -1,0 +1,204 @@
+package transfer
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+)
+
+// verifyHistory walks through the history: every entry follows from the one before, and
+// what stands there as signed is. It returns how many entries are signed.
+func (x *parsedExport) verifyHistory() (signed int, err error) {
+	hosts := x.entryHosts()
+	var before registry.Entry
+	for i, e := range x.entries {
+		line := i + 2
+		if err := x.checkEntry(before, e, i+1); err != nil {
+			return 0, errorAtLine(line, err)
+		}
+		host, err := registry.ParseHost(hosts[i])
+		if err != nil {
+			return 0, exportError(line, "registry", "it does not name the registry that it comes from", "origin is a host, with a port where one is needed")
+		}
+		own, err := verifyEntry(before.Agent, e, host)
+		if err != nil {
+			return 0, errorAtLine(line, err)
+		}
+		if len(own) > 0 {
+			signed++
+		}
+		for _, key := range own {
+			x.provedKeys[key] = true
+		}
+		before = e
+	}
+	line := len(x.entries) + len(x.attested) + 2
+	for i, a := range x.attested {
+		if a.Why == registry.Erased {
+			continue // its content is gone
+		}
+		if err := registry.CheckSigned("signature_multibase", a.Key, []byte(a.Payload), a.Signature); err != nil {
+			return 0, errorAtLine(len(x.entries)+2+i, err)
+		}
+	}
+	if !sameRecord(*before.Agent, x.agent) {
+		return 0, exportError(line, "record", "the agent is not as its last entry says", "the file was changed: export the agent again")
+	}
+	return signed, nil
+}
+
+// entryHosts returns in which registry each entry was made.
+func (x *parsedExport) entryHosts() []string {
+	out := make([]string, len(x.entries))
+	host := x.head.Registry
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = host
+		if e := x.entries[i]; e.Event == registry.EventImported && e.Origin != "" {
+			host = e.Origin
+		}
+	}
+	return out
+}
+
+// checkEntry judges whether an entry is the n-th of the agent.
+func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
+	refuse := func(code, message string) error {
+		return &registry.Error{Code: code, Message: message, Help: "the history was changed: export the agent again"}
+	}
+	prev := before.Hash
+	if n == 1 {
+		prev = registry.Genesis
+	}
+	switch {
+	case e.N != n || e.AirID != x.head.AirID:
+		return refuse("order", fmt.Sprintf("it is entry %d of %s, not entry %d of %s", e.N, registry.ClipText(e.AirID), n, x.head.AirID))
+	case e.PrevHash != prev:
+		return refuse("chain", "it is not chained to the entry before")
+	case e.Hash != e.ComputeHash():
+		return refuse("hash", "its hash is not that of what it says")
+	case e.At.Before(before.At):
+		return refuse("time", "it is older than the entry before")
+	case e.Agent == nil || e.Agent.AirID != e.AirID || e.Agent.Entries != n || e.Agent.LastHash != e.Hash:
+		return refuse("record", "it does not hold the record of the agent at that time")
+	case (n == 1) != (e.Event == registry.EventRegistered):
+		return refuse("event", "a history begins with the registration, and has one")
+	}
+	return nil
+}
+
+// verifyEntry verifies the signatures of an entry, made in the registry of host when the
+// agent was as before, and that the key changes only by them; before is nil for
+// the first. It returns the agent's keys that have signed it.
+func verifyEntry(before *registry.Agent, e registry.Entry, host did.Web) (own []string, err error) {
+	agentDID := did.AgentDID(host, e.AirID).String()
+	if a := e.Authority; a != nil && a.Signed != "" {
+		for by, signature := range a.Signatures {
+			if err := registry.CheckSigned("signatures", by, []byte(a.Signed), signature); err != nil {
+				return nil, err
+			}
+			if isAgentKey(before, *e.Agent, by) && isStatementOfAgent(a.Signed, e, host, agentDID) {
+				own = append(own, by)
+			}
+		}
+	}
+	if before != nil {
+		return own, checkKeyChange(*before, e, agentDID, e.Authority)
+	}
+	if len(e.Agent.Retired) > 0 || e.Agent.Recovery != nil {
+		return nil, &registry.Error{Code: "key", Message: "an agent that was just registered has retired keys", Help: "the history was changed: export the agent again"}
+	}
+	return own, nil
+}
+
+// isAgentKey reports whether a key is the agent's, before an entry or after it.
+func isAgentKey(before *registry.Agent, now registry.Agent, multikey string) bool {
+	return now.Multikey() == multikey || before != nil && before.Multikey() == multikey ||
+		now.Recovery != nil && did.FormatMultikey(now.Recovery.To) == multikey
+}
+
+// isStatementOfAgent reports whether a signed text is of this agent in that registry, so that
+// what somebody signed elsewhere is not taken for it: a statement that names it, or
+// the base of a request to it.
+func isStatementOfAgent(text string, e registry.Entry, host did.Web, agentDID string) bool {
+	first, rest, _ := strings.Cut(text, "\n")
+	switch first {
+	case "gazetteer registration 1":
+		return e.Event == registry.EventRegistered && strings.HasPrefix(rest, "registry: "+host.Authority()+"\n")
+	case "gazetteer rotation 1", "gazetteer recovery 1":
+		return strings.HasPrefix(rest, "agent: "+agentDID+"\n")
+	case "gazetteer merge 1":
+		return strings.Contains("\n"+rest, "\nfrom: "+agentDID+"\n") || strings.Contains("\n"+rest, "\ninto: "+agentDID+"\n")
+	}
+	return strings.HasPrefix(first, `"`) && (e.Event == registry.EventRegistered || strings.Contains(text, e.AirID))
+}
+
+// checkKeyChange judges whether the keys of an agent may be, after an entry, what they
+// are.
+func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a *registry.Authority) error {
+	now := *e.Agent
+	refuse := func(message string) error {
+		return &registry.Error{Code: "key", Message: message, Help: "the history was changed: export the agent again"}
+	}
+	if bytes.Equal(before.PublicKey, now.PublicKey) {
+		if len(before.Retired) != len(now.Retired) {
+			return refuse("it has other retired keys than the entry before")
+		}
+		if p := now.Recovery; p != nil && before.Recovery == nil {
+			return checkRecoveryRequest(before, *p, e, agentDID, a)
+		}
+		return nil
+	}
+	if len(now.Retired) != len(before.Retired)+1 || !bytes.Equal(now.Retired[len(before.Retired)].PublicKey, before.PublicKey) {
+		return refuse("the key is another, and the one before does not stand among the retired ones")
+	}
+	switch {
+	case e.Event == registry.EventRecovered && before.Recovery != nil && bytes.Equal(before.Recovery.To, now.PublicKey) && !e.At.Before(before.Recovery.Due):
+		return nil // judged when it was asked for
+	case e.Event == registry.EventRotated && a != nil && isStatementOfKeys(a.Signed, "rotation", agentDID, before.Multikey(), now.Multikey()) && a.Signatures[before.Multikey()] != "" && a.Signatures[now.Multikey()] != "":
+		return nil
+	}
+	return refuse("the key is another, without the signatures of both keys")
+}
+
+// checkRecoveryRequest judges a recovery that was asked for: the key that the agent had committed
+// to must have signed it.
+func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e registry.Entry, agentDID string, a *registry.Authority) error {
+	to := did.FormatMultikey(p.To)
+	if e.Event == registry.EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.Multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
+		if key, err := did.ParseMultikey(a.Key); err == nil && registry.RecoveryCommitment(key) == before.Commitment {
+			return nil
+		}
+	}
+	return &registry.Error{Code: "key", Message: "a recovery is under way that the recovery key has not signed", Help: "the history was changed: export the agent again"}
+}
+
+// isStatementOfKeys reports whether a signed text is a statement of that sort about those keys.
+func isStatementOfKeys(text, kind, agentDID, from, to string) bool {
+	head := registry.FormatStatement(kind, [2]string{"agent", agentDID}, [2]string{"from", from}, [2]string{"to", to})
+	return strings.HasPrefix(text, string(head))
+}
+
+// sameRecord compares a record with that in the last entry, but for what changes
+// without one.
+func sameRecord(a, b registry.Agent) bool {
+	for _, x := range []*registry.Agent{&a, &b} {
+		*x = x.PublicCopy()
+		x.Observed = nil
+		x.Issued, x.KeyProof = nil, "" // an attester's own history says nothing of attesting
+		x.Domains = slices.Clone(x.Domains)
+		for i := range x.Domains {
+			d := &x.Domains[i]
+			d.Checked, d.Failures, d.Probes = time.Time{}, 0, nil
+		}
+		if len(x.Domains) == 0 {
+			x.Domains = nil
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"context"
+	"strings"
+)
+
+// An Update names what shall change: a nil member stays as it is.
+type Update struct {
+	Description            *string
+	Capabilities           *[]string
+	SecurityCertifications *[]string
+	OpenSource             *bool
+	CodeRepository         *string
+	DocumentationURL       *string
+	// ServiceEndpoints replaces the whole list; an empty one clears it.
+	ServiceEndpoints *[]ServiceEndpoint
+	// Username claims a handle and gives back the one held before; "" only gives
+	// back.
+	Username *string
+	// Commitment is that to a recovery key, for an agent that has none yet.
+	Commitment *string
+	// NoSecret switches the secret off for good: every later write is signed. It
+	// must come in a signed request.
+	NoSecret bool
+	// If, unless nil, is asked on the record that is to be changed, when it is known
+	// that the caller may; its error is that of the update.
+	If func(Agent) error
+}
+
+// Update changes an agent and returns it with the names of the members that
+// were updated. It answers, in this order, [ErrNoAgent]; [ErrNoSecret],
+// [ErrWrongSecret] or a [*Refusal] of the signature; one for an agent that may
+// no longer act; an [*Error] for a bad value; [ErrNothingToUpdate]; and
+// [ErrHandleTaken]. An update that meets another one of the same agent is worked
+// out again on the newer record, so neither is lost.
+func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
+	var fields []string
+	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
+		authority, err := c.AuthorizeOwner(ctx, who)
+		if err != nil {
+			return err
+		}
+		if u.If != nil {
+			if err := u.If(c.Agent); err != nil {
+				return err
+			}
+		}
+		if fields, err = r.applyUpdate(&c.Agent, u); err != nil {
+			return err
+		}
+		if u.NoSecret {
+			if authority.By != ProofSignature {
+				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that no agent is left that nobody can change"}
+			}
+			c.Agent.SecretHash = nil
+			fields = append(fields, "no_secret")
+		}
+		if len(fields) == 0 {
+			return ErrNothingToUpdate
+		}
+		return c.AddEntry(Entry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
+	})
+	if err != nil {
+		return Agent{}, nil, err
+	}
+	r.log.Info("agent updated", "air_id", airID, "fields", strings.Join(fields, ","))
+	return agent, fields, nil
+}
+
+// applyUpdate sets what an update names and returns the names of the members that it
+// set. On an error the agent is in no defined state.
+func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) {
+	text := func(field string, from, to *string, check func(field, text string) (string, error)) {
+		if from == nil || err != nil {
+			return
+		}
+		*to, err = check(field, *from)
+		fields = append(fields, field)
+	}
+	list := func(field string, from, to *[]string, most int) {
+		if from == nil || err != nil {
+			return
+		}
+		*to, err = checkList(field, *from, most)
+		fields = append(fields, field)
+	}
+	text("description", u.Description, &a.Description, checkDescription)
+	list("capabilities", u.Capabilities, &a.Capabilities, maxCapabilities)
+	list("security_certifications", u.SecurityCertifications, &a.SecurityCertifications, maxCertifications)
+	if u.OpenSource != nil {
+		a.OpenSource = *u.OpenSource
+		fields = append(fields, "open_source")
+	}
+	text("code_repository", u.CodeRepository, &a.CodeRepository, r.checkLink)
+	text("documentation_url", u.DocumentationURL, &a.DocumentationURL, r.checkLink)
+	if u.ServiceEndpoints != nil && err == nil {
+		a.ServiceEndpoints, err = r.checkEndpoints(r.DID(a.AirID), *u.ServiceEndpoints)
+		fields = append(fields, "service_endpoints")
+	}
+	if u.Username != nil && err == nil {
+		var handle string
+		if handle, err = checkHandle(*u.Username); handle != a.Handle {
+			a.Handle = handle
+			fields = append(fields, "username")
+		}
+	}
+	if u.Commitment != nil && err == nil {
+		switch err = checkCommitment("recovery_commitment", *u.Commitment); {
+		case err != nil:
+		case a.Commitment != "" && a.Commitment != *u.Commitment:
+			err = &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
+				Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
+		case a.Commitment != *u.Commitment:
+			a.Commitment = *u.Commitment
+			fields = append(fields, "recovery_commitment")
+		}
+	}
+	return fields, err
+}
