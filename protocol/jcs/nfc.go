@@ -1,6 +1,7 @@
 package jcs
 
 import (
+	"bytes"
 	"slices"
 	"unicode/utf8"
 
@@ -12,8 +13,9 @@ import (
 // no part of Normalization Form C.
 const maxMarks = 10
 
-// isNFC reports whether a text in UTF-8 is in Normalization Form C.
-func isNFC(text []byte) bool {
+// normalize returns a text in UTF-8 in Normalization Form C, and whether it differs
+// from the text. One that does not is returned itself.
+func normalize(text []byte) (normal []byte, changed bool) {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
 			i++
@@ -21,16 +23,15 @@ func isNFC(text []byte) bool {
 		}
 		r, size := utf8.DecodeRune(text[i:])
 		if !neverChanges(r) {
-			return norm.NFC.QuickSpan(text) == len(text) || isNFCExactly(text)
+			if norm.NFC.QuickSpan(text) == len(text) {
+				return text, false
+			}
+			normal = appendNFC(make([]byte, 0, len(text)), text)
+			return normal, !bytes.Equal(normal, text)
 		}
 		i += size
 	}
-	return true
-}
-
-// isNFCExactly decides where QuickSpan stops early.
-func isNFCExactly(text []byte) bool {
-	return slices.Equal(appendNFC(make([]byte, 0, len(text)), text), text)
+	return text, false
 }
 
 // neverChanges reports whether a text of such runes alone is in Normalization
@@ -92,27 +93,26 @@ type mark struct {
 // (Unicode §3.11).
 func decompose(text []byte) []mark {
 	out := make([]mark, 0, len(text))
-	add := func(r rune) {
-		out = append(out, mark{r, norm.NFD.PropertiesString(string(r)).CCC()})
-	}
-	for _, r := range string(text) {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
 		if r >= 0xAC00 && r <= 0xD7A3 { // a Hangul syllable, by arithmetic
 			s := r - 0xAC00
-			add(0x1100 + s/588)
-			add(0x1161 + s%588/28)
+			out = append(out, mark{0x1100 + s/588, 0}, mark{0x1161 + s%588/28, 0})
 			if t := s % 28; t != 0 {
-				add(0x11A7 + t)
+				out = append(out, mark{0x11A7 + t, 0})
 			}
+			i += size
 			continue
 		}
-		parts := norm.NFD.PropertiesString(string(r)).Decomposition()
-		if parts == nil {
-			add(r)
-			continue
+		p := norm.NFD.Properties(text[i:])
+		if parts := p.Decomposition(); parts == nil {
+			out = append(out, mark{r, p.CCC()})
+		} else {
+			for _, part := range string(parts) {
+				out = append(out, mark{part, norm.NFD.PropertiesString(string(part)).CCC()})
+			}
 		}
-		for _, part := range string(parts) {
-			add(part)
-		}
+		i += size
 	}
 	for i := 0; i < len(out); {
 		end := i + 1

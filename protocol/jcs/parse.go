@@ -427,13 +427,15 @@ scan:
 	if !utf8.Valid(inner) {
 		return d.refuse(Encoding, begin, "a string is not UTF-8")
 	}
-	if !isValue || d.o.KeepForm || isNFC(inner) {
-		d.addLeaf(begin, d.pos, String, canonical)
-		return nil
+	if isValue && !d.o.KeepForm {
+		if normal, changed := normalize(inner); changed {
+			at := len(d.side)
+			d.side = append(d.side, normal...)
+			d.addLeaf(at, len(d.side), String, inSide)
+			return nil
+		}
 	}
-	at := len(d.side)
-	d.side = appendNFC(d.side, inner)
-	d.addLeaf(at, len(d.side), String, inSide)
+	d.addLeaf(begin, d.pos, String, canonical)
 	return nil
 }
 
@@ -467,9 +469,10 @@ func (d *Document) parseEscaped(begin, i int, isValue bool) error {
 	if !utf8.Valid(inner) {
 		return d.refuse(Encoding, begin, "a string is not UTF-8")
 	}
-	if isValue && !d.o.KeepForm && !isNFC(inner) {
-		whole := appendNFC(nil, inner)
-		d.side = append(d.side[:at], whole...)
+	if isValue && !d.o.KeepForm {
+		if normal, changed := normalize(inner); changed {
+			d.side = append(d.side[:at], normal...)
+		}
 	}
 	d.addLeaf(at, len(d.side), String, inSide)
 	return nil

@@ -51,7 +51,7 @@ type Result struct {
 }
 
 // maxLine is the longest case, in bytes.
-const maxLine = 256 << 20
+const maxLine = 64 << 20
 
 // Run answers the cases of in until it ends. An answer is written before the next
 // case is read. The error is that of reading or writing, or of ctx.

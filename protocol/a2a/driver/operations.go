@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (c *input) bytes(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	if err != nil {
 		return nil, fmt.Errorf("input.%s is no standard base64", name)
 	}
@@ -223,15 +224,24 @@ func (c *input) answerParseAirID() Result {
 type world struct {
 	texts map[string]jsontext.Value
 	mu    sync.Mutex // guards read
-	read  map[string]did.Document
+	read  map[string]resolved
 }
 
+type resolved struct {
+	document did.Document
+	err      error
+}
+
+// world reads did_documents; without any, no DID resolves.
 func (c *input) world() (*world, error) {
+	if c.members["did_documents"] == nil {
+		return &world{}, nil
+	}
 	texts, err := membersOf(c.members["did_documents"])
 	if err != nil {
 		return nil, fmt.Errorf("input.did_documents: %w", err)
 	}
-	return &world{texts: texts, read: map[string]did.Document{}}, nil
+	return &world{texts: texts, read: map[string]resolved{}}, nil
 }
 
 // Resolve is that of [a2a.Resolver].
@@ -239,7 +249,7 @@ func (w *world) Resolve(_ context.Context, id string) (did.Document, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d, ok := w.read[id]; ok {
-		return d, nil
+		return d.document, d.err
 	}
 	text, ok := w.texts[id]
 	if !ok {
@@ -247,10 +257,10 @@ func (w *world) Resolve(_ context.Context, id string) (did.Document, error) {
 	}
 	d, err := did.ParseDocument(text, id)
 	if err != nil {
-		return did.Document{}, fmt.Errorf("%w: %v", a2a.ErrUnknownSender, err)
+		err = fmt.Errorf("%w: %v", a2a.ErrUnknownSender, err)
 	}
-	w.read[id] = d
-	return d, nil
+	w.read[id] = resolved{d, err}
+	return d, err
 }
 
 // judged is an envelope whose signature was judged in the wire profile. What is well
@@ -387,6 +397,7 @@ type step struct {
 	now    time.Time
 	pulled bool
 	wrong  error // why the step itself cannot be read
+	same   *step // an earlier one of the same bytes
 	judged judged
 }
 
@@ -413,20 +424,35 @@ func (c *input) steps() ([]step, error) {
 }
 
 // judgeAll verifies the signatures of all steps, which depend on nothing else, on all
-// processors.
+// processors. An envelope that comes again is judged once.
 func judgeAll(ctx context.Context, w *world, steps []step) {
+	first := map[string]*step{}
+	var distinct []*step
+	for i := range steps {
+		s := &steps[i]
+		if s.wrong != nil {
+			continue
+		}
+		if s.same = first[string(s.text)]; s.same == nil {
+			first[string(s.text)] = s
+			distinct = append(distinct, s)
+		}
+	}
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
-	for first := range min(workers, len(steps)) {
+	for n := range min(workers, len(distinct)) {
 		group.Go(func() {
-			for i := first; i < len(steps); i += workers {
-				if steps[i].wrong == nil {
-					steps[i].judged = judge(ctx, w, steps[i].text)
-				}
+			for i := n; i < len(distinct); i += workers {
+				distinct[i].judged = judge(ctx, w, distinct[i].text)
 			}
 		})
 	}
 	group.Wait()
+	for i := range steps {
+		if steps[i].same != nil {
+			steps[i].judged = steps[i].same.judged
+		}
+	}
 }
 
 func (s *step) receive(ctx context.Context, recipient *a2a.Receiver, p a2a.Profile) Outcome {
