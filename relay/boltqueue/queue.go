@@ -1,0 +1,131 @@
+// Package boltqueue is a [relay.Queue] in one bbolt file that one process holds. Start with [Open].
+//
+// The mail has a file of its own, beside the store: mail comes and goes, and the store's log keeps a
+// trace of everything that it ever held. Group commit, safe opening and compaction are those of
+// package boltfile.
+//
+// # The file
+//
+//	mail    inbox 0 number        → time received, expiry, checksum, sender, id, receipt, text (record.go)
+//	ids     inbox 0 id 0 number   → nothing: finds the mail of an acknowledgement
+//	due     expiry number         → inbox
+//	inbox   inbox                 → number of envelopes, their bytes
+//	seen    start of a period     → a bucket of its own, dropped as a whole when the window has passed:
+//	          'i' hash of sender, id              → digest
+//	          'n' hash of sender, thread, nonce   → digest
+//	          's' hash of sender                  → how many envelopes
+//	state   "sequence"            → the last sequence
+//
+// Numbers and times are 8 bytes, big endian, times in milliseconds. The number of an envelope holds
+// the incarnation of the file in the bits from 2^40 on, and the sequence of its write below: after a
+// restore of an older copy, which begins a new incarnation, numbers go on above all earlier ones.
+package boltqueue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/relay"
+	"gazetteer/store/boltfile"
+)
+
+// QueueFile is the name of the bbolt file in the directory of the queue.
+const QueueFile = "queue.bolt"
+
+const (
+	format = 1
+	// sequenceBits of a number are the sequence, the bits above the incarnation.
+	sequenceBits   = 40
+	maxIncarnation = 1<<(53-sequenceBits) - 1
+	// windowPeriods is into how many buckets the replay window is divided. Each Push looks into all of
+	// them, and entries are kept for up to one period longer than the window.
+	windowPeriods = 8
+)
+
+// DefaultWindow is how long the replay window remembers an envelope unless Options say otherwise.
+const DefaultWindow = 24 * time.Hour
+
+var (
+	mailBucket  = []byte("mail")
+	idsBucket   = []byte("ids")
+	dueBucket   = []byte("due")
+	inboxBucket = []byte("inbox")
+	seenBucket  = []byte("seen")
+	stateBucket = []byte("state")
+	sequenceKey = []byte("sequence")
+)
+
+// Options are the settings of [Open]. The zero value works.
+type Options struct {
+	// Window is how long a sender's ids and nonces are remembered; [DefaultWindow] when 0. It must be
+	// longer than an envelope can be fresh (330 s).
+	Window time.Duration
+	// File are those of the file.
+	File boltfile.Options
+}
+
+// Queue is an open queue. Its methods may be called from any goroutine.
+type Queue struct {
+	file    *boltfile.File
+	window  time.Duration
+	watches watches
+}
+
+var _ relay.Queue = (*Queue)(nil)
+
+// Open opens the queue in dir, or begins one there. The errors are those of boltfile.Open.
+func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	if o.File.Log == nil {
+		o.File.Log = slog.New(slog.DiscardHandler)
+	}
+	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
+		Name: QueueFile, Noun: "queue", Format: format,
+		Buckets:      [][]byte{mailBucket, idsBucket, dueBucket, inboxBucket, seenBucket, stateBucket},
+		LastSequence: readSequence,
+	}, o.File)
+	if err != nil {
+		return nil, err
+	}
+	if file.Incarnation() > maxIncarnation {
+		return nil, errors.Join(fmt.Errorf("open the queue in %s: it was restored more than %d times, and its numbers have run out", dir, maxIncarnation), file.Close())
+	}
+	return &Queue{file: file, window: o.Window}, nil
+}
+
+func readSequence(tx *bolt.Tx) (uint64, error) {
+	v := tx.Bucket(stateBucket).Get(sequenceKey)
+	if v == nil {
+		return 0, nil
+	}
+	if len(v) != 8 {
+		return 0, corruptf("the sequence has %d bytes", len(v))
+	}
+	return binary.BigEndian.Uint64(v), nil
+}
+
+// File returns the file of the queue, for its health and its compaction.
+func (q *Queue) File() *boltfile.File { return q.file }
+
+// Close waits for running calls and releases the file.
+func (q *Queue) Close() error { return q.file.Close() }
+
+// nextNumber gives out the number of the next envelope and records its sequence.
+func (q *Queue) nextNumber(tx *boltfile.Tx) (uint64, error) {
+	seq := tx.NextSequence()
+	if seq >= 1<<sequenceBits {
+		return 0, fmt.Errorf("the queue has numbered %d envelopes and has no number left", seq)
+	}
+	if err := tx.Bucket(stateBucket).Put(sequenceKey, binary.BigEndian.AppendUint64(nil, seq)); err != nil {
+		return 0, err
+	}
+	return q.file.Incarnation()<<sequenceBits | seq, nil
+}

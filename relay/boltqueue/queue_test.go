@@ -1,0 +1,218 @@
+package boltqueue
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/relay"
+	"gazetteer/relay/queuetest"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+func TestQueue(t *testing.T) {
+	queuetest.Run(t, queuetest.Subject{
+		Open: func(t testing.TB, dir string, window time.Duration) relay.Queue { return openQueue(t, dir, window) },
+		Restore: func(t testing.TB, dir string, between func()) {
+			file := filepath.Join(dir, QueueFile)
+			old, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			between()
+			if err := os.WriteFile(file, old, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
+func openQueue(t testing.TB, dir string, window time.Duration) *Queue {
+	t.Helper()
+	q, err := Open(t.Context(), dir, Options{Window: window, File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func testLetter(n int) relay.Incoming {
+	text := bytes.Repeat([]byte("x"), 900)
+	now := time.Now()
+	return relay.Incoming{
+		Inbox: "did:wba:here:agents:AIR-1", Sender: "did:x", ID: fmt.Sprint("id-", n), ThreadID: "t", Nonce: fmt.Sprint("n-", n),
+		Digest: sha256.Sum256(fmt.Append(nil, n)), Received: now, Expires: now.Add(time.Hour), Text: text, Receipt: []byte("{}"),
+	}
+}
+
+// A damaged envelope is reported to those who pull it, and does not stand in the way of its own
+// deletion or of anybody else.
+func TestDamagedMail(t *testing.T) {
+	q := openQueue(t, t.TempDir(), time.Hour)
+	defer q.Close()
+	ctx := t.Context()
+	number, err := q.Push(ctx, testLetter(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := testLetter(2)
+	other.Inbox = "another"
+	if _, err := q.Push(ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	inbox := testLetter(1).Inbox
+	_, err = q.file.Write(ctx, boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		raw := bytes.Clone(tx.Bucket(mailBucket).Get(mailKey(inbox, number)))
+		raw[len(raw)-1] ^= 1
+		return nil, tx.Bucket(mailBucket).Put(mailKey(inbox, number), raw)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Pull(ctx, inbox, 0, 10, 1<<20, time.Now()); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("a damaged envelope is pulled with %v", err)
+	}
+	if page, err := q.Pull(ctx, "another", 0, 10, 1<<20, time.Now()); err != nil || len(page.Mail) != 1 {
+		t.Fatalf("the other inbox: %v %v", page, err)
+	}
+	if n, err := q.Acknowledge(ctx, inbox, []string{"id-1"}); err != nil || n != 1 {
+		t.Fatalf("acknowledged %d, %v", n, err)
+	}
+	if n, err := q.Expire(ctx, time.Now().Add(2*time.Hour), 10); err != nil || n != 1 {
+		t.Fatalf("expired %d, %v: the entry of the damaged envelope must not count", n, err)
+	}
+	err = q.file.View("look", func(tx *bolt.Tx) error {
+		for _, name := range [][]byte{mailBucket, idsBucket, dueBucket, inboxBucket} {
+			if n := tx.Bucket(name).Stats().KeyN; n != 0 {
+				t.Errorf("bucket %s holds %d entries of nothing", name, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The window is a few buckets that are dropped whole, however much mail there was.
+func TestWindowHasFewPeriods(t *testing.T) {
+	q := openQueue(t, t.TempDir(), 8*time.Hour)
+	defer q.Close()
+	at := time.Now()
+	for n := range 200 {
+		in := testLetter(n)
+		in.Received, in.Expires = at, at.Add(time.Minute)
+		if _, err := q.Push(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(20 * time.Minute)
+		if _, err := q.Expire(t.Context(), at, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	periods := 0
+	q.file.View("look", func(tx *bolt.Tx) error {
+		return tx.Bucket(seenBucket).ForEachBucket(func(start []byte) error {
+			periods++
+			if binary.BigEndian.Uint64(start) == 0 {
+				t.Error("a period without a start")
+			}
+			return nil
+		})
+	})
+	if periods < windowPeriods || periods > windowPeriods+3 {
+		t.Errorf("%d periods", periods)
+	}
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	q := openQueue(t, dir, 0)
+	defer q.Close()
+	var held *boltfile.HeldError
+	if _, err := Open(context.Background(), dir, Options{}); !errors.As(err, &held) {
+		t.Fatalf("the queue is opened twice: %v", err)
+	}
+}
+
+// BenchmarkPush pushes from 64 senders at once and reports the share of bare group commits of the
+// same bytes (of-bare).
+func BenchmarkPush(b *testing.B) {
+	bare := timePushes(b, putBare)
+	full := timePushes(b, func(q *Queue, n int) error {
+		_, err := q.Push(context.Background(), testLetter(n))
+		return err
+	})
+	b.ReportMetric(float64(bare)/float64(full), "of-bare")
+	b.ReportMetric(float64(full.Nanoseconds())/float64(b.N), "ns/push")
+}
+
+// timePushes makes b.N pushes from 64 goroutines and returns how long they took.
+func timePushes(b *testing.B, push func(q *Queue, n int) error) time.Duration {
+	q := openQueue(b, b.TempDir(), 0)
+	defer q.Close()
+	var next atomic.Int64
+	var senders sync.WaitGroup
+	began := time.Now()
+	for range 64 {
+		senders.Go(func() {
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				if err := push(q, int(n)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	return time.Since(began)
+}
+
+// putBare writes the text of an envelope under its number, and nothing else.
+func putBare(q *Queue, n int) error {
+	in := testLetter(n)
+	_, err := q.file.Write(context.Background(), boltfile.Request{Writes: 1, Bytes: len(in.Text), Write: func(tx *boltfile.Tx) (refused, err error) {
+		return nil, tx.Bucket(mailBucket).Put(mailKey(in.Inbox, tx.NextSequence()), in.Text)
+	}})
+	return err
+}
+
+// BenchmarkPull200 pulls a page of 200 envelopes out of 100,000.
+func BenchmarkPull200(b *testing.B) {
+	q := openQueue(b, b.TempDir(), 0)
+	defer q.Close()
+	for from := 0; from < 100_000; from += 1000 {
+		_, err := q.file.Write(context.Background(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+			for n := range 1000 {
+				in := testLetter(from + n)
+				in.Inbox = fmt.Sprint("inbox-", n%100)
+				if _, refused, err := q.putMail(tx, in, encodeMail(in)); refused != nil || err != nil {
+					return refused, err
+				}
+			}
+			return nil, nil
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for n := range b.N {
+		page, err := q.Pull(context.Background(), fmt.Sprint("inbox-", n%100), 0, 200, 1<<30, time.Now())
+		if err != nil || len(page.Mail) != 200 {
+			b.Fatalf("%d, %v", len(page.Mail), err)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package boltqueue
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/relay"
+)
+
+// Pull returns the mail of an inbox: see relay.Queue.
+func (q *Queue) Pull(ctx context.Context, inbox string, after uint64, limit, maxBytes int, now time.Time) (relay.Page, error) {
+	var page relay.Page
+	if err := checkName("the inbox", inbox, maxInbox); err != nil {
+		return page, err
+	}
+	err := q.file.View("pull mail", func(tx *bolt.Tx) error {
+		prefix := inboxPrefix(inbox)
+		c := tx.Bucket(mailBucket).Cursor()
+		if after == ^uint64(0) {
+			return nil
+		}
+		size := 0
+		for key, raw := c.Seek(mailKey(inbox, after+1)); isMailOf(key, prefix); key, raw = c.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m, err := decodeMail(lastNumber(key), raw)
+			if err != nil {
+				return err
+			}
+			if !m.Expires.After(now) {
+				continue
+			}
+			if len(page.Mail) == limit || len(page.Mail) > 0 && size+len(m.Text) > maxBytes {
+				page.More = true
+				return nil
+			}
+			size += len(m.Text)
+			page.Mail = append(page.Mail, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return relay.Page{}, err
+	}
+	return page, nil
+}
+
+// isMailOf reports whether a key of the mail bucket is of the inbox with this prefix. Names hold no
+// zero byte, so that no other inbox has the prefix.
+func isMailOf(key, prefix []byte) bool {
+	return len(key) == len(prefix)+8 && bytes.HasPrefix(key, prefix)
+}
+
+// Count returns what waits in an inbox.
+func (q *Queue) Count(_ context.Context, inbox string) (relay.Waiting, error) {
+	var w relay.Waiting
+	err := q.file.View("count mail", func(tx *bolt.Tx) error {
+		t := decodeTally(tx.Bucket(inboxBucket).Get([]byte(inbox)))
+		if t.mail == 0 {
+			return nil
+		}
+		w = relay.Waiting{Inboxes: 1, Mail: t.mail, Bytes: t.bytes}
+		prefix := inboxPrefix(inbox)
+		if key, raw := tx.Bucket(mailBucket).Cursor().Seek(prefix); isMailOf(key, prefix) && len(raw) >= 8 {
+			w.Oldest = time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC()
+		}
+		return nil
+	})
+	return w, err
+}
+
+// CountAll returns what waits in all inboxes. Oldest is that of the mail that expires first.
+func (q *Queue) CountAll(ctx context.Context) (relay.Waiting, error) {
+	var w relay.Waiting
+	err := q.file.View("count mail", func(tx *bolt.Tx) error {
+		c := tx.Bucket(inboxBucket).Cursor()
+		for key, v := c.First(); key != nil; key, v = c.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			t := decodeTally(v)
+			w.Inboxes++
+			w.Mail += t.mail
+			w.Bytes += t.bytes
+		}
+		if due, inbox := tx.Bucket(dueBucket).Cursor().First(); due != nil {
+			raw := tx.Bucket(mailBucket).Get(mailKey(string(inbox), lastNumber(due)))
+			if len(raw) >= 8 {
+				w.Oldest = time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC()
+			}
+		}
+		return nil
+	})
+	return w, err
+}

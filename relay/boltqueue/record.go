@@ -1,0 +1,122 @@
+package boltqueue
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"gazetteer/relay"
+	"gazetteer/store"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// recordHead is the length of the fixed part of a mail record: received, expires, checksum.
+const recordHead = 8 + 8 + 4
+
+// checkName refuses names that would make keys ambiguous.
+func checkName(what, name string, most int) error {
+	if name == "" || len(name) > most || strings.IndexByte(name, 0) >= 0 {
+		return fmt.Errorf("%w: %s must have 1 to %d bytes and no zero byte", store.ErrInvalid, what, most)
+	}
+	return nil
+}
+
+// Limits of what becomes part of a key, in bytes.
+const (
+	maxInbox = 1024
+	maxID    = 256
+)
+
+func inboxPrefix(inbox string) []byte { return append([]byte(inbox), 0) }
+
+func mailKey(inbox string, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(inboxPrefix(inbox), number)
+}
+
+func idPrefix(inbox, id string) []byte {
+	return append(append(inboxPrefix(inbox), id...), 0)
+}
+
+func idKey(inbox, id string, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(idPrefix(inbox, id), number)
+}
+
+func dueKey(expires time.Time, number uint64) []byte {
+	key := binary.BigEndian.AppendUint64(nil, millis(expires))
+	return binary.BigEndian.AppendUint64(key, number)
+}
+
+// lastNumber reads the number at the end of a key.
+func lastNumber(key []byte) uint64 {
+	if len(key) < 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(key[len(key)-8:])
+}
+
+func millis(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
+
+// encodeMail writes a record: the fixed part, then each field with its length before it. The checksum
+// covers everything else.
+func encodeMail(in relay.Incoming) []byte {
+	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(in.Receipt)+len(in.Text)+16)
+	binary.BigEndian.PutUint64(raw, millis(in.Received))
+	binary.BigEndian.PutUint64(raw[8:], millis(in.Expires))
+	for _, field := range [][]byte{[]byte(in.Sender), []byte(in.ID), in.Receipt, in.Text} {
+		raw = binary.AppendUvarint(raw, uint64(len(field)))
+		raw = append(raw, field...)
+	}
+	binary.BigEndian.PutUint32(raw[16:], checksum(raw))
+	return raw
+}
+
+func checksum(raw []byte) uint32 {
+	return crc32.Update(crc32.Checksum(raw[:16], castagnoli), castagnoli, raw[recordHead:])
+}
+
+// decodeMail reads a record. What it returns does not share memory with raw.
+func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
+	if len(raw) < recordHead || binary.BigEndian.Uint32(raw[16:]) != checksum(raw) {
+		return relay.Mail{}, corruptf("envelope %d does not match its checksum", number)
+	}
+	m := relay.Mail{
+		Number:   number,
+		Received: time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC(),
+		Expires:  time.UnixMilli(int64(binary.BigEndian.Uint64(raw[8:]))).UTC(),
+	}
+	rest := append([]byte(nil), raw[recordHead:]...)
+	var fields [4][]byte
+	for i := range fields {
+		n, w := binary.Uvarint(rest)
+		if w <= 0 || n > uint64(len(rest)-w) {
+			return relay.Mail{}, corruptf("envelope %d is cut short", number)
+		}
+		fields[i], rest = rest[w:w+int(n):w+int(n)], rest[w+int(n):]
+	}
+	m.Sender, m.ID, m.Receipt, m.Text = string(fields[0]), string(fields[1]), fields[2], fields[3]
+	return m, nil
+}
+
+// tally is what the inbox bucket holds of one inbox.
+type tally struct {
+	mail  int
+	bytes int64
+}
+
+func decodeTally(v []byte) tally {
+	if len(v) != 16 {
+		return tally{}
+	}
+	return tally{int(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))}
+}
+
+func (t tally) encode() []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(t.mail)), uint64(t.bytes))
+}
+
+func corruptf(form string, args ...any) error {
+	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
+}

@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+)
+
+// Errors of a [Queue]. Test with errors.Is. A Queue also returns the errors of package store:
+// store.ErrFull, store.ErrUnknown, store.ErrCorrupt and store.ErrClosed.
+var (
+	// ErrRepeated: the sender has already sent this envelope to this inbox.
+	ErrRepeated = errors.New("this envelope has already been received")
+	// ErrTaken: the sender used the id, or the nonce in this thread, for another envelope.
+	ErrTaken = errors.New("the id or nonce belongs to another envelope of this sender")
+	// ErrInboxFull: the inbox holds as much mail as it may.
+	ErrInboxFull = errors.New("the inbox is full")
+	// ErrWindowFull: the replay window has no room for another envelope of this sender.
+	ErrWindowFull = errors.New("the replay window of this sender is full")
+)
+
+// Mail is one envelope that waits in an inbox.
+type Mail struct {
+	// Number orders the mail of a queue. It is greater than the number of everything accepted
+	// before, also after a restore of an older copy, and below 2^53.
+	Number   uint64
+	Sender   string // DID
+	ID       string // of the envelope
+	Received time.Time
+	Expires  time.Time
+	Text     []byte // the envelope, byte for byte as it was received
+	Receipt  []byte // the relay's signed receipt, JSON
+}
+
+// Incoming is an envelope to be stored.
+type Incoming struct {
+	Inbox              string // the canonical name of the inbox
+	Sender, ID         string
+	ThreadID, Nonce    string
+	Digest             [sha256.Size]byte // of what the sender signed
+	Received, Expires  time.Time
+	Text, Receipt      []byte
+	MaxMail            int   // envelopes that may wait in the inbox
+	MaxBytes           int64 // bytes that may wait in the inbox
+	MaxSenderPerWindow int   // envelopes of the sender that the replay window may hold
+}
+
+// Page is a part of an inbox, in the order of its numbers.
+type Page struct {
+	Mail []Mail
+	More bool // there is mail behind the last of the page
+}
+
+// Waiting counts what lies in an inbox, or in all of them.
+type Waiting struct {
+	Inboxes int // 1 for a single inbox that is not empty
+	Mail    int
+	Bytes   int64
+	// Oldest is when the oldest mail was received, zero when there is none.
+	Oldest time.Time
+}
+
+// A Queue keeps the mail of all inboxes. What a method acknowledged survives the end of the process
+// and of the machine. Its methods may be called from any goroutine. Package queuetest holds every
+// implementation to these promises.
+type Queue interface {
+	// Push stores an envelope and returns its number. The error is one of those above when the
+	// envelope is refused; nothing was stored then.
+	Push(ctx context.Context, in Incoming) (uint64, error)
+	// Pull returns the mail of an inbox with numbers greater than after: at most limit envelopes, and
+	// at least one but no more than maxBytes of text. Expired mail is left out, from now on.
+	Pull(ctx context.Context, inbox string, after uint64, limit int, maxBytes int, now time.Time) (Page, error)
+	// Acknowledge deletes the mail with these envelope ids from an inbox and returns how many
+	// envelopes it deleted. Ids that are not there are ignored.
+	Acknowledge(ctx context.Context, inbox string, ids []string) (int, error)
+	// Expire deletes up to limit envelopes that expired before now, and forgets replay entries that
+	// are older than the window. It returns how many envelopes it deleted.
+	Expire(ctx context.Context, now time.Time, limit int) (int, error)
+	// Wipe deletes the mail of an inbox and returns how many envelopes it deleted.
+	Wipe(ctx context.Context, inbox string) (int, error)
+	// Watch returns a channel that is closed by the next Push into the inbox. The caller calls stop
+	// when it no longer waits.
+	Watch(inbox string) (pushed <-chan struct{}, stop func())
+	// Count returns what waits in an inbox.
+	Count(ctx context.Context, inbox string) (Waiting, error)
+	// CountAll returns what waits in all inboxes, without reading the mail.
+	CountAll(ctx context.Context) (Waiting, error)
+	// Close ends the queue.
+	Close() error
+}

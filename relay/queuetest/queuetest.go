@@ -1,0 +1,512 @@
+// Package queuetest is what every relay.Queue must pass: call [Run] from the tests of an
+// implementation.
+package queuetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/relay"
+	"gazetteer/store"
+)
+
+// Subject is an implementation under test.
+type Subject struct {
+	// Open opens the queue kept in dir, which is empty at first, with this replay window.
+	Open func(t testing.TB, dir string, window time.Duration) relay.Queue
+	// Restore puts the files of the queue in dir back to what they were at the call of the function
+	// it is given, as an operator does who restores an older backup. The queue is closed before both.
+	Restore func(t testing.TB, dir string, between func())
+}
+
+// Run tests the subject.
+func Run(t *testing.T, s Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"mail comes out as it went in, in order", testOrder},
+		{"pages", testPages},
+		{"acknowledged mail is gone", testAcknowledge},
+		{"an id belongs to its sender", testForeignIDs},
+		{"duplicates are refused", testDuplicates},
+		{"the replay window forgets in time", testWindow},
+		{"quotas", testQuotas},
+		{"expired mail is gone", testExpire},
+		{"wipe", testWipe},
+		{"inboxes whose names begin alike", testNames},
+		{"waiting for mail", testWatch},
+		{"one of many equal pushes wins", testConcurrentDuplicates},
+		{"order with concurrent senders", testConcurrentOrder},
+		{"mail survives reopening", testReopen},
+		{"numbers never run backwards after a restore", testRestore},
+		{"bad names", testBadNames},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+}
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+const (
+	window = 24 * time.Hour
+	all    = 1 << 30
+)
+
+// letter returns the n-th envelope of a sender to an inbox.
+func letter(inbox, sender string, n int) relay.Incoming {
+	text := fmt.Appendf(nil, `{"from":%q,"id":"id-%d"}`, sender, n)
+	return relay.Incoming{
+		Inbox: inbox, Sender: sender, ID: fmt.Sprintf("id-%d", n), ThreadID: "thread", Nonce: fmt.Sprintf("nonce-%d", n),
+		Digest: sha256.Sum256(text), Received: start, Expires: start.Add(7 * 24 * time.Hour),
+		Text: text, Receipt: []byte(`{"type":"receipt"}`),
+	}
+}
+
+func push(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
+	t.Helper()
+	n, err := q.Push(context.Background(), in)
+	if err != nil {
+		t.Fatalf("push %s to %s: %v", in.ID, in.Inbox, err)
+	}
+	if n == 0 || n >= 1<<53 {
+		t.Fatalf("number %d is not between 1 and 2^53", n)
+	}
+	return n
+}
+
+func pull(t testing.TB, q relay.Queue, inbox string, after uint64) []relay.Mail {
+	t.Helper()
+	page, err := q.Pull(context.Background(), inbox, after, all, all, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.More {
+		t.Fatal("more, although everything fits")
+	}
+	return page.Mail
+}
+
+func idsOf(mail []relay.Mail) []string {
+	ids := []string{}
+	for _, m := range mail {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+func wantIDs(t testing.TB, mail []relay.Mail, want ...string) {
+	t.Helper()
+	if got := idsOf(mail); !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func open(t testing.TB, s Subject) relay.Queue {
+	t.Helper()
+	q := s.Open(t, t.TempDir(), window)
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+func testOrder(t *testing.T, s Subject) {
+	q := open(t, s)
+	in := letter("a", "did:x", 1)
+	n := push(t, q, in)
+	mail := pull(t, q, "a", 0)
+	if len(mail) != 1 {
+		t.Fatalf("%d envelopes", len(mail))
+	}
+	m := mail[0]
+	if m.Number != n || m.Sender != in.Sender || m.ID != in.ID || !bytes.Equal(m.Text, in.Text) || !bytes.Equal(m.Receipt, in.Receipt) ||
+		!m.Received.Equal(in.Received) || !m.Expires.Equal(in.Expires) {
+		t.Fatalf("pushed %+v, pulled %+v", in, m)
+	}
+	for i := 2; i < 20; i++ {
+		if next := push(t, q, letter("a", "did:x", i)); next <= n {
+			t.Fatalf("number %d after %d", next, n)
+		} else {
+			n = next
+		}
+	}
+	for i, m := range pull(t, q, "a", 0) {
+		if m.ID != fmt.Sprintf("id-%d", i+1) {
+			t.Fatalf("envelope %d is %s", i, m.ID)
+		}
+	}
+	wantIDs(t, pull(t, q, "b", 0))
+}
+
+func testPages(t *testing.T, s Subject) {
+	q := open(t, s)
+	for i := range 10 {
+		push(t, q, letter("a", "did:x", i))
+	}
+	var after uint64
+	var got []string
+	for {
+		page, err := q.Pull(t.Context(), "a", after, 3, all, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Mail) == 0 || len(page.Mail) > 3 {
+			t.Fatalf("a page of %d", len(page.Mail))
+		}
+		got = append(got, idsOf(page.Mail)...)
+		after = page.Mail[len(page.Mail)-1].Number
+		if !page.More {
+			break
+		}
+	}
+	if len(got) != 10 || !slices.IsSortedFunc(got, func(a, b string) int { return bytes.Compare([]byte(a), []byte(b)) }) {
+		t.Fatalf("got %q", got)
+	}
+	page, err := q.Pull(t.Context(), "a", 0, all, 1, start)
+	if err != nil || len(page.Mail) != 1 || !page.More {
+		t.Fatalf("a page of one byte has %d envelopes, more %v, %v: at least one must come", len(page.Mail), page.More, err)
+	}
+	if page, err := q.Pull(t.Context(), "a", ^uint64(0), all, all, start); err != nil || len(page.Mail) != 0 || page.More {
+		t.Fatalf("after the last number: %v %v", page, err)
+	}
+}
+
+func testAcknowledge(t *testing.T, s Subject) {
+	q := open(t, s)
+	for i := range 4 {
+		push(t, q, letter("a", "did:x", i))
+	}
+	n, err := q.Acknowledge(t.Context(), "a", []string{"id-1", "id-2", "id-1", "unknown"})
+	if err != nil || n != 2 {
+		t.Fatalf("acknowledged %d, %v", n, err)
+	}
+	wantIDs(t, pull(t, q, "a", 0), "id-0", "id-3")
+	if n, err = q.Acknowledge(t.Context(), "a", []string{"id-1"}); err != nil || n != 0 {
+		t.Fatalf("again: %d, %v", n, err)
+	}
+	if n, err = q.Acknowledge(t.Context(), "b", []string{"id-0"}); err != nil || n != 0 {
+		t.Fatalf("from another inbox: %d, %v", n, err)
+	}
+	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 || w.Inboxes != 1 || w.Bytes != int64(2*len(letter("a", "did:x", 0).Text)) {
+		t.Fatalf("counted %+v, %v", w, err)
+	}
+	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-0", "id-3"}); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := q.CountAll(t.Context()); err != nil || w != (relay.Waiting{}) {
+		t.Fatalf("counted %+v, %v in an empty queue", w, err)
+	}
+}
+
+// A stranger who sends an envelope with somebody else's id blocks nothing.
+func testForeignIDs(t *testing.T, s Subject) {
+	q := open(t, s)
+	push(t, q, letter("a", "did:stranger", 1))
+	push(t, q, letter("a", "did:x", 1))
+	wantIDs(t, pull(t, q, "a", 0), "id-1", "id-1")
+	if n, err := q.Acknowledge(t.Context(), "a", []string{"id-1"}); err != nil || n != 2 {
+		t.Fatalf("acknowledged %d, %v", n, err)
+	}
+}
+
+func testDuplicates(t *testing.T, s Subject) {
+	q := open(t, s)
+	first := letter("a", "did:x", 1)
+	push(t, q, first)
+	sameNonce := letter("a", "did:x", 2)
+	sameNonce.Nonce = first.Nonce
+	otherText := letter("a", "did:x", 1)
+	otherText.Digest[0]++
+	otherThread := letter("a", "did:x", 3)
+	otherThread.Nonce, otherThread.ThreadID = first.Nonce, "another"
+	for _, c := range []struct {
+		name string
+		in   relay.Incoming
+		want error
+	}{
+		{"the same again", first, relay.ErrRepeated},
+		{"the nonce again", sameNonce, relay.ErrTaken},
+		{"the id for another text", otherText, relay.ErrTaken},
+		{"the nonce in another thread", otherThread, nil},
+	} {
+		if _, err := q.Push(t.Context(), c.in); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	if _, err := q.Acknowledge(t.Context(), "a", []string{first.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Push(t.Context(), first); !errors.Is(err, relay.ErrRepeated) {
+		t.Errorf("after its acknowledgement: %v", err)
+	}
+	wantIDs(t, pull(t, q, "a", 0), "id-3")
+}
+
+func testWindow(t *testing.T, s Subject) {
+	q := open(t, s)
+	first := letter("a", "did:x", 1)
+	push(t, q, first)
+	at := start
+	for i := 2; at.Before(start.Add(3 * window)); i++ { // mail goes on, so that periods end
+		at = at.Add(window / 16)
+		in := letter("b", "did:y", i)
+		in.Received, in.Expires = at, at.Add(time.Hour)
+		push(t, q, in)
+		if _, err := q.Expire(t.Context(), at, 100); err != nil {
+			t.Fatal(err)
+		}
+		first.Received = at
+		_, err := q.Push(t.Context(), first)
+		switch age := at.Sub(start); {
+		case age < window && !errors.Is(err, relay.ErrRepeated):
+			t.Fatalf("after %s: %v, want %v", age, err, relay.ErrRepeated)
+		case err == nil && age >= window:
+			return // forgotten
+		}
+	}
+	t.Fatalf("the entry is remembered for three times the window")
+}
+
+func testQuotas(t *testing.T, s Subject) {
+	q := open(t, s)
+	full := func(n int, change func(*relay.Incoming)) error {
+		in := letter("a", "did:x", n)
+		change(&in)
+		_, err := q.Push(t.Context(), in)
+		return err
+	}
+	for i := range 3 {
+		if err := full(i, func(in *relay.Incoming) { in.MaxMail = 3 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := full(3, func(in *relay.Incoming) { in.MaxMail = 3 }); !errors.Is(err, relay.ErrInboxFull) {
+		t.Errorf("the fourth of three: %v", err)
+	}
+	if err := full(3, func(in *relay.Incoming) { in.MaxBytes = 10 }); !errors.Is(err, relay.ErrInboxFull) {
+		t.Errorf("over its bytes: %v", err)
+	}
+	if err := full(3, func(in *relay.Incoming) { in.MaxSenderPerWindow = 3 }); !errors.Is(err, relay.ErrWindowFull) {
+		t.Errorf("over the window: %v", err)
+	}
+	if err := full(3, func(in *relay.Incoming) { in.MaxSenderPerWindow, in.Sender = 3, "did:other" }); err != nil {
+		t.Errorf("the window of one sender is full for another: %v", err)
+	}
+	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-0"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := full(3, func(in *relay.Incoming) { in.MaxMail = 4 }); err != nil {
+		t.Errorf("after room was made: %v", err)
+	}
+}
+
+func testExpire(t *testing.T, s Subject) {
+	q := open(t, s)
+	for i := range 5 {
+		in := letter("a", "did:x", i)
+		in.Expires = start.Add(time.Duration(i) * time.Hour)
+		push(t, q, in)
+	}
+	wantIDs(t, pull(t, q, "a", 0), "id-1", "id-2", "id-3", "id-4") // the first expires at once
+	now := start.Add(2 * time.Hour)
+	page, err := q.Pull(t.Context(), "a", 0, all, all, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantIDs(t, page.Mail, "id-3", "id-4")
+	if n, err := q.Expire(t.Context(), now, 2); err != nil || n != 2 {
+		t.Fatalf("expired %d of at most 2, %v", n, err)
+	}
+	if n, err := q.Expire(t.Context(), now, 100); err != nil || n != 1 {
+		t.Fatalf("expired %d, %v", n, err)
+	}
+	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+}
+
+func testWipe(t *testing.T, s Subject) {
+	q := open(t, s)
+	for i := range 1200 {
+		in := letter("a", "did:x", i)
+		if i%10 == 0 {
+			in.Inbox = "b"
+		}
+		push(t, q, in)
+	}
+	if n, err := q.Wipe(t.Context(), "a"); err != nil || n != 1080 {
+		t.Fatalf("wiped %d, %v", n, err)
+	}
+	wantIDs(t, pull(t, q, "a", 0))
+	if got := len(pull(t, q, "b", 0)); got != 120 {
+		t.Fatalf("%d envelopes are left in another inbox", got)
+	}
+	if _, err := q.Push(t.Context(), letter("a", "did:x", 1)); !errors.Is(err, relay.ErrRepeated) {
+		t.Fatalf("a wiped envelope comes again: %v", err)
+	}
+}
+
+func testNames(t *testing.T, s Subject) {
+	q := open(t, s)
+	names := []string{"a", "ab", "a b", "a\x01", "aé", "did:wba:x:agents:AIR-1", "did:wba:x:agents:AIR-11"}
+	for _, name := range names {
+		push(t, q, letter(name, "did:x", 1))
+	}
+	for _, name := range names {
+		wantIDs(t, pull(t, q, name, 0), "id-1")
+	}
+	if n, err := q.Wipe(t.Context(), "a"); err != nil || n != 1 {
+		t.Fatalf("wiped %d, %v", n, err)
+	}
+	if w, err := q.CountAll(t.Context()); err != nil || w.Inboxes != len(names)-1 || w.Mail != len(names)-1 || !w.Oldest.Equal(start) {
+		t.Fatalf("%+v, %v", w, err)
+	}
+}
+
+func testWatch(t *testing.T, s Subject) {
+	q := open(t, s)
+	pushed, stop := q.Watch("a")
+	defer stop()
+	again, stopAgain := q.Watch("a")
+	stopAgain()
+	stopAgain()
+	push(t, q, letter("b", "did:x", 1))
+	select {
+	case <-pushed:
+		t.Fatal("mail for another inbox wakes")
+	default:
+	}
+	push(t, q, letter("a", "did:x", 1))
+	<-pushed
+	<-again
+	next, stopNext := q.Watch("a")
+	defer stopNext()
+	select {
+	case <-next:
+		t.Fatal("a new watch is woken by old mail")
+	default:
+	}
+}
+
+func testConcurrentDuplicates(t *testing.T, s Subject) {
+	q := open(t, s)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for range 16 {
+		group.Go(func() {
+			_, err := q.Push(context.Background(), letter("a", "did:x", 1))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				won++
+			case !errors.Is(err, relay.ErrRepeated):
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if won != 1 || len(pull(t, q, "a", 0)) != 1 {
+		t.Fatalf("%d of 16 equal pushes were accepted", won)
+	}
+}
+
+func testConcurrentOrder(t *testing.T, s Subject) {
+	q := open(t, s)
+	const senders, each = 8, 40
+	var group sync.WaitGroup
+	for sender := range senders {
+		group.Go(func() {
+			for i := range each {
+				if _, err := q.Push(context.Background(), letter("a", fmt.Sprintf("did:%d", sender), i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	next := map[string]int{}
+	for _, m := range pull(t, q, "a", 0) {
+		if want := fmt.Sprintf("id-%d", next[m.Sender]); m.ID != want {
+			t.Fatalf("%s: %s came where %s was due", m.Sender, m.ID, want)
+		}
+		next[m.Sender]++
+	}
+	for sender, n := range next {
+		if n != each {
+			t.Errorf("%s: %d of %d", sender, n, each)
+		}
+	}
+}
+
+func testReopen(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	n := push(t, q, letter("a", "did:x", 1))
+	push(t, q, letter("a", "did:x", 2))
+	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	q = s.Open(t, dir, window)
+	defer q.Close()
+	wantIDs(t, pull(t, q, "a", 0), "id-1")
+	if _, err := q.Push(t.Context(), letter("a", "did:x", 2)); !errors.Is(err, relay.ErrRepeated) {
+		t.Fatalf("the replay window forgot: %v", err)
+	}
+	if next := push(t, q, letter("a", "did:x", 3)); next <= n+1 {
+		t.Fatalf("number %d after %d and another", next, n)
+	}
+}
+
+func testRestore(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	push(t, q, letter("a", "did:x", 1))
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var last uint64
+	s.Restore(t, dir, func() {
+		q := s.Open(t, dir, window)
+		for i := 2; i < 20; i++ {
+			last = push(t, q, letter("a", "did:x", i))
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	q = s.Open(t, dir, window)
+	defer q.Close()
+	if next := push(t, q, letter("a", "did:x", 99)); next <= last {
+		t.Fatalf("after a restore the number is %d, clients have seen %d", next, last)
+	}
+	wantIDs(t, pull(t, q, "a", last), "id-99")
+}
+
+func testBadNames(t *testing.T, s Subject) {
+	q := open(t, s)
+	for _, name := range []string{"", "a\x00b", string(bytes.Repeat([]byte("x"), 5000))} {
+		in := letter(name, "did:x", 1)
+		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("push to %.20q: %v", name, err)
+		}
+		if _, err := q.Pull(t.Context(), name, 0, 1, 1, start); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("pull %.20q: %v", name, err)
+		}
+		in = letter("a", "did:x", 1)
+		in.ID = name
+		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("push with the id %.20q: %v", name, err)
+		}
+	}
+}
