@@ -13,19 +13,17 @@ import (
 
 // A Conversion is one row of [Conversions].
 type Conversion struct {
-	// From and To name the formats, for example "openapi" and "agis".
+	// From and To are the names of the formats, for example "openapi" and "agis".
 	From, To string
-	// Summary says in one line what the conversion does.
+	// Summary describes the conversion in one line.
 	Summary string
-	// Do converts one text. The error says in plain words why a text cannot be
-	// converted; for a text that cannot be read it wraps
-	// [protocol.ErrUnreadable], for one of another format
-	// [protocol.ErrOtherFormat].
+	// Do converts one text. The error says why the text cannot be converted. It wraps
+	// [protocol.ErrUnreadable] for a text that cannot be read and [protocol.ErrOtherFormat] for a
+	// text in another format.
 	Do func(text []byte, o Options) (Output, error)
 }
 
-// Conversions lists every conversion, in the order in which a program may list
-// them for a person.
+// Conversions lists all conversions, in the order in which a program may show them.
 var Conversions = []Conversion{
 	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", checkFormat("openapi", openapi.ToAGIS)},
 	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", checkFormat("openapi", openapi.ToAIDiscovery)},
@@ -37,8 +35,7 @@ var Conversions = []Conversion{
 	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", checkFormat("ai", notation.ParamsToDraft)},
 }
 
-// Find returns the conversion between two formats. The error names the formats
-// that there are.
+// Find returns the conversion between two formats. The error lists the pairs that exist.
 func Find(from, to string) (Conversion, error) {
 	var pairs []string
 	for _, c := range Conversions {
@@ -57,5 +54,5 @@ type Options = conversion.Options
 // Output is a converted document, with the places to review.
 type Output = conversion.Output
 
-// A Review asks a person to look at one place of an output.
+// A Review asks a person to check one place of an output.
 type Review = conversion.Review

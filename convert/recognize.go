@@ -11,8 +11,8 @@ import (
 	"gazetteer/protocol/tree"
 )
 
-// checkFormat adds to a conversion that a text of another format is named, with what
-// to do about it. People hand in what they have.
+// checkFormat adds to a conversion the recognition of texts in another format: the error says what
+// the text is and what to do with it.
 func checkFormat(from string, do func([]byte, Options) (Output, error)) func([]byte, Options) (Output, error) {
 	return func(text []byte, o Options) (Output, error) {
 		in := inputs[from]
@@ -40,7 +40,8 @@ func checkFormat(from string, do func([]byte, Options) (Output, error)) func([]b
 	}
 }
 
-// inputs names what the conversions read, and the member that shows it.
+// inputs maps the source format of a conversion to its name in messages and the member that
+// identifies it.
 var inputs = map[string]struct{ name, member string }{
 	"openapi":  {"OpenAPI description", "openapi"},
 	"agis":     {"AGIS document", "agis"},
@@ -50,7 +51,7 @@ var inputs = map[string]struct{ name, member string }{
 	"ai":       {"AI Discovery document", "aiendpoint"},
 }
 
-// signatures are the first bytes of files that hold no text of ours.
+// signatures are the first bytes of files that are not text.
 var signatures = []struct{ begin, what string }{
 	{"%PDF-", "this is a PDF file; the description itself is a JSON or YAML file"},
 	{"PK\x03\x04", "this is a zip archive or an office document; unpack it, or save the description as text"},
@@ -71,8 +72,7 @@ var (
 	curlCommand = regexp.MustCompile(`\A(?:\$ *)?curl +-`)
 )
 
-// recognizeBytes recognises by its bytes what is neither JSON nor YAML; "" where
-// nothing is recognised.
+// recognizeBytes says what a text is that is neither JSON nor YAML; "" if it recognizes nothing.
 func recognizeBytes(text []byte, from string) string {
 	text, _ = protocol.TrimBOM(text)
 	for _, s := range signatures {

@@ -15,8 +15,9 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// ToAGIS converts an OpenAPI description into an AGIS document, after
-// the informative mapping in appendix B of the draft.
+// ToAGIS converts an OpenAPI description to an AGIS document, by the informative mapping in
+// appendix B of the draft. Each guess is a review. It fails for a text that is no OpenAPI
+// description and for one without operations.
 func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	a, err := readOpenAPI(text)
 	if err != nil {
@@ -31,28 +32,26 @@ func newAGISBuilder(a *description, o conversion.Options) *agisBuilder {
 	return b
 }
 
-// An agisBuilder writes a document as often as it takes: with less detail until
-// it is small enough, with more care for each endpoint that the reader objects
-// to.
+// An agisBuilder writes a document in rounds: with less detail until it is small enough, and with
+// simpler endpoints where the reader of the format reports findings.
 type agisBuilder struct {
 	api        *description
 	options    conversion.Options
 	detail     detail
-	levels     []conversion.Simplification // by operation
-	chosen     []int                       // operations in the order of preference
-	maxWritten int                         // how many of them are written
-	// rewordReview, where it is set, gives the text of each review its last form, and
-	// foreword is a review in front of all others.
+	levels     []conversion.Simplification // for each operation
+	chosen     []int                       // indexes of operations, best first
+	maxWritten int                         // how many of chosen are written
+	// rewordReview, if set, changes the text of each review; foreword becomes the first review.
 	rewordReview func(string) string
 	foreword     string
 
 	notes   *conversion.Notes
 	schemas *schemaWriter
 	taken   wording.PathSet
-	written []int // the operation of each endpoint
+	written []int // the index of the operation of each endpoint
 }
 
-// orderOperations puts the operations into the order in which they are kept.
+// orderOperations sets the order in which operations are kept.
 func (b *agisBuilder) orderOperations() {
 	b.chosen = b.api.orderByUse()
 	b.maxWritten = min(len(b.chosen), conversion.MaxEndpoints)
@@ -65,16 +64,16 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// buildDocument writes the document until it fits and is accepted.
+// buildDocument writes the document until it is small enough and accepted.
 func (b *agisBuilder) buildDocument() (conversion.Output, error) {
-	const rounds = 64 // far more than it takes: each one lowers a detail, a count or a care
+	const rounds = 64 // far more than needed: each round lowers a detail, a count or a level
 	for range rounds {
 		root := b.writeTree()
 		if len(b.written) == 0 {
 			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be said in AGIS")
 		}
 		if b.detail < notedOnce && (b.schemas.isOverLimit() || b.tooLong(root)) {
-			b.detail++ // what is to be reviewed would only make it longer
+			b.detail++ // reviews would only make it longer
 			continue
 		}
 		reviews := b.collectReviews(root)
@@ -98,13 +97,13 @@ func (b *agisBuilder) buildDocument() (conversion.Output, error) {
 	return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: the description cannot be brought below %d bytes", protocol.DefaultLimits.Bytes)
 }
 
-// tooLong reports whether a document is too long even without its comments.
+// tooLong reports whether a document exceeds the size limit even without comments.
 func (b *agisBuilder) tooLong(root *protocol.Node) bool {
 	text, err := conversion.WriteDocument(root, nil, b.options.Format)
 	return err == nil && len(text) > protocol.DefaultLimits.Bytes
 }
 
-// collectReviews places what was noted while the document was written.
+// collectReviews returns the reviews of the tree, with their pointers.
 func (b *agisBuilder) collectReviews(root *protocol.Node) []conversion.Review {
 	var out []conversion.Review
 	if b.foreword != "" {
@@ -119,8 +118,7 @@ func (b *agisBuilder) collectReviews(root *protocol.Node) []conversion.Review {
 	return out
 }
 
-// reduceDetail lowers the detail, and where that is at its end the number of
-// endpoints.
+// reduceDetail lowers the detail, or the number of endpoints at the lowest detail.
 func (b *agisBuilder) reduceDetail(size int) {
 	if b.detail < notedOnce {
 		b.detail++
@@ -130,8 +128,7 @@ func (b *agisBuilder) reduceDetail(size int) {
 	b.maxWritten = max(1, min(fit, b.maxWritten-1))
 }
 
-// simplifyRejected takes more care with the endpoints that were objected to and reports
-// whether anything changed.
+// simplifyRejected simplifies the endpoints that have findings and reports whether any changed.
 func (b *agisBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	changed := map[int]conversion.Simplification{}
 	for _, f := range findings {
@@ -158,7 +155,7 @@ func (b *agisBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	return len(changed) > 0
 }
 
-// writeTree writes the whole document once.
+// writeTree writes the whole document.
 func (b *agisBuilder) writeTree() *protocol.Node {
 	b.notes = &conversion.Notes{}
 	b.schemas = newSchemaWriter(b.api, b.detail, b.notes)
@@ -199,15 +196,15 @@ func (b *agisBuilder) writeTree() *protocol.Node {
 	return root
 }
 
-// noteEachEndpoint notes what is guessed in the same way of every endpoint. In a
-// document that has no room for that it is said once for all of them.
+// noteEachEndpoint adds a review that every endpoint has. At the lowest detail one review of the
+// document replaces them all.
 func (b *agisBuilder) noteEachEndpoint(at *protocol.Node, message string) {
 	if b.detail < notedOnce {
 		b.notes.Add(at, message)
 	}
 }
 
-// noteOmissions notes what concerns the document as a whole.
+// noteOmissions adds the reviews of the document as a whole.
 func (b *agisBuilder) noteOmissions(without []string) {
 	for _, message := range b.api.listOmissions() {
 		b.notes.Add(nil, message)
@@ -270,7 +267,7 @@ func (b *agisBuilder) addAddress(root *protocol.Node, name string) {
 	b.notes.Add(n, "no address is known; write the host of the service")
 }
 
-// addDescription writes description and version.
+// addDescription adds description and version.
 func (b *agisBuilder) addDescription(root *protocol.Node, name string) {
 	description := wording.Shorten(b.api.description, 300)
 	if description == "" {
@@ -302,7 +299,7 @@ func (b *agisBuilder) fillVocabulary(n *protocol.Node, verbs map[string]bool, na
 	b.notes.Add(tree.Put(n, "namespace", tree.String(conversion.NamespaceOf(name))), "from the name of the service; it qualifies the verbs in headers")
 }
 
-// buildEndpoint writes one operation.
+// buildEndpoint builds the endpoint of one operation.
 func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) *protocol.Node {
 	verb, why, parts := b.chooseVerb(op, c)
 	noun := b.fallbackNoun(op, verb)
@@ -330,9 +327,8 @@ func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) 
 	return e
 }
 
-// chooseVerb chooses the method of an endpoint and says where it comes from; it is ""
-// where the HTTP method decides. The parts of the path come without a verb at
-// their end.
+// chooseVerb returns the method of an endpoint and its source. The method is "" if only the HTTP
+// method determines it. The returned path parts lack a verb at the end.
 func (b *agisBuilder) chooseVerb(op *operation, c conversion.Simplification) (verb, why string, parts []wording.PathPart) {
 	parts = wording.SplitPath(op.path)
 	trailing := wording.TrailingVerb(parts, op.method)
@@ -366,9 +362,9 @@ func (b *agisBuilder) chooseVerb(op *operation, c conversion.Simplification) (ve
 	return strings.ToUpper(word), why, parts
 }
 
-// suggestVerbs names verbs that may say more than the one chosen: the one that
-// the summary begins with, and for a thing that is created those that its noun
-// is made from. A POST to /reservations may be meant to RESERVE.
+// suggestVerbs suggests more specific verbs than the chosen one: the verb at the beginning of the
+// summary, and for created things the verbs related to their noun. A POST to /reservations may mean
+// RESERVE.
 func suggestVerbs(op *operation, verb string, path wording.Path) string {
 	var out []string
 	add := func(word string) {
@@ -392,13 +388,13 @@ func suggestVerbs(op *operation, verb string, path wording.Path) string {
 	return "; perhaps " + strings.Join(out, " or ")
 }
 
-// fallbackNoun names what an operation acts on when its path does not.
+// fallbackNoun returns the noun of an operation whose path has none.
 func (b *agisBuilder) fallbackNoun(op *operation, verb string) []string {
 	var candidates [][]string
 	parts := wording.SplitPath(op.path)
 	ofParameter := wording.ParameterNoun(parts)
 	named := slices.ContainsFunc(parts, func(p wording.PathPart) bool { return p.Words != nil && !p.Prefix })
-	if named && len(ofParameter) > 0 { // the id names what stands further behind in the path
+	if named && len(ofParameter) > 0 { // the id names what comes later in the path
 		candidates = append(candidates, ofParameter)
 	}
 	if !b.api.shared[op.id] {
@@ -429,9 +425,8 @@ func (b *agisBuilder) answersWithList(op *operation, path wording.Path) bool {
 	return len(path.Noun) > 0 && wording.IsPlural(path.Noun[len(path.Noun)-1])
 }
 
-// nameParameters gives the parameters of an operation, and those that only its path
-// names, their names in the input: snake_case and unique. The keys are the
-// place and the name in the description.
+// nameParameters returns the input names of all parameters of an operation and its path: snake_case
+// and unique. The keys are place and name in the description.
 func (b *agisBuilder) nameParameters(op *operation) map[string]string {
 	names := map[string]string{}
 	taken := map[string]bool{}
@@ -457,7 +452,7 @@ func (b *agisBuilder) nameParameters(op *operation) map[string]string {
 	return names
 }
 
-// addSemantic writes the semantic block.
+// addSemantic adds the semantic block.
 func (b *agisBuilder) addSemantic(e *protocol.Node, op *operation, verb string, noun []string, many bool, c conversion.Simplification) {
 	generic := wording.GenericIntent(verb, noun, many || verb == "LIST" || verb == "SEARCH")
 	intent, guessed := generic, true
@@ -495,7 +490,7 @@ func (b *agisBuilder) buildInput(op *operation, path wording.Path, names map[str
 	for _, p := range op.parameters {
 		name := names[p.in+" "+p.name]
 		if name == "" || described[name] || p.in == "cookie" || p.in == "header" && headersOfTransport[strings.ToLower(p.name)] {
-			continue // a path parameter that the path does not have, or one of the transport
+			continue // a path parameter that the path lacks, or a transport header
 		}
 		if !p.required && b.api.common[p.in+" "+p.name] && (p.in == "header" || b.detail >= namesAndTypes) {
 			continue
@@ -528,7 +523,7 @@ func (b *agisBuilder) buildInput(op *operation, path wording.Path, names map[str
 	return input
 }
 
-// parameterSchema writes the schema of one parameter with its description.
+// parameterSchema returns the schema of one parameter with its description.
 func (b *agisBuilder) parameterSchema(p parameter, c conversion.Simplification) *protocol.Node {
 	if c >= conversion.PlainContract || b.detail >= namesAndTypes {
 		n := tree.Object()
@@ -549,8 +544,8 @@ func (b *agisBuilder) parameterSchema(p parameter, c conversion.Simplification) 
 	return n
 }
 
-// addBody adds what the request body asks for: its properties where it is a plain
-// object, else one parameter that holds it.
+// addBody adds the properties of the request body if it is a plain object, else one parameter for
+// the whole body.
 func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func(string, *protocol.Node, bool) *protocol.Node, c conversion.Simplification) {
 	schema, media, required := op.body.schema, op.body.media, op.body.required
 	if media == "" {
@@ -583,7 +578,7 @@ func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func
 	}
 	needed := map[string]bool{}
 	for _, name := range whole.Member("required").Strs() {
-		// Few descriptions say that the body itself is required.
+		// Few descriptions state that the body itself is required.
 		needed[name] = required || op.method != "patch"
 	}
 	for _, m := range members {
@@ -603,12 +598,12 @@ func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func
 	}
 }
 
-// isReadOnly reports whether a property is sent by the service only.
+// isReadOnly reports whether only the service sends a property.
 func (s *schemaWriter) isReadOnly(n *protocol.Node) bool {
 	return n.Member("readOnly").True() || s.api.refs.Resolve(n).Member("readOnly").True()
 }
 
-// addOutput writes the schema of a successful answer.
+// addOutput adds the schema of a successful answer.
 func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Simplification) {
 	success := op.successResponse()
 	status, schema := success.status, success.schema
@@ -638,8 +633,7 @@ func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Si
 	}
 }
 
-// errorNames are the names of what a status says went wrong; "%" stands for the
-// noun of the endpoint.
+// errorNames maps HTTP statuses to error names; "%" is replaced by the noun of the endpoint.
 var errorNames = map[string]string{
 	"400": "invalid_%_request", "401": "authentication_required", "402": "payment_required", "403": "permission_denied",
 	"404": "%_not_found", "405": "method_not_allowed", "406": "answer_format_unavailable", "408": "request_timed_out",
@@ -650,7 +644,7 @@ var errorNames = map[string]string{
 	"4XX": "%_request_refused", "5XX": "service_failed",
 }
 
-// addErrors writes the ways in which an endpoint may fail.
+// addErrors adds the errors of an endpoint.
 func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, many bool) {
 	thing := wording.ErrorNoun(noun)
 	list := tree.Array()

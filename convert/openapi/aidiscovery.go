@@ -14,7 +14,9 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// ToAIDiscovery converts an OpenAPI description into an AI Discovery document.
+// ToAIDiscovery converts an OpenAPI description to an AI Discovery document. Each guess is a
+// review, and is listed in meta.review. It fails for a text that is no OpenAPI description and for
+// one without operations.
 func ToAIDiscovery(text []byte, o conversion.Options) (conversion.Output, error) {
 	a, err := readOpenAPI(text)
 	if err != nil {
@@ -26,21 +28,20 @@ func ToAIDiscovery(text []byte, o conversion.Options) (conversion.Output, error)
 	return b.buildDocument()
 }
 
-// maxCapabilities is how many capabilities of a document readers process
-// (AI Discovery §6.5).
+// maxCapabilities is the number of capabilities that readers process (AI Discovery §6.5).
 const maxCapabilities = 100
 
-// An aiBuilder writes a document as often as it takes, like an [agisBuilder].
+// An aiBuilder writes a document in rounds, like an [agisBuilder].
 type aiBuilder struct {
 	api          *description
 	options      conversion.Options
 	chosen       []*operation
-	omitted      []*operation // left out for their number
+	omitted      []*operation // over maxCapabilities
 	levels       map[*operation]conversion.Simplification
-	shortening   int            // from 0: how much is cut to stay below the size readers like
-	genericTexts bool           // the texts about the service are ours, not the description's
-	scheme       *protocol.Node // how callers authenticate; nil when nothing is asked for
-	header       string         // that carries an API key
+	shortening   int            // how much is cut to stay below the soft size limit, from 0
+	genericTexts bool           // texts about the service are generic
+	scheme       *protocol.Node // nil when callers need not authenticate
+	header       string         // the header of the API key
 
 	notes   *conversion.Notes
 	schemas *schemaWriter
@@ -48,7 +49,7 @@ type aiBuilder struct {
 	ids     map[string]bool
 }
 
-// chooseOperations keeps the operations that a document has room for, in the order of the
+// chooseOperations keeps as many operations as a document may have, in the order of the
 // description.
 func (b *aiBuilder) chooseOperations() {
 	order := b.api.orderByUse()
@@ -62,7 +63,7 @@ func (b *aiBuilder) chooseOperations() {
 	}
 }
 
-// maxShortening is the last step of cutting.
+// maxShortening is the highest value of shortening.
 const maxShortening = 4
 
 func (b *aiBuilder) buildDocument() (conversion.Output, error) {
@@ -91,8 +92,7 @@ func (b *aiBuilder) buildDocument() (conversion.Output, error) {
 	return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: the description cannot be brought below %d bytes", aidiscovery.HardSize)
 }
 
-// simplifyRejected takes more care with what the reader objected to and reports whether
-// anything changed.
+// simplifyRejected simplifies what has findings and reports whether anything changed.
 func (b *aiBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	changed := map[*operation]conversion.Simplification{}
 	plainly := false
@@ -106,7 +106,7 @@ func (b *aiBuilder) simplifyRejected(findings []protocol.Finding) bool {
 		default:
 			number, _, _ := strings.Cut(rest, "/")
 			if i, err := strconv.Atoi(number); err == nil && i < len(b.written) && b.levels[b.written[i]] < conversion.LeftOut {
-				next := conversion.PlainContract // texts first, then the whole capability
+				next := conversion.PlainContract // first generic texts, then omission
 				if b.levels[b.written[i]] == conversion.PlainContract {
 					next = conversion.LeftOut
 				}
@@ -158,11 +158,11 @@ func (b *aiBuilder) writeTree() *protocol.Node {
 	return root
 }
 
-// maxReviews is how many bytes the reviews may take inside a document.
+// maxReviews is the size limit of the reviews inside a document, in bytes.
 const maxReviews = 8192
 
-// addMeta puts the reviews into meta, together with the date: JSON has no
-// comments. Those that say the same of many places stand there once.
+// addMeta adds the date and the reviews to meta, since JSON has no comments. Equal reviews of
+// several places are listed once.
 func (b *aiBuilder) addMeta(root *protocol.Node, reviews []conversion.Review) {
 	meta := tree.Object()
 	if !b.options.Today.IsZero() {
@@ -230,14 +230,14 @@ func (b *aiBuilder) addService(root *protocol.Node) {
 	}
 }
 
-// A server is where the operations of a description are called.
+// A serverAddress is where the operations of a description are called.
 type serverAddress struct {
 	base    string // "https://host/prefix", "/prefix" or ""
-	guessed string // why it is not what the description says; "" when it is
+	guessed string // why it differs from the description; "" if it does not
 }
 
-// resolveServer reads the first of a list of servers. A server on the host that
-// publishes the document gives a path, any other one an absolute address.
+// resolveServer returns the address of the first server. On the host that publishes the document it
+// is a path, elsewhere an absolute address.
 func (b *aiBuilder) resolveServer(servers *protocol.Node) serverAddress {
 	address := serverURL(servers)
 	if address == "" || address == "/" {
@@ -270,8 +270,7 @@ func (b *aiBuilder) resolveServer(servers *protocol.Node) serverAddress {
 	return serverAddress{base: base}
 }
 
-// isPrivateAddress reports whether the reader would refuse an address as private
-// (AI906).
+// isPrivateAddress reports whether readers refuse an address as private (AI906).
 func isPrivateAddress(base string) bool {
 	text := `{"aiendpoint":"1.0","service":{"name":"n","description":"d"},"auth":{"type":"none"},` +
 		`"capabilities":[{"id":"a","description":"d","method":"GET","endpoint":` + string(protocol.WriteJSON(tree.String(base), "")) + `}]}`
@@ -294,7 +293,7 @@ func (b *aiBuilder) buildCapability(op *operation) *protocol.Node {
 	return c
 }
 
-// addID names a capability after its operationId, or else its method and path.
+// addID sets the id of a capability from its operationId, or from its method and path.
 func (b *aiBuilder) addID(c *protocol.Node, op *operation) {
 	const most = 64
 	if name := wording.SnakeCase(op.id, most); name != "" {
@@ -331,7 +330,7 @@ func (b *aiBuilder) addDescription(c *protocol.Node, op *operation) {
 		most = 100
 	}
 	text := wording.DropInstruction(wording.FirstSentence(op.summary))
-	if protocol.Length(text) < 15 { // hardly more than a name: the description may say more
+	if protocol.Length(text) < 15 { // little more than a name: the description may say more
 		if longer := wording.DropInstruction(wording.FirstSentence(op.description)); longer != "" {
 			text = longer
 		}
@@ -351,7 +350,7 @@ func (b *aiBuilder) addDescription(c *protocol.Node, op *operation) {
 	tree.Put(c, "description", tree.String(wording.Shorten(text, most)))
 }
 
-// addEndpoint joins server and path template.
+// addEndpoint sets the endpoint from server and path template.
 func (b *aiBuilder) addEndpoint(c *protocol.Node, op *operation) {
 	servers := op.servers
 	if servers == nil {
@@ -371,11 +370,10 @@ func (b *aiBuilder) addEndpoint(c *protocol.Node, op *operation) {
 	}
 }
 
-// maxParams is how many parameters of one capability are described.
+// maxParams is the highest number of parameters of one capability.
 const maxParams = 40
 
-// buildParams describes the parameters in the draft's dialect. Required ones come
-// first, and stay when there are too many.
+// buildParams describes the parameters in the dialect of the draft, required ones first.
 func (b *aiBuilder) buildParams(op *operation) *protocol.Node {
 	type described struct {
 		name     string
@@ -461,7 +459,7 @@ func (b *aiBuilder) addBodyParams(op *operation, add func(name string, required 
 	}
 }
 
-// describeParam writes one description: type, requirement, constraints, text.
+// describeParam returns one description: type, requirement, constraints, text.
 func (b *aiBuilder) describeParam(op *operation, required bool, schema *protocol.Node, where, text string) string {
 	n := b.api.refs.MergeAllOf(schema)
 	parts := []string{paramType(conversion.TypesOf(n)), "optional"}
@@ -492,8 +490,8 @@ func (b *aiBuilder) describeParam(op *operation, required bool, schema *protocol
 	return out
 }
 
-// paramType is the type word of the draft for the types of a schema. The draft
-// has none for objects and null; objects travel as JSON text.
+// paramType returns the type word of the draft for a schema. The draft has no word for objects and
+// null; objects are sent as JSON text.
 func paramType(types []string) string {
 	for _, t := range types {
 		switch t {
@@ -504,10 +502,10 @@ func paramType(types []string) string {
 	return "string"
 }
 
-// describeConstraints says what a schema demands of a value, in the words of the draft.
+// describeConstraints returns the constraints of a schema in the words of the draft.
 func describeConstraints(n *protocol.Node) []string {
 	var out []string
-	// A comma or a dash would end the constraint for a reader.
+	// Readers end a constraint at a comma or a dash.
 	safe := func(s string) bool {
 		return s != "" && len(s) <= 40 && !strings.ContainsAny(s, ",|()") && !strings.Contains(s, "--") &&
 			!strings.ContainsAny(s, "—–") && wording.OneLine(s) == s
@@ -537,7 +535,7 @@ func describeConstraints(n *protocol.Node) []string {
 	return out
 }
 
-// describeReturns names the fields of a successful answer: "pets[] {id, name}".
+// describeReturns lists the fields of a successful answer: "pets[] {id, name}".
 func (b *aiBuilder) describeReturns(op *operation) string {
 	const most = 300
 	success := op.successResponse()
@@ -555,8 +553,8 @@ func (b *aiBuilder) describeReturns(op *operation) string {
 	return wording.Shorten(text, 100)
 }
 
-// listFields lists the properties of a schema in braces, with those of the objects
-// in a list where there is room; "" when there are none.
+// listFields lists the properties of a schema in braces, and those of objects in a list if there is
+// room.
 func (b *aiBuilder) listFields(n *protocol.Node, most int) string {
 	members := tree.Members(n.Member("properties"))
 	var parts []string

@@ -12,8 +12,7 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// addAuth writes how callers authenticate: by the scheme that most operations ask
-// for.
+// addAuth adds how callers authenticate: the scheme that most operations require.
 func (b *aiBuilder) addAuth(root *protocol.Node) {
 	auth := tree.Put(root, "auth", tree.Object())
 	scheme := b.scheme
@@ -51,7 +50,7 @@ func (b *aiBuilder) addAuth(root *protocol.Node) {
 	}
 }
 
-// schemeNames lists the security schemes that are asked for, one entry each time.
+// schemeNames lists the required security schemes, without repetition.
 func (b *aiBuilder) schemeNames() []string {
 	seen := map[string]bool{}
 	var out []string
@@ -64,8 +63,8 @@ func (b *aiBuilder) schemeNames() []string {
 	return out
 }
 
-// requestedSchemes lists the name of each scheme as often as an operation asks for it. An
-// operation without its own requirement has that of the document.
+// requestedSchemes lists the scheme of each requirement. An operation without its own requirements
+// has those of the document.
 func (b *aiBuilder) requestedSchemes() []string {
 	var out []string
 	whole := b.api.root.Member("security")
@@ -83,15 +82,14 @@ func (b *aiBuilder) requestedSchemes() []string {
 	return out
 }
 
-// readAuth finds out what the description says of authentication.
+// readAuth reads how callers authenticate.
 func (b *aiBuilder) readAuth() {
 	b.scheme = b.mainScheme()
 	b.header = keyHeader(b.scheme)
 }
 
-// mainScheme returns the security scheme that most operations ask for. Where none
-// asks, but the description defines some, the first one counts: many forget to
-// ask. nil when there is none.
+// mainScheme returns the security scheme that most operations require. If the description defines
+// schemes and never requires one, the first is assumed, since many authors forget the requirement.
 func (b *aiBuilder) mainScheme() *protocol.Node {
 	schemes := b.api.schemes
 	name := wording.MostFrequent(b.requestedSchemes())
@@ -121,7 +119,7 @@ func keyHeader(scheme *protocol.Node) string {
 	return name
 }
 
-// authDocs returns an address that tells how to authenticate, "" when none is known.
+// authDocs returns the address of documentation about authentication, "" when there is none.
 func (b *aiBuilder) authDocs(scheme *protocol.Node) string {
 	for _, address := range []string{
 		scheme.Member("x-docs").Str(), b.api.root.Member("externalDocs").Member("url").Str(), scheme.Member("openIdConnectUrl").Str(),
@@ -134,8 +132,8 @@ func (b *aiBuilder) authDocs(scheme *protocol.Node) string {
 	return ""
 }
 
-// categoryWords are words that speak for one of the categories of AI Discovery
-// §3.2, in the singular or base form.
+// categoryWords lists the words that suggest a category of AI Discovery §3.2, in the singular or
+// base form.
 var categoryWords = []struct {
 	category string
 	words    map[string]bool
@@ -160,9 +158,9 @@ var categoryWords = []struct {
 	{"developer", wording.WordSet("repository build deploy commit developer container cluster pipeline release log webhook git kubernetes function server")},
 }
 
-// findCategories finds at most two categories whose words stand in the description:
-// title and tags count three, descriptions two, paths one. A category needs
-// weight, and a second one must come close to the first.
+// findCategories returns at most two categories whose words occur in the description. The title
+// counts 4, the description 3, paths and tags 1. A category needs a minimum weight, and the second
+// must have more than half the weight of the first.
 func (b *aiBuilder) findCategories() []string {
 	weight := map[string]int{}
 	count := func(text string, w int) {
@@ -205,5 +203,5 @@ func (b *aiBuilder) findCategories() []string {
 	return out
 }
 
-// headersOfTransport are parameters that no caller of an AGIS endpoint sets.
+// headersOfTransport are headers that no caller of an AGIS endpoint sets.
 var headersOfTransport = wording.WordSet("authorization accept content-type user-agent accept-language accept-encoding host content-length cookie")

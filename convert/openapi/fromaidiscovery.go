@@ -16,10 +16,9 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// AIDiscoveryToAGIS makes the skeleton of an AGIS document out of an AI Discovery
-// document. A capability says of itself what an operation of OpenAPI does (an
-// id, a sentence, an HTTP method, a path, parameters), so it is handed on as
-// one: verbs, paths and semantic blocks are derived by the same means.
+// AIDiscoveryToAGIS converts an AI Discovery document to the skeleton of an AGIS document. A
+// capability states what an OpenAPI operation states (id, sentence, HTTP method, path, parameters),
+// so it is converted as one.
 func AIDiscoveryToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	doc, _, err := aidiscovery.Parse(text, aidiscovery.Options{})
 	if err != nil {
@@ -45,16 +44,15 @@ func AIDiscoveryToAGIS(text []byte, o conversion.Options) (conversion.Output, er
 
 var pathNumber = regexp.MustCompile(`#[0-9]+\z`)
 
-// rewordForCapability says in the words of AI Discovery what a review says in those of
-// OpenAPI.
+// rewordForCapability replaces OpenAPI terms in a review by those of AI Discovery.
 func rewordForCapability(message string) string {
 	return strings.Replace(pathNumber.ReplaceAllString(message, ""), "from the operationId", "from the capability id", 1)
 }
 
 type descriptionWriter struct{ doc *aidiscovery.Document }
 
-// writeDescription describes the capabilities as operations, each at a path of its own:
-// what tells two of them apart that share an endpoint stands behind a #.
+// writeDescription describes the capabilities as operations with distinct paths: a number after #
+// distinguishes capabilities with the same endpoint.
 func (s *descriptionWriter) writeDescription(o conversion.Options) *protocol.Node {
 	root := tree.Object()
 	tree.Put(root, "openapi", tree.String("3.1.0"))
@@ -75,8 +73,8 @@ func (s *descriptionWriter) writeDescription(o conversion.Options) *protocol.Nod
 	return root
 }
 
-// serviceAddress returns the address of the service: where the document is from, or else
-// the host of the first endpoint that names one.
+// serviceAddress returns the address of the service: the source of the document, else the host of
+// the first absolute endpoint.
 func (s *descriptionWriter) serviceAddress(o conversion.Options) string {
 	if o.URL != "" {
 		return o.URL
@@ -89,8 +87,7 @@ func (s *descriptionWriter) serviceAddress(o conversion.Options) string {
 	return ""
 }
 
-// httpMethod returns the method of a capability; a document with errors may have
-// none, or another.
+// httpMethod returns the HTTP method of a capability, POST for a missing or unknown one.
 func httpMethod(method string) string {
 	switch method = strings.ToUpper(method); method {
 	case "GET", "POST", "PUT", "PATCH", "DELETE":
@@ -99,8 +96,8 @@ func httpMethod(method string) string {
 	return "POST"
 }
 
-// endpointPath returns the path of an endpoint with its parameters as {name};
-// an endpoint without a path has the id of its capability.
+// endpointPath returns the path of an endpoint with parameters as {name}. The id of the capability
+// replaces an empty path.
 func endpointPath(c aidiscovery.Capability) string {
 	path := c.Endpoint
 	if _, rest, ok := strings.Cut(path, "://"); ok {
@@ -168,7 +165,7 @@ func openAPIParameter(in string, p aidiscovery.NamedParam) *protocol.Node {
 	return n
 }
 
-// jsonContent wraps a schema as OpenAPI does the bodies of requests and answers.
+// jsonContent wraps a schema as the content of a request or response.
 func jsonContent(schema *protocol.Node) *protocol.Node {
 	n := tree.Object()
 	media := tree.Object()
@@ -178,7 +175,7 @@ func jsonContent(schema *protocol.Node) *protocol.Node {
 	return n
 }
 
-// paramSchema says in JSON Schema what a parameter description says.
+// paramSchema converts a parameter description to JSON Schema.
 func paramSchema(p aidiscovery.Param) *protocol.Node {
 	n := tree.Object()
 	base, item, list := strings.Cut(strings.TrimSuffix(p.Type, "]"), "[")
@@ -206,7 +203,7 @@ func paramSchema(p aidiscovery.Param) *protocol.Node {
 		}
 	}
 	if !list && p.Dialect == aidiscovery.Draft {
-		putConstraints(n, p.Meaning()) // the draft's own examples write some behind the dash
+		putConstraints(n, p.Meaning()) // the examples of the draft have some after the dash
 	}
 	if description != "" {
 		tree.Put(n, "description", tree.String(description))
@@ -214,9 +211,8 @@ func paramSchema(p aidiscovery.Param) *protocol.Node {
 	return n
 }
 
-// putConstraints writes into a schema what constraints mean, as far as it is new to
-// the schema and its type can have it. It reports whether the schema says all of
-// it.
+// putConstraints adds constraints to a schema if its type allows them, and reports whether it added
+// or found any.
 func putConstraints(n *protocol.Node, m aidiscovery.Meaning) bool {
 	said := 0
 	add := func(given bool, name string, value *protocol.Node) {
@@ -247,7 +243,7 @@ func putConstraints(n *protocol.Node, m aidiscovery.Meaning) bool {
 	return said > 0
 }
 
-// boundNode returns a bound on the values of a type; nil where it can have none.
+// boundNode returns a bound for values of a type, nil if the type has none.
 func boundNode(typ, literal string) *protocol.Node {
 	switch typ {
 	case "integer", "number":
@@ -260,7 +256,7 @@ func boundNode(typ, literal string) *protocol.Node {
 	return nil
 }
 
-// valueNode returns a value of a type; nil for a text that is none.
+// valueNode returns a value of a type, nil if the text is not one.
 func valueNode(typ, text string) *protocol.Node {
 	switch typ {
 	case "string":
@@ -281,7 +277,7 @@ func valueNode(typ, text string) *protocol.Node {
 	return nil
 }
 
-// trimDistinct trims the values and reports whether they are names that differ.
+// trimDistinct trims the values and reports whether they are distinct and not empty.
 func trimDistinct(values []string) bool {
 	seen := map[string]bool{}
 	for i, v := range values {
@@ -294,8 +290,7 @@ func trimDistinct(values []string) bool {
 	return true
 }
 
-// writeResponses says what is answered, and what may go wrong as far as the document
-// lets one expect.
+// writeResponses returns the responses that the document lets a caller expect.
 func (s *descriptionWriter) writeResponses(c aidiscovery.Capability, inPath bool) *protocol.Node {
 	n := tree.Object()
 	answer := tree.Object()

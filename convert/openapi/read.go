@@ -13,10 +13,10 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// maxOperations is how many operations of one description are looked at.
+// maxOperations is the highest number of operations that are read.
 const maxOperations = 20000
 
-// An openAPI is a description of version 3 that has been read.
+// A description is an OpenAPI description with its operations.
 type description struct {
 	root        *protocol.Node
 	servers     *protocol.Node // in the form of OpenAPI 3; nil when there are none
@@ -25,13 +25,13 @@ type description struct {
 	description string
 	version     string
 	operations  []*operation
-	// leftOut says what was in the text and is in no operation.
+	// leftOut lists what no operation contains.
 	leftOut []string
 	refs    *conversion.References
-	// common holds optional parameters that nearly all operations have, by
-	// place and name: they concern the transport more than what is asked for.
+	// common holds optional parameters that nearly all operations have, by place and name. They
+	// belong to the transport.
 	common map[string]bool
-	// shared holds the operationIds that several operations have.
+	// shared holds operationIds that several operations have.
 	shared map[string]bool
 }
 
@@ -44,7 +44,7 @@ func readOpenAPI(text []byte) (*description, error) {
 	return newOpenAPI(root)
 }
 
-// newOpenAPI makes sense of the tree of a description.
+// newOpenAPI reads the tree of a description.
 func newOpenAPI(root *protocol.Node) (*description, error) {
 	version := root.Member("openapi")
 	if v := root.Member("swagger"); version == nil && v != nil {
@@ -86,7 +86,7 @@ var openAPIVersion = regexp.MustCompile(`\A3\.[0-2](?:\.|\z)`)
 // of the specification.
 var httpMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// maxPath is the longest path that is looked at, in bytes.
+// maxPath is the length of the longest path that is read, in bytes.
 const maxPath = 2000
 
 func (a *description) readPaths(swagger bool) error {
@@ -156,7 +156,7 @@ func (a *description) readPaths(swagger bool) error {
 	return nil
 }
 
-// findCommon notes what many operations have alike.
+// findCommon finds the parameters and ids that many operations share.
 func (a *description) findCommon() {
 	const few = 20
 	a.common, a.shared = map[string]bool{}, map[string]bool{}
@@ -178,7 +178,7 @@ func (a *description) findCommon() {
 	}
 }
 
-// listOmissions says what of a description is in no operation.
+// listOmissions lists what no operation contains, for reviews.
 func (a *description) listOmissions() []string {
 	out := slices.Clone(a.leftOut)
 	if servers := a.servers.Elements(); len(servers) > 1 {
@@ -193,9 +193,8 @@ func (a *description) listOmissions() []string {
 	return out
 }
 
-// orderByUse orders operations by what a caller misses least: those that are
-// deprecated last, then those that nobody described, then the ones deep in a
-// path, which are details of what stands above them.
+// orderByUse orders operations by importance: deprecated ones last, before them those without a
+// text, then those deep in a path.
 func (a *description) orderByUse() []int {
 	order := make([]int, len(a.operations))
 	depth := make([]int, len(a.operations))
@@ -214,7 +213,7 @@ func (a *description) orderByUse() []int {
 	return order
 }
 
-// summarizeOperations names many operations by what they are about: "/disks (12), /images (7)".
+// summarizeOperations lists operations by topic: "/disks (12), /images (7)".
 func summarizeOperations(operations []*operation) string {
 	count := map[string]int{}
 	var groups []string
@@ -246,9 +245,8 @@ func summarizeOperations(operations []*operation) string {
 	return strings.Join(groups, ", ") + more
 }
 
-// dropCommonWord takes the first word from the operationIds when nearly all
-// begin with it: it is the name of the service then, not what is done
-// (compute_instances_list, compute_disks_insert).
+// dropCommonWord removes the first word of the operationIds if nearly all share it. It is the name
+// of the service then (compute_instances_list, compute_disks_insert).
 func (a *description) dropCommonWord() {
 	const few = 4
 	first := map[string]int{}
@@ -287,7 +285,7 @@ func noOperations(root, paths *protocol.Node) string {
 	}
 }
 
-// someOf lists the first of many texts for a message.
+// someOf lists the first few texts for a message.
 func someOf(texts []string) string {
 	const most = 4
 	more := ""
@@ -302,8 +300,8 @@ func someOf(texts []string) string {
 	return strings.Join(quoted, ", ") + more
 }
 
-// serverURL returns the address of the service that a list of servers names
-// first, with its variables replaced by their defaults; "" when there is none.
+// serverURL returns the address of the first server with the defaults of its variables, "" when
+// there is none.
 func serverURL(servers *protocol.Node) string {
 	if len(servers.Elements()) == 0 {
 		return ""

@@ -12,32 +12,32 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// A detail says how much of the schemas of a description is taken over. A large
-// description does not fit into a document whole.
+// A detail says how much of the schemas is copied. A large description does not fit into one
+// document.
 type detail uint8
 
 const (
-	fullDetail    detail = iota // everything JSON Schema has
+	fullDetail    detail = iota // all keywords
 	noTexts                     // without the texts inside schemas
-	shallow                     // without references; what nests deeper is named by its type alone
-	namesAndTypes               // the names and types of the parameters, and the type of the output
-	notedOnce                   // and what is guessed of every endpoint is remarked once
+	shallow                     // without references; deeper schemas have only their type
+	namesAndTypes               // names and types of parameters, type of the output
+	notedOnce                   // and one review for the guesses about all endpoints
 )
 
-// maxNodes is how many values the schemas of one document may have in all; a
-// document of more would be refused for its size anyway.
+// maxNodes is the highest number of values in the schemas of one document. Readers refuse a
+// document with more for its size.
 const maxNodes = 80000
 
-// A schemaWriter turns the schemas of a description into those of JSON Schema
-// 2020-12. Schemas that are referred to are collected under their names.
+// A schemaWriter converts the schemas of a description to JSON Schema 2020-12. It collects schemas
+// that are the target of a reference under their names.
 type schemaWriter struct {
 	api    *description
 	detail detail
 	notes  *conversion.Notes
-	// names of the schemas referred to, by where they stand in the text.
+	// names holds the names of collected schemas.
 	names map[*protocol.Node]string
 	taken map[string]bool
-	// waiting are those that are named but not written yet.
+	// waiting holds the schemas that have a name but are not written.
 	waiting []*protocol.Node
 	nodes   int // written so far
 }
@@ -46,11 +46,11 @@ func newSchemaWriter(a *description, d detail, n *conversion.Notes) *schemaWrite
 	return &schemaWriter{api: a, detail: d, notes: n, names: map[*protocol.Node]string{}, taken: map[string]bool{}}
 }
 
-// isOverLimit reports that more was written than a document can hold.
+// isOverLimit reports whether more is written than a document can hold.
 func (s *schemaWriter) isOverLimit() bool { return s.nodes > maxNodes }
 
-// writeCollected writes the schemas that were referred to, and those that they refer
-// to; nil when there are none.
+// writeCollected writes the collected schemas and those that they refer to, nil when there are
+// none.
 func (s *schemaWriter) writeCollected() *protocol.Node {
 	out := tree.Object()
 	for len(s.waiting) > 0 && !s.isOverLimit() {
@@ -64,11 +64,10 @@ func (s *schemaWriter) writeCollected() *protocol.Node {
 	return out
 }
 
-// maxNesting is how deep schemas nest inside one another, at most; readers of
-// documents stop at 64 levels of values.
+// maxNesting is the greatest nesting of schemas; readers stop at 64 levels of values.
 const maxNesting = 16
 
-// maxDepth is how deep schemas nest at each level of detail.
+// maxDepth returns the greatest nesting of schemas at the current detail.
 func (s *schemaWriter) maxDepth() int {
 	switch s.detail {
 	case fullDetail, noTexts:
@@ -80,7 +79,7 @@ func (s *schemaWriter) maxDepth() int {
 	}
 }
 
-// writeSchema writes one schema. depth counts the schemas around it.
+// writeSchema writes one schema. depth is the number of schemas around it.
 func (s *schemaWriter) writeSchema(n *protocol.Node, depth int) *protocol.Node {
 	s.nodes++
 	switch {
@@ -140,8 +139,7 @@ func (s *schemaWriter) nameOf(target *protocol.Node, ref string) string {
 	return name
 }
 
-// writeObject writes the keywords of a schema, each only as far as its value is one
-// that the keyword may have.
+// writeObject writes the keywords of a schema that have a legal value.
 func (s *schemaWriter) writeObject(n *protocol.Node, depth int) *protocol.Node {
 	out := tree.Object()
 	if names := conversion.TypesOf(n); names != nil {
@@ -164,7 +162,7 @@ func (s *schemaWriter) putCounted(out *protocol.Node, name string, value *protoc
 	tree.Put(out, name, value)
 }
 
-// writeKeyword returns the value of one keyword, or nil where it is to be left out.
+// writeKeyword returns the value of one keyword, nil to leave it out.
 func (s *schemaWriter) writeKeyword(parent, m *protocol.Node, depth int) *protocol.Node {
 	switch m.Key {
 	case "description":
@@ -220,7 +218,7 @@ func (s *schemaWriter) writeKeyword(parent, m *protocol.Node, depth int) *protoc
 	return nil
 }
 
-// writeText returns a description inside a schema.
+// writeText returns the description of a schema.
 func (s *schemaWriter) writeText(m *protocol.Node) *protocol.Node {
 	if s.detail > fullDetail {
 		return nil
@@ -231,8 +229,7 @@ func (s *schemaWriter) writeText(m *protocol.Node) *protocol.Node {
 	return nil
 }
 
-// isGoodPattern reports whether Go's regular expressions, which take time linear
-// in the text, know the pattern.
+// isGoodPattern reports whether Go's regular expressions accept the pattern. They take linear time.
 func isGoodPattern(pattern string) bool {
 	if pattern == "" || len(pattern) > 500 {
 		return false
@@ -241,7 +238,7 @@ func isGoodPattern(pattern string) bool {
 	return err == nil
 }
 
-// writeEnum returns the values of an enum that are no objects or arrays.
+// writeEnum returns the scalar values of an enum.
 func (s *schemaWriter) writeEnum(parent, m *protocol.Node) *protocol.Node {
 	out := tree.Array()
 	seen := map[string]bool{}
@@ -252,7 +249,7 @@ func (s *schemaWriter) writeEnum(parent, m *protocol.Node) *protocol.Node {
 			continue
 		}
 		if len(out.Items) == conversion.MaxChoices {
-			return nil // part of a list of choices would forbid the others
+			return nil // a shortened list would forbid the other values
 		}
 		seen[key] = true
 		null = null || item.Kind == protocol.Null
@@ -308,8 +305,7 @@ func dependentRequired(m *protocol.Node) *protocol.Node {
 	return out
 }
 
-// writeExclusiveBounds writes the bounds of OpenAPI 3.0 that are marked as exclusive by a
-// boolean.
+// writeExclusiveBounds writes the bounds of OpenAPI 3.0, where a boolean makes a bound exclusive.
 func (s *schemaWriter) writeExclusiveBounds(n, out *protocol.Node) {
 	for _, name := range []string{"minimum", "maximum"} {
 		keyword := "exclusive" + wording.Capitalize(name)
@@ -319,7 +315,7 @@ func (s *schemaWriter) writeExclusiveBounds(n, out *protocol.Node) {
 	}
 }
 
-// outlineSchema writes the type of a schema and nothing else.
+// outlineSchema writes only the type of a schema.
 func (s *schemaWriter) outlineSchema(n *protocol.Node) *protocol.Node {
 	s.nodes++
 	return s.api.refs.OutlineSchema(n)

@@ -4,21 +4,19 @@ import (
 	"time"
 )
 
-// Options tell a conversion what the text alone does not. The zero value is
-// fine.
+// Options tell a conversion what the text alone does not. The zero value is usable.
 type Options struct {
-	// URL is where the service is, or where the text comes from. It gives the
-	// host of an agtp address and the base of relative addresses.
+	// URL is the address of the service, or of the text. It gives the host of an agtp address and
+	// the base of relative addresses.
 	URL string
-	// Name is the name of the service, for texts that have none or a bad one.
+	// Name is the name of the service. It replaces a missing or unusable name in the text.
 	Name string
-	// Today is written where a document says when it was last changed; nothing
-	// is written when it is zero.
+	// Today is the date of the last change in documents that state one. A zero date writes none.
 	Today time.Time
-	// Format is "yaml" or "json" where an output may be either; "" is YAML.
+	// Format is "yaml" or "json" for outputs that may be either; "" means YAML.
 	Format string
-	// Extended adds to MCP tools what MCP has and appendix C.2 of AGIS does not
-	// map: outputSchema and annotations.
+	// Extended adds to MCP tools what appendix C.2 of AGIS does not map: outputSchema and
+	// annotations.
 	Extended bool
 }
 
@@ -29,10 +27,9 @@ type Output struct {
 	Reviews []Review
 }
 
-// A Review asks a person to look at one thing in an output.
+// A Review asks a person to check one place of an output.
 type Review struct {
-	// Pointer is the RFC 6901 JSON Pointer of the value in the output; "" is
-	// the document as a whole.
+	// Pointer is the RFC 6901 JSON Pointer of the value in the output; "" is the whole document.
 	Pointer string `json:"pointer"`
 	// Message says what was guessed or left out and why. It may quote the
 	// input: escape it on output.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// otherFormats are what people hand in when another format is asked for, each
-// with the members that make it recognisable.
+// otherFormats lists the formats that people pass by mistake, each with the members that identify
+// it.
 var otherFormats = []struct {
 	members []string
 	message string
@@ -36,7 +36,8 @@ var otherFormats = []struct {
 	{[]string{"$schema"}, "this is a JSON Schema or a document that names one, not a description of operations"},
 }
 
-// IdentifyFormat names what was found in place of a text with the member wanted.
+// IdentifyFormat says in one phrase what a text is that lacks the member wanted, and what to do
+// with it.
 func IdentifyFormat(root *protocol.Node, wanted string) string {
 	with := ", not endpoints of the form METHOD /path { … }"
 	if wanted != "" {
@@ -64,7 +65,7 @@ func IdentifyFormat(root *protocol.Node, wanted string) string {
 	}
 }
 
-// KindPhrase names a kind with its article.
+// KindPhrase returns the kind of a node with its article: "an array".
 func KindPhrase(n *protocol.Node) string {
 	switch {
 	case n == nil, n.Kind == protocol.Null:

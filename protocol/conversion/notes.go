@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Notes collects reviews while a tree is being built, when its nodes have no
-// pointers yet.
+// Notes collects reviews while a tree is built and its nodes have no pointers yet. The zero value
+// is ready to use.
 type Notes struct{ list []note }
 
 type note struct {
@@ -14,14 +14,13 @@ type note struct {
 	message string
 }
 
-// Add asks for a review of a node.
+// Add asks for a review of a node; nil stands for the whole document.
 func (n *Notes) Add(at *protocol.Node, message string) {
 	n.list = append(n.list, note{at, message})
 }
 
-// Reviews gives the nodes below root their pointers and returns what was noted
-// about them, in the order of the document. A note about a node that did not
-// get into the tree is left out.
+// Reviews sets the pointers of all nodes below root and returns the reviews in the order of the
+// document. A note about a node outside the tree is dropped.
 func (n *Notes) Reviews(root *protocol.Node) []Review {
 	order := map[*protocol.Node]int{nil: 0}
 	setPointers(root, "", order)
@@ -47,7 +46,7 @@ func (n *Notes) Reviews(root *protocol.Node) []Review {
 	return out
 }
 
-// setPointers numbers the nodes in the order of the text.
+// setPointers sets the pointer of each node and records its position in the text.
 func setPointers(n *protocol.Node, pointer string, order map[*protocol.Node]int) {
 	n.Pointer = pointer
 	order[n] = len(order)

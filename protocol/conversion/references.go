@@ -19,12 +19,12 @@ type References struct {
 	unresolved map[string]bool
 }
 
-// NewReferences returns what resolves the references of the document with that root.
+// NewReferences returns the resolver for the document with that root.
 func NewReferences(root *protocol.Node) *References {
 	return &References{root: root, targets: map[string]*protocol.Node{}, unresolved: map[string]bool{}}
 }
 
-// Unresolved lists, in order, the references that were asked for and lead nowhere or out of the
+// Unresolved lists, in order, the references that Resolve was asked for and could not find in the
 // document.
 func (r *References) Unresolved() []string { return wording.SortedKeys(r.unresolved) }
 

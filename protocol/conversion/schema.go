@@ -10,7 +10,7 @@ import (
 
 func QuoteJSON(s string) string { return string(protocol.WriteJSON(tree.String(s), "")) }
 
-// A namedType is what a word of the notation means in JSON Schema.
+// A NamedType is the type and format in JSON Schema that a word stands for.
 type NamedType struct {
 	Type, Format string
 }
@@ -24,7 +24,7 @@ func (t NamedType) ApplyTo(n *protocol.Node) {
 	}
 }
 
-// NamedTypes are the words that people write for types.
+// NamedTypes maps the words that people write for types.
 var NamedTypes = map[string]NamedType{
 	"string": {"string", ""}, "str": {"string", ""}, "text": {"string", ""}, "varchar": {"string", ""}, "char": {"string", ""},
 	"int": {"integer", ""}, "integer": {"integer", ""}, "int32": {"integer", ""}, "int64": {"integer", ""}, "long": {"integer", ""},
@@ -38,7 +38,7 @@ var NamedTypes = map[string]NamedType{
 	"hostname": {"string", "hostname"}, "ipv4": {"string", "ipv4"}, "ipv6": {"string", "ipv6"},
 }
 
-// Words that names of fields end in, by the type they suggest.
+// Words at the end of field names, by the type that they suggest.
 var (
 	integerNames = []string{"count", "size", "quantity", "qty", "limit", "offset", "page", "number", "total", "age", "minutes",
 		"seconds", "hours", "days", "guests", "seats", "year", "priority", "rank", "version"}
@@ -50,7 +50,7 @@ var (
 	momentNames  = []string{"datetime", "timestamp", "at", "time"}
 )
 
-// GuessType puts the type that a name suggests.
+// GuessType sets the type that a field name suggests.
 func GuessType(n *protocol.Node, name string) {
 	words := wording.IdentifierWords(name)
 	first, last := "", ""
@@ -80,32 +80,31 @@ func GuessType(n *protocol.Node, name string) {
 	t.ApplyTo(n)
 }
 
-// MaxParameters is how many parameters of one operation are taken.
+// MaxParameters is the highest number of parameters of one operation.
 const MaxParameters = 200
 
-// AnySchema is the schema that says nothing.
+// AnySchema returns the schema that accepts any value.
 func AnySchema() *protocol.Node { return tree.Object() }
 
 var UnsafeNameRunes = regexp.MustCompile(`[^A-Za-z0-9_.\-]+`)
 
 const (
-	// maxSchemaText is how long a description inside a schema may be.
+	// MaxSchemaText is the length limit of a description inside a schema, in characters.
 	MaxSchemaText = 200
-	// maxChoices is how many members of a list or an object in a schema are
-	// taken.
+	// MaxChoices is the highest number of entries copied from one list or object of a schema.
 	MaxChoices = 500
-	// maxLiteral is the longest number that readers take.
+	// MaxLiteral is the length of the longest number that readers accept, in bytes.
 	MaxLiteral = 32
-	// maxKey is the longest name of a property.
+	// MaxKey is the length of the longest property name, in bytes.
 	MaxKey = 128
 )
 
-// IsShortNumber reports whether n is a number that a document can hold.
+// IsShortNumber reports whether n is a number that readers of documents accept.
 func IsShortNumber(n *protocol.Node) bool {
 	return tree.IsKind(n, protocol.Number) && len(n.Text) <= MaxLiteral
 }
 
-// IsShortScalar reports whether n is a short value without parts.
+// IsShortScalar reports whether n is a scalar that is short enough for a document.
 func IsShortScalar(n *protocol.Node) bool {
 	switch n.Kind {
 	case protocol.Array, protocol.Object:
@@ -117,14 +116,13 @@ func IsShortScalar(n *protocol.Node) bool {
 	}
 }
 
-// IsUsableKey reports whether a property's name is short and holds nothing that a
-// person does not see.
+// IsUsableKey reports whether a property name is short and free of hidden characters.
 func IsUsableKey(name string) bool {
 	_, control := protocol.ControlRune(name)
 	return len(name) <= MaxKey && !control && wording.DropInstruction(name) == name
 }
 
-// RequiredNames returns the different names of a list; nil when there are none.
+// RequiredNames returns the distinct usable names of a list, nil when there are none.
 func RequiredNames(m *protocol.Node) *protocol.Node {
 	seen := map[string]bool{}
 	out := tree.Array()

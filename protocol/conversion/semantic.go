@@ -6,7 +6,7 @@ import (
 	"gazetteer/protocol/agis"
 )
 
-// WriteAGIS writes an AGIS document and makes sure that it can be read.
+// WriteAGIS writes an AGIS document and checks that the reader of the format accepts it.
 func WriteAGIS(root *protocol.Node, n *Notes, o Options) (Output, error) {
 	reviews := n.Reviews(root)
 	out, err := WriteDocument(root, reviews, o.Format)
@@ -19,19 +19,19 @@ func WriteAGIS(root *protocol.Node, n *Notes, o Options) (Output, error) {
 	return Output{Text: out, Reviews: reviews}, nil
 }
 
-// Simplification says how carefully an endpoint is to be written, because our own reader
-// did not take it as it was.
+// A Simplification says how much of an endpoint is replaced by generic text because the reader of
+// the format rejected it.
 type Simplification uint8
 
 const (
 	asRead        Simplification = iota
-	PlainIntent                  // the intent says the generic sentence
-	PlainVerb                    // the verb is that of the HTTP method
-	PlainContract                // input and output say nothing but names
+	PlainIntent                  // the intent is a generic sentence
+	PlainVerb                    // the verb is the default of the HTTP method
+	PlainContract                // input and output have names only
 	LeftOut
 )
 
-// MaxEndpoints is how many endpoints of a document readers index.
+// MaxEndpoints is the number of endpoints of one document that readers index.
 const MaxEndpoints = agis.MaxEndpoints
 
 func DescribeFirstError(findings []protocol.Finding, err error) string {
@@ -43,5 +43,5 @@ func DescribeFirstError(findings []protocol.Finding, err error) string {
 	return fmt.Sprint(err)
 }
 
-// careful codes are warnings that another intent answers.
+// IntentCodes are the warnings that a generic intent avoids.
 var IntentCodes = []string{"AGIS506", "AGIS507", "AGIS518", "AGIS519", "AGIS602"}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// publicName matches names in a domain, not addresses of numbers.
+// publicName matches domain names, not IP addresses.
 var publicName = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9\-]*\z`)
 
-// HostOf returns the host of the first address that has one with a public name.
+// HostOf returns the first host with a public name among the addresses, "" when there is none.
 func HostOf(addresses ...string) string {
 	for _, address := range addresses {
 		u, err := url.Parse(address)
@@ -22,7 +22,7 @@ func HostOf(addresses ...string) string {
 	return ""
 }
 
-// IsHostName reports whether s is a plain name of a host on the network.
+// IsHostName reports whether s is a host name of letters, digits, dots and hyphens.
 func IsHostName(s string) bool {
 	if s == "" || len(s) > 253 || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "-") {
 		return false
@@ -32,7 +32,7 @@ func IsHostName(s string) bool {
 	})
 }
 
-// NamespaceOf makes a namespace of a name: a short lower-case token (AGIS706).
+// NamespaceOf derives a namespace from a name: a short lower-case token (AGIS706).
 func NamespaceOf(name string) string {
 	words := TrimServiceWords(wording.ASCIIWords(wording.IdentifierWords(name)))
 	if ns := wording.JoinWords(words, "-", 40); ns != "" {
@@ -41,8 +41,7 @@ func NamespaceOf(name string) string {
 	return "service"
 }
 
-// TrimServiceWords takes the words off the end of a name that only say what kind of
-// thing it names.
+// TrimServiceWords removes trailing words such as "api" and "service" from a name.
 func TrimServiceWords(words []string) []string {
 	for len(words) > 1 && slices.Contains([]string{"api", "apis", "service", "services", "controller", "endpoints"}, words[len(words)-1]) {
 		words = words[:len(words)-1]

@@ -10,20 +10,19 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// ReviewMark begins each comment about something that was guessed.
+// ReviewMark begins each YAML comment about a guess.
 const ReviewMark = "# REVIEW: "
 
 const (
-	// maxMark is how long the text of one comment may be, in characters, and
-	// maxDocumentMark one about the document as a whole.
+	// maxMark and maxDocumentMark limit the text of one comment, in characters: about one place and
+	// about the whole document.
 	maxMark, maxDocumentMark = 160, 600
-	// markWidth is where a longer comment is wrapped.
+	// markWidth is the column at which comments wrap.
 	markWidth = 120
 )
 
-// WriteDocument writes a tree in the format asked for, "" meaning YAML. In YAML
-// each review becomes a comment on the line above what it is about; JSON has no
-// comments, there the reviews stand in [Output] only.
+// WriteDocument writes a tree as "yaml" or "json"; "" means YAML. In YAML each review becomes a
+// comment above its place. JSON has no comments, so its reviews are in [Output] only.
 func WriteDocument(root *protocol.Node, reviews []Review, format string) ([]byte, error) {
 	switch format {
 	case "json":
@@ -35,7 +34,7 @@ func WriteDocument(root *protocol.Node, reviews []Review, format string) ([]byte
 	}
 }
 
-// markReviews puts a comment for each review into a YAML text.
+// markReviews inserts a comment for each review into a YAML text.
 func markReviews(text []byte, reviews []Review) ([]byte, error) {
 	if len(reviews) == 0 {
 		return text, nil
@@ -66,7 +65,7 @@ func markReviews(text []byte, reviews []Review) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// writeMark writes one comment; what does not fit on its line goes on below it.
+// writeMark writes one comment, wrapped.
 func writeMark(out *bytes.Buffer, indent []byte, message string) {
 	out.Write(indent)
 	out.WriteString(ReviewMark)
@@ -87,7 +86,7 @@ func writeMark(out *bytes.Buffer, indent []byte, message string) {
 	out.WriteByte('\n')
 }
 
-// lineOf notes the line on which each member or element begins.
+// lineOf records the line on which each member or element begins.
 func lineOf(n *protocol.Node, lines map[string]int) {
 	lines[n.Pointer] = n.Line
 	if n.KeyLine > 0 {

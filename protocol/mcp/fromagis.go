@@ -11,15 +11,16 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// maxToolName is the longest tool name that clients take.
+// maxToolName is the length of the longest tool name that clients accept.
 const maxToolName = 64
 
-// maxTools is how large a list of tools may become, in values: references are
-// written out for each tool, so that a short document can stand for a long list.
+// maxTools is the highest number of values in a list of tools. References are written out for each
+// tool, so a short document can produce a long list.
 const maxTools = 500000
 
-// FromAGIS converts an AGIS document into the result of an MCP tools/list
-// request, by the rules of appendix C.2. What MCP has no place for is dropped.
+// FromAGIS converts an AGIS document into the result of an MCP tools/list request, by the rules of
+// appendix C.2. What MCP cannot express is dropped. It fails for a text that is no AGIS document
+// and for a document without endpoints.
 func FromAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	d, findings, err := agis.Parse(text, agis.Options{})
 	if err != nil {
@@ -51,13 +52,12 @@ type toolWriter struct {
 	doc     *agis.Document
 	options conversion.Options
 	notes   *conversion.Notes
-	taken   map[string]bool // names that no other endpoint may get
-	given   map[string]bool // declared names that an endpoint has got
+	taken   map[string]bool // names in use, or declared by some endpoint
+	given   map[string]bool // declared names in use
 	nodes   int
 }
 
-// claimNames takes the names that endpoints declare, so that no other endpoint
-// is given one of them.
+// claimNames reserves the names that endpoints declare.
 func (w *toolWriter) claimNames() {
 	for _, e := range w.doc.Endpoints {
 		if name := declaredToolName(e); name != "" {
@@ -66,8 +66,8 @@ func (w *toolWriter) claimNames() {
 	}
 }
 
-// declaredToolName returns the tool name of an endpoint, if it declares a legal one
-// (AGIS §6.2).
+// declaredToolName returns the tool name that an endpoint declares, "" if there is none or it is
+// not legal (AGIS §6.2).
 func declaredToolName(e agis.Endpoint) string {
 	name := e.Semantic.MCPToolName
 	if name == "" || len(name) > maxToolName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
@@ -91,9 +91,8 @@ func (w *toolWriter) buildTool(e agis.Endpoint) *protocol.Node {
 	return tool
 }
 
-// chooseName returns the tool name of C.2(a): the declared one, or else method and
-// first segment. Names that would stand twice get the parameters of their path
-// behind them, then a number.
+// chooseName returns the tool name of C.2(a): the declared one, or else method and first segment. A
+// name in use gets the parameters of its path added, then a number.
 func (w *toolWriter) chooseName(e agis.Endpoint) (name, why string) {
 	if name := declaredToolName(e); name != "" && !w.given[name] { // the first to declare it
 		w.given[name] = true
@@ -143,7 +142,7 @@ func formatHints(hints []agis.Hint) string {
 	return "\n Hints: " + strings.Join(parts, "; ")
 }
 
-// requireObjectType adds the type that MCP demands of an input schema.
+// requireObjectType adds the type that MCP requires in an input schema.
 func requireObjectType(schema *protocol.Node) *protocol.Node {
 	if schema.Member("type").Str() == "object" {
 		return schema
@@ -158,8 +157,8 @@ func requireObjectType(schema *protocol.Node) *protocol.Node {
 	return out
 }
 
-// bundleSchema copies a schema and puts every schema of the document that it refers to
-// under $defs, so that no reference leads out of it.
+// bundleSchema copies a schema and adds every schema of the document that it refers to under $defs,
+// so that the copy is complete.
 func (w *toolWriter) bundleSchema(block *protocol.Node) *protocol.Node {
 	if block.Member("$ref") != nil && len(block.Items) == 1 {
 		block = w.doc.Resolve(block, block) // show clients the properties at once
@@ -209,8 +208,7 @@ func (b *schemaBundler) copyNode(n *protocol.Node) *protocol.Node {
 	return out
 }
 
-// copyMember copies one member or element; nil leaves a reference out that leads
-// nowhere.
+// copyMember copies one member or element. It returns nil for a reference that leads nowhere.
 func (b *schemaBundler) copyMember(n, item, ref *protocol.Node) *protocol.Node {
 	if item != ref || !tree.IsKind(ref, protocol.String) {
 		return b.copyNode(item)
@@ -236,8 +234,8 @@ func (b *schemaBundler) copyMember(n, item, ref *protocol.Node) *protocol.Node {
 	return tree.String("#/$defs/" + name)
 }
 
-// addExtensions adds what MCP has beyond C.2: the schema of the answer and annotations
-// that say how much a call may change.
+// addExtensions adds what C.2 does not map: the schema of the answer, and annotations about the
+// effect of a call.
 func (w *toolWriter) addExtensions(tool *protocol.Node, e agis.Endpoint) {
 	if resolved := w.doc.Resolve(e.Output, e.Output); tree.IsKind(e.Output, protocol.Object) && resolved.Member("type").Str() == "object" {
 		tree.Put(tool, "outputSchema", requireObjectType(w.bundleSchema(e.Output)))

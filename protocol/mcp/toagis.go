@@ -16,9 +16,9 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// ToAGIS converts MCP tools into an AGIS document, by appendix C.3. The text
-// is the result of a tools/list request, the whole JSON-RPC answer, an array of
-// tools, or one tool.
+// ToAGIS converts MCP tools into an AGIS document, by appendix C.3. The text is the result of a
+// tools/list request, the whole JSON-RPC answer, an array of tools, or one tool. A tool whose name
+// begins with no verb is left out and named in a review.
 func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	root, err := conversion.ReadText(text)
 	if err != nil {
@@ -36,7 +36,7 @@ func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	return b.buildDocument()
 }
 
-// findTools finds the tools in what was handed in.
+// findTools returns the list of tools in a document.
 func findTools(root *protocol.Node) ([]*protocol.Node, error) {
 	list := root
 	switch {
@@ -60,7 +60,7 @@ func findTools(root *protocol.Node) ([]*protocol.Node, error) {
 	return list.Items, nil
 }
 
-// A tool is one of MCP, read for AGIS.
+// A tool is one MCP tool.
 type tool struct {
 	node        *protocol.Node
 	name        string
@@ -69,20 +69,18 @@ type tool struct {
 	care conversion.Simplification
 }
 
-// A toolMethod is what the name of a tool says in AGIS.
+// A toolMethod is the method and noun in the name of a tool.
 type toolMethod struct {
 	// verb is the method; "" when the name begins with none.
 	verb string
-	// rejected is the first word where it cannot be a method, and suggested
-	// are verbs to take in its place, if there are any.
+	// rejected is the first word if it cannot be a method; suggested are verbs to use instead.
 	rejected  string
 	suggested []string
 	noun      []string // the other words
 }
 
-// splitToolName splits a name into method and noun (C.3(a)). A name whose first
-// word is no verb has no method; one that begins with an HTTP method gets the
-// verb that the draft suggests.
+// splitToolName splits a name into method and noun (C.3(a)). The name has no method if its first
+// word is not a verb. An HTTP method is replaced by the verb that the draft suggests.
 func splitToolName(name string) toolMethod {
 	words := wording.ASCIIWords(wording.IdentifierWords(name))
 	if len(words) == 0 {
@@ -119,12 +117,12 @@ func readTool(n *protocol.Node) *tool {
 	return t
 }
 
-// A documentBuilder writes the document, with more care for each tool that the
-// reader of AGIS objects to.
+// A documentBuilder writes the document, and again with simpler endpoints for the tools that the
+// reader of AGIS rejects.
 type documentBuilder struct {
 	options conversion.Options
 	tools   []*tool
-	beyond  int // tools that are more than a document may have
+	beyond  int // tools over the limit of a document
 	bare    bool
 
 	notes   *conversion.Notes
@@ -161,8 +159,8 @@ func (b *documentBuilder) buildDocument() (conversion.Output, error) {
 	return conversion.Output{}, fmt.Errorf("convert MCP to AGIS: the tools cannot be brought below %d bytes", protocol.DefaultLimits.Bytes)
 }
 
-// reduceSize writes bare schemas, and where that is not enough leaves tools out from
-// the end.
+// reduceSize reduces schemas to names and types; if that is not enough, it drops tools from the
+// end.
 func (b *documentBuilder) reduceSize(size int) {
 	if !b.bare {
 		b.bare = true
@@ -175,7 +173,7 @@ func (b *documentBuilder) reduceSize(size int) {
 	b.tools = b.tools[:last+1]
 }
 
-// simplifyRejected takes more care with what was objected to.
+// simplifyRejected simplifies the endpoints that have findings and reports whether any changed.
 func (b *documentBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	changed := map[*tool]conversion.Simplification{}
 	for _, f := range findings {
@@ -204,7 +202,7 @@ func (b *documentBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	return len(changed) > 0
 }
 
-// describeRejections says of the first tools why they are left out.
+// describeRejections explains why the first tools are left out.
 func (b *documentBuilder) describeRejections() string {
 	var out []string
 	for _, t := range b.tools {
@@ -329,8 +327,8 @@ func isLegalToolName(name string) bool {
 	return name != "" && len(name) <= maxToolName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// chooseIntent takes the description as it is where it is one sentence in the third
-// person; asIs says so.
+// chooseIntent returns the description as the intent if it is one sentence in the third person;
+// asIs reports that.
 func (b *documentBuilder) chooseIntent(t *tool, generic string) (intent string, asIs bool) {
 	intent, guessed := wording.IntentOf(t.verb, t.description, generic)
 	return intent, !guessed
@@ -350,8 +348,7 @@ func (b *documentBuilder) addContract(e *protocol.Node, t *tool, noun []string) 
 	b.notes.Add(tree.Put(e, "errors", tree.Array(failure)), "tools name no errors; list what can go wrong")
 }
 
-// copySchema takes a schema over as it is (C.3(c)), but for what the document could
-// not be read with.
+// copySchema copies a schema (C.3(c)), or its outline if readers would reject the copy.
 func (b *documentBuilder) copySchema(t *tool, n *protocol.Node) *protocol.Node {
 	if !tree.IsKind(n, protocol.Object) || len(n.Items) == 0 {
 		out := tree.Object()
@@ -382,8 +379,7 @@ func (b *documentBuilder) copySchema(t *tool, n *protocol.Node) *protocol.Node {
 	return out
 }
 
-// withinLimits reports whether a value keeps within the limits of the readers of
-// documents when it stands in an endpoint.
+// withinLimits reports whether a value inside an endpoint stays within the limits of readers.
 func withinLimits(n *protocol.Node, depth int) bool {
 	if depth > protocol.DefaultLimits.Depth-8 || len(n.Items) > protocol.DefaultLimits.Members || n.Kind == protocol.Number && len(n.Text) > conversion.MaxLiteral {
 		return false

@@ -11,14 +11,14 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// A contract builds the blocks of one endpoint from the notation.
+// A contractBuilder builds the blocks of one endpoint.
 type contractBuilder struct {
 	*treeBuilder
 	method, path string
-	why          string // why a block is not there
+	why          string // why a block is missing
 }
 
-// pathNoun returns the last word of the path that is no parameter.
+// pathNoun returns the last word of the path that is not a parameter.
 func (c *contractBuilder) pathNoun() string {
 	segments := strings.Split(c.path, "/")
 	for _, s := range slices.Backward(segments) {
@@ -29,7 +29,7 @@ func (c *contractBuilder) pathNoun() string {
 	return "request"
 }
 
-// buildSemantic builds the semantic block, with the three texts that must be there.
+// buildSemantic builds the semantic block with its three required texts.
 func (c *contractBuilder) buildSemantic(item entry, there bool) (*protocol.Node, error) {
 	n := tree.Object()
 	if there && item.value != nil {
@@ -116,7 +116,7 @@ func (c *contractBuilder) buildErrors(item entry, there bool) (*protocol.Node, e
 	return n, nil
 }
 
-// addErrorCondition reads name, name (description) or name: description.
+// addErrorCondition adds an error written as name, name (description) or name: description.
 func (c *contractBuilder) addErrorCondition(list *protocol.Node, e entry) error {
 	description := e.annotation
 	switch {
@@ -161,7 +161,7 @@ func (s *schemaBuilder) addRequired(name string) {
 	}
 }
 
-// writeProperties puts the collected names into the schema.
+// writeProperties adds the collected properties and required names to the schema.
 func (s *schemaBuilder) writeProperties() {
 	if len(s.names) > 0 {
 		tree.Put(s.schema, "required", tree.Strings(s.names...))
@@ -171,18 +171,17 @@ func (s *schemaBuilder) writeProperties() {
 	}
 }
 
-// schemaKeywords are the words of JSON Schema that may stand in a block beside
-// the names of the notation, and keep their meaning.
+// schemaKeywords are the JSON Schema keywords that keep their meaning beside field names.
 var schemaKeywords = []string{"$ref", "title", "description", "additionalProperties", "allOf", "anyOf", "oneOf", "examples",
 	"minProperties", "maxProperties", "dependentRequired"}
 
-// addEntries reads a block of parameters or of answer fields.
+// addEntries adds a block of parameters or of answer fields.
 func (s *schemaBuilder) addEntries(v *entryValue, input bool) error {
 	if v.kind == textValue {
 		s.Add(s.schema, "the notation says only "+protocol.Quote(v.text))
 		return nil
 	}
-	// A block that says type and properties is JSON Schema already.
+	// A block with type and properties is already JSON Schema.
 	whole := slices.ContainsFunc(v.items, func(i entry) bool {
 		return i.name == "properties" && i.value != nil && i.value.kind == blockValue
 	})
@@ -246,7 +245,7 @@ func isListOfNames(v *entryValue) bool {
 	return ok || v.kind == emptyValue
 }
 
-// addField adds one property. A name that required or optional repeats is one
+// addField adds one property. A name that is listed again under required or optional is the same
 // property.
 func (s *schemaBuilder) addField(item entry, required bool) error {
 	if item.omitted {
@@ -283,8 +282,8 @@ func hasOnlyNames(v *entryValue) bool {
 	return ok
 }
 
-// buildNested reads a block below a field: a JSON Schema when it has a word type or
-// $ref, else the fields of an object.
+// buildNested builds the schema of a nested block: the block itself if it has type or $ref, else an
+// object with its fields.
 func (s *schemaBuilder) buildNested(v *entryValue) (*protocol.Node, error) {
 	for _, item := range v.items {
 		if (item.name == "type" || item.name == "$ref" || item.name == "enum") && item.value != nil && item.value.kind != blockValue {
@@ -301,8 +300,8 @@ func (s *schemaBuilder) buildNested(v *entryValue) (*protocol.Node, error) {
 	return n, nil
 }
 
-// setFieldType gives a property its type: from the note behind its name, from its
-// value, or from the name itself.
+// setFieldType sets the type of a property: from the annotation after its name, from its value, or
+// from the name.
 func (s *schemaBuilder) setFieldType(n *protocol.Node, name, note string, v *entryValue) {
 	if v != nil && v.kind != emptyValue {
 		switch v.kind {
@@ -331,7 +330,7 @@ func (s *schemaBuilder) setFieldType(n *protocol.Node, name, note string, v *ent
 	s.applyNote(n, name, note)
 }
 
-// setArrayType reads [array], [array of restaurant objects], [string].
+// setArrayType sets the type of [array], [array of restaurant objects] or [string].
 func (s *schemaBuilder) setArrayType(n *protocol.Node, items []entry) {
 	tree.Put(n, "type", tree.String("array"))
 	if len(items) != 1 || items[0].value != nil {
@@ -341,8 +340,7 @@ func (s *schemaBuilder) setArrayType(n *protocol.Node, items []entry) {
 	s.setItemsType(n, strings.TrimPrefix(strings.TrimPrefix(items[0].name, "array"), " of "))
 }
 
-// setItemsType says what the elements of an array are, from words such as "restaurant
-// objects".
+// setItemsType sets the type of array elements from words such as "restaurant objects".
 func (s *schemaBuilder) setItemsType(n *protocol.Node, words string) {
 	fields := strings.Fields(strings.TrimPrefix(words, "of "))
 	if len(fields) > 0 {
@@ -370,7 +368,7 @@ func (s *schemaBuilder) setItemsType(n *protocol.Node, words string) {
 
 var iso8601 = regexp.MustCompile(`(?i)\AISO[ -]?8601\z|\ARFC[ -]?3339\z`)
 
-// applyNote reads a note such as "integer, minimum: 1, maximum: 20".
+// applyNote applies an annotation such as "integer, minimum: 1, maximum: 20".
 func (s *schemaBuilder) applyNote(n *protocol.Node, name, note string) {
 	var rest []string
 	for _, part := range splitAtCommas(note) {
@@ -406,7 +404,7 @@ func (s *schemaBuilder) applyNote(n *protocol.Node, name, note string) {
 	}
 }
 
-// The keywords that a note may set, by the kind of their values.
+// The keywords that an annotation may set, by the kind of their values.
 var (
 	numberKeywords = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
 	countKeywords  = []string{"minLength", "maxLength", "minItems", "maxItems"}
@@ -414,7 +412,7 @@ var (
 	wholeNumber    = regexp.MustCompile(`\A(?:0|[1-9][0-9]{0,8})\z`)
 )
 
-// setKeyword sets one keyword of JSON Schema, and reports whether it could.
+// setKeyword sets one keyword of JSON Schema and reports whether it did.
 func (s *schemaBuilder) setKeyword(n *protocol.Node, keyword, value string) bool {
 	if long, ok := shortKeywords[keyword]; ok {
 		keyword = long
@@ -456,7 +454,7 @@ func (s *schemaBuilder) setKeyword(n *protocol.Node, keyword, value string) bool
 	return true
 }
 
-// splitAtCommas splits at the commas that stand outside of brackets.
+// splitAtCommas splits a text at commas outside of brackets.
 func splitAtCommas(s string) []string {
 	var out []string
 	open, begin := 0, 0
@@ -484,7 +482,7 @@ func splitAtCommas(s string) []string {
 	return out
 }
 
-// guessFieldType gives a property the type that its name suggests.
+// guessFieldType sets the type that a property name suggests, with a review.
 func (s *schemaBuilder) guessFieldType(n *protocol.Node, name string) {
 	conversion.GuessType(n, name)
 	s.Add(n, "the type is guessed from the name")

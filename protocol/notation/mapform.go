@@ -13,9 +13,9 @@ import (
 	"gazetteer/protocol/tree"
 )
 
-// ListEndpoints turns a document whose endpoints are a mapping from "METHOD /path"
-// into the canonical form, a list (AGIS §8.1). All that is not a key of that
-// mapping keeps its place, comments too.
+// ListEndpoints converts endpoints from a mapping of "METHOD /path" to the canonical list (AGIS
+// §8.1). Everything else keeps its place, comments included. It fails with [ErrNoMapForm] for
+// endpoints in another form.
 func ListEndpoints(text []byte, _ conversion.Options) (conversion.Output, error) {
 	text, _ = protocol.TrimBOM(text)
 	doc, _, err := agis.Parse(text, agis.Options{})
@@ -33,14 +33,12 @@ func ListEndpoints(text []byte, _ conversion.Options) (conversion.Output, error)
 	return conversion.Output{Text: out}, nil
 }
 
-// ErrNoMapForm is what [MapForm] returns for a document whose endpoints are no
-// mapping.
+// ErrNoMapForm means that the endpoints of a document are not a mapping.
 var ErrNoMapForm = errors.New(`endpoints is no mapping of "METHOD /path" to endpoints`)
 
-// MapForm returns the edits that turn the endpoints of a document from a mapping
-// of "METHOD /path" into a list. root is the tree that was read from the text,
-// which must not begin with a byte order mark. The error says in plain words
-// which endpoint is in the way.
+// MapForm returns the edits that convert the endpoints of a document from a mapping of "METHOD
+// /path" to a list. root is the tree of the text, which must not begin with a byte order mark. The
+// error names the endpoint that prevents the conversion, with its line and column.
 func MapForm(text []byte, root *protocol.Node) ([]protocol.Edit, error) {
 	endpoints := root.Member("endpoints")
 	if !tree.IsKind(endpoints, protocol.Object) || len(endpoints.Items) == 0 {
@@ -83,7 +81,7 @@ func (m *mapForm) replaceRange(offset, end int, text string) {
 	m.edits = append(m.edits, protocol.Edit{Offset: offset, End: end, Text: text})
 }
 
-// methodAndPath reads a key such as "BOOK /reservation".
+// methodAndPath splits a key such as "BOOK /reservation".
 func methodAndPath(key string) (method, path string, ok bool) {
 	fields := strings.Fields(key)
 	if len(fields) != 2 || strings.Contains(fields[0], "/") || !strings.HasPrefix(fields[1], "/") {
@@ -121,8 +119,7 @@ func (m *mapForm) rewriteEndpoint(e *protocol.Node) error {
 	return nil
 }
 
-// findColon returns the offset behind the colon that follows a key, -1 when
-// something else follows.
+// findColon returns the offset after the colon that follows a key, -1 if something else follows.
 func (m *mapForm) findColon(e *protocol.Node) int {
 	if e.KeyEnd == 0 || e.KeyEnd > len(m.text) || e.End == 0 && e.Kind == protocol.Object {
 		return -1
@@ -137,8 +134,8 @@ func (m *mapForm) findColon(e *protocol.Node) int {
 	return i + 1
 }
 
-// endOfWord returns where a null ends that is written as a word, null or ~, and
-// colon when nothing is written.
+// wordEnd returns the end of a null that is written as a word, null or ~, and colon for one that is
+// not written.
 func wordEnd(e *protocol.Node, colon int) int {
 	if e.End > e.Offset {
 		return e.End
@@ -146,7 +143,7 @@ func wordEnd(e *protocol.Node, colon int) int {
 	return colon
 }
 
-// writeMethodAndPath returns the two members as JSON, which YAML reads as well.
+// writeMethodAndPath returns the two members as JSON, which is also YAML.
 func (m *mapForm) writeMethodAndPath(method, path, space string) string {
 	return `"method":` + space + conversion.QuoteJSON(method) + "," + space + `"path":` + space + conversion.QuoteJSON(path)
 }
@@ -166,7 +163,7 @@ func (m *mapForm) rewriteBraced(e *protocol.Node, colon int, method, path string
 	switch {
 	case len(e.Items) == 0:
 	case strings.Contains(between, "\n") && strings.TrimSpace(between) == "":
-		// One member a line, as the others stand.
+		// One member on each line, like the others.
 		insert = between + `"method": ` + conversion.QuoteJSON(method) + "," + between + `"path": ` + conversion.QuoteJSON(path) + ","
 	default:
 		insert += "," + space
@@ -176,7 +173,7 @@ func (m *mapForm) rewriteBraced(e *protocol.Node, colon int, method, path string
 	case m.flow && strings.TrimSpace(gap) == "":
 		m.replaceRange(e.KeyOffset, e.Offset, "")
 	case m.flow:
-		m.replaceRange(e.KeyOffset, colon, "") // a comment stands between
+		m.replaceRange(e.KeyOffset, colon, "") // keep the comment between key and value
 	case strings.TrimSpace(gap) == "" && !strings.Contains(gap, "\n"):
 		m.replaceRange(e.KeyOffset, e.Offset, "- ")
 	default:
@@ -184,11 +181,11 @@ func (m *mapForm) rewriteBraced(e *protocol.Node, colon int, method, path string
 	}
 }
 
-// rewriteIndented turns a key of a mapping in lines into an entry of a list. indent is the
-// column, from 0, in which the members of the endpoint stand.
+// rewriteIndented converts a key of a block mapping into an entry of a list. indent is the column
+// of the endpoint's members, from 0.
 func (m *mapForm) rewriteIndented(e *protocol.Node, colon, indent int, method, path string) {
 	key := e.KeyColumn - 1
-	if indent < key+2 { // the members need room behind the dash
+	if indent < key+2 { // the members stand to the right of the dash
 		m.indentLines(colon, e.End, key+2-indent)
 		indent = key + 2
 	}
@@ -197,7 +194,7 @@ func (m *mapForm) rewriteIndented(e *protocol.Node, colon, indent int, method, p
 	m.replaceRange(end, end, m.newline+strings.Repeat(" ", indent)+"path: "+plainYAML(path))
 }
 
-// indentLines moves the lines from offset to end to the right.
+// indentLines moves the lines between two offsets to the right.
 func (m *mapForm) indentLines(offset, end, by int) {
 	for {
 		i := bytes.IndexByte(m.text[offset:end], '\n')
@@ -213,7 +210,7 @@ func (m *mapForm) indentLines(offset, end, by int) {
 
 var safeYAML = regexp.MustCompile(`\A(?:/[A-Za-z0-9/_{}-]*[A-Za-z0-9/_}-]|[A-Za-z]+)\z`)
 
-// plainYAML writes a text for a line of YAML, without quotes where that is safe.
+// plainYAML returns a text for a line of YAML, without quotes where that is safe.
 func plainYAML(s string) string {
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
@@ -225,8 +222,7 @@ func plainYAML(s string) string {
 	return conversion.QuoteJSON(s)
 }
 
-// sameEndpoints reports whether a text has the endpoints as a list, each with
-// what it had before.
+// sameEndpoints reports whether a text lists the same endpoints that the mapping had.
 func sameEndpoints(text []byte, before *protocol.Node) bool {
 	doc, _, err := agis.Parse(text, agis.Options{})
 	if err != nil {
@@ -252,7 +248,7 @@ func sameEndpoints(text []byte, before *protocol.Node) bool {
 	return true
 }
 
-// equalTrees reports whether two values say the same in the same order.
+// equalTrees reports whether two values are equal, order included.
 func equalTrees(a, b *protocol.Node) bool {
 	if a.Kind != b.Kind || a.Text != b.Text || a.Key != b.Key || len(a.Items) != len(b.Items) {
 		return false

@@ -11,8 +11,9 @@ import (
 	"gazetteer/protocol/tree"
 )
 
-// ToAGIS turns the brace notation of the draft's examples into a
-// document. Types that the notation does not say are guessed from the names.
+// ToAGIS converts the brace notation of the draft's examples to an AGIS document. Types that the
+// notation does not state are guessed from field names, with a review each. The error has the line
+// and column of the problem.
 func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	items, err := parseNotation(text, protocol.Limits{})
 	if err != nil {
@@ -27,20 +28,20 @@ func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	return conversion.WriteAGIS(root, &r.Notes, o)
 }
 
-// treeBuilder gives the entries of a parsed text their meaning.
+// A treeBuilder builds the document tree from parsed entries.
 type treeBuilder struct {
 	text []byte
 	o    conversion.Options
 	conversion.Notes
 }
 
-// errorAt says what is wrong with an entry.
+// errorAt returns an error about an entry.
 func (r *treeBuilder) errorAt(offset int, format string, args ...any) error {
 	line, column := protocol.Place(r.text, offset)
 	return &protocol.SyntaxError{Problem: protocol.Invalid, Line: line, Column: column, Offset: offset, Message: fmt.Sprintf(format, args...)}
 }
 
-// buildDocument builds the tree. Endpoints may stand below endpoints or at the top.
+// buildDocument builds the tree. Endpoints may be below "endpoints" or at the top level.
 func (r *treeBuilder) buildDocument(items []entry) (*protocol.Node, error) {
 	root, endpoints := tree.Object(), tree.Array()
 	place := func() {
@@ -88,7 +89,7 @@ func (r *treeBuilder) buildDocument(items []entry) (*protocol.Node, error) {
 	return root, nil
 }
 
-// addHeader adds what a document must have and the text did not.
+// addHeader adds required members that the text lacks.
 func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 	var added []*protocol.Node
 	add := func(name string, n *protocol.Node, message string) {
@@ -124,7 +125,7 @@ func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 	}
 }
 
-// agtpAddress guesses the AGTP address of a service from its URL.
+// agtpAddress derives the AGTP address of a service from its URL.
 func agtpAddress(url string) string {
 	host := urlHost(url)
 	if host == "" {
@@ -133,8 +134,7 @@ func agtpAddress(url string) string {
 	return "agtp://" + host
 }
 
-// urlHost returns the host of an address, or of a text that is a host; "" for
-// anything else.
+// urlHost returns the host of an address or of a text that is a host, and "" for anything else.
 func urlHost(address string) string {
 	if _, rest, ok := strings.Cut(address, "://"); ok {
 		address = rest
@@ -174,7 +174,7 @@ func (r *treeBuilder) addMember(object *protocol.Node, item entry) error {
 	return nil
 }
 
-// buildValue turns a value into what it means outside of contracts.
+// buildValue builds the node of a value outside of contracts.
 func (r *treeBuilder) buildValue(v *entryValue) (*protocol.Node, error) {
 	switch v.kind {
 	case textValue:
@@ -196,7 +196,7 @@ func (r *treeBuilder) buildValue(v *entryValue) (*protocol.Node, error) {
 	return &protocol.Node{Kind: protocol.Null}, nil
 }
 
-// buildList turns the elements of a list into an array.
+// buildList builds an array from the elements of a list.
 func (r *treeBuilder) buildList(items []entry) (*protocol.Node, error) {
 	array := tree.Array()
 	for _, item := range items {
@@ -230,7 +230,7 @@ func nameWithAnnotation(item entry) string {
 	return item.name + " (" + item.annotation + ")"
 }
 
-// bareNames returns the names of a block that holds nothing but names.
+// bareNames returns the names of a block that holds only names.
 func bareNames(items []entry) ([]string, bool) {
 	var names []string
 	for _, item := range items {
@@ -247,7 +247,7 @@ func bareNames(items []entry) ([]string, bool) {
 
 var plainNumber = regexp.MustCompile(`\A-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?\z`)
 
-// scalarNode reads a text without quotes as YAML and JSON would.
+// scalarNode reads an unquoted text as YAML and JSON do.
 func scalarNode(text string, quoted bool) *protocol.Node {
 	switch {
 	case quoted:
@@ -301,7 +301,7 @@ func (r *treeBuilder) addEndpoint(endpoints *protocol.Node, item entry) error {
 		tree.Put(e, b.name, n)
 	}
 	if item.value != nil {
-		for _, inner := range item.value.items { // what else there is, in its order
+		for _, inner := range item.value.items { // the other members, in their order
 			if inner.omitted || e.Member(inner.name) != nil {
 				continue
 			}

@@ -10,9 +10,8 @@ import (
 	"gazetteer/protocol/tree"
 )
 
-// ParamsToDraft rewrites the parameter descriptions of an AI Discovery document
-// into the form of §3.3, "string, required -- text". Everything else keeps its
-// bytes, but for a byte order mark.
+// ParamsToDraft rewrites the parameter descriptions of an AI Discovery document into the form of
+// §3.3, "string, required -- text". Everything else keeps its bytes, except for a byte order mark.
 func ParamsToDraft(text []byte, _ conversion.Options) (conversion.Output, error) {
 	text, _ = protocol.TrimBOM(text)
 	if _, _, err := aidiscovery.Parse(text, aidiscovery.Options{}); err != nil {
@@ -48,10 +47,9 @@ func ParamsToDraft(text []byte, _ conversion.Options) (conversion.Output, error)
 	return out, err
 }
 
-// ParamDialect returns the edit that brings a parameter description of another
-// known dialect into the form of the draft. It is false where there is nothing
-// to rewrite: for a text that says neither type nor requirement, and for one
-// whose meaning the form would not keep.
+// ParamDialect returns the edit that rewrites a parameter description from another known dialect
+// into the form of the draft. It returns false for a text without type and requirement, and for one
+// whose meaning would change.
 func ParamDialect(n *protocol.Node) (protocol.Edit, bool) {
 	p := aidiscovery.ParseParam(n.Str())
 	if n.Kind != protocol.String || n.End == 0 || p.Dialect != aidiscovery.Documentation && p.Dialect != aidiscovery.Converter {
@@ -61,7 +59,7 @@ func ParamDialect(n *protocol.Node) (protocol.Edit, bool) {
 	return protocol.Edit{Offset: n.Offset, End: n.End, Text: conversion.QuoteJSON(written)}, ok
 }
 
-// A paramText is one parameter description and whose it is.
+// A paramText is one parameter description with the endpoint that it belongs to.
 type paramText struct {
 	node     *protocol.Node
 	endpoint string
@@ -79,7 +77,7 @@ func paramTexts(root *protocol.Node) []paramText {
 	return out
 }
 
-// guessedParam gives a text without type and requirement both.
+// guessedParam adds a guessed type and requirement to a text without them.
 func guessedParam(d paramText, p aidiscovery.Param) aidiscovery.Param {
 	n := tree.Object()
 	conversion.GuessType(n, d.node.Key)
@@ -89,8 +87,8 @@ func guessedParam(d paramText, p aidiscovery.Param) aidiscovery.Param {
 	return p
 }
 
-// draftForm writes a parameter as §3.3 wants it, and reports whether a reader
-// will see in it what was meant.
+// draftForm writes a parameter in the form of §3.3 and reports whether a reader gets the same
+// meaning from it.
 func draftForm(p aidiscovery.Param) (string, bool) {
 	text := p.String()
 	q := aidiscovery.ParseParam(text)

@@ -29,13 +29,13 @@ import (
 // with a note in parentheses, names with a value, endpoints, and "..." for what
 // was left out. What a block means is decided by its reader, in notation.go.
 
-// A entry is one entry of a block or a list.
+// An entry is one entry of a block or a list.
 type entry struct {
 	offset     int
 	name       string // also the text of an element of a list
 	quoted     bool
-	path       string      // of an endpoint, whose method is name
-	annotation string      // what stood in parentheses behind the name
+	path       string      // the path of an endpoint; name is its method
+	annotation string      // the text in parentheses after the name
 	value      *entryValue // nil for a name alone
 	omitted    bool        // "..."
 }
@@ -43,7 +43,7 @@ type entry struct {
 type valueKind uint8
 
 const (
-	emptyValue valueKind = iota // nothing stands behind the colon
+	emptyValue valueKind = iota // nothing follows the colon
 	textValue
 	listValue  // [a, b], or lines that begin with "- "
 	blockValue // {…}, or lines that are indented
@@ -57,8 +57,7 @@ type entryValue struct {
 	items  []entry
 }
 
-// parseNotation reads a text into its entries. The error is a
-// [*protocol.SyntaxError].
+// parseNotation parses a text into entries. The error is a [*protocol.SyntaxError].
 func parseNotation(text []byte, l protocol.Limits) ([]entry, error) {
 	l = l.OrDefault()
 	text, _ = protocol.TrimBOM(text)
@@ -79,16 +78,17 @@ func parseNotation(text []byte, l protocol.Limits) ([]entry, error) {
 type parser struct {
 	text   []byte
 	pos    int
-	start  int // where the line of pos begins
+	start  int // the beginning of the line of pos
 	limits protocol.Limits
 }
 
-// A blockScope is where entries stand: between braces, or deeper than indent.
+// A blockScope says where the entries of a block are: between braces, or indented by more than
+// indent.
 type blockScope struct {
 	braces bool
 	open   int // offset of the brace
 	line   int // where the line of the brace begins
-	indent int // of what holds the block, when it has no braces
+	indent int // the indentation of the parent of a block without braces
 	dashes bool
 }
 
@@ -112,14 +112,14 @@ func (p *parser) hasPrefix(prefix string) bool {
 	return bytes.HasPrefix(p.text[p.pos:], []byte(prefix))
 }
 
-// skipBlanks skips spaces and tabs; it stays on the line.
+// skipBlanks skips spaces and tabs within the line.
 func (p *parser) skipBlanks() {
 	for p.peekByte() == ' ' || p.peekByte() == '\t' {
 		p.pos++
 	}
 }
 
-// acceptNewline takes a line break, and reports whether there was one.
+// acceptNewline skips a line break and reports whether there was one.
 func (p *parser) acceptNewline() bool {
 	switch {
 	case p.hasPrefix("\r\n"):
@@ -133,8 +133,8 @@ func (p *parser) acceptNewline() bool {
 	return true
 }
 
-// atComment reports whether a comment begins here: a # or // at the beginning of a
-// line or behind white space.
+// atComment reports whether a comment begins here: # or // at the beginning of a line or after
+// white space.
 func (p *parser) atComment() bool {
 	if !p.hasPrefix("#") && !p.hasPrefix("//") {
 		return false
@@ -155,7 +155,7 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// lineLength returns how many bytes of text stand before the next line break.
+// lineLength returns the number of bytes before the next line break.
 func lineLength(text []byte) int {
 	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
 		return i
@@ -163,10 +163,10 @@ func lineLength(text []byte) int {
 	return len(text)
 }
 
-// currentColumn returns how far pos is into its line, in bytes.
+// currentColumn returns the column of pos in bytes, from 0.
 func (p *parser) currentColumn() int { return p.pos - p.start }
 
-// parseBlock reads entries until the block ends; depth counts the block itself.
+// parseBlock parses entries up to the end of the block. depth includes the block itself.
 func (p *parser) parseBlock(b blockScope, depth int) ([]entry, error) {
 	if depth > p.limits.Depth {
 		return nil, p.problemAt(protocol.TooDeep, p.pos, "blocks nest deeper than %d levels", p.limits.Depth)
@@ -187,7 +187,7 @@ func (p *parser) parseBlock(b blockScope, depth int) ([]entry, error) {
 			p.pos++
 			return items, nil
 		case p.peekByte() == '}':
-			return items, nil // the block that holds this one ends
+			return items, nil // the end of the parent block
 		case !b.braces && !b.dashes && p.currentColumn() <= b.indent,
 			b.dashes && p.currentColumn() < b.indent,
 			b.dashes && p.currentColumn() == b.indent && !p.atDash():
@@ -203,12 +203,12 @@ func (p *parser) parseBlock(b blockScope, depth int) ([]entry, error) {
 	}
 }
 
-// atDash reports whether an entry of a list begins here.
+// atDash reports whether a list entry begins here.
 func (p *parser) atDash() bool {
 	return p.hasPrefix("- ") || p.hasPrefix("-\t") || p.hasPrefix("-\n") || p.hasPrefix("-\r")
 }
 
-// parseEntry reads one entry.
+// parseEntry parses one entry.
 func (p *parser) parseEntry(b blockScope, depth int) (entry, error) {
 	item := entry{offset: p.pos}
 	column := p.currentColumn()
@@ -244,8 +244,8 @@ func (p *parser) parseEntry(b blockScope, depth int) (entry, error) {
 	return p.parseAfterName(item, b, column, depth)
 }
 
-// parseDashed reads what stands behind the dash of a list entry: a block whose first
-// entry is on the same line, or a text.
+// parseDashed parses a list entry after its dash: a block whose first entry is on the same line, or
+// a text.
 func (p *parser) parseDashed(item entry, column, depth int) (entry, error) {
 	p.skipBlanks()
 	item.offset = p.pos
@@ -272,7 +272,7 @@ func (p *parser) parseDashed(item entry, column, depth int) (entry, error) {
 	return p.splitAnnotation(item, text)
 }
 
-// atKey reports whether the line goes on with a name and a colon.
+// atKey reports whether the line continues with a name and a colon.
 func (p *parser) atKey() bool {
 	at := *p
 	if c := at.peekByte(); c == '"' || c == '\'' {
@@ -286,7 +286,7 @@ func (p *parser) atKey() bool {
 	return at.atColon()
 }
 
-// atColon reports whether a colon stands here that parts a name from its value.
+// atColon reports whether there is a colon here that separates a name from its value.
 func (p *parser) atColon() bool {
 	if p.peekByte() != ':' {
 		return false
@@ -294,7 +294,7 @@ func (p *parser) atColon() bool {
 	return p.pos+1 == len(p.text) || strings.IndexByte(" \t\r\n[{\"'", p.text[p.pos+1]) >= 0
 }
 
-// parseWord reads a name. It ends where the notation has a sign of its own.
+// parseWord parses a name, up to a character that has a meaning in the notation.
 func (p *parser) parseWord() string {
 	begin := p.pos
 	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n,;{}[]()\"", p.text[p.pos]) < 0 && !p.atColon() {
@@ -303,8 +303,8 @@ func (p *parser) parseWord() string {
 	return string(p.text[begin:p.pos])
 }
 
-// parseAfterName reads what follows a name: a path, a value, a block, a note, more
-// words, or nothing.
+// parseAfterName parses what follows a name: a path, a value, a block, an annotation, more words,
+// or nothing.
 func (p *parser) parseAfterName(item entry, b blockScope, column, depth int) (entry, error) {
 	p.skipBlanks()
 	if p.peekByte() == '/' && !p.hasPrefix("//") {
@@ -333,7 +333,7 @@ func (p *parser) parseAfterName(item entry, b blockScope, column, depth int) (en
 	case item.annotation != "" || item.quoted:
 		return item, p.errorAt(p.pos, "a comma, a line break or the end of the block is missing here")
 	}
-	// More words: a text that is not a name, such as "reservation_id string".
+	// More words: a text and not a name, such as "reservation_id string".
 	text, err := p.parsePhrase()
 	if err != nil {
 		return item, err
@@ -344,7 +344,7 @@ func (p *parser) parseAfterName(item entry, b blockScope, column, depth int) (en
 	return p.splitAnnotation(item, item.name+" "+text)
 }
 
-// parsePhrase reads words and parentheses as far as the entry goes.
+// parsePhrase parses words and parentheses up to the end of the entry.
 func (p *parser) parsePhrase() (string, error) {
 	begin := p.pos
 	for p.pos < len(p.text) && strings.IndexByte(",;{}[]\r\n\"", p.text[p.pos]) < 0 && !p.atColon() && !p.atComment() {
@@ -359,7 +359,7 @@ func (p *parser) parsePhrase() (string, error) {
 	return string(p.text[begin:p.pos]), nil
 }
 
-// splitAnnotation parts a text from the note in parentheses at its end.
+// splitAnnotation separates a text from the annotation in parentheses at its end.
 func (p *parser) splitAnnotation(item entry, text string) (entry, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	if inner, ok := strings.CutSuffix(text, ")"); ok {
@@ -372,7 +372,7 @@ func (p *parser) splitAnnotation(item entry, text string) (entry, error) {
 	return item, nil
 }
 
-// parseParentheses reads a note, with what nests in it.
+// parseParentheses parses an annotation, including nested parentheses.
 func (p *parser) parseParentheses() (string, error) {
 	begin, open := p.pos, 0
 	for p.pos < len(p.text) {
@@ -392,7 +392,7 @@ func (p *parser) parseParentheses() (string, error) {
 	return "", p.errorAt(begin, "this ( is never closed")
 }
 
-// parseEndpoint reads the path and the block of an endpoint.
+// parseEndpoint parses the path and the block of an endpoint.
 func (p *parser) parseEndpoint(item entry, depth int) (entry, error) {
 	begin := p.pos
 	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.peekByte()) < 0 {
@@ -418,8 +418,8 @@ func (p *parser) parseEndpoint(item entry, depth int) (entry, error) {
 	return item, err
 }
 
-// parseValue reads what stands behind a name. b is the block that the name stands in,
-// column is that of the name.
+// parseValue parses a value. b is the block that contains its name, column is the column of the
+// name.
 func (p *parser) parseValue(b blockScope, column, depth int) (*entryValue, error) {
 	p.skipBlanks()
 	v := &entryValue{offset: p.pos}
@@ -459,8 +459,8 @@ func (p *parser) parseValue(b blockScope, column, depth int) (*entryValue, error
 	return v, err
 }
 
-// parseIndented reads the block below a name, if what follows is indented further. A
-// list may stand in the column of its name, as in YAML.
+// parseIndented parses the block below a name, if the next line is indented further. A list may
+// begin in the column of its name, as in YAML.
 func (p *parser) parseIndented(v *entryValue, column, depth int) error {
 	p.skipSpace()
 	v.offset = p.pos
@@ -492,7 +492,7 @@ func (p *parser) expectEnd() error {
 	return p.errorAt(p.pos, "something follows the closing quote; a comma or a line break is missing, or a quote inside the text lacks its \\")
 }
 
-// parseList reads [a, b (note), "c"].
+// parseList parses [a, b (note), "c"].
 func (p *parser) parseList(depth int) ([]entry, error) {
 	if depth > p.limits.Depth {
 		return nil, p.problemAt(protocol.TooDeep, p.pos, "lists nest deeper than %d levels", p.limits.Depth)
@@ -524,7 +524,7 @@ func (p *parser) parseList(depth int) ([]entry, error) {
 	}
 }
 
-// parseElement reads one element of a list in brackets.
+// parseElement parses one element of a list in brackets.
 func (p *parser) parseElement(depth int) (entry, error) {
 	item := entry{offset: p.pos}
 	var err error
@@ -563,8 +563,8 @@ func (p *parser) parseElement(depth int) (entry, error) {
 	return item, err
 }
 
-// parseQuoted reads a text in quotes. It may go on over several lines; each break
-// with the white space around it counts as one space.
+// parseQuoted parses a quoted text. In a text of several lines each line break with the white space
+// around it counts as one space.
 func (p *parser) parseQuoted() (string, error) {
 	open, quote := p.pos, p.peekByte()
 	p.pos++
@@ -602,7 +602,7 @@ func (p *parser) parseQuoted() (string, error) {
 
 var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
-// parseEscape reads a backslash and what follows it, as in JSON.
+// parseEscape parses a backslash escape, as in JSON.
 func (p *parser) parseEscape() (rune, error) {
 	at := p.pos
 	p.pos++
@@ -620,8 +620,7 @@ func (p *parser) parseEscape() (rune, error) {
 	return 0, p.errorAt(at, `this is no escape; write \\ for a backslash`)
 }
 
-// lengthBeforeComment returns how many bytes of the line belong to an entry: all before
-// a comment.
+// lengthBeforeComment returns the number of bytes of the line before a comment.
 func (p *parser) lengthBeforeComment() int {
 	at := *p
 	for at.pos < len(at.text) && at.peekByte() != '\n' && at.peekByte() != '\r' && !at.atComment() {
@@ -630,8 +629,8 @@ func (p *parser) lengthBeforeComment() int {
 	return at.pos - p.pos
 }
 
-// parsePlain reads a text without quotes: the rest of its line, and the lines below
-// that are indented further and are no entries themselves.
+// parsePlain parses an unquoted text: the rest of its line and the following lines that are
+// indented further and are not entries.
 func (p *parser) parsePlain(b blockScope, column int) string {
 	var lines []string
 	for {
@@ -650,7 +649,7 @@ func (p *parser) parsePlain(b blockScope, column int) string {
 	return strings.Join(lines, " ")
 }
 
-// atBlockOrEndpoint reports whether the line goes on with a name and a block, or an
+// atBlockOrEndpoint reports whether the line continues with a name and a block, or with an
 // endpoint.
 func (p *parser) atBlockOrEndpoint() bool {
 	at := *p
@@ -661,8 +660,8 @@ func (p *parser) atBlockOrEndpoint() bool {
 	return at.peekByte() == '{' || at.peekByte() == '/' && !at.hasPrefix("//")
 }
 
-// parsePlainLine reads one line of a text without quotes. In a block whose brace
-// stands on the same line a comma ends it.
+// parsePlainLine parses one line of an unquoted text. A comma ends it in a block whose brace is on
+// the same line.
 func (p *parser) parsePlainLine(b blockScope) string {
 	begin, open := p.pos, 0
 	flow := b.braces && b.line == p.start
@@ -688,8 +687,8 @@ scan:
 	return strings.TrimRight(string(p.text[begin:p.pos]), " \t,;")
 }
 
-// atBlockScalar reports whether the line holds nothing but the sign of a
-// text that follows in lines of its own, as in YAML: | or >, with - or +.
+// atBlockScalar reports whether the line ends with the sign of a YAML block scalar: | or >, with an
+// optional - or +.
 func (p *parser) atBlockScalar() bool {
 	at := *p
 	at.pos++
@@ -700,7 +699,7 @@ func (p *parser) atBlockScalar() bool {
 	return at.peekByte() == '\n' || at.peekByte() == '\r' || at.atComment()
 }
 
-// parseBlockScalar reads the lines below that are indented further than column.
+// parseBlockScalar parses the following lines that are indented further than column.
 func (p *parser) parseBlockScalar(folded bool, column int) string {
 	p.pos += lineLength(p.text[p.pos:])
 	var lines []string

@@ -6,8 +6,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// The functions below build trees. A node belongs to one place of one tree:
-// what is to stand in two places is copied with dup.
+//
 
 // String returns a string.
 func String(s string) *protocol.Node { return &protocol.Node{Kind: protocol.String, Text: s} }
@@ -36,7 +35,7 @@ func Array(items ...*protocol.Node) *protocol.Node {
 	return &protocol.Node{Kind: protocol.Array, Items: items}
 }
 
-// Object returns an object without members; fill it with put.
+// Object returns an object without members. Add them with [Put].
 func Object() *protocol.Node { return &protocol.Node{Kind: protocol.Object} }
 
 // Put appends a member to an object and returns the member. The name must be
@@ -47,7 +46,7 @@ func Put(object *protocol.Node, name string, value *protocol.Node) *protocol.Nod
 	return value
 }
 
-// Clone copies a value with all below it. The copy has no key and no place.
+// Clone copies a value and everything below it. The copy has no key and no place.
 func Clone(n *protocol.Node) *protocol.Node {
 	out := &protocol.Node{Kind: n.Kind, Text: n.Text}
 	for _, item := range n.Items {
@@ -58,10 +57,10 @@ func Clone(n *protocol.Node) *protocol.Node {
 	return out
 }
 
-// IsKind reports whether n is there and of the kind.
+// IsKind reports whether n is present and of the kind.
 func IsKind(n *protocol.Node, k protocol.Kind) bool { return n != nil && n.Kind == k }
 
-// Members returns the members of an object, and nothing for any other node.
+// Members returns the members of an object, and none for any other node.
 func Members(n *protocol.Node) []*protocol.Node {
 	if !IsKind(n, protocol.Object) {
 		return nil

@@ -18,16 +18,15 @@ var (
 	pathTemplate  = regexp.MustCompile(`\{([^{}]*)\}`)
 )
 
-// A pathPart is one segment of a path: the words of a noun, or a parameter.
+// A PathPart is one segment of an HTTP path: the words of a noun, or a parameter.
 type PathPart struct {
 	Words     []string
 	Parameter string // as in the description
-	Prefix    bool   // says nothing of what is acted on: api, v2
+	Prefix    bool   // a technical prefix: api, v2
 }
 
-// SplitPath takes a path apart. Segments that mix text and parameters
-// (/report-{id}.csv) become one segment for each, and so do those with a colon
-// in them (/orders/{id}:cancel).
+// SplitPath splits an HTTP path. A segment that mixes text and parameters (/report-{id}.csv) or
+// holds a colon (/orders/{id}:cancel) becomes several parts.
 func SplitPath(path string) []PathPart {
 	path, _, _ = strings.Cut(path, "?")
 	path, _, _ = strings.Cut(path, "#")
@@ -57,8 +56,7 @@ func SplitPath(path string) []PathPart {
 	return out
 }
 
-// segmentWords splits a segment into words of letters that have a small form,
-// and digits.
+// segmentWords splits a segment into words of digits and of letters that have a lower case.
 func segmentWords(s string) []string {
 	var out []string
 	for _, w := range IdentifierWords(s) {
@@ -75,9 +73,9 @@ func segmentWords(s string) []string {
 	return out
 }
 
-// TrailingVerb returns the action that a path ends with, as /users/search and
-// /orders/{id}/cancel do; "" when it ends with a noun. What a GET ends with is
-// only an action when reading is what it does.
+// TrailingVerb returns the action at the end of a path, as in /users/search and
+// /orders/{id}/cancel, or "" for a noun. At the end of a GET only a verb that reads counts as an
+// action.
 func TrailingVerb(parts []PathPart, method string) string {
 	if len(parts) == 0 {
 		return ""
@@ -104,8 +102,8 @@ func readsVerb(verb string) bool {
 	return false
 }
 
-// TrimVerbs removes from a segment what AGIS §5(b) and (e) forbid in front of
-// it: the method itself and verbs that are no nouns.
+// TrimVerbs removes the words that AGIS §5(b) and (e) forbid at the start of a segment: the method
+// itself, and verbs that are not nouns.
 func TrimVerbs(words []string, verb string) []string {
 	for len(words) > 0 {
 		w := words[0]
@@ -118,8 +116,8 @@ func TrimVerbs(words []string, verb string) []string {
 	return words
 }
 
-// NounOfSummary returns the noun that a summary speaks of behind its verb: photo in
-// "Upload a photo of a dog". It is nil unless a determiner shows where it begins.
+// NounOfSummary returns the object of a summary that begins with a verb: photo in "Upload a photo
+// of a dog". It returns nil unless a determiner marks where the object begins.
 func NounOfSummary(summary string) []string {
 	if !mayBeEnglish(summary) {
 		return nil
@@ -148,12 +146,12 @@ func NounOfSummary(summary string) []string {
 	return out
 }
 
-// notANoun holds the words that end a noun phrase, though the dictionary knows
-// rare nouns of the same letters.
+// notANoun holds the words that end a noun phrase although the dictionary lists rare nouns with the
+// same spelling.
 var notANoun = WordSet("a an the of in on at by as or and to for from with within into via per that which is are be")
 
-// ParameterNoun returns what the first parameter of a path identifies: account
-// for {account_id}; nil when its name does not tell.
+// ParameterNoun returns the noun that the first parameter of a path identifies: account for
+// {account_id}. It returns nil when the name does not tell.
 func ParameterNoun(parts []PathPart) []string {
 	for _, part := range parts {
 		if part.Parameter == "" {
@@ -168,12 +166,11 @@ func ParameterNoun(parts []PathPart) []string {
 	return nil
 }
 
-// idWords words say of a parameter that it tells things of one kind apart.
+// idWords are the words that make a parameter name an identifier.
 var idWords = WordSet("id ids name names key keys code slug uuid guid parent number no identifier resource")
 
-// NounOfID returns the noun in the name of an operation: what stands in front of
-// the verb where dots part it (projects.spokes.get: spokes), else what is left
-// without the verbs at its ends.
+// NounOfID returns the noun in an operationId: the word before the verb in a dotted name
+// (projects.spokes.get: spokes), else what remains without the verbs at both ends.
 func NounOfID(id, verb string) []string {
 	if parts := strings.Split(id, "."); len(parts) > 2 {
 		id = parts[len(parts)-2] + "." + parts[len(parts)-1]
@@ -189,18 +186,18 @@ func NounOfID(id, verb string) []string {
 	return words
 }
 
-// A nounPath is a path of AGIS §5 made from one of HTTP.
+// A Path is a path of AGIS §5 that was derived from an HTTP path.
 type Path struct {
 	Segments     []string
 	Noun         []string // words of the last noun
 	EndsWithNoun bool     // the path ends with a noun, not with a parameter
-	prefix       string   // version or the like that was dropped from the front, as a segment
+	prefix       string   // a version or similar segment dropped from the front
 }
 
 func (p Path) String() string { return "/" + strings.Join(p.Segments, "/") }
 
-// NewPath makes a path of nouns. rename gives parameters their names, fallback
-// is the noun to take where the path has none in front.
+// NewPath returns a path of nouns. rename gives parameters their new names; fallback is the noun of
+// a path that begins with none.
 func NewPath(parts []PathPart, verb string, rename func(string) string, fallback []string) Path {
 	var p Path
 	var prefix []string
@@ -230,7 +227,7 @@ func NewPath(parts []PathPart, verb string, rename func(string) string, fallback
 	return p
 }
 
-// IsAcceptablePath reports whether pass 4 finds no error in a path.
+// IsAcceptablePath reports whether pass 4 of AGIS finds no error in a path.
 func IsAcceptablePath(verb, path string) bool {
 	for _, f := range agis.CheckPath(verb, path) {
 		if f.Severity == protocol.Error {
@@ -240,7 +237,7 @@ func IsAcceptablePath(verb, path string) bool {
 	return protocol.Length(path) <= 300
 }
 
-// pathKey is what two endpoints of a document may not share (AGIS411).
+// pathKey identifies a method with a path. Two endpoints of a document may not share one (AGIS411).
 func pathKey(verb string, segments []string) string {
 	var b strings.Builder
 	b.WriteString(verb)
@@ -254,11 +251,11 @@ func pathKey(verb string, segments []string) string {
 	return b.String()
 }
 
-// A pathSet holds the methods and paths that the endpoints of a document have.
+// A PathSet holds the methods and paths that the endpoints of a document use.
 type PathSet map[string]bool
 
-// Claim gives an endpoint a path that is legal and that no other endpoint with the method has. It
-// reports whether the path differs from the one asked for.
+// Claim gives an endpoint a path that is legal and unique for its method, and reports whether that
+// path differs from the one asked for.
 func (s PathSet) Claim(path *Path, verb string, noun []string) bool {
 	var candidates [][]string
 	candidates = append(candidates, path.Segments)
@@ -300,10 +297,10 @@ func (s PathSet) Claim(path *Path, verb string, noun []string) bool {
 	}
 }
 
-// NoNoun stands where nothing tells what is acted on.
+// NoNoun is the noun of last resort.
 const NoNoun = "resource"
 
-// ErrorNoun is the noun of an endpoint as it stands in the names of errors.
+// ErrorNoun returns the noun of an endpoint in the form used in the names of errors.
 func ErrorNoun(noun []string) string {
 	words := ASCIIWords(noun)
 	if len(words) == 0 {

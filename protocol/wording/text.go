@@ -15,8 +15,8 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// OneLine makes one line of a text: what is no UTF-8 and control characters
-// become spaces, and runs of white space one space.
+// OneLine returns a text as one line: invalid UTF-8, control characters and runs of white space
+// become one space each.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if _, bad := protocol.ControlRune(string(r)); bad || r == utf8.RuneError || unicode.IsSpace(r) {
@@ -34,12 +34,10 @@ var (
 	markdownMark = regexp.MustCompile("`+|\\*\\*+|(?m:^\\s*(?:#+|>|[-*]) +)")
 )
 
-// maxProse is how many bytes of a description are looked at; what is taken from
-// it is its first sentence.
+// maxProse is how many bytes of a description are read. Only its first sentence is used.
 const maxProse = 8192
 
-// StripMarkup takes the markup out of a description (OpenAPI allows CommonMark, and
-// HTML is met) and makes one line of it.
+// StripMarkup removes CommonMark and HTML markup from a description and returns it as one line.
 func StripMarkup(s string) string {
 	if len(s) > maxProse {
 		s = strings.ToValidUTF8(s[:maxProse], "")
@@ -57,8 +55,8 @@ func StripMarkup(s string) string {
 	return OneLine(s)
 }
 
-// DropInstruction returns a text, or "" when it speaks to a model rather than describing
-// something.
+// DropInstruction returns the text, or "" for a text that addresses a language model instead of
+// describing something.
 func DropInstruction(s string) string {
 	if _, found := protocol.Instruction(s); found {
 		return ""
@@ -71,8 +69,7 @@ var (
 	noSentenceEnd = regexp.MustCompile(`(?i)(?:^|[\s("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)\.$`)
 )
 
-// FirstSentence returns a plain text up to the end of its first sentence,
-// without the full stop.
+// FirstSentence returns the first sentence of a plain text, without its full stop.
 func FirstSentence(s string) string {
 	from := 0
 	for {
@@ -91,8 +88,8 @@ func FirstSentence(s string) string {
 	return strings.TrimRight(s, ".。!！ ")
 }
 
-// Shorten shortens a text to so many characters, at the end of a word where
-// there is one, and marks the cut.
+// Shorten cuts a text to at most that many characters, at a word boundary where possible, and ends
+// a cut text with "…".
 func Shorten(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -108,9 +105,8 @@ func Shorten(s string, most int) string {
 	return strings.TrimRight(string(runes[:end]), " ,;:.-") + "…"
 }
 
-// IdentifierWords splits an identifier into its words, in lower case: at
-// everything that is neither letter nor digit, and where a capital begins a
-// word (getPetByID: get, pet, by, id).
+// IdentifierWords splits an identifier into words in lower case: at every character that is neither
+// letter nor digit, and before capitals that begin a word (getPetByID: get, pet, by, id).
 func IdentifierWords(s string) []string {
 	var out []string
 	runes := []rune(s)
@@ -141,8 +137,8 @@ func IdentifierWords(s string) []string {
 	return out
 }
 
-// ASCIIWords keeps of words what the letters a to z and digits can say. Letters
-// with marks lose these: händler becomes handler.
+// ASCIIWords reduces words to the letters a to z and digits. Letters with marks lose the marks:
+// händler becomes handler.
 func ASCIIWords(words []string) []string {
 	var out []string
 	for _, w := range words {
@@ -160,13 +156,13 @@ func ASCIIWords(words []string) []string {
 	return out
 }
 
-// SnakeCase makes a lower-case name of letters, digits and underscores that begins
-// with a letter and has at most so many characters; "" when nothing is left.
+// SnakeCase returns a lower-case name of letters, digits and underscores that begins with a letter
+// and has at most that many characters; "" when nothing remains.
 func SnakeCase(s string, most int) string {
 	return JoinWords(IdentifierWords(s), "_", most)
 }
 
-// JoinWords joins what ASCII can say of the words, a letter first.
+// JoinWords joins the ASCII form of the words. The result begins with a letter.
 func JoinWords(words []string, separator string, most int) string {
 	name := strings.Join(ASCIIWords(words), separator)
 	name = strings.TrimLeft(name, "0123456789"+separator)
@@ -176,8 +172,8 @@ func JoinWords(words []string, separator string, most int) string {
 	return name
 }
 
-// UniqueName returns name, or name with the first number behind it that makes it
-// new among taken, within so many characters, and takes it.
+// UniqueName returns the name, with a number added if it is taken, in at most that many characters,
+// and marks it as taken.
 func UniqueName(name string, most int, taken map[string]bool) string {
 	candidate := name
 	for i := 2; taken[candidate]; i++ {
@@ -203,7 +199,7 @@ func ThirdPerson(verb string) string {
 
 var pastEnding = regexp.MustCompile(`ne?\z`)
 
-// participles are those of irregular verbs.
+// participles maps irregular verbs to their past participles.
 var participles = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for form := range english.Words() {
@@ -229,8 +225,8 @@ var participles = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// pastParticiple returns "booked" for "book", "sent" for "send"; "" for a word that
-// English does not know as a verb.
+// pastParticiple returns "booked" for "book" and "sent" for "send", and "" for a word that the
+// dictionary does not know as a verb.
 func pastParticiple(verb string) string {
 	if p := participles()[verb]; p != "" {
 		return p
@@ -260,11 +256,10 @@ func pastParticiple(verb string) string {
 	}
 }
 
-// doublesConsonant matches verbs of several syllables that are stressed on the last.
+// doublesConsonant matches verbs of several syllables with the stress on the last.
 var doublesConsonant = regexp.MustCompile(`(?:[^io]mit|[bd]mit|[^f]fer|trol|pel|cur|quip)\z`)
 
-// baseOfThird returns "book" for "books" when that is how a verb is inflected,
-// else "".
+// baseOfThird returns "book" for "books", and "" for a word that is not the third person of a verb.
 func baseOfThird(word string) string {
 	for _, base := range english.Base(word) {
 		if ThirdPerson(base) == word {
@@ -287,7 +282,7 @@ func IsPlural(word string) bool {
 	return SingularOf(word) != word
 }
 
-// soundsLikeYou matches words whose u or eu is spoken as in "you".
+// soundsLikeYou matches words that begin with the sound of "you" or "one".
 var soundsLikeYou = regexp.MustCompile(`\A(?:u(?:ni|s|r[il]|t[ei])|eu|one)`)
 
 // WithArticle returns "a pet", "an order".
@@ -310,8 +305,7 @@ func Capitalize(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// firstWord splits a text into its first word, without what stands around it,
-// and the rest.
+// firstWord splits a text into its first word, without surrounding punctuation, and the rest.
 func firstWord(s string) (word, rest string) {
 	s = strings.TrimSpace(s)
 	end := strings.IndexFunc(s, unicode.IsSpace)
@@ -321,8 +315,7 @@ func firstWord(s string) (word, rest string) {
 	return strings.Trim(s[:end], `"'(),.;:!?`), strings.TrimSpace(s[end:])
 }
 
-// mayBeEnglish reports whether a text may be judged as English: it holds hardly
-// anything but ASCII.
+// mayBeEnglish reports whether a text is almost entirely ASCII, and so may be judged as English.
 func mayBeEnglish(s string) bool {
 	others := 0
 	for _, r := range s {
@@ -333,8 +326,7 @@ func mayBeEnglish(s string) bool {
 	return others*10 <= len(s)
 }
 
-// MostFrequent returns the text that stands most often in a list; of equals, the
-// first.
+// MostFrequent returns the most frequent text of a list; of several, the first.
 func MostFrequent(texts []string) string {
 	count := map[string]int{}
 	for _, t := range texts {

@@ -12,16 +12,15 @@ import (
 	"gazetteer/protocol/tree"
 )
 
-// HTTPVerbs are the names of HTTP methods as they stand in the names of
-// operations, with the verbs of AGIS that say the same (§4.3, C.3(a)). The first
-// verb is the one to take.
+// HTTPVerbs maps HTTP methods, as they occur in operation names, to the AGIS verbs with the same
+// meaning (§4.3, C.3(a)). The first verb is the default.
 var HTTPVerbs = map[string][]string{
 	"get": {"RETRIEVE", "FETCH"}, "post": {"CREATE", "SEND"}, "put": {"REPLACE", "STORE"}, "delete": {"REMOVE", "CANCEL"},
 	"patch": {"MODIFY", "UPDATE"}, "head": {"CHECK"}, "options": {"DESCRIBE"}, "connect": {"LINK", "JOIN"}, "trace": {"TRACK"},
 }
 
-// ActionWords are words that English uses more as nouns than as verbs, or as both,
-// while in the names of operations and at the end of a path they are the action.
+// ActionWords are words that English uses as nouns as well, but that are actions in operation names
+// and at the end of a path.
 var ActionWords = WordSet("list search query book cancel update check lookup find add remove create sync export import upload " +
 	"download login logout register send submit run start stop restart pause resume lock unlock archive restore publish " +
 	"unpublish subscribe unsubscribe approve reject accept decline confirm verify validate calculate estimate convert " +
@@ -29,23 +28,23 @@ var ActionWords = WordSet("list search query book cancel update check lookup fin
 	"transfer refund capture charge redeem assign unassign invite track scan render generate retry revoke rotate " +
 	"execute invoke trigger schedule reschedule batch bulk browse compare suggest recommend")
 
-// emptyVerbs verbs say nothing of what is done; what stands behind them does.
+// emptyVerbs say nothing about what is done; the words after them do.
 var emptyVerbs = WordSet("allow let provide perform do make handle manage use used call return returns give obtain " +
 	"have be is are has can will should must please this the a an endpoint operation api method batch bulk")
 
-// readingVerbs begin the names and summaries of operations that read; elsewhere in a
-// name they may be nouns.
+// readingVerbs are actions at the beginning of a name or summary. Elsewhere in a name they may be
+// nouns.
 var readingVerbs = WordSet("read fetch show view display")
 
-// answerVerbs words say that something is answered. "Returns" alone may also mean
-// that something is brought back, so it is put more plainly.
+// answerVerbs say that something is answered. "Returns" may also mean that something is brought
+// back, so it is replaced.
 var answerVerbs = WordSet("get gets return returns give gives")
 
-// remarkOpenings begins sentences that are about something else than what is done: "This
-// is documentation for the old version", "Please use the new one".
+// remarkOpenings begin sentences that do not describe the operation: "This is documentation for the
+// old version", "Please use the new one".
 var remarkOpenings = WordSet("this these there it we you please note deprecated warning important see")
 
-// vagueAction holds the words of actions that are no verb on their own.
+// vagueAction holds action words that are not verbs on their own.
 var vagueAction = WordSet("batch bulk")
 
 func WordSet(words string) map[string]bool {
@@ -56,8 +55,8 @@ func WordSet(words string) map[string]bool {
 	return set
 }
 
-// IsMethodVerb reports whether a word in lower case may be a method: passes 2 and
-// 3 find nothing against it, and somebody knows it as a verb.
+// IsMethodVerb reports whether a word in lower case may be an AGIS method: passes 2 and 3 accept
+// it, and the dictionary knows it as a verb.
 func IsMethodVerb(word string) bool {
 	if len(word) < 2 || len(word) > 24 || !knownVerb(word) || HTTPVerbs[word] != nil {
 		return false
@@ -72,8 +71,7 @@ func knownVerb(word string) bool {
 	return u.Verb && !u.Stative || effect.Of(word) != 0
 }
 
-// clearVerb reports whether a word is rather meant as a verb than as a noun when
-// it stands alone or last.
+// clearVerb reports whether a word that stands alone or last is more likely a verb than a noun.
 func clearVerb(word string) bool {
 	if vagueAction[word] || !IsMethodVerb(word) {
 		return false
@@ -82,13 +80,11 @@ func clearVerb(word string) bool {
 	return ActionWords[word] || !u.Noun && !u.Adjective || u.VerbCount > 2*u.NounCount && effect.Of(word) != 0
 }
 
-// verbOfID finds the action in an operationId or the like: a word that is
-// returned in lower case, also when it is the name of an HTTP method. "" means
-// that no action was found. In this order: the first word (createOrder,
-// listPets), what stands behind the name of the method of the call
-// (post_cancel_order), the last word (orderCreate, pets.list), the first word of
-// a part (StockController_findAll), and a first word that is rather a noun when
-// the summary agrees (book_table: "Book a table").
+// verbOfID returns the action in an operationId in lower case, which may be the name of an HTTP
+// method, or "" when there is none. It looks, in this order, at the first word (createOrder,
+// listPets), the word after the HTTP method of the call (post_cancel_order), the last word
+// (orderCreate, pets.list), the first word of a part (StockController_findAll), and a first word
+// that may be a noun if the summary agrees (book_table: "Book a table").
 func verbOfID(id, summary, httpMethod string) string {
 	words := IdentifierWords(id)
 	if len(words) == 0 {
@@ -131,21 +127,20 @@ func verbOfID(id, summary, httpMethod string) string {
 	return ""
 }
 
-// lastVerb reports whether a word at the end of a name is the action of it. What
-// a GET ends with is only when reading is what it does.
+// lastVerb reports whether the last word of a name is its action. In the name of a GET only a verb
+// that reads counts.
 func lastVerb(word, httpMethod string) bool {
 	return clearVerb(word) && (httpMethod != "get" || readsVerb(word) || pureVerb(word))
 }
 
-// idParts yields what an identifier's marks separate.
+// idParts yields the parts of an identifier between separators.
 func idParts(id string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(id, func(r rune) bool { return strings.ContainsRune("_.-/: ", r) })
 }
 
-// plainestPart returns the word that is the action without doubt where a part of
-// an identifier, after the first, begins with it: an HTTP name or list, else a
-// word that is nothing but a verb. The method of the call at the very end is no
-// action (login_user_login_post).
+// plainestPart returns the first unambiguous action that begins a part of an identifier after the
+// first: an HTTP method or list, else a word that is only a verb. The method of the call at the
+// very end is not an action (login_user_login_post).
 func plainestPart(id, httpMethod string) string {
 	parts := slices.Collect(idParts(id))
 	plainest := ""
@@ -165,10 +160,9 @@ func plainestPart(id, httpMethod string) string {
 	return plainest
 }
 
-// behindHTTPWord finds the action in an identifier that begins with an HTTP
-// name. Where that is the method of the call it says nothing by itself, as in
-// post_delete_pet; where it is another one, as in getBalance with POST, it is the
-// action.
+// behindHTTPWord returns the action of an identifier that begins with an HTTP method. The method of
+// the call itself says nothing, as in post_delete_pet. Another method is the action, as in
+// getBalance with POST.
 func behindHTTPWord(words []string, httpMethod string) string {
 	first, last := words[0], words[len(words)-1]
 	if first != httpMethod || len(words) == 1 {
@@ -184,42 +178,40 @@ func behindHTTPWord(words []string, httpMethod string) string {
 	return first
 }
 
-// pureVerb reports whether a word may be a method and is hardly met as anything
-// but a verb.
+// pureVerb reports whether a word may be a method and is almost never used as anything but a verb.
 func pureVerb(word string) bool {
 	u := english.Lookup(word)
 	return clearVerb(word) && !emptyVerbs[word] && (!u.Noun && !u.Adjective || commonActions[word])
 }
 
-// commonActions are actions that have a noun beside them, which nobody means in
-// the name of an operation.
+// commonActions are actions with a noun of the same spelling that no operation name means.
 var commonActions = WordSet("find add remove update cancel create send start stop")
 
-// ratherVerb reports whether a word that may be a noun as well is met as a verb
-// at least as often.
+// ratherVerb reports whether a word is used as a verb at least as often as a noun.
 func ratherVerb(word string) bool {
 	u := english.Lookup(word)
 	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
-// beginsWithVerb reports whether a summary begins with a verb.
+// beginsWithVerb reports whether a summary begins with the verb or its third person.
 func beginsWithVerb(verb, summary string) bool {
 	opening, _ := firstWord(strings.ToLower(summary))
 	return opening == verb || opening == ThirdPerson(verb)
 }
 
-// determiners show that the word in front of them is a verb.
+// determiners mark the word before them as a verb.
 var determiners = WordSet("a an the this that these those one all any some each every your their its new existing specified")
 
-// usesAsVerb reports whether a summary that begins with a word, or with its third
-// person, means the verb: "Books a table", not "Books" or "Book of the day".
+// usesAsVerb reports whether a summary that begins with a word uses it as a verb: "Books a table",
+// not "Books" or "Book of the day".
 func usesAsVerb(verb, summary string) bool {
 	_, rest := firstWord(strings.ToLower(summary))
 	next, _ := firstWord(rest)
 	return pureVerb(verb) && next != "of" || determiners[next]
 }
 
-// VerbOfSummary finds the verb that a summary begins with, in its base form.
+// VerbOfSummary returns the base form of the verb that a summary begins with, "" when there is
+// none.
 func VerbOfSummary(summary, httpMethod string) string {
 	if !mayBeEnglish(summary) {
 		return ""
@@ -258,8 +250,7 @@ func VerbOfSummary(summary, httpMethod string) string {
 	return base
 }
 
-// leadIn drops the beginning of "Allows the caller to book …" and "Used to
-// book …".
+// leadIn removes beginnings such as "Allows the caller to book …" and "Used to book …".
 func leadIn(summary string) string {
 	word, rest := firstWord(summary)
 	switch strings.ToLower(word) {
@@ -277,8 +268,8 @@ func leadIn(summary string) string {
 	return summary
 }
 
-// VerbOfWords chooses between what a name and a sentence say: the name counts
-// unless it says no more than an HTTP method does. "" means that neither tells.
+// VerbOfWords chooses between the action in a name and the one in a sentence: the name wins unless
+// it only repeats an HTTP method. "" means that neither has one.
 func VerbOfWords(name, sentence, httpMethod string) (verb string, fromSentence bool) {
 	word := verbOfID(name, sentence, httpMethod)
 	if word != "" && HTTPVerbs[word] == nil && !emptyVerbs[word] {
@@ -301,8 +292,7 @@ func VerbOfWords(name, sentence, httpMethod string) (verb string, fromSentence b
 	return word, false
 }
 
-// DefaultVerb is the verb that an HTTP method stands for (AGIS appendix B, and
-// the defaults of other converters).
+// DefaultVerb returns the verb that an HTTP method stands for (AGIS appendix B).
 func DefaultVerb(httpMethod string, many bool) string {
 	switch httpMethod {
 	case "get":
@@ -320,10 +310,9 @@ func DefaultVerb(httpMethod string, many bool) string {
 	}
 }
 
-// IntentOf makes the intent of an endpoint out of a summary: one sentence in the
-// third person. generic is what is said when the summary cannot be used, and
-// put in front of one that names no action. guessed reports that the summary
-// was not taken as it is, but for the form of its verb.
+// IntentOf turns a summary into the intent of an endpoint: one sentence in the third person.
+// generic is used when the summary cannot be, and precedes a summary that names no action. guessed
+// reports that more than the form of the verb was changed.
 func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	const most = 240
 	summary = Shorten(DropInstruction(FirstSentence(summary)), most)
@@ -360,14 +349,13 @@ func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	return Shorten(generic+": "+summary, most), true
 }
 
-// GenericIntent says what a verb does to a thing: "Lists pets", "Cancels an
-// order".
+// GenericIntent returns what a verb does to a thing: "Lists pets", "Cancels an order".
 func GenericIntent(verb string, noun []string, many bool) string {
 	third := Capitalize(ThirdPerson(strings.ToLower(verb)))
 	return third + " " + nounPhrase(noun, many)
 }
 
-// nounPhrase names a thing with an article, or many of them.
+// nounPhrase returns a noun with its article, or in the plural.
 func nounPhrase(noun []string, many bool) string {
 	if len(noun) == 0 {
 		noun = []string{NoNoun}
@@ -389,14 +377,14 @@ func nounPhrase(noun []string, many bool) string {
 	return WithArticle(strings.Join(words, " "))
 }
 
-// unknownPlural reports whether a word looks like the plural of one that the
-// dictionary does not know (gamevariants).
+// unknownPlural reports whether a word looks like the plural of a word that the dictionary does not
+// know (gamevariants).
 func unknownPlural(word string) bool {
 	return strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is") &&
 		len(word) > 3 && !english.Lookup(word).Known()
 }
 
-// A nature is what is derived of an endpoint from its verb (AGIS §6.2).
+// A VerbClass is what follows from the verb of an endpoint (AGIS §6.2).
 type VerbClass struct {
 	capability string
 	Tier       string
@@ -404,9 +392,9 @@ type VerbClass struct {
 	Outcome    string
 }
 
-// ClassifyVerb classes an endpoint by the effect of its verb. safe says that the
-// call is said to change nothing; that is believed unless the verb denies it, as
-// where a GET deletes.
+// ClassifyVerb derives the class of an endpoint from the effect of its verb. safe says that the
+// call is declared to change nothing, which holds unless the verb contradicts it, as in a GET that
+// deletes.
 func ClassifyVerb(verb string, noun []string, many, safe bool) VerbClass {
 	verb = strings.ToLower(verb)
 	class := effect.Of(verb)
@@ -435,8 +423,7 @@ func ClassifyVerb(verb string, noun []string, many, safe bool) VerbClass {
 	}
 }
 
-// describeOutcome says that a verb was carried out on a thing: "The order has been
-// cancelled".
+// describeOutcome returns the outcome of a verb: "The order has been cancelled".
 func describeOutcome(verb, thing string, many bool) string {
 	has := " has been "
 	if many || unknownPlural(thing[strings.LastIndexByte(thing, ' ')+1:]) {
@@ -448,11 +435,10 @@ func describeOutcome(verb, thing string, many bool) string {
 	return "The request to " + verb + " the " + thing + " has been carried out"
 }
 
-// Verb returns the method of AGIS that an operation with a name, a sentence
-// about it and an HTTP method stands for: the action that the name holds, else
-// the verb that the sentence begins with, else what the HTTP method usually
-// means. Each of the three may be empty; "" means that none of them tells. The
-// words are judged as English, by passes 2 and 3 of AGIS (§9.2, §9.3).
+// Verb returns the AGIS method for an operation: the action in its name, else the verb at the
+// beginning of its sentence, else the usual meaning of its HTTP method. Each argument may be empty;
+// "" means that none of them tells. Words are judged as English, by passes 2 and 3 of AGIS (§9.2,
+// §9.3).
 func Verb(name, sentence, httpMethod string) string {
 	httpMethod = strings.ToLower(httpMethod)
 	word, _ := VerbOfWords(name, StripMarkup(sentence), httpMethod)
