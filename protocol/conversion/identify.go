@@ -1,10 +1,11 @@
 package conversion
 
 import (
-	"gazetteer/protocol"
-	"gazetteer/protocol/tree"
 	"slices"
 	"strings"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
 )
 
 // otherFormats lists the formats that people pass by mistake, each with the members that identify

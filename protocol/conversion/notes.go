@@ -1,8 +1,9 @@
 package conversion
 
 import (
-	"gazetteer/protocol"
 	"slices"
+
+	"gazetteer/protocol"
 )
 
 // Notes collects reviews while a tree is built and its nodes have no pointers yet. The zero value

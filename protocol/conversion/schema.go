@@ -1,11 +1,12 @@
 package conversion
 
 import (
+	"regexp"
+	"slices"
+
 	"gazetteer/protocol"
 	"gazetteer/protocol/tree"
 	"gazetteer/protocol/wording"
-	"regexp"
-	"slices"
 )
 
 func QuoteJSON(s string) string { return string(protocol.WriteJSON(tree.String(s), "")) }

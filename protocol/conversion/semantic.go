@@ -2,6 +2,7 @@ package conversion
 
 import (
 	"fmt"
+
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 )

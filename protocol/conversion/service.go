@@ -1,11 +1,12 @@
 package conversion
 
 import (
-	"gazetteer/protocol/wording"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"gazetteer/protocol/wording"
 )
 
 // publicName matches domain names, not IP addresses.

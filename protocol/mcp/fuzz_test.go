@@ -2,11 +2,12 @@ package mcp
 
 import (
 	"encoding/json"
+	"os"
+	"testing"
+
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/conversion"
-	"os"
-	"testing"
 )
 
 func FuzzMCPToAGIS(f *testing.F) {
