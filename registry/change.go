@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -177,7 +178,7 @@ func (c *Change) agentWrites(ctx context.Context, writes []store.Write) ([]store
 	if err := c.registry.guard.CheckAgent(c.old, c.Agent, c.Now); err != nil {
 		return nil, err
 	}
-	value, err := EncodeAgent(&c.Agent)
+	value, err := json.Marshal(c.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", c.Agent.AirID, err)
 	}

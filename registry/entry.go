@@ -113,12 +113,11 @@ func (a *Agent) AppendEntry(e Entry) (store.Write, error) {
 	}
 	e.Hash = e.ComputeHash()
 	a.LastHash = e.Hash
-	public := a.PublicCopy()
-	kept := &public
-	if e.Event == EventErased {
-		kept = nil
+	if e.Event != EventErased {
+		public := a.PublicCopy()
+		e.Agent = &public
 	}
-	value, err := encodeEntry(&e, kept)
+	value, err := json.Marshal(e)
 	if err != nil {
 		return store.Write{}, fmt.Errorf("write the history of %s: %w", a.AirID, err)
 	}

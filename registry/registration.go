@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"time"
@@ -81,7 +82,7 @@ func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registr
 	if err != nil {
 		return nil, err
 	}
-	value, err := EncodeAgent(agent)
+	value, err := json.Marshal(agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", agent.AirID, err)
 	}

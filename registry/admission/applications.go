@@ -218,7 +218,7 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 		if err != nil {
 			return registry.Agent{}, err
 		}
-		value, err := registry.EncodeAgent(&agent)
+		value, err := json.Marshal(agent)
 		if err != nil {
 			return registry.Agent{}, fmt.Errorf("write agent %s: %w", airID, err)
 		}

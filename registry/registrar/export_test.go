@@ -411,3 +411,26 @@ func TestALongHistoryIsImported(t *testing.T) {
 		t.Errorf("%d lines come back", strings.Count(again, "\n"))
 	}
 }
+
+// TestOlderExports: entries are stored and logged as they were exported, also with members that an older
+// version wrote and this one does not know, so that the leaves of the log stay the same.
+func TestOlderExports(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now})
+	agent := lived(t, r, c)
+	var older strings.Builder
+	lines := strings.Split(strings.TrimSuffix(export(t, r, agent.AirID, transfer.ExportOptions{}), "\n"), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		older.WriteString(strings.ReplaceAll(line, `"status":"active"`, `"next_check":"2026-01-02T03:04:05Z","status":"active"`) + "\n")
+	}
+	sum := sha256.Sum256([]byte(older.String()))
+	fmt.Fprintf(&older, `{"end":%d,"sha256":"%x"}`+"\n", len(lines)-1, sum)
+	s := openStore(t)
+	if _, err := open(t, registrar.Options{Store: s, Now: c.now}).Import(t.Context(), strings.NewReader(older.String())); err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Get(t.Context(), store.EntryKey(agent.AirID, 1))
+	if err != nil || !bytes.Contains(record.Value, []byte(`"next_check":"2026-01-02T03:04:05Z"`)) {
+		t.Errorf("the first entry is %s, %v", record.Value, err)
+	}
+}
