@@ -31,22 +31,22 @@ type namings struct {
 	head uint64
 }
 
-// named returns whom the documents of a host name. What is kept is asked of the
+// documentNamings returns whom the documents of a host name. What is kept is asked of the
 // store again only when something was written meanwhile, and read anew only when
 // that was one of the documents.
-func (j *Joiner) named(ctx context.Context, host string) ([]naming, error) {
+func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, error) {
 	head := j.store.Head().Seq
 	kept, ok := j.kept.GetIfPresent(host)
 	if ok && kept.head == head {
 		return kept.list, nil
 	}
-	records, seqs, err := j.documents(ctx, host)
+	records, seqs, err := j.loadDocuments(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	n := namings{list: kept.list, seqs: seqs, head: head}
 	if !ok || kept.seqs != seqs {
-		if n.list, err = j.read(ctx, records); err != nil {
+		if n.list, err = j.readNamings(ctx, records); err != nil {
 			return nil, err
 		}
 	}
@@ -54,9 +54,9 @@ func (j *Joiner) named(ctx context.Context, host string) ([]naming, error) {
 	return n.list, nil
 }
 
-// documents returns the records of a host's documents. One that is damaged is as
+// loadDocuments returns the records of a host's documents. One that is damaged is as
 // good as absent: the host's own page says so.
-func (j *Joiner) documents(ctx context.Context, host string) (records [3]store.Record, seqs [3]uint64, err error) {
+func (j *Joiner) loadDocuments(ctx context.Context, host string) (records [3]store.Record, seqs [3]uint64, err error) {
 	for i, kind := range kinds {
 		record, err := j.store.Get(ctx, store.DocumentKey(host, string(kind)))
 		switch {
@@ -70,7 +70,7 @@ func (j *Joiner) documents(ctx context.Context, host string) (records [3]store.R
 	return records, seqs, nil
 }
 
-func (j *Joiner) read(ctx context.Context, records [3]store.Record) ([]naming, error) {
+func (j *Joiner) readNamings(ctx context.Context, records [3]store.Record) ([]naming, error) {
 	var all []naming
 	for i, record := range records {
 		if record.Seq == 0 {

@@ -102,14 +102,14 @@ func resolutionOf(result resolve.Result, err error) resolution {
 	return resolution{unknown: err.Error()}
 }
 
-// foreign is an agent of another registry that documents of a service name.
-func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent, []string) {
+// foreignAgent is an agent of another registry that documents of a service name.
+func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (Agent, []string) {
 	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []evidence.Signal{}, Unresolved: found.unknown}
 	if w, err := did.ParseWeb(id); err == nil {
 		a.AirID, _ = w.AirID()
 	}
 	if found.unknown != "" {
-		a.judge()
+		a.rankLinks()
 		return a, []string{registry.SignalAGIS}
 	}
 	a.Contact, a.ResolvedAt = FarContactOf(found.Document), found.At.UTC()
@@ -130,11 +130,11 @@ func (j *Joiner) foreign(host, id string, links []Link, found resolution) (Agent
 	}
 	for _, s := range found.Document.Service {
 		u, err := url.Parse(s.ServiceEndpoint)
-		if err == nil && u.Scheme == "https" && fold(u.Hostname()) == host {
+		if err == nil && u.Scheme == "https" && foldHost(u.Hostname()) == host {
 			a.Links = append(a.Links, Link{By: evidence.AssociationEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
 		}
 	}
-	a.judge()
+	a.rankLinks()
 	a.held = len(meets)
 	return a, meets
 }

@@ -114,13 +114,13 @@ func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*
 		if _, done := r.named[host]; done {
 			continue
 		}
-		list, err := j.named(ctx, host)
+		list, err := j.documentNamings(ctx, host)
 		if err != nil {
 			return nil, err
 		}
 		r.named[host] = list
 		for _, n := range list {
-			if id, ours := j.ours(n); !ours && id != "" && !slices.Contains(foreign, id) {
+			if id, ours := j.localAirID(n); !ours && id != "" && !slices.Contains(foreign, id) {
 				foreign = append(foreign, id)
 			}
 		}
@@ -130,7 +130,7 @@ func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*
 	}
 	out := make(map[string]*Joined, len(r.named))
 	for host := range r.named {
-		joined, err := r.host(ctx, host)
+		joined, err := r.joinHost(ctx, host)
 		if err != nil {
 			return nil, err
 		}
@@ -139,9 +139,9 @@ func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*
 	return out, ctx.Err()
 }
 
-// ours returns the AIR ID of an agent of this registry that a document names, or
+// localAirID returns the AIR ID of an agent of this registry that a document names, or
 // the DID of another's with false.
-func (j *Joiner) ours(n naming) (string, bool) {
+func (j *Joiner) localAirID(n naming) (string, bool) {
 	if n.DID == "" {
 		return n.AirID, true
 	}
@@ -168,7 +168,7 @@ type member struct {
 	err   error    // of [registry.Agent.Resolvable], or that there is none
 }
 
-func (r *round) member(ctx context.Context, airID string) (*member, error) {
+func (r *round) loadMember(ctx context.Context, airID string) (*member, error) {
 	if m := r.agents[airID]; m != nil {
 		return m, nil
 	}
@@ -190,14 +190,14 @@ func (r *round) member(ctx context.Context, airID string) (*member, error) {
 	return m, nil
 }
 
-// host joins one host.
-func (r *round) host(ctx context.Context, host string) (*Joined, error) {
+// joinHost joins one host.
+func (r *round) joinHost(ctx context.Context, host string) (*Joined, error) {
 	out := &Joined{Agents: []Agent{}}
 	proved, claimed, more := r.j.directory.AtHost(host, maxLooked)
 	var ids []string // of this registry's agents, each once
 	links := map[string][]Link{}
 	for _, n := range r.named[host] {
-		id, ours := r.j.ours(n)
+		id, ours := r.j.localAirID(n)
 		links[id] = append(links[id], Link{By: LinkDocument, Side: SideService, What: cmp.Or(n.DID, n.AirID), Source: n.url, Detail: "at " + n.Pointer, Date: n.at})
 		if ours && !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -209,24 +209,24 @@ func (r *round) host(ctx context.Context, host string) (*Joined, error) {
 		}
 	}
 	for _, id := range ids {
-		m, err := r.member(ctx, id)
+		m, err := r.loadMember(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		r.add(out, host, id, m, links[id])
+		r.addLocalAgent(out, host, id, m, links[id])
 	}
 	for id, found := range r.foreign {
 		if links[id] == nil {
 			continue
 		}
 		if found.gone != "" {
-			out.leave(Left{DID: id, Why: found.gone})
+			out.omitAgent(Left{DID: id, Why: found.gone})
 			continue
 		}
-		a, meets := r.j.foreign(host, id, links[id], found)
-		r.offer(out, a, func(name string) bool { return slices.Contains(meets, name) })
+		a, meets := r.j.foreignAgent(host, id, links[id], found)
+		r.offerAgent(out, a, func(name string) bool { return slices.Contains(meets, name) })
 	}
-	slices.SortFunc(out.Agents, compare)
+	slices.SortFunc(out.Agents, compareAgents)
 	shown := min(len(out.Agents), r.want.Most)
 	if out.More = len(out.Agents) - shown; r.want.Least == Claimed {
 		out.More += more
@@ -239,19 +239,19 @@ func (r *round) host(ctx context.Context, host string) (*Joined, error) {
 	}
 	slices.SortFunc(out.Left, func(a, b Left) int { return strings.Compare(a.DID, b.DID) })
 	out.Left = out.Left[:min(len(out.Left), maxLeft)]
-	out.explain()
+	out.explainEmpty()
 	return out, nil
 }
 
-// add judges one agent of this registry.
-func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
+// addLocalAgent judges one agent of this registry.
+func (r *round) addLocalAgent(out *Joined, host, airID string, m *member, links []Link) {
 	id := r.j.registry.DID(airID)
 	if m.err != nil {
 		why := m.err.Error()
 		if errors.Is(m.err, registry.ErrNoAgent) {
 			why = "this registry has no such agent"
 		}
-		out.leave(Left{DID: id, AirID: airID, Why: why})
+		out.omitAgent(Left{DID: id, AirID: airID, Why: why})
 		return
 	}
 	links = slices.Clone(links)
@@ -273,7 +273,7 @@ func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
 			a.Key.Since = m.agent.KeySince
 		}
 	}
-	a.judge()
+	a.rankLinks()
 	meets := func(name string) bool {
 		switch name {
 		case registry.SignalDomain:
@@ -288,7 +288,7 @@ func (r *round) add(out *Joined, host, airID string, m *member, links []Link) {
 			a.held++
 		}
 	}
-	r.offer(out, a, meets)
+	r.offerAgent(out, a, meets)
 }
 
 // addEvidence adds the signals of an agent of this registry, but for what it says
@@ -311,8 +311,8 @@ func (r *round) addEvidence(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// offer takes an agent in, unless the caller wants more than it has.
-func (r *round) offer(out *Joined, a Agent, meets func(signal string) bool) {
+// offerAgent takes an agent in, unless the caller wants more than it has.
+func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool) {
 	var missing []string
 	for _, name := range r.want.Require {
 		if !meets(name) {
@@ -321,18 +321,18 @@ func (r *round) offer(out *Joined, a Agent, meets func(signal string) bool) {
 	}
 	switch {
 	case slices.Index(strengths, a.Strength) > slices.Index(strengths, r.want.Least):
-		out.leave(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its join is %s, and %s is asked for: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
+		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its join is %s, and %s is asked for: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
 	case len(missing) > 0:
-		out.leave(Left{DID: a.DID, AirID: a.AirID, Why: "evidence that is required does not hold: " + strings.Join(missing, ", "), Missing: missing})
+		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: "evidence that is required does not hold: " + strings.Join(missing, ", "), Missing: missing})
 	default:
 		out.Agents = append(out.Agents, a)
 	}
 }
 
-func (out *Joined) leave(l Left) { out.Left = append(out.Left, l) }
+func (out *Joined) omitAgent(l Left) { out.Left = append(out.Left, l) }
 
-// explain says why there is no agent.
-func (out *Joined) explain() {
+// explainEmpty says why there is no agent.
+func (out *Joined) explainEmpty() {
 	switch {
 	case len(out.Agents) > 0:
 	case len(out.Left) == 0:
@@ -342,9 +342,9 @@ func (out *Joined) explain() {
 	}
 }
 
-// judge sets how strong the join is and says it, from the links, which it puts
+// rankLinks sets how strong the join is and says it, from the links, which it puts
 // into order.
-func (a *Agent) judge() {
+func (a *Agent) rankLinks() {
 	slices.SortStableFunc(a.Links, func(x, y Link) int { return linkRank(x.By) - linkRank(y.By) })
 	has := func(by ...string) *Link {
 		i := slices.IndexFunc(a.Links, func(l Link) bool { return slices.Contains(by, l.By) })
@@ -379,11 +379,11 @@ var linkOrder = []string{evidence.AssociationDomain, evidence.AssociationParent,
 
 func linkRank(by string) int { return slices.Index(linkOrder, by) }
 
-// compare puts the strongest join first; of equals that which the service says
+// compareAgents puts the strongest join first; of equals that which the service says
 // before that which the agent says, one that can be written to, the one with more
 // behind it, and the older key. Nothing that an agent only writes of itself
 // counts.
-func compare(a, b Agent) int {
+func compareAgents(a, b Agent) int {
 	flag := func(yes bool) int {
 		if yes {
 			return 0
@@ -407,4 +407,4 @@ func compare(a, b Agent) int {
 	)
 }
 
-func fold(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+func foldHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }

@@ -27,7 +27,7 @@ func (c Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.N, c.Hash)
 }
 
-func (c Checkpoint) sign(key *Key) ([]byte, error) {
+func (c Checkpoint) signWith(key *Key) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: c.Text()}, key.signer)
 	if err != nil {
 		return nil, fmt.Errorf("sign the checkpoint of size %d: %w", c.N, err)
@@ -72,7 +72,7 @@ func emptyTree() tlog.Tree {
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
-		return 0, fmt.Errorf("%q is not a decimal number without sign and leading zeros", clip(text))
+		return 0, fmt.Errorf("%q is not a decimal number without sign and leading zeros", clipText(text))
 	}
 	return int64(n), nil
 }
@@ -81,13 +81,13 @@ func parseNumber(text string) (int64, error) {
 func parseHash(text string) (tlog.Hash, error) {
 	h, err := tlog.ParseHash(text)
 	if err != nil || h.String() != text {
-		return tlog.Hash{}, fmt.Errorf("%q is not a hash of 32 bytes in base64", clip(text))
+		return tlog.Hash{}, fmt.Errorf("%q is not a hash of 32 bytes in base64", clipText(text))
 	}
 	return h, nil
 }
 
-// clip shortens foreign text for a message.
-func clip(text string) string {
+// clipText shortens foreign text for a message.
+func clipText(text string) string {
 	const most = 64
 	if len(text) <= most {
 		return text
@@ -108,9 +108,9 @@ func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) 
 	case err != nil:
 		return Checkpoint{}, err
 	case len(n.Sigs) == 0:
-		return Checkpoint{}, fmt.Errorf("the checkpoint of %q is not signed with the key %s+%08x: it is of another log, or another key is needed", clip(c.Origin), verifier.Name(), verifier.KeyHash())
+		return Checkpoint{}, fmt.Errorf("the checkpoint of %q is not signed with the key %s+%08x: it is of another log, or another key is needed", clipText(c.Origin), verifier.Name(), verifier.KeyHash())
 	case c.Origin != verifier.Name():
-		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", clip(c.Origin), verifier.Name())
+		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", clipText(c.Origin), verifier.Name())
 	}
 	return c, nil
 }
@@ -159,7 +159,7 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 			return nil, &DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
 		}
 		if c.Origin != verifier.Name() {
-			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", clip(c.Origin), verifier.Name()), Remedy: remedyOrigin}
+			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", clipText(c.Origin), verifier.Name()), Remedy: remedyOrigin}
 		}
 		// Without our signature the key was changed; that the checkpoint is ours
 		// is then shown by the tree, which must contain it.

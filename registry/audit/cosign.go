@@ -27,9 +27,9 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	l.mu.Lock()
 	older := l.witnessed[witness.Name()]
 	l.mu.Unlock()
-	line, size, err := l.submit(ctx, client, url, min(older, head.N), head, signed)
+	line, size, err := l.submitCheckpoint(ctx, client, url, min(older, head.N), head, signed)
 	if err == nil && line == nil { // it is not where we thought, and has said where it is
-		line, size, err = l.submit(ctx, client, url, size, head, signed)
+		line, size, err = l.submitCheckpoint(ctx, client, url, size, head, signed)
 	}
 	if err == nil && line == nil {
 		err = fmt.Errorf("its last checkpoint has %d leaves, and changes while we ask", size)
@@ -37,12 +37,12 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	if err != nil {
 		return fmt.Errorf("ask the witness %s: %w", witness.Name(), err)
 	}
-	return l.cosigned(head, line, witness)
+	return l.addCosignature(head, line, witness)
 }
 
-// submit sends one request. It returns the signature lines, or the size that the
+// submitCheckpoint sends one request. It returns the signature lines, or the size that the
 // witness stands at when that is another one than older.
-func (l *Log) submit(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte) (lines []byte, size int64, err error) {
+func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte) (lines []byte, size int64, err error) {
 	if older > head.N {
 		return nil, 0, &ForkError{Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
 			Remedy: remedyRestore + ", or " + remedyAnew}
@@ -80,12 +80,12 @@ func (l *Log) submit(ctx context.Context, client *http.Client, url string, older
 		}
 		return nil, size, err
 	}
-	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, clip(string(text)))
+	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, clipText(string(text)))
 }
 
-// cosigned adds a cosignature to the checkpoint that is handed out, if that is
+// addCosignature adds a cosignature to the checkpoint that is handed out, if that is
 // still the newest.
-func (l *Log) cosigned(head Checkpoint, lines []byte, witness note.Verifier) error {
+func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifier) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.witnessed == nil {

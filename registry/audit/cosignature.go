@@ -39,8 +39,8 @@ func keyHash(name string, alg byte, public ed25519.PublicKey) uint32 {
 // PublicWitness is the key that clients of a witness are configured with: as
 // [Key.Public], with the signature type of cosignatures.
 func (k *Key) PublicWitness() string {
-	public := append([]byte{algCosignature}, k.public()...)
-	return fmt.Sprintf("%s+%08x+%s", k.name, keyHash(k.name, algCosignature, k.public()), base64.StdEncoding.EncodeToString(public))
+	public := append([]byte{algCosignature}, k.publicKey()...)
+	return fmt.Sprintf("%s+%08x+%s", k.name, keyHash(k.name, algCosignature, k.publicKey()), base64.StdEncoding.EncodeToString(public))
 }
 
 // A cosigner is the note.Signer of a witness.
@@ -50,7 +50,7 @@ type cosigner struct {
 }
 
 func (c cosigner) Name() string    { return c.key.name }
-func (c cosigner) KeyHash() uint32 { return keyHash(c.key.name, algCosignature, c.key.public()) }
+func (c cosigner) KeyHash() uint32 { return keyHash(c.key.name, algCosignature, c.key.publicKey()) }
 
 func (c cosigner) Sign(text []byte) ([]byte, error) {
 	seconds := uint64(max(c.now().Unix(), 0))
@@ -68,14 +68,14 @@ func NewVerifier(public string) (note.Verifier, error) {
 	number, text, _ := strings.Cut(rest, "+")
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(data) != 1+ed25519.PublicKeySize || data[0] != algEd25519 && data[0] != algCosignature {
-		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file %q has it", clip(public), keyFile)
+		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file %q has it", clipText(public), keyFile)
 	}
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	v := cosignatureVerifier{name, data[1:]}
 	if number != fmt.Sprintf("%08x", keyHash(name, data[0], v.public)) {
-		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, clip(number))
+		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, clipText(number))
 	}
 	return v, nil
 }

@@ -64,8 +64,8 @@ func openPrivate(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// lock takes a directory for this process until the file is closed.
-func lock(dir string) (*os.File, error) {
+// lockDir takes a directory for this process until the file is closed.
+func lockDir(dir string) (*os.File, error) {
 	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ type state struct {
 
 const stateFormat = 1
 
-// cursor is zero when the log follows from the beginning.
-func (s state) cursor() store.Cursor {
+// storeCursor is zero when the log follows from the beginning.
+func (s state) storeCursor() store.Cursor {
 	if s.Seq == 0 {
 		return store.Cursor{}
 	}

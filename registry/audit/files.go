@@ -101,7 +101,7 @@ func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
 	case keyFile:
 		return []byte(l.Key() + "\n"), nil
 	}
-	head, release, err := l.use(ctx)
+	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +114,14 @@ func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
 func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, error) {
 	level, n, width, ok := parseTileName(name)
 	if !ok || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
-		return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
+		return nil, fmt.Errorf("%w: %q", ErrNoFile, clipText(name))
 	}
 	if level != entriesLevel {
 		return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, hashes)
 	}
 	var bundle []byte
 	for i := range int64(width) {
-		e, _, err := leaves.entry(n*tileWidth+i, hashes)
+		e, _, err := leaves.readEntry(n*tileWidth+i, hashes)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func FilesIn(dir string) Files {
 		}
 		_, _, _, tile := parseTileName(name)
 		if !tile && name != checkpointFile && name != keyFile {
-			return nil, fmt.Errorf("%w: %q", ErrNoFile, clip(name))
+			return nil, fmt.Errorf("%w: %q", ErrNoFile, clipText(name))
 		}
 		if tile && isOwn(dir) {
 			return tileOfLog(dir, name)
@@ -228,7 +228,7 @@ func tileOfLog(dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer leaves.close()
+	defer leaves.closeFiles()
 	return readTile(name, size, hashes, leaves)
 }
 

@@ -34,9 +34,9 @@ func (l *Log) Run(ctx context.Context) error {
 	pause := l.retry
 	for l.broken == nil {
 		before := l.state.Size
-		err := l.follow(ctx)
+		err := l.followStore(ctx)
 		if errors.Is(err, store.ErrCursorGone) {
-			err = l.rewind(err.Error())
+			err = l.restartFollowing(err.Error())
 		}
 		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 			return nil
@@ -44,9 +44,9 @@ func (l *Log) Run(ctx context.Context) error {
 		if l.state.Size != before {
 			pause = l.retry
 		}
-		if full(err) {
+		if isDiskFull(err) {
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
-			if !sleep(ctx, pause) {
+			if !waitFor(ctx, pause) {
 				return nil
 			}
 			pause = min(2*pause, retryMost)
@@ -59,12 +59,12 @@ func (l *Log) Run(ctx context.Context) error {
 	return fmt.Errorf("log %s: %w; open it again", l.dir, l.broken)
 }
 
-func full(err error) bool {
+func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// sleep waits for d, and reports false if ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitFor waits for d, and reports false if ctx ended before.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -75,20 +75,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// follow applies the store's log until ctx ends or something fails.
-func (l *Log) follow(ctx context.Context) error {
+// followStore applies the store's log until ctx ends or something fails.
+func (l *Log) followStore(ctx context.Context) error {
 	if err := l.checkStore(ctx); err != nil {
 		return err
 	}
-	if err := l.publish(); err != nil { // a crash may have come between tree and checkpoint
+	if err := l.publishCheckpoint(); err != nil { // a crash may have come between tree and checkpoint
 		return err
 	}
 	if err := l.checkReach(); err != nil {
 		return err
 	}
 	durable := l.state.Seq
-	err := store.Follow(ctx, l.store, l.state.cursor(), store.FollowOptions{Damaged: l.damaged.note}, func(batch []store.Record, upTo store.Cursor) error {
-		kept, err := l.apply(batch, upTo, upTo.Seq-durable >= stateLag)
+	err := store.Follow(ctx, l.store, l.state.storeCursor(), store.FollowOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
+		kept, err := l.applyRecords(batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
 			durable = upTo.Seq
 		}
@@ -106,9 +106,9 @@ func (l *Log) follow(ctx context.Context) error {
 	return err
 }
 
-// rewind goes back to the beginning of the store's log. What the log has
+// restartFollowing goes back to the beginning of the store's log. What the log has
 // already is recognised and left out, so this only finds what it has not.
-func (l *Log) rewind(why string) error {
+func (l *Log) restartFollowing(why string) error {
 	l.log.Warn("reading the store from the beginning, for records that the log has not", "dir", l.dir, "why", why)
 	l.state.Incarnation, l.state.Seq = 0, 0
 	l.mu.Lock()
@@ -135,7 +135,7 @@ func (l *Log) checkStore(ctx context.Context) error {
 	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq
 	var deleted map[string]bool // since the cursor
 	for index := l.state.Size - 1; index >= l.state.Lost; index-- {
-		e, _, err := l.leaves.entry(index, l.hashes)
+		e, _, err := l.leaves.readEntry(index, l.hashes)
 		if err != nil {
 			return err
 		}
@@ -155,28 +155,28 @@ func (l *Log) checkStore(ctx context.Context) error {
 			if deleted[e.Key] {
 				continue
 			}
-			return l.lost(e, "the store does not have it")
+			return l.stopForLoss(e, "the store does not have it")
 		case err != nil:
 			return err
-		case tlog.RecordHash(l.salter.leaf(r)) == e.Hash:
+		case tlog.RecordHash(l.salter.recordLeaf(r)) == e.Hash:
 			return nil
 		case e.Erased && !e.Deleted, e.Deleted && valid && r.Seq > l.state.Seq:
 			continue // deleted, and written again
 		default:
-			return l.lost(e, "the store has another record in its place")
+			return l.stopForLoss(e, "the store has another record in its place")
 		}
 	}
 	return nil
 }
 
-// lost stops the log, unless the operator has said that it shall go on.
-func (l *Log) lost(e Entry, what string) error {
+// stopForLoss stops the log, unless the operator has said that it shall go on.
+func (l *Log) stopForLoss(e Entry, what string) error {
 	if !l.acceptLoss {
 		return &ForkError{Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
 			Remedy: "put back a newer copy of the store; if there is none, accept the loss (AcceptLoss): the log then keeps the leaves of what is lost, and goes on"}
 	}
 	l.state.Lost = l.state.Size
-	return l.rewind(fmt.Sprintf("the loss of records was accepted: leaf %d is the record %s, and %s", e.Index, e.Key, what))
+	return l.restartFollowing(fmt.Sprintf("the loss of records was accepted: leaf %d is the record %s, and %s", e.Index, e.Key, what))
 }
 
 // deletedSince returns the keys that were deleted since the log's cursor, as far
@@ -192,7 +192,7 @@ func (l *Log) deletedSince(ctx context.Context) (map[string]bool, error) {
 	if end.Seq == 0 {
 		return deleted, nil
 	}
-	after := l.state.cursor()
+	after := l.state.storeCursor()
 	if after.Incarnation != end.Incarnation || after.Seq > end.Seq {
 		after = store.Cursor{}
 	}
@@ -222,7 +222,7 @@ type damagedRecords struct {
 	seqs map[uint64]error
 }
 
-func (d *damagedRecords) note(r store.Record, err error) {
+func (d *damagedRecords) noteDamage(r store.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.seqs == nil {
@@ -231,8 +231,8 @@ func (d *damagedRecords) note(r store.Record, err error) {
 	d.seqs[r.Seq] = err
 }
 
-// take returns why a record is damaged, nil if it is not.
-func (d *damagedRecords) take(r store.Record) error {
+// takeError returns why a record is damaged, nil if it is not.
+func (d *damagedRecords) takeError(r store.Record) error {
 	if !r.Deleted {
 		return nil
 	}
@@ -262,12 +262,12 @@ type pending struct {
 	leaf []byte
 }
 
-// apply appends a batch of the store's log. It returns whether the cursor is on
+// applyRecords appends a batch of the store's log. It returns whether the cursor is on
 // disk; if not, it is no further than a restart can make good.
-func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
+func (l *Log) applyRecords(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
 	b := &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
 	for _, r := range records {
-		if err := l.damaged.take(r); err != nil {
+		if err := l.damaged.takeError(r); err != nil {
 			if l.isLeaf(r.Key) {
 				l.log.Error("a damaged record is left out of the log", "key", r.Key, "error", err)
 			}
@@ -276,7 +276,7 @@ func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept b
 		if !l.isLeaf(r.Key) {
 			continue
 		}
-		if err := l.take(b, r); err != nil {
+		if err := l.addRecord(b, r); err != nil {
 			return false, err
 		}
 	}
@@ -284,19 +284,19 @@ func (l *Log) apply(records []store.Record, upTo store.Cursor, due bool) (kept b
 	next.Store, next.Incarnation, next.Seq = upTo.Store, upTo.Incarnation, upTo.Seq
 	if len(b.leaves) == 0 && !due {
 		l.state = next
-		l.covered()
+		l.advanceCursor()
 		return false, nil
 	}
-	if err := l.commit(b, next); err != nil {
+	if err := l.commitBatch(b, next); err != nil {
 		return false, err
 	}
-	return true, l.publish()
+	return true, l.publishCheckpoint()
 }
 
-// take makes a leaf of a record, unless the log has it already: the store is
+// addRecord makes a leaf of a record, unless the log has it already: the store is
 // read again from the beginning when it was restored.
-func (l *Log) take(b *batch, r store.Record) error {
-	key, group := l.salter.place(r.Key), l.salter.place(groupOf(r.Key))
+func (l *Log) addRecord(b *batch, r store.Record) error {
+	key, group := l.salter.tablePlace(r.Key), l.salter.tablePlace(groupOf(r.Key))
 	leaf, err := l.leafOf(b, r, key)
 	if err != nil || leaf == nil {
 		return err
@@ -309,7 +309,7 @@ func (l *Log) take(b *batch, r store.Record) error {
 	if r.Deleted {
 		p.row.flags |= flagDeleted
 	}
-	p.row.prevKey, p.row.prevGroup = l.chains.heads(key, group)
+	p.row.prevKey, p.row.prevGroup = l.chains.chainHeads(key, group)
 	if at, pending := b.byKey[key%places]; pending {
 		p.row.prevKey = at
 	}
@@ -318,7 +318,7 @@ func (l *Log) take(b *batch, r store.Record) error {
 	}
 	b.byKey[key%places], b.byGroup[group%places] = index+1, index+1
 	b.leaves = append(b.leaves, p)
-	return b.add(p.hash)
+	return b.addLeaf(p.hash)
 }
 
 // leafOf returns the leaf of a record, nil when the log has it. For a record that
@@ -329,9 +329,9 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) ([]byte, error) {
 		if err != nil || again {
 			return nil, err
 		}
-		return l.salter.deletion(r.Key, erased), nil
+		return l.salter.deletionLeaf(r.Key, erased), nil
 	}
-	leaf := l.salter.leaf(r)
+	leaf := l.salter.recordLeaf(r)
 	for newest, err := range l.ofKey(b, r.Key, place) {
 		if err != nil || newest.hash == tlog.RecordHash(leaf) {
 			return nil, err
@@ -356,7 +356,7 @@ func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, agai
 			p.row.flags |= flagErased
 			p.leaf = make([]byte, len(p.leaf))
 		default:
-			if err := l.leaves.erase(leaf.index); err != nil {
+			if err := l.leaves.eraseLeaf(leaf.index); err != nil {
 				return nil, false, err
 			}
 		}
@@ -376,7 +376,7 @@ type keyed struct {
 // and then those of the log.
 func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] {
 	return func(yield func(keyed, error) bool) {
-		at, _ := l.chains.heads(place, 0)
+		at, _ := l.chains.chainHeads(place, 0)
 		if pending, here := b.byKey[place%places]; here {
 			at = pending
 		}
@@ -401,46 +401,46 @@ func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key stri
 		p := b.leaves[index-l.state.Size]
 		return keyed{index, p.row.flags, p.hash}, p.key, p.row.prevKey, nil
 	}
-	r, err := l.leaves.row(index)
+	r, err := l.leaves.readRow(index)
 	if err != nil || r.keyHash != place {
 		return keyed{}, "", r.prevKey, err
 	}
-	e, r, err := l.leaves.entry(index, l.hashes)
+	e, r, err := l.leaves.readEntry(index, l.hashes)
 	return keyed{index, r.flags, e.Hash}, e.Key, r.prevKey, err
 }
 
-// commit writes a batch behind what is committed, and then the state, which
+// commitBatch writes a batch behind what is committed, and then the state, which
 // makes it count.
-func (l *Log) commit(b *batch, next state) error {
+func (l *Log) commitBatch(b *batch, next state) error {
 	rows := make([]row, len(b.leaves))
 	for i, p := range b.leaves {
 		p.row.offset = next.Bytes
-		p.row.sum = checksum(p)
+		p.row.sum = stateChecksum(p)
 		b.content = append(append(b.content, p.key...), p.leaf...)
-		b.rows = p.row.encode(b.rows)
-		next.Bytes = p.row.end()
+		b.rows = p.row.appendTo(b.rows)
+		next.Bytes = p.row.endOffset()
 		rows[i] = p.row
 	}
 	next.Size += int64(len(b.leaves))
-	if err := l.write(b, next); err != nil {
+	if err := l.writeBatch(b, next); err != nil {
 		// A sync that failed may have dropped pages that look written, and a
 		// state may or may not have got its name. A full disk is different: the
 		// write fails before, and nothing counts that is behind the state.
-		if !full(err) || errors.Is(err, errUncertain) {
+		if !isDiskFull(err) || errors.Is(err, errUncertain) {
 			l.broken = err
 		}
 		return err
 	}
 	l.chains.mu.Lock()
 	for i, r := range rows {
-		l.chains.add(l.state.Size+int64(i), r)
+		l.chains.addRow(l.state.Size+int64(i), r)
 	}
 	l.chains.mu.Unlock()
 	l.state = next
 	return nil
 }
 
-func checksum(p pending) uint32 {
+func stateChecksum(p pending) uint32 {
 	sum := crc32.Checksum([]byte(p.key), castagnoli)
 	if p.row.flags&flagErased == 0 {
 		sum = crc32.Update(sum, castagnoli, p.leaf)
@@ -448,7 +448,7 @@ func checksum(p pending) uint32 {
 	return sum
 }
 
-func (l *Log) write(b *batch, next state) error {
+func (l *Log) writeBatch(b *batch, next state) error {
 	if len(b.leaves) > 0 {
 		if err := writeAt(l.leaves.entries, b.content, l.state.Bytes); err != nil {
 			return err
@@ -456,17 +456,17 @@ func (l *Log) write(b *batch, next state) error {
 		if err := writeAt(l.leaves.rows, b.rows, l.state.Size*rowBytes); err != nil {
 			return err
 		}
-		if err := b.growth.write(); err != nil {
+		if err := b.growth.writeHashes(); err != nil {
 			return err
 		}
 	}
 	return writeState(l.dir, next)
 }
 
-// publish signs the tree as it is, if it has grown, and hands the checkpoint out
+// publishCheckpoint signs the tree as it is, if it has grown, and hands the checkpoint out
 // once it is on disk. It refuses when the tree does not contain the checkpoint
 // that was signed before.
-func (l *Log) publish() error {
+func (l *Log) publishCheckpoint() error {
 	l.mu.Lock()
 	last, served := l.last, l.signed != nil
 	l.mu.Unlock()
@@ -474,10 +474,10 @@ func (l *Log) publish() error {
 		return nil // being grown again
 	}
 	if l.state.Size == last.N && served {
-		l.covered()
+		l.advanceCursor()
 		return nil
 	}
-	if err := l.contains(last); err != nil {
+	if err := l.checkContains(last); err != nil {
 		return err
 	}
 	root, err := tlog.TreeHash(l.state.Size, l.hashes)
@@ -485,11 +485,11 @@ func (l *Log) publish() error {
 		return err
 	}
 	head := Checkpoint{Origin: l.key.name, Tree: tlog.Tree{N: l.state.Size, Hash: root}}
-	signed, err := head.sign(l.key)
+	signed, err := head.signWith(l.key)
 	if err != nil {
 		return err
 	}
-	if err := l.keep(signed); err != nil {
+	if err := l.keepCheckpoint(signed); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -498,19 +498,19 @@ func (l *Log) publish() error {
 	if !served {
 		l.log.Info("the tree contains the last signed checkpoint again", "dir", l.dir, "leaves", head.N)
 	}
-	l.covered()
+	l.advanceCursor()
 	return nil
 }
 
-// covered sets the cursor and wakes who waits for it, unless the tree is still
+// advanceCursor sets the cursor and wakes who waits for it, unless the tree is still
 // being grown again.
-func (l *Log) covered() {
+func (l *Log) advanceCursor() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.signed == nil {
 		return
 	}
-	l.cursor = l.state.cursor()
+	l.cursor = l.state.storeCursor()
 	close(l.moved)
 	l.moved = make(chan struct{})
 }

@@ -42,7 +42,7 @@ func FuzzTileName(f *testing.F) {
 // for extension lines.
 func FuzzCheckpoint(f *testing.F) {
 	key := newKey(f, origin)
-	signed, err := (Checkpoint{origin, emptyTree()}).sign(key)
+	signed, err := (Checkpoint{origin, emptyTree()}).signWith(key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add([]byte("a\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n\u2014 a AAAAAAAA\n"))
 	f.Add([]byte("a\n01\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, n, err := openCheckpoint(text, key.verifier())
+		c, n, err := openCheckpoint(text, key.noteVerifier())
 		if err != nil {
 			return
 		}
 		if c.N < 0 || !strings.HasPrefix(n.Text, c.Text()) {
 			t.Fatalf("%q is read as %q", n.Text, c.Text())
 		}
-		if _, err := ParseCheckpoint(text, key.verifier()); err == nil && len(n.Sigs) == 0 {
+		if _, err := ParseCheckpoint(text, key.noteVerifier()); err == nil && len(n.Sigs) == 0 {
 			t.Fatal("a checkpoint without our signature is taken")
 		}
 	})
@@ -75,7 +75,7 @@ func FuzzProof(f *testing.F) {
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nextra AA==\nindex 0\n\n"), []byte(""))
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nindex 0\n\n\n"), []byte("x"))
 	f.Fuzz(func(t *testing.T, text, leaf []byte) {
-		p, c, err := CheckProof(text, leaf, s.key.verifier())
+		p, c, err := CheckProof(text, leaf, s.key.noteVerifier())
 		if err == nil && (c.N != 5 || tlog.CheckRecord(p.Hashes, 5, c.Hash, p.Index, tlog.RecordHash(leaf)) != nil) {
 			t.Fatalf("a proof of %q for %+v is taken", leaf, c)
 		}
@@ -118,7 +118,7 @@ func (s *signedTree) sign(f *testing.F, size int64) []byte {
 	if err != nil {
 		f.Fatal(err)
 	}
-	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).sign(s.key)
+	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).signWith(s.key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func FuzzWitness(f *testing.F) {
 			}
 			return
 		}
-		c, err := ParseCheckpoint(w.Checkpoint(origin), s.key.verifier())
+		c, err := ParseCheckpoint(w.Checkpoint(origin), s.key.noteVerifier())
 		if err != nil || c.N != 2 && c.N != 5 {
 			t.Fatalf("it has cosigned %q: %v", w.Checkpoint(origin), err)
 		}
@@ -202,8 +202,8 @@ func FuzzLeaf(f *testing.F) {
 		if key = strings.ToValidUTF8(key, ""); len(key) > 512 {
 			return // no key of a store
 		}
-		leaf := salter("secret").leaf(store.Record{Key: key, Value: value})
-		if len(leaf) > maxLeaf || !bytes.Equal(leaf, salter("secret").leaf(store.Record{Key: key, Value: value})) {
+		leaf := salter("secret").recordLeaf(store.Record{Key: key, Value: value})
+		if len(leaf) > maxLeaf || !bytes.Equal(leaf, salter("secret").recordLeaf(store.Record{Key: key, Value: value})) {
 			t.Fatalf("%q", leaf)
 		}
 		var says struct {
@@ -222,7 +222,7 @@ func FuzzLeaf(f *testing.F) {
 			t.Fatalf("%q is taken for a deletion: %v, %v", leaf, erased, err)
 		}
 		if says.Record != nil {
-			again := salter("secret").leaf(store.Record{Key: key, Value: says.Record})
+			again := salter("secret").recordLeaf(store.Record{Key: key, Value: says.Record})
 			if !bytes.Equal(again, leaf) {
 				t.Fatalf("%q is canonical and becomes %q", leaf, again)
 			}

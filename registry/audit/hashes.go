@@ -54,15 +54,15 @@ func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// leaf returns the hash of one leaf.
-func (h *hashes) leaf(index int64) (hash tlog.Hash, err error) {
+// leafHash returns the hash of one leaf.
+func (h *hashes) leafHash(index int64) (hash tlog.Hash, err error) {
 	err = readAt(h.file, hash[:], tlog.StoredHashIndex(0, index)*tlog.HashSize)
 	return hash, err
 }
 
-// search looks for the first hash of a tree that does not follow from the two
+// findWrongHash looks for the first hash of a tree that does not follow from the two
 // below it.
-func (h *hashes) search(size int64) error {
+func (h *hashes) findWrongHash(size int64) error {
 	for index := range tlog.StoredHashCount(size) {
 		level, n := tlog.SplitStoredHashIndex(index)
 		if level == 0 {
@@ -93,7 +93,7 @@ func newGrowth(stored *hashes, size int64) *growth {
 	return &growth{stored: stored, count: tlog.StoredHashCount(size), size: size}
 }
 
-func (g *growth) add(leaf tlog.Hash) error {
+func (g *growth) addLeaf(leaf tlog.Hash) error {
 	more, err := tlog.StoredHashesForRecordHash(g.size, leaf, g)
 	g.added = append(g.added, more...)
 	g.size++
@@ -115,8 +115,8 @@ func (g *growth) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// write puts what is added behind what is stored, and syncs it.
-func (g *growth) write() error {
+// writeHashes puts what is added behind what is stored, and syncs it.
+func (g *growth) writeHashes() error {
 	data := make([]byte, 0, len(g.added)*tlog.HashSize)
 	for _, h := range g.added {
 		data = append(data, h[:]...)

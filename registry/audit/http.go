@@ -34,11 +34,11 @@ func (l *Log) Handler() http.Handler {
 			writeProblem(w, http.StatusMethodNotAllowed, "this path takes GET and HEAD")
 			return
 		}
-		l.answer(w, r)
+		l.serveFile(w, r)
 	})
 }
 
-func (l *Log) answer(w http.ResponseWriter, r *http.Request) {
+func (l *Log) serveFile(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 	case "entries":
@@ -53,7 +53,7 @@ func (l *Log) answer(w http.ResponseWriter, r *http.Request) {
 		err = l.answerFile(w, r, name)
 	}
 	if err != nil {
-		l.refuse(w, r, err)
+		l.writeError(w, r, err)
 	}
 }
 
@@ -62,8 +62,8 @@ type badQuery struct{ parameter, problem string }
 
 func (e *badQuery) Error() string { return "parameter " + e.parameter + ": " + e.problem }
 
-// refuse answers with what went wrong, without anything of our insides.
-func (l *Log) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// writeError answers with what went wrong, without anything of our insides.
+func (l *Log) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badQuery
 	switch {
 	case errors.As(err, &bad):
@@ -103,8 +103,8 @@ const (
 	cacheAlways = "public, max-age=31536000, immutable"
 )
 
-// write answers with bytes; the standard library does ranges, conditions, HEAD.
-func write(w http.ResponseWriter, r *http.Request, kind, cache string, body []byte) {
+// writeBody answers with bytes; the standard library does ranges, conditions, HEAD.
+func writeBody(w http.ResponseWriter, r *http.Request, kind, cache string, body []byte) {
 	sum := sha256.Sum256(body)
 	h := w.Header()
 	h.Set("Content-Type", kind)
@@ -119,7 +119,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
-	write(w, r, "application/json", cacheNever, append(body, '\n'))
+	writeBody(w, r, "application/json", cacheNever, append(body, '\n'))
 	return nil
 }
 
@@ -130,11 +130,11 @@ func (l *Log) answerFile(w http.ResponseWriter, r *http.Request, name string) er
 	}
 	switch {
 	case name == checkpointFile || name == keyFile:
-		write(w, r, "text/plain; charset=utf-8", cacheNever, body)
+		writeBody(w, r, "text/plain; charset=utf-8", cacheNever, body)
 	case strings.HasPrefix(name, "tile/entries/"):
-		write(w, r, "application/octet-stream", cacheHour, body)
+		writeBody(w, r, "application/octet-stream", cacheHour, body)
 	default:
-		write(w, r, "application/octet-stream", cacheAlways, body)
+		writeBody(w, r, "application/octet-stream", cacheAlways, body)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (l *Log) answerProof(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	write(w, r, "text/plain; charset=utf-8", cacheNever, p.Text(signed))
+	writeBody(w, r, "text/plain; charset=utf-8", cacheNever, p.Text(signed))
 	return nil
 }
 

@@ -79,13 +79,13 @@ func (k *Key) Name() string { return k.name }
 // Public is the key that clients of a log are configured with, in the form
 // "{name}+{hash}+{base64}" of signed notes. [NewVerifier] reads it.
 func (k *Key) Public() string {
-	public, _ := note.NewEd25519VerifierKey(k.name, k.public()) // the key has the right length
+	public, _ := note.NewEd25519VerifierKey(k.name, k.publicKey()) // the key has the right length
 	return public
 }
 
-func (k *Key) public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+func (k *Key) publicKey() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
-func (k *Key) verifier() note.Verifier {
+func (k *Key) noteVerifier() note.Verifier {
 	v, _ := note.NewVerifier(k.Public()) // just made
 	return v
 }
@@ -95,7 +95,7 @@ func (k *Key) verifier() note.Verifier {
 func checkName(name string) error {
 	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
-		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", clip(name), maxName)
+		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", clipText(name), maxName)
 	}
 	return nil
 }

@@ -55,46 +55,46 @@ func groupOf(key string) string {
 // of the log, so that a record that comes again becomes the same leaf.
 type salter []byte
 
-func (s salter) salt(leaf []byte) string {
-	return base64.RawURLEncoding.EncodeToString(s.sum("salt\n", leaf)[:16])
+func (s salter) saltOf(leaf []byte) string {
+	return base64.RawURLEncoding.EncodeToString(s.hmacOf("salt\n", leaf)[:16])
 }
 
-// place is where a key stands in the tables of [chains]. It is keyed, so that
+// tablePlace is where a key stands in the tables of [chains]. It is keyed, so that
 // nobody can choose keys that all fall into one place.
-func (s salter) place(key string) uint32 {
-	return binary.BigEndian.Uint32(s.sum("place\n", []byte(key)))
+func (s salter) tablePlace(key string) uint32 {
+	return binary.BigEndian.Uint32(s.hmacOf("place\n", []byte(key)))
 }
 
-func (s salter) sum(use string, text []byte) []byte {
+func (s salter) hmacOf(use string, text []byte) []byte {
 	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(use))
 	mac.Write(text)
 	return mac.Sum(nil)
 }
 
-// leaf returns the leaf of a record, as the package comment describes it. It
+// recordLeaf returns the leaf of a record, as the package comment describes it. It
 // depends on nothing but the record and the log's secret.
-func (s salter) leaf(r store.Record) []byte {
-	key := quote(r.Key)
+func (s salter) recordLeaf(r store.Record) []byte {
+	key := quoteJSON(r.Key)
 	var leaf []byte
-	if record, err := canonical(r.Value); err == nil {
-		leaf = s.members(`"key":`+key+`,"record":`+string(record), "")
+	if record, err := canonicalJSON(r.Value); err == nil {
+		leaf = s.joinMembers(`"key":`+key+`,"record":`+string(record), "")
 	} else {
-		leaf = s.members(`"base64":"`+base64.StdEncoding.EncodeToString(r.Value)+`","key":`+key, "")
+		leaf = s.joinMembers(`"base64":"`+base64.StdEncoding.EncodeToString(r.Value)+`","key":`+key, "")
 	}
 	if len(leaf) <= maxLeaf {
 		return leaf
 	}
 	sum := sha256.Sum256(r.Value)
-	return s.members(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
+	return s.joinMembers(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
 }
 
 // deletionStart begins the leaf of a deletion, and no other.
 const deletionStart = `{"deleted":true,"erases":[`
 
-// deletion returns the leaf that says that a record was deleted, and which leaves
+// deletionLeaf returns the leaf that says that a record was deleted, and which leaves
 // were erased with it.
-func (s salter) deletion(key string, erased []int64) []byte {
+func (s salter) deletionLeaf(key string, erased []int64) []byte {
 	slices.Sort(erased)
 	var list []byte
 	for i, index := range erased {
@@ -103,7 +103,7 @@ func (s salter) deletion(key string, erased []int64) []byte {
 		}
 		list = strconv.AppendInt(list, index, 10)
 	}
-	return s.members(deletionStart[1:]+string(list)+`],"key":`+quote(key), "")
+	return s.joinMembers(deletionStart[1:]+string(list)+`],"key":`+quoteJSON(key), "")
 }
 
 // erasedBy returns which leaves a leaf says were erased.
@@ -120,24 +120,24 @@ func erasedBy(leaf []byte) ([]int64, error) {
 	return deletion.Erases, nil
 }
 
-// members joins what sorts before and after the salt, with the salt.
-func (s salter) members(before, after string) []byte {
-	salt := s.salt([]byte("{" + before + after + "}"))
+// joinMembers joins what sorts before and after the salt, with the salt.
+func (s salter) joinMembers(before, after string) []byte {
+	salt := s.saltOf([]byte("{" + before + after + "}"))
 	return []byte("{" + before + `,"salt":"` + salt + `"` + after + "}")
 }
 
-// canonical writes JSON as RFC 8785 does, but leaves numbers as they are: the
+// canonicalJSON writes JSON as RFC 8785 does, but leaves numbers as they are: the
 // RFC would round large integers. It fails for what two readers could
 // understand differently: a member twice, invalid UTF-8, half a surrogate pair.
-func canonical(text []byte) ([]byte, error) {
+func canonicalJSON(text []byte) ([]byte, error) {
 	return jcs.Canonicalize(text, jcs.Options{Numbers: jcs.Verbatim, KeepForm: true, Depth: maxDepth})
 }
 
 // maxDepth is the nesting above which a record becomes a leaf in base64.
 const maxDepth = 10000
 
-// quote writes a text as canonical JSON. A store's keys are UTF-8.
-func quote(text string) string {
+// quoteJSON writes a text as canonical JSON. A store's keys are UTF-8.
+func quoteJSON(text string) string {
 	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	return string(quoted)
 }

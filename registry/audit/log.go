@@ -112,24 +112,24 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	}
 	err := makeDir(o.Dir)
 	if err == nil {
-		l.lock, err = lock(o.Dir)
+		l.lock, err = lockDir(o.Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open log %s: %w", o.Dir, err)
 	}
-	if err := l.open(ctx); err != nil {
+	if err := l.openFiles(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
 	}
 	return l, nil
 }
 
-// open does what Open does once the directory is held.
-func (l *Log) open(ctx context.Context) error {
-	kept, err := readCheckpoints(l.checkpoints, l.key.verifier())
+// openFiles does what Open does once the directory is held.
+func (l *Log) openFiles(ctx context.Context) error {
+	kept, err := readCheckpoints(l.checkpoints, l.key.noteVerifier())
 	if err != nil {
 		return err
 	}
-	if l.state, err = l.begun(kept); err != nil {
+	if l.state, err = l.loadState(kept); err != nil {
 		return err
 	}
 	if err := l.checkState(); err != nil {
@@ -142,7 +142,7 @@ func (l *Log) open(ctx context.Context) error {
 	if l.leaves, err = openLeaves(l.dir, os.O_RDWR, l.state.Size, l.state.Bytes); err != nil {
 		return err
 	}
-	unfinished, err := l.leaves.scan(ctx, l.chains, l.state.Size, l.state.Bytes)
+	unfinished, err := l.leaves.scanRows(ctx, l.chains, l.state.Size, l.state.Bytes)
 	if err != nil {
 		return err
 	}
@@ -150,21 +150,21 @@ func (l *Log) open(ctx context.Context) error {
 		return err
 	}
 	for _, r := range unfinished {
-		if err := l.leaves.wipe(r); err != nil {
+		if err := l.leaves.wipeBytes(r); err != nil {
 			return err
 		}
 	}
-	if err := l.cut(); err != nil {
+	if err := l.truncateUncommitted(); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
 }
 
-// begun returns the state of the log, making the log first when there is none.
+// loadState returns the state of the log, making the log first when there is none.
 // The order keeps apart, at whatever moment the process is killed, a log that
 // was never finished from one that was lost: first comes the checkpoint of the
 // empty tree, then the empty files, and then the state.
-func (l *Log) begun(kept []keptCheckpoint) (state, error) {
+func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 	path := filepath.Join(l.dir, stateFile)
 	s, err := readState(l.dir)
 	switch {
@@ -184,18 +184,18 @@ func (l *Log) begun(kept []keptCheckpoint) (state, error) {
 	if info, err := os.Stat(filepath.Join(l.dir, rowsFile)); err == nil && info.Size() > 0 {
 		return s, &DamagedError{File: path, Problem: "is missing beside " + rowsFile, Remedy: remedyRestore}
 	}
-	return l.begin()
+	return l.createLog()
 }
 
-// begin makes a log without leaves.
-func (l *Log) begin() (state, error) {
+// createLog makes a log without leaves.
+func (l *Log) createLog() (state, error) {
 	s := state{Format: stateFormat, Origin: l.key.name, Salt: make([]byte, 32), Store: l.store.Head().Store}
 	rand.Read(s.Salt)
-	signed, err := Checkpoint{l.key.name, emptyTree()}.sign(l.key)
+	signed, err := Checkpoint{l.key.name, emptyTree()}.signWith(l.key)
 	if err != nil {
 		return s, err
 	}
-	if err := l.keep(signed); err != nil {
+	if err := l.keepCheckpoint(signed); err != nil {
 		return s, err
 	}
 	for _, name := range []string{rowsFile, entriesFile, hashesFile} {
@@ -210,8 +210,8 @@ func (l *Log) begin() (state, error) {
 	return s, writeState(l.dir, s) // syncs the directory too
 }
 
-// keep puts a signed checkpoint into its files and on disk.
-func (l *Log) keep(signed []byte) error {
+// keepCheckpoint puts a signed checkpoint into its files and on disk.
+func (l *Log) keepCheckpoint(signed []byte) error {
 	for _, path := range l.checkpoints {
 		if err := writeFile(path, signed); err != nil {
 			return fmt.Errorf("write the checkpoint: %w", err)
@@ -237,7 +237,7 @@ func (l *Log) checkState() error {
 func (l *Log) checkTree(kept []keptCheckpoint) error {
 	if len(kept) == 0 { // just begun: the empty tree is signed, and nothing else
 		var err error
-		if kept, err = readCheckpoints(l.checkpoints, l.key.verifier()); err != nil {
+		if kept, err = readCheckpoints(l.checkpoints, l.key.noteVerifier()); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (l *Log) checkTree(kept []keptCheckpoint) error {
 		if c.N > l.state.Size {
 			continue
 		}
-		if err := l.contains(c.Checkpoint); err != nil {
+		if err := l.checkContains(c.Checkpoint); err != nil {
 			return err
 		}
 	}
@@ -256,12 +256,12 @@ func (l *Log) checkTree(kept []keptCheckpoint) error {
 		if !newest.ours {
 			l.log.Warn("the last checkpoint was signed with another key and is signed again; clients need the new key", "dir", l.dir, "key", l.key.Public())
 			var err error
-			if text, err = l.last.sign(l.key); err != nil {
+			if text, err = l.last.signWith(l.key); err != nil {
 				return err
 			}
 		}
 		l.signed = text
-		l.cursor = l.place()
+		l.cursor = l.openingCursor()
 	} else {
 		l.log.Warn("the tree is shorter than the last signed checkpoint: an older copy was put back; it is grown again from the store, and nothing is signed until it contains that checkpoint",
 			"dir", l.dir, "leaves", l.state.Size, "signed", l.last.N)
@@ -270,12 +270,12 @@ func (l *Log) checkTree(kept []keptCheckpoint) error {
 	if len(kept) == len(l.checkpoints) && !slices.ContainsFunc(kept, func(c keptCheckpoint) bool { return !same(c) }) {
 		return nil
 	}
-	return l.keep(text)
+	return l.keepCheckpoint(text)
 }
 
-// contains refuses a tree that a checkpoint is not a head of. The tree must be
+// checkContains refuses a tree that a checkpoint is not a head of. The tree must be
 // as long.
-func (l *Log) contains(c Checkpoint) error {
+func (l *Log) checkContains(c Checkpoint) error {
 	root, err := tlog.TreeHash(c.N, l.hashes)
 	if err != nil {
 		return err
@@ -287,18 +287,18 @@ func (l *Log) contains(c Checkpoint) error {
 	return nil
 }
 
-// place is the cursor at which a log is opened. One that has not yet signed all
+// openingCursor is the cursor at which a log is opened. One that has not yet signed all
 // of its tree has covered nothing new; Run says so when it has.
-func (l *Log) place() store.Cursor {
-	at, head := l.state.cursor(), l.store.Head()
+func (l *Log) openingCursor() store.Cursor {
+	at, head := l.state.storeCursor(), l.store.Head()
 	if l.last.N != l.state.Size || at.Incarnation != head.Incarnation || at.Seq > head.Seq {
 		return store.Cursor{}
 	}
 	return at
 }
 
-// cut removes what was written and never committed.
-func (l *Log) cut() error {
+// truncateUncommitted removes what was written and never committed.
+func (l *Log) truncateUncommitted() error {
 	return errors.Join(l.hashes.file.Truncate(hashesBytes(l.state.Size)), l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
 }
 
@@ -330,13 +330,13 @@ func (l *Log) closeFiles() error {
 		errs = append(errs, l.hashes.file.Close())
 	}
 	if l.leaves != nil {
-		errs = append(errs, l.leaves.close())
+		errs = append(errs, l.leaves.closeFiles())
 	}
 	return errors.Join(append(errs, l.lock.Close())...)
 }
 
-// use lets files be read until release is called.
-func (l *Log) use(ctx context.Context) (head Checkpoint, release func(), err error) {
+// acquireFiles lets files be read until release is called.
+func (l *Log) acquireFiles(ctx context.Context) (head Checkpoint, release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return Checkpoint{}, nil, err
 	}

@@ -24,39 +24,39 @@ type Proof struct {
 // Prove proves that the leaf at index is in the tree of that size, which must
 // not be larger than the newest checkpoint's. The proof has been checked.
 func (l *Log) Prove(ctx context.Context, index, size int64) (Proof, error) {
-	head, release, err := l.use(ctx)
+	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
 	defer release()
-	return l.prove(head, index, size)
+	return l.proveInclusion(head, index, size)
 }
 
-func (l *Log) prove(head Checkpoint, index, size int64) (Proof, error) {
+func (l *Log) proveInclusion(head Checkpoint, index, size int64) (Proof, error) {
 	if index < 0 || index >= size || size > head.N {
 		return Proof{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
 	}
 	p := Proof{Index: index, Size: size}
 	var err error
-	if p.Leaf, err = l.hashes.leaf(index); err != nil {
+	if p.Leaf, err = l.hashes.leafHash(index); err != nil {
 		return Proof{}, err
 	}
 	if p.Hashes, err = tlog.ProveRecord(size, index, l.hashes); err != nil {
 		return Proof{}, err
 	}
-	root, err := l.root(head, size)
+	root, err := l.treeRoot(head, size)
 	if err != nil {
 		return Proof{}, err
 	}
 	if tlog.CheckRecord(p.Hashes, size, root, index, p.Leaf) != nil {
-		return Proof{}, l.locate(head)
+		return Proof{}, l.locateDamage(head)
 	}
 	return p, nil
 }
 
-// root returns the root of the tree of that size. That of the newest checkpoint
+// treeRoot returns the root of the tree of that size. That of the newest checkpoint
 // is known; an older one is computed.
-func (l *Log) root(head Checkpoint, size int64) (tlog.Hash, error) {
+func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
 	if size == head.N {
 		return head.Hash, nil
 	}
@@ -67,7 +67,7 @@ func (l *Log) root(head Checkpoint, size int64) (tlog.Hash, error) {
 // size older had: tlog.CheckTree says yes or no. From an empty tree and between
 // equal trees the proof is empty. The proof has been checked.
 func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.TreeProof, error) {
-	head, release, err := l.use(ctx)
+	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,30 +82,30 @@ func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.Tr
 	if err != nil {
 		return nil, err
 	}
-	oldRoot, err := l.root(head, older)
+	oldRoot, err := l.treeRoot(head, older)
 	if err != nil {
 		return nil, err
 	}
-	newRoot, err := l.root(head, newer)
+	newRoot, err := l.treeRoot(head, newer)
 	if err != nil {
 		return nil, err
 	}
 	if tlog.CheckTree(p, newer, newRoot, older, oldRoot) != nil {
-		return nil, l.locate(head)
+		return nil, l.locateDamage(head)
 	}
 	return p, nil
 }
 
-// locate looks through the whole tree for the hash that a failed proof has met,
+// locateDamage looks through the whole tree for the hash that a failed proof has met,
 // once: what it finds is said again to everybody who meets it.
-func (l *Log) locate(head Checkpoint) error {
+func (l *Log) locateDamage(head Checkpoint) error {
 	l.mu.Lock()
 	found := l.damage
 	l.mu.Unlock()
 	if found != nil {
 		return found
 	}
-	found = l.hashes.search(head.N)
+	found = l.hashes.findWrongHash(head.N)
 	l.mu.Lock()
 	l.damage = found
 	l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *Log) locate(head Checkpoint) error {
 
 // Entry returns one leaf.
 func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
-	head, release, err := l.use(ctx)
+	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -123,7 +123,7 @@ func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
 	if index < 0 || index >= head.N {
 		return Entry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
 	}
-	e, _, err := l.leaves.entry(index, l.hashes)
+	e, _, err := l.leaves.readEntry(index, l.hashes)
 	return e, err
 }
 
@@ -133,11 +133,11 @@ func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
 // at least two parts. A leaf that is damaged ends the sequence with its error.
 func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		group := l.salter.place(groupOf(key))
-		_, at := l.chains.heads(0, group)
+		group := l.salter.tablePlace(groupOf(key))
+		_, at := l.chains.chainHeads(0, group)
 		step := func(r row) (here bool, before int64) { return r.groupHash == group, r.prevGroup }
-		for e, err := range l.chain(ctx, at, step) {
-			if (err != nil || below(e.Key, key)) && !yield(e, err) {
+		for e, err := range l.followChain(ctx, at, step) {
+			if (err != nil || isBelow(e.Key, key)) && !yield(e, err) {
 				return
 			}
 		}
@@ -147,10 +147,10 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 // Newest returns the newest leaf of a record, or if there is none, the newest of
 // the records below its key. The error matches [ErrRange] when there is neither.
 func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
-	place := l.salter.place(key)
-	at, _ := l.chains.heads(place, 0)
+	place := l.salter.tablePlace(key)
+	at, _ := l.chains.chainHeads(place, 0)
 	step := func(r row) (here bool, before int64) { return r.keyHash == place, r.prevKey }
-	for e, err := range l.chain(ctx, at, step) {
+	for e, err := range l.followChain(ctx, at, step) {
 		if err != nil || e.Key == key {
 			return e, err
 		}
@@ -158,15 +158,15 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	for e, err := range l.Find(ctx, key) {
 		return e, err
 	}
-	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, clip(key))
+	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, clipText(key))
 }
 
-// chain yields the leaves of one place, from that number plus one back; step
+// followChain yields the leaves of one place, from that number plus one back; step
 // tells whether a row is one of them, and where the chain goes on.
-func (l *Log) chain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[Entry, error] {
+func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for at > 0 {
-			e, here, before, err := l.link(ctx, at-1, step)
+			e, here, before, err := l.readLink(ctx, at-1, step)
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -179,21 +179,21 @@ func (l *Log) chain(ctx context.Context, at int64, step func(row) (bool, int64))
 	}
 }
 
-// link reads one leaf of a chain, if it is under the newest checkpoint.
-func (l *Log) link(ctx context.Context, index int64, step func(row) (bool, int64)) (e Entry, here bool, before int64, err error) {
-	head, release, err := l.use(ctx)
+// readLink reads one leaf of a chain, if it is under the newest checkpoint.
+func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, int64)) (e Entry, here bool, before int64, err error) {
+	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Entry{}, false, 0, err
 	}
 	defer release()
-	r, err := l.leaves.row(index)
+	r, err := l.leaves.readRow(index)
 	if err != nil {
 		return Entry{}, false, 0, err
 	}
 	if here, before = step(r); !here || index >= head.N {
 		return Entry{}, false, before, nil
 	}
-	e, _, err = l.leaves.entry(index, l.hashes)
+	e, _, err = l.leaves.readEntry(index, l.hashes)
 	return e, err == nil, before, err
 }
 

@@ -41,9 +41,9 @@ const (
 	flagDeleted = 1 << 1 // the leaf says that the record was deleted
 )
 
-func (r row) end() int64 { return r.offset + int64(r.keyLen) + int64(r.leafLen) }
+func (r row) endOffset() int64 { return r.offset + int64(r.keyLen) + int64(r.leafLen) }
 
-func (r row) encode(out []byte) []byte {
+func (r row) appendTo(out []byte) []byte {
 	at := len(out)
 	out = binary.BigEndian.AppendUint64(out, uint64(r.offset))
 	out = binary.BigEndian.AppendUint16(out, uint16(r.keyLen))
@@ -93,9 +93,9 @@ func openLeaves(dir string, flag int, size, bytes int64) (*leaves, error) {
 	return &leaves{rows: rows, entries: entries}, nil
 }
 
-func (l *leaves) close() error { return errors.Join(l.rows.Close(), l.entries.Close()) }
+func (l *leaves) closeFiles() error { return errors.Join(l.rows.Close(), l.entries.Close()) }
 
-func (l *leaves) row(index int64) (row, error) {
+func (l *leaves) readRow(index int64) (row, error) {
 	var b [rowBytes]byte
 	if err := readAt(l.rows, b[:], index*rowBytes); err != nil {
 		return row{}, err
@@ -111,8 +111,8 @@ func (l *leaves) damagedRow(index int64) error {
 	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
 
-// content returns key and leaf of a row; the leaf is nil when it is erased.
-func (l *leaves) content(index int64, r row) (key string, leaf []byte, err error) {
+// readContent returns key and leaf of a row; the leaf is nil when it is erased.
+func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err error) {
 	b := make([]byte, r.keyLen+r.leafLen)
 	if r.flags&flagErased != 0 {
 		b = b[:r.keyLen]
@@ -129,39 +129,39 @@ func (l *leaves) content(index int64, r row) (key string, leaf []byte, err error
 	return string(b[:r.keyLen]), leaf, nil
 }
 
-// erase removes the bytes of a leaf. The row says so first, so that what breaks
+// eraseLeaf removes the bytes of a leaf. The row says so first, so that what breaks
 // off in between can be made good by doing it again.
-func (l *leaves) erase(index int64) error {
+func (l *leaves) eraseLeaf(index int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, err := l.row(index)
+	r, err := l.readRow(index)
 	if err != nil {
 		return err
 	}
 	if r.flags&flagErased == 0 {
-		key, _, err := l.content(index, r)
+		key, _, err := l.readContent(index, r)
 		if err != nil {
 			return err
 		}
 		r.flags |= flagErased
 		r.sum = crc32.Checksum([]byte(key), castagnoli)
-		if err := writeAt(l.rows, r.encode(nil), index*rowBytes); err != nil {
+		if err := writeAt(l.rows, r.appendTo(nil), index*rowBytes); err != nil {
 			return err
 		}
 	}
-	if done, err := l.wiped(r); err != nil || done {
+	if done, err := l.isWiped(r); err != nil || done {
 		return err
 	}
-	return l.wipe(r)
+	return l.wipeBytes(r)
 }
 
-// wipe overwrites the bytes of an erased leaf, in place.
-func (l *leaves) wipe(r row) error {
+// wipeBytes overwrites the bytes of an erased leaf, in place.
+func (l *leaves) wipeBytes(r row) error {
 	return writeAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
 }
 
-// wiped reports whether that was done.
-func (l *leaves) wiped(r row) (bool, error) {
+// isWiped reports whether that was done.
+func (l *leaves) isWiped(r row) (bool, error) {
 	b := make([]byte, r.leafLen)
 	if err := readAt(l.entries, b, r.offset+int64(r.keyLen)); err != nil {
 		return false, err
@@ -185,28 +185,28 @@ type chains struct {
 
 const places = 1 << 17
 
-func (c *chains) add(index int64, r row) {
+func (c *chains) addRow(index int64, r row) {
 	c.byKey[r.keyHash%places] = index + 1
 	c.byGroup[r.groupHash%places] = index + 1
 }
 
-// heads returns the newest leaves plus one at the places of a key and a group.
-func (c *chains) heads(keyHash, groupHash uint32) (key, group int64) {
+// chainHeads returns the newest leaves plus one at the places of a key and a group.
+func (c *chains) chainHeads(keyHash, groupHash uint32) (key, group int64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byKey[keyHash%places], c.byGroup[groupHash%places]
 }
 
-// below reports whether a key is asked for by another: it is that key, or lies
+// isBelow reports whether a key is asked for by another: it is that key, or lies
 // below it.
-func below(key, asked string) bool {
+func isBelow(key, asked string) bool {
 	return strings.HasPrefix(key, asked) && (len(key) == len(asked) || key[len(asked)] == '/')
 }
 
-// scan reads the rows of a whole log: it fills the tables, checks that the
+// scanRows reads the rows of a whole log: it fills the tables, checks that the
 // leaves lie one behind the other, and returns the rows of erased leaves whose
 // bytes are still there, because a crash came between.
-func (l *leaves) scan(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
+func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
 	const page = 4096
 	buffer := make([]byte, page*rowBytes)
 	end := int64(0)
@@ -223,12 +223,12 @@ func (l *leaves) scan(ctx context.Context, c *chains, size, bytes int64) (unfini
 			if !sound || r.offset != end || r.prevKey > i || r.prevGroup > i {
 				return nil, l.damagedRow(i)
 			}
-			end = r.end()
-			c.add(i, r)
+			end = r.endOffset()
+			c.addRow(i, r)
 			if r.flags&flagErased == 0 {
 				continue
 			}
-			if done, err := l.wiped(r); err != nil {
+			if done, err := l.isWiped(r); err != nil {
 				return nil, err
 			} else if !done {
 				unfinished = append(unfinished, r)
@@ -255,19 +255,19 @@ type Entry struct {
 	Deleted bool
 }
 
-// entry reads one leaf.
-func (l *leaves) entry(index int64, hashes *hashes) (Entry, row, error) {
+// readEntry reads one leaf.
+func (l *leaves) readEntry(index int64, hashes *hashes) (Entry, row, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	r, err := l.row(index)
+	r, err := l.readRow(index)
 	if err != nil {
 		return Entry{}, row{}, err
 	}
-	key, leaf, err := l.content(index, r)
+	key, leaf, err := l.readContent(index, r)
 	if err != nil {
 		return Entry{}, row{}, err
 	}
-	hash, err := hashes.leaf(index)
+	hash, err := hashes.leafHash(index)
 	if err != nil {
 		return Entry{}, row{}, err
 	}

@@ -39,13 +39,13 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
 	}
 	v := verification{ctx: ctx, files: files, size: head.N, gone: map[int64]bool{}}
-	if err := v.leaves(&r); err != nil {
+	if err := v.checkLeaves(&r); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
-	if err := v.hashes(); err != nil {
+	if err := v.checkHashes(); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
-	if err := v.head(head); err != nil {
+	if err := v.checkHead(head); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
 	for i, text := range older {
@@ -56,7 +56,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 		if c.N > head.N {
 			return r, fmt.Errorf("verify older checkpoint %d: %w: it has %d leaves, the log only %d", i+1, ErrFork, c.N, head.N)
 		}
-		if err := v.head(c); err != nil {
+		if err := v.checkHead(c); err != nil {
 			return r, fmt.Errorf("verify older checkpoint %d: %w: %w", i+1, ErrFork, err)
 		}
 		r.Older++
@@ -75,17 +75,17 @@ type verification struct {
 	erased int64
 }
 
-// leaves compares each leaf with its hash in level 0.
-func (v *verification) leaves(r *Report) error {
+// checkLeaves compares each leaf with its hash in level 0.
+func (v *verification) checkLeaves(r *Report) error {
 	for n := int64(0); n*tileWidth < v.size; n++ {
 		tile, err := tileOf(v.ctx, v.files, 0, n, v.size)
 		if err != nil {
 			return err
 		}
-		if err := v.note(0, n, tile); err != nil {
+		if err := v.keepTileRoot(0, n, tile); err != nil {
 			return err
 		}
-		if err := v.bundle(n, tile); err != nil {
+		if err := v.checkBundle(n, tile); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (v *verification) bundleName(n int64) string {
 	return tileName(entriesLevel, n, tileWidthOf(entriesLevel, n, v.size))
 }
 
-// bundle compares the leaves of one bundle with the tile of their hashes.
-func (v *verification) bundle(n int64, tile []byte) error {
+// checkBundle compares the leaves of one bundle with the tile of their hashes.
+func (v *verification) checkBundle(n int64, tile []byte) error {
 	content, err := tileOf(v.ctx, v.files, entriesLevel, n, v.size)
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (v *verification) bundle(n int64, tile []byte) error {
 	return nil
 }
 
-// note keeps the root of a full tile for the comparison with the level above.
-func (v *verification) note(level int, n int64, tile []byte) error {
+// keepTileRoot keeps the root of a full tile for the comparison with the level above.
+func (v *verification) keepTileRoot(level int, n int64, tile []byte) error {
 	if len(tile) < tileBytes {
 		return nil
 	}
@@ -154,8 +154,8 @@ func (v *verification) note(level int, n int64, tile []byte) error {
 	return nil
 }
 
-// hashes compares each hash of the levels above 0 with the tile below it.
-func (v *verification) hashes() error {
+// checkHashes compares each hash of the levels above 0 with the tile below it.
+func (v *verification) checkHashes() error {
 	for level := 1; levelSize(level, v.size) > 0; level++ {
 		below := v.roots
 		v.roots = nil
@@ -171,7 +171,7 @@ func (v *verification) hashes() error {
 						Problem: fmt.Sprintf("has another hash in place %d than follows from %s", place, tileName(level-1, place, tileWidth))}
 				}
 			}
-			if err := v.note(level, n, tile); err != nil {
+			if err := v.keepTileRoot(level, n, tile); err != nil {
 				return err
 			}
 		}
@@ -179,8 +179,8 @@ func (v *verification) hashes() error {
 	return nil
 }
 
-// head compares the root of the first c.N leaves with a checkpoint.
-func (v *verification) head(c Checkpoint) error {
+// checkHead compares the root of the first c.N leaves with a checkpoint.
+func (v *verification) checkHead(c Checkpoint) error {
 	root, err := tlog.TreeHash(c.N, hashesOf(v.ctx, v.files, v.size))
 	if err != nil {
 		return err

@@ -146,7 +146,7 @@ func TestVerifyTampered(t *testing.T) {
 				h := tlog.RecordHash([]byte("{}"))
 				copy(b[44*tlog.HashSize:], h[:])
 				v := verification{}
-				if err := v.note(0, 1, b); err != nil {
+				if err := v.keepTileRoot(0, 1, b); err != nil {
 					t.Fatal(err)
 				}
 				root = v.roots[0]
@@ -238,7 +238,7 @@ func (s *stranger) files(size int64) Files {
 func TestVerifyOthers(t *testing.T) {
 	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
 		s := newStranger(t, "other.example/log")
-		if r, err := Verify(t.Context(), s.files(size), s.key.verifier()); err != nil || r.N != size {
+		if r, err := Verify(t.Context(), s.files(size), s.key.noteVerifier()); err != nil || r.N != size {
 			t.Errorf("%d leaves: %+v, %v", size, r, err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestVerifyOthers(t *testing.T) {
 
 // TestRemoteAnswers meets servers that answer badly.
 func TestRemoteAnswers(t *testing.T) {
-	v := newKey(t, "other.example/log").verifier()
+	v := newKey(t, "other.example/log").noteVerifier()
 	tests := []struct {
 		name   string
 		answer func(http.ResponseWriter, *http.Request)

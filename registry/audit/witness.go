@@ -73,7 +73,7 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	w := &Witness{cosigner: cosigner{o.Key, o.Now}, log: o.Log, logs: map[string]*witnessed{}}
 	err := makeDir(o.Dir)
 	if err == nil {
-		w.lock, err = lock(o.Dir)
+		w.lock, err = lockDir(o.Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open witness %s: %w", o.Dir, err)
@@ -81,7 +81,7 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	for _, verifier := range o.Logs {
 		sum := sha256.Sum256([]byte(verifier.Name()))
 		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, hex.EncodeToString(sum[:16]))}
-		if err := w.read(l); err != nil {
+		if err := w.loadWitnessed(l); err != nil {
 			return nil, errors.Join(fmt.Errorf("open witness %s: %w", o.Dir, err), w.Close())
 		}
 		w.logs[verifier.Name()] = l
@@ -89,8 +89,8 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	return w, nil
 }
 
-// read reads what was cosigned of a log.
-func (w *Witness) read(l *witnessed) error {
+// loadWitnessed reads what was cosigned of a log.
+func (w *Witness) loadWitnessed(l *witnessed) error {
 	signed, err := os.ReadFile(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -107,7 +107,7 @@ func (w *Witness) read(l *witnessed) error {
 	case err == nil && len(n.Sigs) == 0:
 		err = fmt.Errorf("it is not cosigned by %s", own.Name())
 	case err == nil && c.Origin != l.verifier.Name():
-		err = fmt.Errorf("it is of the log %q", clip(c.Origin))
+		err = fmt.Errorf("it is of the log %q", clipText(c.Origin))
 	}
 	if err != nil {
 		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
@@ -144,7 +144,7 @@ type WitnessError struct {
 
 func (e *WitnessError) Error() string { return e.Problem }
 
-func refusal(status int, format string, args ...any) error {
+func newRefusal(status int, format string, args ...any) error {
 	return &WitnessError{Status: status, Problem: fmt.Sprintf(format, args...)}
 }
 
@@ -156,38 +156,38 @@ func refusal(status int, format string, args ...any) error {
 func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	older, proof, signed, err := parseAdd(request)
 	if err != nil {
-		return nil, refusal(http.StatusBadRequest, "the request cannot be read: %v", err)
+		return nil, newRefusal(http.StatusBadRequest, "the request cannot be read: %v", err)
 	}
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	l, known := w.logs[origin]
 	if !known {
-		return nil, refusal(http.StatusNotFound, "this witness does not know the log %q", clip(origin))
+		return nil, newRefusal(http.StatusNotFound, "this witness does not know the log %q", clipText(origin))
 	}
 	c, err := ParseCheckpoint(signed, l.verifier)
 	if err != nil {
-		return nil, refusal(http.StatusForbidden, "%v", err)
+		return nil, newRefusal(http.StatusForbidden, "%v", err)
 	}
 	if older > c.N {
-		return nil, refusal(http.StatusBadRequest, "the old size %d is greater than the checkpoint's, %d", older, c.N)
+		return nil, newRefusal(http.StatusBadRequest, "the old size %d is greater than the checkpoint's, %d", older, c.N)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := w.check(l, older, proof, c); err != nil {
+	if err := w.checkCheckpoint(l, older, proof, c); err != nil {
 		return nil, err
 	}
-	return w.cosign(l, c, signed)
+	return w.signCheckpoint(l, c, signed)
 }
 
-// check compares a checkpoint with the one that was cosigned before.
-func (w *Witness) check(l *witnessed, older int64, proof []tlog.Hash, c Checkpoint) error {
+// checkCheckpoint compares a checkpoint with the one that was cosigned before.
+func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, c Checkpoint) error {
 	switch {
 	case older != l.tree.N:
 		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("the last checkpoint that was cosigned has size %d, not %d", l.tree.N, older)}
 	case older == 0 && len(proof) > 0:
-		return refusal(http.StatusUnprocessableEntity, "from size 0 a proof has no hashes")
+		return newRefusal(http.StatusUnprocessableEntity, "from size 0 a proof has no hashes")
 	case older == 0:
 		return nil
 	case older == c.N && c.Hash != l.tree.Hash:
@@ -196,13 +196,13 @@ func (w *Witness) check(l *witnessed, older int64, proof []tlog.Hash, c Checkpoi
 	}
 	if err := tlog.CheckTree(proof, c.N, c.Hash, older, l.tree.Hash); err != nil {
 		w.log.Error("a log could not show that its checkpoint contains the one before", "log", c.Origin, "old", older, "size", c.N, "root", c.Hash.String())
-		return refusal(http.StatusUnprocessableEntity, "the proof does not lead from the tree of %d leaves that was cosigned to that of %d: the proof is wrong, or the log contradicts itself", older, c.N)
+		return newRefusal(http.StatusUnprocessableEntity, "the proof does not lead from the tree of %d leaves that was cosigned to that of %d: the proof is wrong, or the log contradicts itself", older, c.N)
 	}
 	return nil
 }
 
-// cosign signs a checkpoint, keeps it, and returns the signature's line.
-func (w *Witness) cosign(l *witnessed, c Checkpoint, signed []byte) ([]byte, error) {
+// signCheckpoint signs a checkpoint, keeps it, and returns the signature's line.
+func (w *Witness) signCheckpoint(l *witnessed, c Checkpoint, signed []byte) ([]byte, error) {
 	text, _, _ := strings.Cut(string(signed), "\n\n")
 	alone, err := note.Sign(&note.Note{Text: text + "\n"}, w.cosigner)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *stranger) grow(size int64, text string) []byte {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).sign(s.key)
+	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).signWith(s.key)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func openWitness(t *testing.T, dir string, key *Key, logs ...*Key) *Witness {
 	t.Helper()
 	o := WitnessOptions{Dir: dir, Key: key, Now: func() time.Time { return noon }}
 	for _, l := range logs {
-		o.Logs = append(o.Logs, l.verifier())
+		o.Logs = append(o.Logs, l.noteVerifier())
 	}
 	w, err := OpenWitness(o)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestCosignature(t *testing.T) {
 	if _, err := CheckCosignature(checkpoint, ours); err == nil || !strings.Contains(err.Error(), "is not cosigned by witness.example/w1") {
 		t.Errorf("without: %v", err)
 	}
-	if c, err := ParseCheckpoint(cosigned, s.key.verifier()); err != nil || c.N != 5 {
+	if c, err := ParseCheckpoint(cosigned, s.key.noteVerifier()); err != nil || c.N != 5 {
 		t.Errorf("the log's own signature: %v", err)
 	}
 
@@ -141,7 +141,7 @@ func TestCosignature(t *testing.T) {
 		t.Fatalf("the line is %q", line)
 	}
 	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s\n", noon.Unix(), text)
-	if !ed25519.Verify(key.public(), []byte(message), data[12:]) {
+	if !ed25519.Verify(key.publicKey(), []byte(message), data[12:]) {
 		t.Error("the signature is not one of the message that the specification has")
 	}
 	damaged := append(bytes.Clone(checkpoint), bytes.Replace(line, []byte(parts[2]), []byte(base64.StdEncoding.EncodeToString(append(data[:4:4], append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, data[12:]...)...))), 1)...)
@@ -154,7 +154,7 @@ func TestCosignature(t *testing.T) {
 func TestLibraryCosigns(t *testing.T) {
 	key := newKey(t, "witness.example/w2")
 	seed := append([]byte{algEd25519}, key.private.Seed()...)
-	secret := fmt.Sprintf("PRIVATE+KEY+%s+%08x+%s", key.name, keyHash(key.name, algEd25519, key.public()), base64.StdEncoding.EncodeToString(seed))
+	secret := fmt.Sprintf("PRIVATE+KEY+%s+%08x+%s", key.name, keyHash(key.name, algEd25519, key.publicKey()), base64.StdEncoding.EncodeToString(seed))
 	signer, err := formats.NewSignerForCosignatureV1(secret)
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestWitnessFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(key *Key) error {
-		w, err := OpenWitness(WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.verifier()}})
+		w, err := OpenWitness(WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.noteVerifier()}})
 		if err == nil {
 			w.Close()
 		}
@@ -429,7 +429,7 @@ func TestCosignAnswers(t *testing.T) {
 func TestWitnessHTTP(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	said := &lines{}
-	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
+	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.noteVerifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,16 +77,16 @@ func Create(path string, key ed25519.PrivateKey, passphrase []byte, notes Notes)
 	if err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
-	text, err := compose(block, notes)
+	text, err := encodeFile(block, notes)
 	if err != nil {
 		return err
 	}
-	return create(path, text)
+	return createFile(path, text)
 }
 
-// create writes a file that was not there; one that cannot be written whole is
+// createFile writes a file that was not there; one that cannot be written whole is
 // taken away again.
-func create(path string, text []byte) error {
+func createFile(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("make a key file: %w", err)
@@ -102,7 +102,7 @@ func create(path string, text []byte) error {
 	return nil
 }
 
-func compose(block *pem.Block, notes Notes) ([]byte, error) {
+func encodeFile(block *pem.Block, notes Notes) ([]byte, error) {
 	var b bytes.Buffer
 	if err := pem.Encode(&b, block); err != nil {
 		return nil, fmt.Errorf("write a key: %w", err)
@@ -123,7 +123,7 @@ func compose(block *pem.Block, notes Notes) ([]byte, error) {
 // Open reads what a key file shows without its passphrase. It matches [ErrMode],
 // [ErrDamaged] or [fs.ErrNotExist].
 func Open(path string) (File, error) {
-	text, err := contents(path)
+	text, err := readPrivate(path)
 	if err != nil {
 		return File{}, err
 	}
@@ -133,7 +133,7 @@ func Open(path string) (File, error) {
 		return damaged("it does not begin with -----BEGIN " + blockType + "-----, or its end is missing")
 	}
 	f := File{Notes: Notes{}, block: block}
-	if f.Public, f.Encrypted, err = header(block.Bytes); err != nil {
+	if f.Public, f.Encrypted, err = parseHeader(block.Bytes); err != nil {
 		return damaged(err.Error())
 	}
 	for line := range strings.Lines(string(rest)) {
@@ -144,8 +144,8 @@ func Open(path string) (File, error) {
 	return f, nil
 }
 
-// contents reads a file that nobody else can read or change.
-func contents(path string) ([]byte, error) {
+// readPrivate reads a file that nobody else can read or change.
+func readPrivate(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open a key file: %w", err)
@@ -171,8 +171,8 @@ func contents(path string) ([]byte, error) {
 	return text, nil
 }
 
-// header reads the open part of a key (OpenSSH PROTOCOL.key).
-func header(b []byte) (public ed25519.PublicKey, encrypted bool, err error) {
+// parseHeader reads the open part of a key (OpenSSH PROTOCOL.key).
+func parseHeader(b []byte) (public ed25519.PublicKey, encrypted bool, err error) {
 	rest, ok := bytes.CutPrefix(b, []byte("openssh-key-v1\x00"))
 	if !ok {
 		return nil, false, errors.New("it is no key of OpenSSH")
@@ -273,7 +273,7 @@ func Annotate(path string, notes Notes) error {
 			delete(f.Notes, name)
 		}
 	}
-	text, err := compose(f.block, f.Notes)
+	text, err := encodeFile(f.block, f.Notes)
 	if err != nil {
 		return err
 	}
@@ -281,10 +281,10 @@ func Annotate(path string, notes Notes) error {
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := create(temporary, text); err != nil {
+	if err := createFile(temporary, text); err != nil {
 		return err
 	}
-	return move(temporary, path)
+	return renameFile(temporary, path)
 }
 
 // Next is where the key lies that is to take the place of the one at path.
@@ -296,10 +296,10 @@ func Promote(path string) error {
 	if _, err := Open(Next(path)); err != nil { // never put rubbish over a key
 		return err
 	}
-	return move(Next(path), path)
+	return renameFile(Next(path), path)
 }
 
-func move(from, to string) error {
+func renameFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("put a key in its place: %w", err)
 	}

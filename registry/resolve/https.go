@@ -86,15 +86,15 @@ func (e *TooLargeError) Error() string {
 // and the page then holds what is known of it. A body that is larger is a
 // [*TooLargeError].
 func (c *HTTPS) Get(ctx context.Context, address, accept string, limit int) (Page, error) {
-	return c.ask(ctx, http.MethodGet, address, accept, "", limit)
+	return c.doRequest(ctx, http.MethodGet, address, accept, "", limit)
 }
 
 // Post sends a JSON body. All else is as with [HTTPS.Get].
 func (c *HTTPS) Post(ctx context.Context, address, body string, limit int) (Page, error) {
-	return c.ask(ctx, http.MethodPost, address, "application/json", body, limit)
+	return c.doRequest(ctx, http.MethodPost, address, "application/json", body, limit)
 }
 
-func (c *HTTPS) ask(ctx context.Context, method, address, accept, body string, limit int) (Page, error) {
+func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body string, limit int) (Page, error) {
 	page := Page{URL: address}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {

@@ -150,7 +150,7 @@ func New(o Options) (*Resolver, error) {
 // Resolve returns the document of a DID. The error is an [*Error], or that of
 // ctx.
 func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
-	w, err := parse(text)
+	w, err := parseDID(text)
 	if err != nil {
 		return Result{}, err
 	}
@@ -166,7 +166,7 @@ func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
 	}
 	key := cacheKey(w)
 	for {
-		a, err := r.once(ctx, key, w)
+		a, err := r.resolveOnce(ctx, key, w)
 		if !errors.Is(err, errGaveUp) {
 			if err != nil {
 				return Result{}, err
@@ -179,9 +179,9 @@ func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
 // errGaveUp: the one whose request it was has gone; somebody else must ask.
 var errGaveUp = errors.New("whoever asked gave up")
 
-// once returns what is kept under key, waits for the request under way, or makes
+// resolveOnce returns what is kept under key, waits for the request under way, or makes
 // it.
-func (r *Resolver) once(ctx context.Context, key string, w did.Web) (answer, error) {
+func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answer, error) {
 	r.mu.Lock()
 	if a, ok := r.kept.GetIfPresent(key); ok && r.now().Before(a.until) {
 		r.mu.Unlock()
@@ -212,7 +212,7 @@ func (r *Resolver) once(ctx context.Context, key string, w did.Web) (answer, err
 		r.mu.Unlock()
 		close(f.done)
 	}()
-	result, err := r.ask(ctx, w)
+	result, err := r.fetchDocument(ctx, w)
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
@@ -232,7 +232,7 @@ func (r *Resolver) once(ctx context.Context, key string, w did.Web) (answer, err
 // Kept returns what Resolve would answer without a request: what is kept of a DID;
 // false when nothing is.
 func (r *Resolver) Kept(text string) (Result, error, bool) {
-	w, err := parse(text)
+	w, err := parseDID(text)
 	if err != nil {
 		return Result{}, err, true
 	}
@@ -248,7 +248,7 @@ func (r *Resolver) Kept(text string) (Result, error, bool) {
 // Forget drops what is kept of a DID, so that the next Resolve asks anew: the
 // answer to "403 Stale Key" (A2A §4.5.3). An answer under way is not kept either.
 func (r *Resolver) Forget(text string) {
-	w, err := parse(text)
+	w, err := parseDID(text)
 	if err != nil {
 		return
 	}
@@ -261,7 +261,7 @@ func (r *Resolver) Forget(text string) {
 	}
 }
 
-func parse(text string) (did.Web, error) {
+func parseDID(text string) (did.Web, error) {
 	w, err := did.ParseWeb(text)
 	if err != nil {
 		return did.Web{}, &Error{DID: fmt.Sprintf("%.100q", text), Detail: err.Error(), kind: ErrMethod}
@@ -279,9 +279,9 @@ func cacheKey(w did.Web) string {
 	return w.String()
 }
 
-// ask makes the requests for a DID: more than one only where a method has two
+// fetchDocument makes the requests for a DID: more than one only where a method has two
 // places and nothing lies at the first.
-func (r *Resolver) ask(ctx context.Context, w did.Web) (Result, error) {
+func (r *Resolver) fetchDocument(ctx context.Context, w did.Web) (Result, error) {
 	addresses := w.Addresses()
 	if airID, ok := w.AirID(); ok {
 		if base, ok := r.bases[w.Authority()]; ok {
