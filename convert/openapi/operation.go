@@ -8,6 +8,7 @@ import (
 	"github.com/pb33f/libopenapi/orderedmap"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/conversion"
 	"gazetteer/protocol/tree"
 	"gazetteer/protocol/wording"
 )
@@ -114,9 +115,6 @@ func (o *operation) addContext(path, n *protocol.Node, method string) {
 	}
 }
 
-// maxParameters is how many parameters of one operation are read.
-const maxParameters = 200
-
 // A parameterList collects parameters. One of the same name and place replaces an earlier one, as
 // those of an operation replace those of its path.
 type parameterList struct {
@@ -136,7 +134,7 @@ func (l *parameterList) addParameter(p parameter) {
 		l.list[i] = p
 		return
 	}
-	if len(l.list) == maxParameters {
+	if len(l.list) == conversion.MaxParameters {
 		return
 	}
 	if l.index == nil {
