@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
+	"gazetteer/registry/keyfile"
 )
 
 // A KeyReader reads the key of an agent from the file that --key names. Verbs outside this package
@@ -26,4 +27,18 @@ func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
 		return key, "", err
 	}
 	return key, owner.String(), nil
+}
+
+// Owner returns the DID of the agent whose key the file is, without its passphrase, and "" when there
+// is no file or it names none.
+func (r *KeyReader) Owner() string {
+	f, err := keyfile.Open(r.keys.path)
+	if err != nil {
+		return ""
+	}
+	owner, err := parseOwner(f, r.keys.path)
+	if err != nil || owner.Host == "" {
+		return ""
+	}
+	return owner.String()
 }

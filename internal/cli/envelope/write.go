@@ -13,23 +13,25 @@ import (
 )
 
 func (e *verbs) signCommand() *cobra.Command {
-	profile := ""
+	profile, replyTo := "", ""
 	c := &cobra.Command{
 		Use:   "sign FILE",
 		Short: "Fill in what an envelope lacks, and sign it",
 		Long: `Sign writes the envelope with a signature by the agent's key to the standard output,
 as canonical JSON. An id, thread_id, nonce, timestamp or from that is missing is
-filled in; a signature that is there is replaced.
+filled in; a signature that is there is replaced. With --reply-to so are to, thread_id
+and in_reply_to, from the envelope that is answered.
 
-  echo '{"to":"did:wba:…","body":{"type":"Decline"}}' | gazetteer envelope sign -`,
+  echo '{"body":{"type":"Decline"}}' | gazetteer envelope sign - --reply-to mail.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return e.sign(args[0], profile) },
+		RunE: func(_ *cobra.Command, args []string) error { return e.sign(args[0], profile, replyTo) },
 	}
 	profileFlag(c, &profile)
+	replyFlag(c, &replyTo)
 	return c
 }
 
-func (e *verbs) sign(name, profileName string) error {
+func (e *verbs) sign(name, profileName, replyTo string) error {
 	p, err := e.profile(profileName, a2a.Strict)
 	if err != nil {
 		return err
@@ -42,7 +44,7 @@ func (e *verbs) sign(name, profileName string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = e.complete(name, text, self); err != nil {
+	if text, err = e.complete(name, text, self, replyTo); err != nil {
 		return err
 	}
 	signed, err := a2a.SignText(text, p, key)
@@ -52,12 +54,28 @@ func (e *verbs) sign(name, profileName string) error {
 	return e.writeLine(signed.Text)
 }
 
+// replyFlag adds --reply-to.
+func replyFlag(c *cobra.Command, name *string) {
+	c.Flags().StringVar(name, "reply-to", "", "file with the envelope that this one answers")
+}
+
 // complete fills in the members that an envelope lacks. Self is the sender, "" when it
-// is not known.
-func (e *verbs) complete(name string, text []byte, self string) ([]byte, error) {
+// is not known; replyTo the file with the envelope that is answered, "" for none.
+func (e *verbs) complete(name string, text []byte, self, replyTo string) ([]byte, error) {
 	missing := map[string]string{"id": a2a.NewID(), "thread_id": a2a.NewID(), "nonce": a2a.NewNonce(), "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	if self != "" {
 		missing["from"] = self
+	}
+	if replyTo != "" {
+		before, err := e.readFile(replyTo)
+		if err != nil {
+			return nil, err
+		}
+		answered, err := a2a.Read(before, a2a.Wire)
+		if err != nil {
+			return nil, e.refused("read", replyTo, err)
+		}
+		missing["to"], missing["thread_id"], missing["in_reply_to"] = answered.From, answered.ThreadID, answered.ID
 	}
 	var d jcs.Document
 	if err := d.Parse(text, jcs.Options{}); err != nil {
@@ -79,33 +97,38 @@ func (e *verbs) complete(name string, text []byte, self string) ([]byte, error) 
 }
 
 func (e *verbs) sealCommand() *cobra.Command {
-	recipient, self := "", ""
+	recipient, self, replyTo := "", "", ""
 	c := &cobra.Command{
 		Use:   "seal FILE",
 		Short: "Encrypt the body of an envelope for its recipient",
 		Long: `Seal writes the envelope with its body encrypted (A2A draft-1 §14) to the standard
 output. It needs no key of yours; sign it afterwards. --recipient is the recipient's
 key ("z6Mk…"), or a file with its DID document. An id or thread_id that is missing is
-filled in, because the body is bound to them, and so it is to from.
+filled in, because the body is bound to them. So it is to from, which is the agent of
+the key file unless --from or the envelope says otherwise.
 
   gazetteer envelope seal offer.json --recipient bob.json | gazetteer envelope sign -`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return e.seal(args[0], recipient, self) },
+		RunE: func(_ *cobra.Command, args []string) error { return e.seal(args[0], recipient, self, replyTo) },
 	}
 	c.Flags().StringVar(&recipient, "recipient", "", "key of the recipient, or a file with its DID document")
-	c.Flags().StringVar(&self, "from", "", "DID of the sender, for an envelope without from")
+	c.Flags().StringVar(&self, "from", "", "DID of the sender (default: that of the key file)")
+	replyFlag(c, &replyTo)
 	return c
 }
 
-func (e *verbs) seal(name, recipient, self string) error {
+func (e *verbs) seal(name, recipient, self, replyTo string) error {
 	if recipient == "" {
 		return exit.Usagef("seal needs --recipient, a key or a file with a DID document")
+	}
+	if self == "" {
+		self = e.key.Owner()
 	}
 	text, err := e.readFile(name)
 	if err != nil {
 		return err
 	}
-	if text, err = e.complete(name, text, self); err != nil {
+	if text, err = e.complete(name, text, self, replyTo); err != nil {
 		return err
 	}
 	var d jcs.Document
