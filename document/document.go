@@ -29,6 +29,9 @@ const (
 	// AGIS is a full AGIS document in YAML or JSON (AGIS §8, §10). It has no
 	// well-known path: it is reached through the summary's agis_document.
 	AGIS Kind = "agis"
+	// LLMS is the description of a site for language models at /llms.txt
+	// (https://llmstxt.org). It is requested only if the operator asks for it.
+	LLMS Kind = "llms-txt"
 )
 
 // Effect is what performing an operation does to the world, as its document
@@ -188,6 +191,7 @@ const (
 	RelRelated      = "related"       // related_services (AGIS §11.1)
 	RelAGISDocument = "agis-document" // the full AGIS document (AGIS §11.1)
 	RelMCPTools     = "mcp-tools"     // mcp_tools_list
+	RelPage         = "page"          // a page that llms.txt lists; never visited as a service
 )
 
 // A Link is an address that a document names.

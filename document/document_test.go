@@ -414,7 +414,8 @@ func TestFormats(t *testing.T) {
 			t.Errorf("row %s: %+v", f.Kind, f)
 		}
 	}
-	want := map[string]document.Kind{"/.well-known/ai": document.AI, "/ai": document.AIAlias, "/.well-known/agis.json": document.AGISSummary}
+	want := map[string]document.Kind{"/.well-known/ai": document.AI, "/ai": document.AIAlias, "/.well-known/agis.json": document.AGISSummary,
+		"/llms.txt": document.LLMS}
 	if !reflect.DeepEqual(paths, want) {
 		t.Errorf("well-known paths %v", paths)
 	}

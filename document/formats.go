@@ -7,6 +7,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/llmstxt"
 )
 
 // A Format is one row of [Formats]: everything that the crawler, the linter, the
@@ -94,6 +95,12 @@ var Formats = []Format{
 		Accept:     "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5",
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
 		Sign: "an AGIS document has the field agis", rules: agis.Rules, read: readAGIS,
+	},
+	{
+		Kind: LLMS, Name: "llms.txt file", WellKnown: "/llms.txt", Rank: 5, Request: OnDemand,
+		MediaTypes: []string{"text/markdown", "text/plain"},
+		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
+		Sign: "an llms.txt file begins with # and a name", rules: llmstxt.Rules, recognize: llmstxt.Recognize, read: readLLMS,
 	},
 }
 

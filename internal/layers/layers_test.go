@@ -18,7 +18,7 @@ var rows = [][]string{
 	{"limit"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree"},
-	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig"},
+	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig", "protocol/llmstxt"},
 	{"protocol/wording", "protocol/agis/agishttp"},
 	{"protocol/conversion"},
 	{"protocol/notation", "protocol/mcp"},
