@@ -15,7 +15,7 @@ import (
 // and on the agent's page.
 func TestDomainByDNS(t *testing.T) {
 	ns := nameserver.New(t)
-	p := startProgram(t, "crawler.enabled=false", "registry.dns="+ns.Address)
+	p := startProgram(t, "crawler.enabled=false", "registry.name_server="+ns.Address)
 	if out, code := p.cli("agent", "new", "Booker"); code != 0 {
 		t.Fatal(out)
 	}
@@ -67,7 +67,7 @@ func TestDomainByDNS(t *testing.T) {
 		t.Errorf("who requires a proved domain: %d %s", status, body)
 	}
 	ns.Fail(true)
-	if out, code := p.cli("agent", "prove", "--give-up", "key.example.com"); code != 0 {
+	if out, code := p.cli("agent", "prove", "--remove", "key.example.com"); code != 0 {
 		t.Fatal(out)
 	}
 	prove("down.example.com", 1, "the name server did not answer as it should", "from      "+ns.Address)

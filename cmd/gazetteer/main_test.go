@@ -91,7 +91,40 @@ func testProgram() int {
 		internet.Handle(host, http.FileServer(http.Dir(dir)))
 	}
 	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
+	if file := os.Getenv(clockFile); file != "" {
+		world.Clock = func() time.Time { return time.Now().Add(readClock(file)) }
+	}
 	return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, world)
+}
+
+// clockFile is the environment variable that names a file with how far the clock of the program is
+// ahead of the real one, for example 192h; the clock follows the file while the program runs.
+const clockFile = "CLOCK_FILE"
+
+// readClock returns what the file says. A file that is not there yet, or half written, says nothing.
+func readClock(file string) time.Duration {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	ahead, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return ahead
+}
+
+// setClock is a command of the scripts: it sets how far the clocks of all programs are ahead.
+func setClock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: clock DURATION")
+	}
+	if _, err := time.ParseDuration(args[0]); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	next := ts.Getenv(clockFile) + ".next"
+	ts.Check(os.WriteFile(next, []byte(args[0]), 0o600))
+	ts.Check(os.Rename(next, ts.Getenv(clockFile)))
 }
 
 func TestScripts(t *testing.T) {
@@ -107,12 +140,13 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, address)
 			}
 			// Nobody answers there: names are asked of loopback alone.
-			e.Setenv("GAZETTEER_REGISTRY_DNS", "127.0.0.1:1")
+			e.Setenv("GAZETTEER_REGISTRY_NAME_SERVER", "127.0.0.1:1")
 			// What is too slow for a user is not for the busiest machine.
 			e.Setenv("GAZETTEER_CRAWLER_TIMEOUT", "1m")
 			e.Setenv("GAZETTEER_SEARCH_TIMEOUT", "1m")
 			e.Setenv("GAZETTEER_CRAWLER_HOST_INTERVAL", "10ms")
 			e.Setenv("GAZETTEER_CRAWLER_DOMAIN_INTERVAL", "10ms")
+			e.Setenv(clockFile, filepath.Join(e.WorkDir, "clock"))
 			w, path, err := listenTold()
 			if err != nil {
 				return err
@@ -126,6 +160,7 @@ func TestScripts(t *testing.T) {
 			"until-serving": untilServing,
 			"hangup":        hangup,
 			"cut":           cut,
+			"clock":         setClock,
 			"noescapes":     noEscapes,
 			"flip":          flip,
 			"make-log":      makeLog,

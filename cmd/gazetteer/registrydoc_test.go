@@ -52,7 +52,7 @@ func TestRegistryByShell(t *testing.T) {
 		command := exec.CommandContext(t.Context(), "sh", "-ec", script)
 		command.Dir = dir
 		command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "FAKENET_SITE=agent.test="+site,
-			"GAZETTEER_LISTEN="+address, "GAZETTEER_PUBLIC_URL="+base, "GAZETTEER_CRAWLER_ENABLED=false", "GAZETTEER_REGISTRY_DNS=127.0.0.1:1")
+			"GAZETTEER_LISTEN="+address, "GAZETTEER_PUBLIC_URL="+base, "GAZETTEER_CRAWLER_ENABLED=false", "GAZETTEER_REGISTRY_NAME_SERVER=127.0.0.1:1")
 		return command
 	}
 	server := shell("exec " + strings.TrimSuffix(commands[0], " &"))

@@ -98,7 +98,7 @@ func (b *book) note(change func()) {
 // run lets the program work until that many writes were acknowledged, and kills it.
 func (b *book) run(dir string, writes int, rotators []*rotator, attesters []*attester) {
 	b.t.Helper()
-	c, stderr := launch(b.t, dir, "crawler.enabled=false", "registry.dns=127.0.0.1:1")
+	c, stderr := launch(b.t, dir, "crawler.enabled=false", "registry.name_server=127.0.0.1:1")
 	ctx, stop := context.WithCancel(b.t.Context())
 	c.stop = stop
 	c.work.Go(func() { c.readLog(b.t, stderr, newLedger()) })

@@ -27,7 +27,7 @@ func TestSecretsOfTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProgram(t, "crawler.enabled=false", "registry.dns=127.0.0.1:1", "log_level=debug", "metrics_listen="+metrics)
+	p := startProgram(t, "crawler.enabled=false", "registry.name_server=127.0.0.1:1", "log_level=debug", "metrics_listen="+metrics)
 	const passphrase, guess = "correct-horse-battery", "0123456789abcdef0123456789abcdee"
 	if err := os.WriteFile(filepath.Join(p.dir, "pass"), []byte(passphrase+"\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
@@ -24,6 +25,8 @@ type Client struct {
 	HTTP  *http.Client
 	Base  string
 	Local bool // over the socket, where the admin routes are
+
+	clock func() time.Time // of the signatures; nil: time.Now
 }
 
 // WithServer connects for one verb, lets use ask what it wants, and ends what connect
@@ -33,6 +36,7 @@ func (a *App) WithServer(ctx context.Context, crawl bool, use func(*Client) erro
 	if err != nil {
 		return err
 	}
+	c.clock = a.Environment.Clock
 	err = use(c)
 	if stopErr := stop(); err == nil {
 		err = stopErr

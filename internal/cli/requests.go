@@ -70,7 +70,11 @@ func (c *Client) newRequest(ctx context.Context, method, path string, body []byt
 	if c.Local {
 		request.Host = by.Host
 	}
-	return request, httpsig.Sign(request, body, by.Key, httpsig.SignOptions{KeyID: by.KeyID})
+	o := httpsig.SignOptions{KeyID: by.KeyID}
+	if c.clock != nil {
+		o.Created = c.clock()
+	}
+	return request, httpsig.Sign(request, body, by.Key, o)
 }
 
 // DecodeAnswer reads an answer in JSON into v, and closes it; raw is what came.

@@ -57,7 +57,7 @@ func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	h.NotifyManager = server.NewServiceNotifier(l)
-	if config.Crawler.BlockList != "" {
+	if config.Crawler.BlockListFile != "" {
 		if err := h.ApplyBlockList(ctx); err != nil {
 			return &exit.Error{Code: exit.Usage, Err: err}
 		}

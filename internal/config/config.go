@@ -45,65 +45,65 @@ type StoreConfig struct {
 
 // CrawlerConfig is the table [crawler].
 type CrawlerConfig struct {
-	Enabled           bool     `toml:"enabled"`
-	Seeds             []string `toml:"seeds"`
-	Workers           int      `toml:"workers"`
-	Contact           string   `toml:"contact"`
-	Addresses         []string `toml:"addresses"`
-	UserAgent         string   `toml:"user_agent"`
-	HostInterval      Duration `toml:"host_interval"`
-	DomainInterval    Duration `toml:"domain_interval"`
-	AddressInterval   Duration `toml:"address_interval"`
-	HostAtOnce        int      `toml:"host_at_once"`
-	DomainAtOnce      int      `toml:"domain_at_once"`
-	AddressAtOnce     int      `toml:"address_at_once"`
-	Networks          []string `toml:"networks"`
-	VerifyWholeChains bool     `toml:"verify_whole_chains"`
-	Rate              float64  `toml:"rate"`
-	Timeout           Duration `toml:"timeout"`
-	BlockList         string   `toml:"block_list"`
-	Formats           []string `toml:"formats"`
-	Deny              []string `toml:"deny"`
-	NAT64             []string `toml:"nat64"`
+	Enabled            bool     `toml:"enabled"`
+	Seeds              []string `toml:"seeds"`
+	Workers            int      `toml:"workers"`
+	Contact            string   `toml:"contact"`
+	OwnAddresses       []string `toml:"own_addresses"`
+	UserAgent          string   `toml:"user_agent"`
+	HostInterval       Duration `toml:"host_interval"`
+	DomainInterval     Duration `toml:"domain_interval"`
+	AddressInterval    Duration `toml:"address_interval"`
+	HostConcurrency    int      `toml:"host_concurrency"`
+	DomainConcurrency  int      `toml:"domain_concurrency"`
+	AddressConcurrency int      `toml:"address_concurrency"`
+	NetworkLimits      []string `toml:"network_limits"`
+	VerifyFullChains   bool     `toml:"verify_full_chains"`
+	Rate               float64  `toml:"rate"`
+	Timeout            Duration `toml:"timeout"`
+	Formats            []string `toml:"formats"`
+	BlockListFile      string   `toml:"block_list_file"`
+	DeniedAddresses    []string `toml:"denied_addresses"`
+	NAT64Prefixes      []string `toml:"nat64_prefixes"`
 }
 
 // SearchConfig is the table [search].
 type SearchConfig struct {
-	Vectors string   `toml:"vectors"`
-	Timeout Duration `toml:"timeout"`
-	AtOnce  int      `toml:"at_once"`
+	VectorFile  string   `toml:"vector_file"`
+	Timeout     Duration `toml:"timeout"`
+	Concurrency int      `toml:"concurrency"`
 }
 
 // RegistryConfig is the table [registry].
 type RegistryConfig struct {
-	DIDHost       string   `toml:"did_host"`
-	Door          string   `toml:"door"`
-	RequireProof  bool     `toml:"require_proof"`
-	AllowLoopback bool     `toml:"allow_loopback"`
-	Registries    []string `toml:"registries"`
-	DNS           string   `toml:"dns"`
-	Witnesses     []string `toml:"witnesses"`
-	WitnessFor    []string `toml:"witness_for"`
-	LogOrigin     string   `toml:"log_origin"`
-	LogCopy       string   `toml:"log_copy"`
-	AcceptLogLoss bool     `toml:"accept_log_loss"`
+	DIDHost          string   `toml:"did_host"`
+	Admission        string   `toml:"admission"`
+	RequireProof     bool     `toml:"require_proof"`
+	AllowLoopback    bool     `toml:"allow_loopback"`
+	RemoteRegistries []string `toml:"remote_registries"`
+	NameServer       string   `toml:"name_server"`
+	Witnesses        []string `toml:"witnesses"`
+	WitnessFor       []string `toml:"witness_for"`
+	LogOrigin        string   `toml:"log_origin"`
+	CheckpointCopy   string   `toml:"checkpoint_copy"`
+	AcceptLogLoss    bool     `toml:"accept_log_loss"`
 }
 
 // APIConfig is the table [api].
 type APIConfig struct {
-	TrustedProxies             []string `toml:"trusted_proxies"`
-	RegistrationsPerHour       int      `toml:"registrations_per_hour"`
-	RegistrationsGlobalPerHour int      `toml:"registrations_global_per_hour"`
-	ChangesPerHour             int      `toml:"changes_per_hour"`
-	ChangesGlobalPerHour       int      `toml:"changes_global_per_hour"`
-	ChangesPerAgentHour        int      `toml:"changes_per_agent_hour"`
-	ReportsPerDay              int      `toml:"reports_per_day"`
-	FetchesPerHour             int      `toml:"fetches_per_hour"`
-	FetchesPerHostHour         int      `toml:"fetches_per_host_hour"`
-	FetchesGlobalPerHour       int      `toml:"fetches_global_per_hour"`
-	SubmissionsPerHour         int      `toml:"submissions_per_hour"`
-	SubmissionsPerDomainHour   int      `toml:"submissions_per_domain_hour"`
-	SubmissionsGlobalPerHour   int      `toml:"submissions_global_per_hour"`
+	TrustedProxies              []string `toml:"trusted_proxies"`
+	RegistrationsPerHour        int      `toml:"registrations_per_hour"`
+	RegistrationsGlobalPerHour  int      `toml:"registrations_global_per_hour"`
+	ChangesPerHour              int      `toml:"changes_per_hour"`
+	ChangesGlobalPerHour        int      `toml:"changes_global_per_hour"`
+	ChangesPerAgentPerHour      int      `toml:"changes_per_agent_per_hour"`
+	ReportsPerDay               int      `toml:"reports_per_day"`
+	FetchesPerHour              int      `toml:"fetches_per_hour"`
+	FetchesPerHostPerHour       int      `toml:"fetches_per_host_per_hour"`
+	FetchesGlobalPerHour        int      `toml:"fetches_global_per_hour"`
+	SubmissionsPerHour          int      `toml:"submissions_per_hour"`
+	SubmissionsPerDomainPerHour int      `toml:"submissions_per_domain_per_hour"`
+	SubmissionsGlobalPerHour    int      `toml:"submissions_global_per_hour"`
 }
 
 // Duration is a time.Duration written as "10s" or "1h30m".
@@ -131,40 +131,40 @@ func Default() Config {
 		MinFreeBytes:  64 << 20,
 		Store:         StoreConfig{Horizon: Duration(168 * time.Hour), CompactHour: 3},
 		Crawler: CrawlerConfig{
-			Enabled:         true,
-			Seeds:           []string{},
-			Workers:         2048,
-			UserAgent:       "Gazetteer/0.1",
-			Addresses:       []string{},
-			HostInterval:    Duration(time.Second),
-			DomainInterval:  Duration(2 * time.Second),
-			AddressInterval: Duration(100 * time.Millisecond),
-			HostAtOnce:      1,
-			DomainAtOnce:    1,
-			AddressAtOnce:   8,
-			Networks:        []string{},
-			Rate:            200,
-			Timeout:         Duration(10 * time.Second),
-			Formats:         []string{},
-			Deny:            []string{},
-			NAT64:           []string{},
+			Enabled:            true,
+			Seeds:              []string{},
+			Workers:            2048,
+			UserAgent:          "Gazetteer/0.1",
+			OwnAddresses:       []string{},
+			HostInterval:       Duration(time.Second),
+			DomainInterval:     Duration(2 * time.Second),
+			AddressInterval:    Duration(100 * time.Millisecond),
+			HostConcurrency:    1,
+			DomainConcurrency:  1,
+			AddressConcurrency: 8,
+			NetworkLimits:      []string{},
+			Rate:               200,
+			Timeout:            Duration(10 * time.Second),
+			Formats:            []string{},
+			DeniedAddresses:    []string{},
+			NAT64Prefixes:      []string{},
 		},
 		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
-		Registry: RegistryConfig{DIDHost: "localhost", Door: "open", Registries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
+		Registry: RegistryConfig{DIDHost: "localhost", Admission: "open", RemoteRegistries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
 		API: APIConfig{
-			TrustedProxies:             []string{},
-			RegistrationsPerHour:       20,
-			RegistrationsGlobalPerHour: 1000,
-			ChangesPerHour:             1200,
-			ChangesGlobalPerHour:       60000,
-			ChangesPerAgentHour:        300,
-			ReportsPerDay:              10,
-			FetchesPerHour:             30,
-			FetchesPerHostHour:         12,
-			FetchesGlobalPerHour:       600,
-			SubmissionsPerHour:         60,
-			SubmissionsPerDomainHour:   20,
-			SubmissionsGlobalPerHour:   5000,
+			TrustedProxies:              []string{},
+			RegistrationsPerHour:        20,
+			RegistrationsGlobalPerHour:  1000,
+			ChangesPerHour:              1200,
+			ChangesGlobalPerHour:        60000,
+			ChangesPerAgentPerHour:      300,
+			ReportsPerDay:               10,
+			FetchesPerHour:              30,
+			FetchesPerHostPerHour:       12,
+			FetchesGlobalPerHour:        600,
+			SubmissionsPerHour:          60,
+			SubmissionsPerDomainPerHour: 20,
+			SubmissionsGlobalPerHour:    5000,
 		},
 	}
 }
@@ -230,7 +230,11 @@ func (c *Config) decodeTOML(file string, text []byte) error {
 	var wrong *toml.DecodeError
 	switch {
 	case errors.As(err, &strict):
-		return exit.Usagef("%s has a key that Gazetteer does not know:\n%s\nevery known key is in the config.toml of the distribution", file, strict.String())
+		text := strings.TrimSpace(strict.String())
+		for _, e := range strict.Errors {
+			text += "\n" + describeUnknownKey(strings.Join(e.Key(), ".")).Error()
+		}
+		return exit.Usagef("%s has a key that Gazetteer does not know:\n%s", file, text)
 	case errors.As(err, &wrong):
 		row, column := wrong.Position()
 		return exit.Usagef("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
@@ -256,8 +260,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
 	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
 		return exit.Usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
-	case c.Crawler.HostAtOnce < 1 || c.Crawler.DomainAtOnce < 1 || c.Crawler.AddressAtOnce < 1:
-		return exit.Usagef("crawler.host_at_once, crawler.domain_at_once and crawler.address_at_once: want 1 or more")
+	case c.Crawler.HostConcurrency < 1 || c.Crawler.DomainConcurrency < 1 || c.Crawler.AddressConcurrency < 1:
+		return exit.Usagef("crawler.host_concurrency, crawler.domain_concurrency and crawler.address_concurrency: want 1 or more")
 	case c.Crawler.Rate <= 0:
 		return exit.Usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
 	case c.Crawler.Timeout <= 0:
@@ -266,18 +270,18 @@ func (c *Config) validate() error {
 		return exit.Usagef("crawler.user_agent is empty: a polite crawler says who it is")
 	case c.Search.Timeout <= 0:
 		return exit.Usagef("search.timeout: want more than 0")
-	case c.Search.AtOnce < 0 || c.Search.AtOnce > 10000:
-		return exit.Usagef("search.at_once %d: want 1 to 10000, or 0 for twice the processors", c.Search.AtOnce)
+	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:
+		return exit.Usagef("search.concurrency %d: want 1 to 10000, or 0 for twice the processors", c.Search.Concurrency)
 	case c.ShutdownGrace < 0:
 		return exit.Usagef("shutdown_grace: want 0 or more")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
 		return exit.Usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
-	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentHour == 0 || c.API.ReportsPerDay == 0:
-		return exit.Usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
-	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostHour == 0 || c.API.FetchesGlobalPerHour == 0:
-		return exit.Usagef("api.fetches_per_hour, api.fetches_per_host_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
-	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
-		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0:
+		return exit.Usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_per_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
+	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostPerHour == 0 || c.API.FetchesGlobalPerHour == 0:
+		return exit.Usagef("api.fetches_per_hour, api.fetches_per_host_per_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
+		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 	}
 	return nil
 }
@@ -309,11 +313,11 @@ func (c *Config) setKey(key, value string) error {
 	v := reflect.ValueOf(c).Elem()
 	for part := range strings.SplitSeq(key, ".") {
 		if v.Kind() != reflect.Struct {
-			return fmt.Errorf("there is no key %q", key)
+			return describeUnknownKey(key)
 		}
 		f, ok := fieldByTag(v.Type(), part)
 		if !ok {
-			return fmt.Errorf("there is no key %q; every known key is in config.toml", key)
+			return describeUnknownKey(key)
 		}
 		v = v.FieldByIndex(f.Index)
 	}

@@ -46,7 +46,7 @@ func TestConfigRefuses(t *testing.T) {
 		settings []string
 		want     []string // all in the message
 	}{
-		"an unknown key, with its line":   {file: "listen = \"x:1\"\nlissen = \"x:2\"\n", want: []string{"does not know", "2| lissen = \"x:2\""}},
+		"an unknown key, with its line":   {file: "listen = \"x:1\"\nlissen = \"x:2\"\n", want: []string{"does not know", "2| lissen = \"x:2\"", "did you mean listen?"}},
 		"an unknown key in a table":       {file: "[crawler]\nworker = 1\n", want: []string{"2| worker = 1"}},
 		"a wrong type, with its place":    {file: "[crawler]\nworkers = \"many\"\n", want: []string{":2:11:", "workers = \"many\""}},
 		"a repeated key":                  {file: "listen = \"a\"\nlisten = \"b\"\n", want: []string{"listen"}},

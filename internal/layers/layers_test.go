@@ -39,7 +39,7 @@ var rows = [][]string{
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
-	{"internal/exit", "internal/version"},
+	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
 	{"internal/server"}, // opens, wires and runs what lies below it
 	{"internal/cli"},

@@ -19,7 +19,7 @@ import (
 // none.
 func newSubmitter(h *Server, limits *limit.Set) *answer.Submitter {
 	o := answer.SubmitterOptions{
-		PerClient: h.Config.API.SubmissionsPerHour, PerDomain: h.Config.API.SubmissionsPerDomainHour, All: h.Config.API.SubmissionsGlobalPerHour, Limits: limits,
+		PerClient: h.Config.API.SubmissionsPerHour, PerDomain: h.Config.API.SubmissionsPerDomainPerHour, All: h.Config.API.SubmissionsGlobalPerHour, Limits: limits,
 	}
 	if h.Config.Crawler.Enabled {
 		o.Add = h.Crawler.Add
@@ -33,18 +33,19 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return err
 	}
-	limits := &limit.Set{}
+	limits := &limit.Set{Now: e.Now}
 	validator, err := newValidator(h.Config, e, limits, h.recorder.recordCheck)
 	if err != nil {
 		return fmt.Errorf("set up the validator: %w", err)
 	}
-	search := answer.NewLimitedSearcher(h.Index, answer.SearchLimits{Time: time.Duration(h.Config.Search.Timeout), Concurrent: h.Config.Search.AtOnce, Limits: limits})
+	search := answer.NewLimitedSearcher(h.Index, answer.SearchLimits{Time: time.Duration(h.Config.Search.Timeout), Concurrent: h.Config.Search.Concurrency, Limits: limits})
 	ownerRequests, err := h.openOwnerRequests(e, limits)
 	if err != nil {
 		return fmt.Errorf("set up the requests of owners: %w", err)
 	}
 	answers := &answer.Answers{Store: h.Store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler}
 	h.api, err = api.New(api.Options{
+		Now:     e.Now,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
 		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.witnesses.newestAnchor, Publish: h.witnesses.publishFunc(), Limits: limits,
@@ -52,8 +53,8 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	pages := web.New(answers, search, web.Options{Log: h.log, Standing: h.api.ServerStatus, Bot: web.Bot{
-		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.Addresses,
+	pages := web.New(answers, search, web.Options{Log: h.log, Now: e.Now, Standing: h.api.ServerStatus, Bot: web.Bot{
+		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})
 	pages.Mount(h.api.Engine())

@@ -55,14 +55,14 @@ func parseBlockList(r io.Reader) ([]string, error) {
 
 // ApplyBlockList makes the crawler keep to the operator's list.
 func (h *Server) ApplyBlockList(ctx context.Context) error {
-	entries, err := readBlockList(h.Config.Crawler.BlockList)
+	entries, err := readBlockList(h.Config.Crawler.BlockListFile)
 	if err != nil {
 		return err
 	}
 	if err := h.Crawler.SetBlockList(ctx, entries); err != nil {
-		return fmt.Errorf("block list %s: %w", h.Config.Crawler.BlockList, err)
+		return fmt.Errorf("block list %s: %w", h.Config.Crawler.BlockListFile, err)
 	}
-	h.log.Info("block list read", "file", h.Config.Crawler.BlockList, "entries", len(entries))
+	h.log.Info("block list read", "file", h.Config.Crawler.BlockListFile, "entries", len(entries))
 	return nil
 }
 

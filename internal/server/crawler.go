@@ -19,19 +19,19 @@ import (
 )
 
 // newGuard returns the guard of everything that asks hosts which strangers name.
-// The addresses that the crawler comes from are forbidden like those of crawler.deny:
+// The addresses that the crawler comes from are forbidden like those of crawler.denied_addresses:
 // what answers there may trust them.
 func newGuard(c config.Config) (*fetch.Guard, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.Deny, c.Crawler.Addresses), NAT64: c.Crawler.NAT64})
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses), NAT64: c.Crawler.NAT64Prefixes})
 	if err != nil {
-		return nil, exit.Usagef("crawler.deny, crawler.addresses or crawler.nat64: %v", err)
+		return nil, exit.Usagef("crawler.denied_addresses, crawler.own_addresses or crawler.nat64_prefixes: %v", err)
 	}
 	return guard, nil
 }
 
 func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawler.Crawler, error) {
 	c := h.Config.Crawler
-	networks, err := parseNetworkLimits(c.Networks)
+	networks, err := parseNetworkLimits(c.NetworkLimits)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,12 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 		return nil, err
 	}
 	o := crawler.Options{
+		Now:   e.Now,
 		Store: h.Store, Log: h.log, Roots: e.Roots, Guard: guard, Dir: filepath.Join(h.Config.DataDir, "crawler"),
 		Workers: c.Workers, UserAgent: userAgent(h.Config), Rate: c.Rate,
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
-		HostAtOnce: c.HostAtOnce, DomainAtOnce: c.DomainAtOnce, AddressAtOnce: c.AddressAtOnce, Networks: networks,
-		VerifyWholeChains: c.VerifyWholeChains, Formats: formats,
+		HostAtOnce: c.HostConcurrency, DomainAtOnce: c.DomainConcurrency, AddressAtOnce: c.AddressConcurrency, Networks: networks,
+		VerifyWholeChains: c.VerifyFullChains, Formats: formats,
 		Timeout: time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
 		Observe: observe,
 	}
@@ -87,19 +88,19 @@ func parseNetworkLimits(lines []string) ([]crawler.NetworkLimit, error) {
 	for _, line := range lines {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
-			return nil, exit.Usagef("crawler.networks %q: want a network, an interval and a number, for example \"203.0.113.0/24 10ms 64\"", line)
+			return nil, exit.Usagef("crawler.network_limits %q: want a network, an interval and a number, for example \"203.0.113.0/24 10ms 64\"", line)
 		}
 		network, err := netip.ParsePrefix(fields[0])
 		if err != nil {
-			return nil, exit.Usagef("crawler.networks %q: %v", line, err)
+			return nil, exit.Usagef("crawler.network_limits %q: %v", line, err)
 		}
 		pause, err := time.ParseDuration(fields[1])
 		if err != nil || pause < 0 {
-			return nil, exit.Usagef("crawler.networks %q: %q is not an interval such as \"10ms\"", line, fields[1])
+			return nil, exit.Usagef("crawler.network_limits %q: %q is not an interval such as \"10ms\"", line, fields[1])
 		}
 		atOnce, err := strconv.Atoi(fields[2])
 		if err != nil || atOnce < 1 {
-			return nil, exit.Usagef("crawler.networks %q: %q is not a number of visits", line, fields[2])
+			return nil, exit.Usagef("crawler.network_limits %q: %q is not a number of visits", line, fields[2])
 		}
 		limits = append(limits, crawler.NetworkLimit{Network: network.Masked(), Limit: crawler.Limit{Interval: pause, AtOnce: atOnce}})
 	}
@@ -118,7 +119,8 @@ func newValidator(c config.Config, e Environment, limits *limit.Set, made func(f
 		return nil, err
 	}
 	return answer.NewValidator(answer.ValidatorOptions{
-		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostHour, All: c.API.FetchesGlobalPerHour, Limits: limits,
+		Now:     e.Now,
+		Fetcher: client, PerClient: c.API.FetchesPerHour, PerHost: c.API.FetchesPerHostPerHour, All: c.API.FetchesGlobalPerHour, Limits: limits,
 	}), nil
 }
 
@@ -130,6 +132,7 @@ func NewFetcher(c config.Config, e Environment, session time.Duration, made func
 		return nil, err
 	}
 	o := fetch.Options{
+		Now:   e.Now,
 		Guard: guard, Roots: e.Roots, UserAgent: userAgent(c),
 		Timeout: min(time.Duration(c.Crawler.Timeout), session), SessionTimeout: session, Made: made,
 	}

@@ -13,7 +13,7 @@ import (
 // the operator denies. Nothing is dialled, as the context is over already.
 func TestOwnAddressesAreNotAsked(t *testing.T) {
 	c := config.Default()
-	c.Crawler.Deny, c.Crawler.Addresses = []string{"11.0.1.0/24"}, []string{"11.0.2.7", "2a00:1234::/48"}
+	c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses = []string{"11.0.1.0/24"}, []string{"11.0.2.7", "2a00:1234::/48"}
 	guard, err := newGuard(c)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestOwnAddressesAreNotAsked(t *testing.T) {
 			t.Errorf("%s: %v, %v", address, err, blocked)
 		}
 	}
-	c.Crawler.Addresses = []string{"crawler.example"}
+	c.Crawler.OwnAddresses = []string{"crawler.example"}
 	if _, err := newGuard(c); err == nil {
 		t.Error("a name is no address, and passes for one")
 	}

@@ -9,7 +9,6 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 	"gazetteer/limit"
-	"gazetteer/registry/evidence"
 	"gazetteer/registry/resolve"
 )
 
@@ -22,13 +21,13 @@ func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.Ow
 	}
 	told := &recordingClient{web, h.recorder, "somebody who says that the host is theirs had a proof of it looked for"}
 	// A resolver of its own: what is kept for others must not prove a request.
-	resolver, err := resolve.New(resolve.Options{Fetcher: told, Size: 100})
+	resolver, err := resolve.New(resolve.Options{Fetcher: told, Size: 100, Now: e.Now})
 	if err != nil {
 		return nil, err
 	}
 	o := answer.OwnerRequestOptions{
-		Owners:    owner.New(owner.Options{Crawler: h.Crawler, DNS: evidence.NewDNS(h.Config.Registry.DNS), Web: told, Resolver: resolver}),
-		PerClient: h.Config.API.FetchesPerHour, PerDomain: h.Config.API.FetchesPerHostHour, All: h.Config.API.FetchesGlobalPerHour, Limits: limits,
+		Owners:    owner.New(owner.Options{Now: e.Now, Crawler: h.Crawler, DNS: newDNS(h.Config, e), Web: told, Resolver: resolver}),
+		PerClient: h.Config.API.FetchesPerHour, PerDomain: h.Config.API.FetchesPerHostPerHour, All: h.Config.API.FetchesGlobalPerHour, Limits: limits,
 	}
 	if h.Config.Crawler.Enabled {
 		o.Recrawl, o.Add = h.Crawler.Recrawl, h.Crawler.Add

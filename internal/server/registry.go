@@ -32,34 +32,30 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 		return err
 	}
 	web := &recordingClient{client, h.recorder, "an agent's DID document, domain or inbox was looked at"}
-	bases, err := parseRegistries(c.Registries)
+	bases, err := parseRegistries(c.RemoteRegistries)
 	if err != nil {
 		return err
 	}
-	h.resolver, err = resolve.New(resolve.Options{Fetcher: web, Bases: bases, Local: func(ctx context.Context, w did.Web) (did.Document, bool, error) {
+	h.resolver, err = resolve.New(resolve.Options{Now: e.Now, Fetcher: web, Bases: bases, Local: func(ctx context.Context, w did.Web) (did.Document, bool, error) {
 		return h.registry.Local(ctx, w)
 	}})
 	if err != nil {
 		return err
 	}
-	names := e.DNS
-	if names == nil {
-		names = evidence.NewDNS(c.DNS)
-	}
 	if h.registry, err = registrar.New(registrar.Options{
 		Store: h.Store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.Config.PublicURL, AllowLoopback: c.AllowLoopback,
-		RequireProof: c.RequireProof, Mode: c.Door,
+		RequireProof: c.RequireProof, Mode: c.Admission,
 		Limits: admission.Limits{
 			Registrations: h.Config.API.RegistrationsPerHour, AllRegistrations: h.Config.API.RegistrationsGlobalPerHour,
-			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentHour,
+			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentPerHour,
 			Reports: h.Config.API.ReportsPerDay,
 		},
-		Resolver: h.resolver, Web: web, DNS: names,
+		Resolver: h.resolver, Web: web, DNS: newDNS(h.Config, e), Now: e.Now,
 	}); err != nil {
 		return err
 	}
 	h.directory = h.registry.NewDirectory()
-	if h.joiner, err = join.New(join.Options{Store: h.Store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
+	if h.joiner, err = join.New(join.Options{Now: e.Now, Store: h.Store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
 		return err
 	}
 	if h.audit, err = h.openLog(ctx); err != nil {
@@ -68,7 +64,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 	if h.witnesses, err = parseCosigners(c.Witnesses, h.audit); err != nil {
 		return err
 	}
-	h.witness, err = openWitness(h.Config, h.log)
+	h.witness, err = openWitness(h.Config, e, h.log)
 	return err
 }
 
@@ -78,7 +74,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
 	// A key that has signed a log signs no other one of that name. Until something
 	// was stored, a first start may have been cut off between the two.
-	if fileExists(path) && !fileExists(dir) && !fileExists(c.LogCopy) && h.Store.Head().Seq > 0 {
+	if fileExists(path) && !fileExists(dir) && !fileExists(c.CheckpointCopy) && h.Store.Head().Seq > 0 {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and %s has signed it: put back any copy of the directory, with the newest checkpoint of the log that can be found in it; "+
 			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
@@ -86,7 +82,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
 	}
-	return audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: c.LogCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+	return audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: c.CheckpointCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
 }
 
 // explainLogError adds to the error of a log that has lost something what an operator does
@@ -96,13 +92,13 @@ func explainLogError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nto accept the loss of records of the store, set registry.accept_log_loss = true; "+
-		"to begin another log, move log and log.key of the data directory (and registry.log_copy) away and set registry.log_origin to a name that no log had", err)
+		"to begin another log, move log and log.key of the data directory (and registry.checkpoint_copy) away and set registry.log_origin to a name that no log had", err)
 }
 
 // openWitness opens what cosigns the checkpoints of other registries. It has its
 // key from the first start, so that others can be given it before they are named
 // here.
-func openWitness(c config.Config, l *slog.Logger) (*audit.Witness, error) {
+func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness, error) {
 	var logs []note.Verifier
 	for _, text := range c.Registry.WitnessFor {
 		v, err := audit.NewVerifier(text)
@@ -121,11 +117,19 @@ func openWitness(c config.Config, l *slog.Logger) (*audit.Witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Log: l})
+	w, err := audit.OpenWitness(audit.WitnessOptions{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Log: l})
 	if err != nil {
 		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
 	}
 	return w, nil
+}
+
+// newDNS returns what looks up TXT records.
+func newDNS(c config.Config, e Environment) evidence.DNS {
+	if e.DNS != nil {
+		return e.DNS
+	}
+	return evidence.NewDNS(c.Registry.NameServer)
 }
 
 // newHTTPS returns what asks other hosts for DID documents and proofs, under the
@@ -148,7 +152,7 @@ func parseRegistries(lines []string) (map[string]string, error) {
 	for _, line := range lines {
 		host, base, ok := strings.Cut(line, "=")
 		if !ok || host == "" || !strings.HasPrefix(base, "https://") {
-			return nil, exit.Usagef("registry.registries %q: want a DID host and the address of its registry, for example \"agents.example=https://registry.example\"", line)
+			return nil, exit.Usagef("registry.remote_registries %q: want a DID host and the address of its registry, for example \"agents.example=https://registry.example\"", line)
 		}
 		bases[host] = base
 	}

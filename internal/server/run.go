@@ -87,7 +87,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return h.witnesses.Run(ctx, h.logCosignFailure)
 		})
 	}
-	if public != nil && h.Config.Crawler.BlockList != "" {
+	if public != nil && h.Config.Crawler.BlockListFile != "" {
 		group.Go(func() error { return h.reloadBlockListOnHangup(ctx) })
 	}
 	group.Go(func() error { return h.recorder.Run(ctx) })

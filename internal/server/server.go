@@ -61,7 +61,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
 		return nil, err
 	}
-	vectors, err := readVectors(c.Search.Vectors)
+	vectors, err := readVectors(c.Search.VectorFile)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,12 @@ func readVectors(file string) (*wordvec.Table, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, exit.Usagef("search.vectors: %v", err)
+		return nil, exit.Usagef("search.vector_file: %v", err)
 	}
 	defer f.Close() // only read
 	table, err := wordvec.Read(f)
 	if err != nil {
-		return nil, exit.Usagef("search.vectors: %s: %v", file, err)
+		return nil, exit.Usagef("search.vector_file: %s: %v", file, err)
 	}
 	return table, nil
 }

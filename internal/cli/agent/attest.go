@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +63,7 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 		a.PrintField("revoked", fmt.Sprintf("attestation %d of %s", done.AttestationID, done.SubjectAirID))
 		return nil
 	}
-	q := attestation.Request{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+	q := attestation.Request{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: a.Environment.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	payload, err := q.Payload(subject)
 	if err != nil {
 		return err

@@ -66,9 +66,9 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 func (a *verbs) confirmDeactivation(airID, word string) error {
 	terminal, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return exit.Usagef("%s would be %s for good: say so with --yes", airID, word)
+		return exit.Usagef("%s would be %s permanently: confirm with --yes", airID, word)
 	}
-	fmt.Fprintf(a.Err, "%s will be %s for good. Write its AIR ID to go on: ", format.Visible(airID), word)
+	fmt.Fprintf(a.Err, "%s will be %s permanently. Type its AIR ID to confirm: ", format.Visible(airID), word)
 	line, _ := bufio.NewReader(a.In).ReadString('\n') // what is cut off is no AIR ID
 	if strings.TrimSpace(line) != airID {
 		return exit.Usagef("that is not %s: nothing was done", airID)

@@ -71,7 +71,7 @@ func (a *verbs) exportAgent(ctx context.Context, server *cli.Client, k *keyring,
 	if err != nil {
 		return err
 	}
-	e := exported{Format: exportFormat, Exported: time.Now().UTC().Truncate(time.Second), Registry: server.Base, AirID: airID, History: []json.RawMessage{}}
+	e := exported{Format: exportFormat, Exported: a.Environment.Now().UTC().Truncate(time.Second), Registry: server.Base, AirID: airID, History: []json.RawMessage{}}
 	for below, to := range map[string]*json.RawMessage{
 		"": &e.Record, "/keys": &e.Keys, "/domains": &e.Domains, "/attestations": &e.Attestations, "/evidence": &e.Evidence, "/did-document": &e.Document,
 	} {

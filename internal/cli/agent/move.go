@@ -53,7 +53,7 @@ func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *k
 			return err
 		}
 	}
-	x := transfer.NewMerge(from.String(), into.String(), fromKey, intoKey, time.Now())
+	x := transfer.NewMerge(from.String(), into.String(), fromKey, intoKey, a.Environment.Now())
 	var v api.AgentStatusAnswer
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), api.MergeBody{
 		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,

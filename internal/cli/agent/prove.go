@@ -17,7 +17,7 @@ import (
 )
 
 func (a *verbs) proveCommand(k *keyring) *cobra.Command {
-	giveUp, show := false, false
+	remove, show := false, false
 	c := &cobra.Command{
 		Use:   "prove DOMAIN",
 		Short: "Show that a domain is yours, by DNS or a file",
@@ -42,14 +42,14 @@ Exit code 1 when the domain is not proved.`,
 				return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.printDomainRecord(c.Context(), server, k) })
 			}
 			return a.WithRegistry(c.Context(), func(server *cli.Client) error {
-				if giveUp {
+				if remove {
 					return a.removeDomain(c, server, k, args[0])
 				}
 				return a.proveDomain(c, server, k, args[0])
 			})
 		},
 	}
-	c.Flags().BoolVar(&giveUp, "give-up", false, "take the domain from the agent")
+	c.Flags().BoolVar(&remove, "remove", false, "remove the domain from the agent")
 	c.Flags().BoolVar(&show, "print", false, "only print what the owner of a domain publishes for the agent")
 	return c
 }

@@ -78,7 +78,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		}
 		commitment = registry.RecoveryCommitment(reserve.Public().(ed25519.PublicKey))
 	}
-	x := registry.NewRecovery(owner.String(), keys.Keys[0].PublicKeyMultibase, recovery, next, commitment, time.Now())
+	x := registry.NewRecovery(owner.String(), keys.Keys[0].PublicKeyMultibase, recovery, next, commitment, a.Environment.Now())
 	body := map[string]string{"agent": x.Agent, "current_key": x.From, "recovery_key": x.Key, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
 		"recovery_signature": x.RecoverySignature}
 	if next != nil {
@@ -108,7 +108,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		return nil
 	}
 	a.PrintField("recovery", "under way to "+after.Recovery.To)
-	a.PrintField("in force", formatTime(time.Now(), after.Recovery.Due))
+	a.PrintField("in force", formatTime(a.Environment.Now(), after.Recovery.Due))
 	a.PrintField("keep", keyfile.Next(k.path)+" and "+keyfile.Next(k.recoveryPath())+": they take their places then")
 	a.PrintNextSteps("Until then the old key signs, but cannot be rotated. Look how it stands:", a.formatAgentCommand(k, "show "+airID))
 	return nil

@@ -44,7 +44,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 	if err != nil {
 		return err
 	}
-	x := registry.NewRotation(owner.String(), key, next, "", time.Now())
+	x := registry.NewRotation(owner.String(), key, next, "", a.Environment.Now())
 	var after registry.KeysView
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/keys"), map[string]string{
 		"agent": x.Agent, "current_key": x.From, "public_key": x.To, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,

@@ -107,7 +107,7 @@ func (a *verbs) describeKeyFile(k *keyring, keys registry.KeysView) (string, err
 }
 
 func (a *verbs) printShown(record registry.RecordView, shown shownAgent, held string) {
-	now := time.Now()
+	now := a.Environment.Now()
 	keys := shown.Keys
 	a.PrintField("agent", record.AirID+"  "+record.Name)
 	a.PrintField("status", record.Status)

@@ -54,7 +54,7 @@ func (s *crawlResults) printLine(line []byte) error {
 
 // printRefusedLine shows that a line of a list names no host.
 func (s *crawlResults) printRefusedLine(wrong *crawler.LineError) error {
-	r := crawler.BadHost(wrong.Err.Host, wrong, time.Now())
+	r := crawler.BadHost(wrong.Err.Host, wrong, s.Environment.Now())
 	line, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode a result: %w", err)
@@ -80,10 +80,10 @@ func (a *verbs) printResult(p *cli.Progress, r crawler.Result, line []byte) erro
 	}
 	// On a terminal results and status line share one screen.
 	if p.Live && cli.IsTerminal(a.Out) {
-		p.PrintLine("%s", FormatResult(r, time.Now()))
+		p.PrintLine("%s", FormatResult(r, a.Environment.Now()))
 		return nil
 	}
-	_, err := fmt.Fprintln(a.Out, FormatResult(r, time.Now()))
+	_, err := fmt.Fprintln(a.Out, FormatResult(r, a.Environment.Now()))
 	return err
 }
 

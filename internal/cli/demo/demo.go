@@ -151,7 +151,7 @@ func (d *demo) listExpectedHosts(ctx context.Context) error {
 // recordVisit is told of every visit by the crawler, after its commit.
 func (d *demo) recordVisit(r crawler.Result) {
 	if !d.JSON {
-		d.progress.PrintLine("%s", crawl.FormatResult(r, time.Now()))
+		d.progress.PrintLine("%s", crawl.FormatResult(r, d.Environment.Now()))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 )
 
 func (a *verbs) suspendCommand() *cobra.Command {
-	return a.reasonedCommand("suspend AIR-ID", "Take an agent out of service until it is restored", "why, which its owner is shown",
+	return a.reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", "the reason, which its owner sees",
 		func(ctx context.Context, server *cli.Client, airID, reason string) error {
 			return a.changeAgent(ctx, server, http.MethodPost, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
 		})
 }
 
 func (a *verbs) deleteCommand() *cobra.Command {
-	return a.reasonedCommand("delete AIR-ID", "Delete an agent for good; its keys and history stay to be read", "why, which its owner is shown",
+	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "the reason, which its owner sees",
 		func(ctx context.Context, server *cli.Client, airID, reason string) error {
 			var v api.DeletedAgent
 			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
@@ -54,7 +54,7 @@ func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Con
 
 func (a *verbs) restoreCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore AIR-ID", Short: "Put a suspended agent back into service",
+		Use: "restore AIR-ID", Short: "Restore a suspended agent",
 		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -67,22 +67,22 @@ func (a *verbs) restoreCommand() *cobra.Command {
 func (a *verbs) eraseCommand() *cobra.Command {
 	yes := false
 	c := &cobra.Command{
-		Use: "erase AIR-ID", Short: "Remove what an agent is and was; it cannot be undone",
-		Long: `Erase removes the record of an agent, its history, and its content from the
-transparency log, whose hashes stay. The AIR ID is never given to anybody else. It
-is for an owner who has lost every key and asks for it, and for orders of a court;
-it cannot be undone.`,
+		Use: "erase AIR-ID", Short: "Erase an agent and its history; this cannot be undone",
+		Long: `Erase removes the record of an agent, its history, and its content in the
+transparency log; the hashes of the log stay. The AIR ID is never used again. Use
+it for an owner who has lost every key and asks for it, and for court orders. It
+cannot be undone.`,
 		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !yes {
-				return exit.Usagef("%s would be erased for good: say so with --yes", args[0])
+				return exit.Usagef("this erases %s permanently: confirm with --yes", args[0])
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/erase"), nil)
 			})
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "yes, for good")
+	c.Flags().BoolVar(&yes, "yes", false, "confirm; this cannot be undone")
 	return c
 }
 
@@ -91,10 +91,10 @@ func (a *verbs) mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge FROM INTO",
 		Short: "End an agent in favour of another of the same owner",
-		Long: `Merge ends the first agent and leaves the second, for an owner who has lost the key
-of the first: see by other means that it is the same person. The handle goes along;
-what was proved or attested of the one that ends does not. Owners who have both keys
-merge by themselves.
+		Long: `Merge ends the first agent in favour of the second, for an owner who has lost the
+key of the first. Check by other means that both belong to the same person. The
+second agent gets the handle; proofs and attestations of the first one end with
+it. Owners who have both keys can merge without you.
 
   gazetteer registry merge AIR-7G3K-M9JQ-X2PT AIR-0123-4567-89AB --reason "showed us the invoice"`,
 		Args: cli.ExactArgs(2, "the AIR IDs of the agent that ends and of the one that stays"),

@@ -28,7 +28,7 @@ suspend the agents that have it already. The reason stays with you.
 
   gazetteer registry ban network 192.0.2.0/24 --reason "registers by script" --until 2027-01-31
   gazetteer registry ban domain evil.example`,
-		Args: cli.ExactArgs(2, "the sort (key, handle, domain or network) and the value"),
+		Args: cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := map[string]string{"sort": args[0], "value": args[1], "reason": reason}
 			if until != "" {
@@ -43,7 +43,7 @@ suspend the agents that have it already. The reason stays with you.
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/bans", body, &b); done || err != nil {
 					return err
 				}
-				a.PrintField("blocked", formatBan(time.Now(), b))
+				a.PrintField("blocked", formatBan(a.Environment.Now(), b))
 				return nil
 			})
 		},
@@ -102,7 +102,7 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 	if err != nil || a.JSON {
 		return errors.Join(err, a.printJSONUnless(err, all))
 	}
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, b := range all {
 		a.PrintField("blocked", formatBan(now, b))
 	}
@@ -112,9 +112,10 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 
 func (a *verbs) unbanCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "lift key|handle|domain|network VALUE",
-		Short: "Take something off a block list",
-		Args:  cli.ExactArgs(2, "the sort (key, handle, domain or network) and the value"),
+		Use:        "unban key|handle|domain|network VALUE",
+		SuggestFor: []string{"lift"},
+		Short:      "Remove an entry from a block list",
+		Args:       cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var b admission.Ban
@@ -122,7 +123,7 @@ func (a *verbs) unbanCommand() *cobra.Command {
 				if done, err := a.sendRequest(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
 					return err
 				}
-				a.PrintField("lifted", b.Kind+" "+b.Value)
+				a.PrintField("removed", b.Kind+" "+b.Value)
 				return nil
 			})
 		},
@@ -168,7 +169,7 @@ func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.V
 	if err != nil || a.JSON {
 		return errors.Join(err, a.printJSONUnless(err, all))
 	}
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, p := range all {
 		a.printReport(now, p)
 		fmt.Fprintln(a.Out)

@@ -23,7 +23,7 @@ func (a *verbs) crawlerCommand() *cobra.Command {
 		Short: "Block hosts, let them in again, have one visited again",
 		Long: `Crawler tells the crawler about single hosts. A host that is blocked is not
 visited any more, and what it published is removed at once: its pages and the API
-say so instead. A long list is better kept in the file that crawler.block_list
+say so instead. A long list is better kept in the file that crawler.block_list_file
 names, which is read again at SIGHUP.
 
 Owners of hosts need none of this: they opt out by robots.txt, or on the page

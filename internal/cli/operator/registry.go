@@ -21,16 +21,16 @@ import (
 func (a *verbs) registryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registry",
-		Short: "Look after the registry: who gets in, who is blocked, what is reported",
-		Long: `What the operator of a registry does, on the machine that it runs on: the verbs
+		Short: "Manage the registry: admission, block lists, reports, agents",
+		Long: `The verbs of the operator of a registry. They run on the registry's machine and
 talk to the socket in the data directory, which only its owner can open.
 
-  gazetteer registry                        how it stands, and what waits for you
-  gazetteer registry door approval          look at new agents before they are taken
-  gazetteer registry approve AIR-…          make an agent of a registration that waits
+  gazetteer registry                         the state, and what waits for you
+  gazetteer registry admission approval      review new agents before they are admitted
+  gazetteer registry approve AIR-…           admit a registration that waits
   gazetteer registry ban network 192.0.2.0/24
-  gazetteer registry reports                what others say against agents
-  gazetteer registry suspend AIR-… --reason "sends junk"`,
+  gazetteer registry reports                 list the reports about agents
+  gazetteer registry suspend AIR-… --reason "sends spam"`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.printStatus(c.Context(), server) })
@@ -69,17 +69,17 @@ func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
 }
 
 func (a *verbs) printAdmission(d admission.PolicyState) {
-	now := time.Now()
+	now := a.Environment.Now()
 	words := map[string]string{
-		admission.ModeOpen: "open: new agents are taken at once", admission.ModeApproval: "approval: new agents wait until you approve them",
-		admission.ModeClosed: "closed: no new agents are taken",
+		admission.ModeOpen: "open: new agents are admitted at once", admission.ModeApproval: "approval: new agents wait until you approve them",
+		admission.ModeClosed: "closed: no new agents are admitted",
 	}
-	a.PrintField("door", words[d.Mode])
+	a.PrintField("admission", words[d.Mode])
 	switch {
 	case !d.SelfClosed.IsZero():
-		a.PrintField("", "it closed itself "+cli.FormatAge(now, d.SelfClosed)+", for nobody looked after it; open it with: "+a.FormatCommand("registry door open"))
+		a.PrintField("", "it closed itself "+cli.FormatAge(now, d.SelfClosed)+", because no operator used the registry; open it with: "+a.FormatCommand("registry admission open"))
 	case !d.Closes.IsZero():
-		a.PrintField("", "it closes itself "+cli.FormatWait(now, d.Closes)+" if nobody looks after it")
+		a.PrintField("", "it closes itself "+cli.FormatWait(now, d.Closes)+" unless an operator uses the registry before")
 	}
 	if !d.Since.IsZero() {
 		a.PrintField("set", cli.FormatAge(now, d.Since))
@@ -90,21 +90,22 @@ func (a *verbs) printAdmission(d admission.PolicyState) {
 func (a *verbs) admissionCommand() *cobra.Command {
 	note := ""
 	c := &cobra.Command{
-		Use:   "door [open|approval|closed]",
-		Short: "Show or set how new agents are taken",
-		Long: `Door says how new agents are taken: open (at once), approval (after you have
-looked at them), or closed (not at all). It holds until you set something else,
-over restarts. The note is told to everybody who is not taken at once: put an
-address there. An open door that nobody looks after closes itself to approval
-after a week.
+		Use:        "admission [open|approval|closed]",
+		SuggestFor: []string{"door"},
+		Short:      "Show or set how new agents are admitted",
+		Long: `Admission says how new agents are admitted: open (at once), approval (after your
+review), or closed (not at all). It holds until you change it, also after a
+restart. Everybody who is not admitted at once sees the note: put an address
+there. An open admission changes to approval by itself after a week in which no
+operator used the registry.
 
-  gazetteer registry door approval --note "write to door@registry.example"`,
+  gazetteer registry admission approval --note "write to admin@registry.example"`,
 		Args: cli.MaxArgs(1, "one mode"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				if len(args) == 0 {
 					if note != "" {
-						return exit.Usagef("--note is told along with a mode: gazetteer registry door approval --note …")
+						return exit.Usagef("--note needs a mode: gazetteer registry admission approval --note …")
 					}
 					var v api.RegistryStatus
 					if done, err := a.sendRequest(c.Context(), server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
@@ -122,7 +123,7 @@ after a week.
 			})
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "told to those who are not taken at once")
+	c.Flags().StringVar(&note, "note", "", "shown to everybody who is not admitted at once")
 	return c
 }
 
@@ -131,9 +132,9 @@ func (a *verbs) cosignCommand() *cobra.Command {
 		Use:   "cosign",
 		Short: "Ask the witnesses to cosign the transparency log now",
 		Long: `Cosign asks the witnesses of registry.witnesses to cosign the newest tree of the
-transparency log, which happens by itself once an hour. A witness that knows a
-longer tree, or another of the same length, refuses: then an older copy of the log
-was put back.`,
+transparency log. The server does the same once an hour. A witness that knows a
+longer tree, or another one of the same length, refuses: an older copy of the log
+has been restored.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -155,7 +156,7 @@ was put back.`,
 func (a *verbs) applicationsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "applications",
-		Short: "List the registrations that wait for your approval",
+		Short: "List the registrations that wait for approval",
 		Args:  cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listApplications(c.Context(), server) })
@@ -174,7 +175,7 @@ func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error 
 	if err != nil || a.JSON {
 		return errors.Join(err, a.printJSONUnless(err, all))
 	}
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, w := range all {
 		a.PrintField("agent", w.Agent.AirID+"  "+w.Agent.Name)
 		a.PrintField("says", w.Agent.Description)
@@ -182,14 +183,14 @@ func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error 
 		if w.Proof != "" {
 			a.PrintField("key", "proved by "+w.Proof)
 		} else {
-			a.PrintField("key", "possession is only claimed")
+			a.PrintField("key", "claimed, not proved")
 		}
-		a.PrintField("asked", cli.FormatAge(now, w.Asked)+", from "+orElse(w.Network, "this machine")+", runs out "+cli.FormatWait(now, w.Expires))
+		a.PrintField("applied", cli.FormatAge(now, w.Asked)+", from "+orElse(w.Network, "this machine")+", expires "+cli.FormatWait(now, w.Expires))
 		fmt.Fprintln(a.Out)
 	}
 	fmt.Fprintf(a.Out, "%s waiting\n", cli.Plural(len(all), "registration"))
 	if len(all) > 0 {
-		a.PrintNextSteps("Take one, or refuse it:", a.FormatCommand("registry approve "+all[0].Agent.AirID), a.FormatCommand("registry refuse "+all[0].Agent.AirID+" --reason …"))
+		a.PrintNextSteps("Approve one, or refuse it:", a.FormatCommand("registry approve "+all[0].Agent.AirID), a.FormatCommand("registry refuse "+all[0].Agent.AirID+" --reason …"))
 	}
 	return nil
 }
@@ -197,7 +198,7 @@ func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error 
 func (a *verbs) approveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve AIR-ID",
-		Short: "Make an agent of a registration that waits",
+		Short: "Admit a registration that waits",
 		Args:  cli.ExactArgs(1, "the AIR ID of a registration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -212,14 +213,14 @@ func (a *verbs) refuseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "refuse AIR-ID",
 		Short: "Refuse a registration that waits",
-		Long: `Refuse ends a registration that waits. The reason is shown to whoever asks for its
-AIR ID; what was registered is forgotten at once.
+		Long: `Refuse ends a registration that waits. Everybody who asks for its AIR ID sees the
+reason; the registration itself is deleted at once.
 
   gazetteer registry refuse AIR-7G3K-M9JQ-X2PT --reason "we know of no such company"`,
 		Args: cli.ExactArgs(1, "the AIR ID of a registration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
-				return exit.Usagef("refuse needs --reason, which is shown to whoever has registered")
+				return exit.Usagef("refuse needs --reason, which the applicant sees")
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var v api.RefusedApplication
@@ -233,6 +234,6 @@ AIR ID; what was registered is forgotten at once.
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for whoever has registered")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, which the applicant sees")
 	return c
 }

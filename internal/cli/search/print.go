@@ -43,7 +43,7 @@ func (a *verbs) printHits(r searchAnswer, words string) {
 		}
 		return
 	}
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, h := range r.Hits {
 		printHit(a, h.Hit, now, h.listRemarks()...)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *verbs) printOffers(page api.OrchestratePage) {
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, o := range page.Operations {
 		a.printOffer(o, now)
 	}

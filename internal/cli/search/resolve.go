@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +76,7 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	if r.Kind == "agent" {
 		return a.printAgent(r)
 	}
-	now := time.Now()
+	now := a.Environment.Now()
 	for _, c := range r.Candidates {
 		printHit(a, c.Hit, now, append([]remark{{"proof", c.Claim.Proof}}, c.listRemarks()...)...)
 	}

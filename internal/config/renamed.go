@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+
+	"gazetteer/internal/nearest"
+)
+
+// renamedKeys returns the keys that had another name before, each with the name that it has now, so
+// that an old configuration is refused with one sentence that says what to do.
+func renamedKeys() [][2]string {
+	return [][2]string{
+		{"crawler.addresses", "crawler.own_addresses"},
+		{"crawler.host_at_once", "crawler.host_concurrency"},
+		{"crawler.domain_at_once", "crawler.domain_concurrency"},
+		{"crawler.address_at_once", "crawler.address_concurrency"},
+		{"crawler.networks", "crawler.network_limits"},
+		{"crawler.deny", "crawler.denied_addresses"},
+		{"crawler.nat64", "crawler.nat64_prefixes"},
+		{"crawler.block_list", "crawler.block_list_file"},
+		{"crawler.verify_whole_chains", "crawler.verify_full_chains"},
+		{"search.vectors", "search.vector_file"},
+		{"search.at_once", "search.concurrency"},
+		{"registry.door", "registry.admission"},
+		{"registry.dns", "registry.name_server"},
+		{"registry.log_copy", "registry.checkpoint_copy"},
+		{"registry.registries", "registry.remote_registries"},
+		{"api.changes_per_agent_hour", "api.changes_per_agent_per_hour"},
+		{"api.fetches_per_host_hour", "api.fetches_per_host_per_hour"},
+		{"api.submissions_per_domain_hour", "api.submissions_per_domain_per_hour"},
+	}
+}
+
+// newNameOf returns the present name of a key, and false for a key that never had another one.
+func newNameOf(key string) (string, bool) {
+	for _, pair := range renamedKeys() {
+		if pair[0] == key {
+			return pair[1], true
+		}
+	}
+	return "", false
+}
+
+// describeUnknownKey says that there is no such key, with the new name of a renamed one, or with
+// names that differ by a slip of the pen.
+func describeUnknownKey(key string) error {
+	if name, renamed := newNameOf(key); renamed {
+		return fmt.Errorf("the key %q is called %q now", key, name)
+	}
+	if question := nearest.Question(key, listKeys(reflect.TypeFor[Config](), "")); question != "" {
+		return fmt.Errorf("there is no key %q: %s", key, question)
+	}
+	return fmt.Errorf("there is no key %q; config.toml lists every key", key)
+}
+
+// listKeys returns the name of every key below a table.
+func listKeys(table reflect.Type, prefix string) []string {
+	var keys []string
+	for f := range reflectFields(table) {
+		name := prefix + f.Tag.Get("toml")
+		if f.Type.Kind() == reflect.Struct {
+			keys = append(keys, listKeys(f.Type, name+".")...)
+		} else {
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}

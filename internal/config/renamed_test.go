@@ -1,0 +1,38 @@
+package config
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRenamedKeysNameTheirNewName: in the file, the environment and the settings alike.
+func TestRenamedKeysNameTheirNewName(t *testing.T) {
+	known := listKeys(reflect.TypeFor[Config](), "")
+	for _, pair := range renamedKeys() {
+		old, name := pair[0], pair[1]
+		t.Run(old, func(t *testing.T) {
+			if !slices.Contains(known, name) {
+				t.Fatalf("%s is no key", name)
+			}
+			if slices.Contains(known, old) {
+				t.Fatalf("%s is still a key", old)
+			}
+			table, key, _ := strings.Cut(old, ".")
+			file := t.TempDir() + "/c.toml"
+			if err := os.WriteFile(file, []byte("["+table+"]\n"+key+" = 1\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, inFile := Load(file, nil, nil)
+			_, inEnvironment := Load("", []string{"GAZETTEER_" + strings.ToUpper(table+"_"+key) + "=1"}, nil)
+			_, inSettings := Load("", nil, []string{old + "=1"})
+			for place, err := range map[string]error{"file": inFile, "environment": inEnvironment, "settings": inSettings} {
+				if err == nil || !strings.Contains(err.Error(), `"`+old+`" is called "`+name+`" now`) {
+					t.Errorf("%s: got %v", place, err)
+				}
+			}
+		})
+	}
+}

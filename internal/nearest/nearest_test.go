@@ -1,0 +1,21 @@
+package nearest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	names := []string{"finance", "food", "travel", "search", "serve", "crawler.workers", "BOOK"}
+	for word, want := range map[string]string{
+		"finanace": "finance", "serach": "search", "crawler.worker": "crawler.workers", "book": "BOOK", "BOKO": "",
+		"trav": "travel", "tr": "", "": "", "foof": "food", strings.Repeat("x", 1000): "", "zebra": "",
+	} {
+		if got := strings.Join(Find(word, names), " "); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+	if got := Question("serv", names); got != "did you mean serve?" {
+		t.Errorf("got %q", got)
+	}
+}
