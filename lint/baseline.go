@@ -14,26 +14,25 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Baseline is a list of findings that are known and accepted for now, so that
-// only new ones are shown. The zero value knows none.
+// A Baseline is a list of accepted findings, so that only new ones are shown. The zero value
+// accepts none.
 //
-// A finding is recognised by its input, code, pointer and message. Lines and
-// columns do not count: text that moves stays known. What is repaired stays in the
-// list until it is written anew.
+// A finding is recognized by its input, code, pointer and message. Lines and columns do not matter,
+// so text may move. A repaired finding stays in the list until the list is written again.
 type Baseline struct {
 	known map[entry]bool
 }
 
-// baselineVersion is the version of the file's form.
+// baselineVersion is the version of the file format.
 const baselineVersion = 1
 
-// entry is one known finding, as it stands in the file.
+// entry is one accepted finding in the file.
 type entry struct {
 	Input   string `json:"input"`
 	Code    string `json:"code"`
 	Pointer string `json:"pointer"`
-	// Message is the beginning of the SHA-256 of the message, in hex: enough to
-	// tell two findings of one rule at one place apart.
+	// Message is the beginning of the SHA-256 of the message in hex, enough to distinguish two
+	// findings of one rule at one place.
 	Message string `json:"message"`
 }
 
@@ -60,7 +59,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// NewBaseline returns a baseline that knows every finding of results.
+// NewBaseline returns a baseline that accepts every finding of the results.
 func NewBaseline(results []Result) *Baseline {
 	b := &Baseline{known: map[entry]bool{}}
 	for _, r := range results {
@@ -76,11 +75,10 @@ func (b *Baseline) Knows(input string, f protocol.Finding) bool {
 	return b.known[entryOf(input, f)]
 }
 
-// Len is how many findings the baseline knows.
+// Len returns the number of accepted findings.
 func (b *Baseline) Len() int { return len(b.known) }
 
-// Write writes the baseline as indented JSON in a fixed order, so that changes
-// of it can be reviewed.
+// Write writes the baseline as indented JSON in a fixed order, so that its changes can be reviewed.
 func (b *Baseline) Write(w io.Writer) error {
 	file := baselineFile{Version: baselineVersion, Findings: []entry{}}
 	for e := range b.known {
@@ -103,7 +101,7 @@ func entryOf(input string, f protocol.Finding) entry {
 	return entry{Input: cleanName(input), Code: f.Code, Pointer: f.Pointer, Message: hex.EncodeToString(sum[:8])}
 }
 
-// cleanName gives one file one name: "./ai.json" is "ai.json". Addresses stay.
+// cleanName returns one name for a file: "ai.json" for "./ai.json". Addresses stay as they are.
 func cleanName(input string) string {
 	name := filepath.ToSlash(input)
 	if u := hostOf(name); u != "" {

@@ -18,72 +18,69 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-// An Input is one text to be judged.
+// An Input is one text to check.
 type Input struct {
-	// Name is what results call it: a file name, an address, "<stdin>".
+	// Name is the name of the text in results: a file name, an address, "<stdin>".
 	Name string
 	Text []byte
-	// Kind is the format; "" tells it from the text and the name.
+	// Kind is the format; "" derives it from the text and the name.
 	Kind document.Kind
-	// URL is the address that the text comes from, or is said to come from. Its
-	// host is the one that relative endpoints belong to. It may be empty.
+	// URL is the address of the text, or the one where it will be published. Relative endpoints
+	// belong to its host. It may be empty.
 	URL string
-	// Fetched is how the text came over the network, nil when it did not. What
-	// the fetch found joins the findings; its kind and address are used where
-	// Kind and URL are empty. An answer without a body has no text to judge.
+	// Fetched is the fetch that returned the text, nil for other texts. Its findings join those of
+	// the document; its kind and address replace an empty Kind and URL. An answer without a body
+	// has no text to check.
 	Fetched *fetch.Answer
 }
 
-// Options say how to judge. The zero value is fine.
+// Options set how to check. The zero value is usable.
 type Options struct {
 	// Today is compared with the dates of a document, unless it is zero.
 	Today time.Time
-	// Strict lets warnings count as failures in [Result.Failed]. Severities and
-	// [Result.Valid] stay as they are: strictness is a wish of the caller, not a
-	// property of the document.
+	// Strict makes [Result.Failed] count warnings. Severities and [Result.Valid] stay as they are:
+	// strictness is a choice of the caller, not a property of the document.
 	Strict bool
-	// Level 2 makes what AGIS Level 2 asks for and the document lacks an error.
+	// Level 2 turns the absence of what AGIS Level 2 requires into an error.
 	Level int
-	// Baseline hides findings that are known already; nil hides none.
+	// Baseline hides the findings that it accepts; nil hides none.
 	Baseline *Baseline
 }
 
-// A Result is what was found about one text.
+// A Result is the outcome of the check of one text.
 type Result struct {
 	Input string
-	// Kind is "" when the text is of no known kind.
+	// Kind is "" for a text of no known kind.
 	Kind document.Kind
-	// Valid says that the text could be read and that no finding is an error,
-	// hidden ones included.
+	// Valid means that the text can be read and has no error, hidden findings included.
 	Valid bool
-	// Level is the conformance level reached: 0 when the text is not valid, 1
-	// else, and 2 for an AGIS document that declares all that Level 2 asks.
+	// Level is the conformance level: 0 for a text that is not valid, 2 for an AGIS document that
+	// declares everything that Level 2 requires, and otherwise 1.
 	Level int
-	// Findings are in the order of the text; those without a place come first.
+	// Findings are in the order of the text, after those without a place.
 	Findings []protocol.Finding
-	// Hidden is how many more findings the baseline knows.
+	// Hidden is the number of findings that the baseline accepts.
 	Hidden int
-	// Operations is how many things the service can be asked to do.
+	// Operations is the number of operations of the service.
 	Operations int
 	Tokens     Tokens
-	// Cuts says what to shorten, most tokens saved first. Only AI Discovery
-	// documents have them: agents read those whole.
+	// Cuts says what to shorten, largest saving first. Only AI Discovery documents have it, since
+	// agents read them whole.
 	Cuts []aidiscovery.Cut
 
-	unread bool // the text is no document of its kind at all
+	unread bool // the text is not a document of its kind
 	strict bool
 }
 
-// Tokens estimates what a language model takes to read a document
-// ([protocol.Tokens]): as it stands, and as JSON without white space.
+// Tokens estimates the tokens that a language model needs for a document ([protocol.Tokens]), as
+// published and as JSON without white space.
 type Tokens struct {
 	Served  int `json:"served"`
 	Compact int `json:"compact"`
 }
 
-// Failed reports whether the result should stop a build: a finding that is an
-// error and not in the baseline, with Options.Strict a warning too, or a text
-// that is no document at all.
+// Failed reports whether the result should stop a build: it has an error that the baseline does not
+// accept (with Options.Strict also a warning), or the text is not a document.
 func (r Result) Failed() bool {
 	limit := protocol.Error
 	if r.strict {
@@ -93,15 +90,14 @@ func (r Result) Failed() bool {
 	return any && worst >= limit || r.unread && r.Hidden == 0
 }
 
-// Check judges one text.
+// Check checks one text.
 func Check(in Input, o Options) Result {
 	c := checkInput(in, o)
 	return c.buildResult(o)
 }
 
-// CheckAll judges several texts. Where an AGIS summary and the full document of
-// the same service are among them, they are compared too (AGIS §11.1); what
-// differs is a finding of the summary.
+// CheckAll checks several texts. It also compares each AGIS summary with the full document of the
+// same service among them (AGIS §11.1). Differences are findings of the summary.
 func CheckAll(inputs []Input, o Options) []Result {
 	checks := make([]*checkedInput, len(inputs))
 	for i, in := range inputs {
@@ -115,7 +111,7 @@ func CheckAll(inputs []Input, o Options) []Result {
 	return results
 }
 
-// checkedInput is one text on its way to a result.
+// checkedInput is one text while it is checked.
 type checkedInput struct {
 	Result
 	url     string // where the text comes from
@@ -154,8 +150,8 @@ func checkInput(in Input, o Options) *checkedInput {
 	return c
 }
 
-// transportFindings is what the fetch found. An answer that was asked for without a kind
-// is judged as one of the kind that its text turned out to be.
+// transportFindings returns the findings of a fetch. An answer that was requested without a kind is
+// checked as the kind of its text.
 func transportFindings(a *fetch.Answer, kind document.Kind) []protocol.Finding {
 	if a.Kind == "" && kind != "" {
 		return a.As(kind).Findings
@@ -201,12 +197,12 @@ func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {
 	c.Findings = append(c.Findings, findings...)
 }
 
-// buildResult settles what depends on all findings, then hides the known ones.
+// buildResult computes what depends on all findings, then hides those that the baseline accepts.
 func (c *checkedInput) buildResult(o Options) Result {
 	slices.SortStableFunc(c.Findings, func(a, b protocol.Finding) int {
 		return cmp.Or(cmp.Compare(findingRank(a), findingRank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	// A fetch and a reader may both see the same fault.
+	// The fetch and the reader may report the same fault.
 	seen := map[protocol.Finding]bool{}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f protocol.Finding) bool {
 		twice := seen[f]
@@ -229,7 +225,7 @@ func (c *checkedInput) buildResult(o Options) Result {
 	return c.Result
 }
 
-// findingRank puts the note that a list was cut behind the list.
+// findingRank sorts the note about a shortened list after the list.
 func findingRank(f protocol.Finding) int {
 	if f.Code == protocol.CodeMore {
 		return 1
@@ -237,7 +233,7 @@ func findingRank(f protocol.Finding) int {
 	return 0
 }
 
-// compareSummaries holds each summary against the full documents of its service.
+// compareSummaries compares each summary with the full documents of its service.
 func compareSummaries(checks []*checkedInput) {
 	for _, s := range checks {
 		for _, d := range checks {
@@ -248,14 +244,14 @@ func compareSummaries(checks []*checkedInput) {
 	}
 }
 
-// sameService tells whether a document is the full one of a summary: it lies
-// where the summary says, or names the same agtp address or service.
+// sameService reports whether a document is the full one of a summary: it is at the address in the
+// summary, or has the same agtp address or service.
 func sameService(s *agis.Summary, d *checkedInput) bool {
 	same := func(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 	return same(s.Links.AGISDocument, d.url) || same(s.AGTP, d.full.AGTP) || same(s.Service, d.full.Service)
 }
 
-// unreadableFinding is the finding for a text that no reader here reads.
+// unreadableFinding returns the finding for a text of no known format.
 func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if in.Kind != "" {
 		return newFinding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are "+document.ListKinds(document.AuthoritativeKinds(), "and"))
@@ -290,7 +286,7 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	return f
 }
 
-// describeSigns says by what the texts of each format are known.
+// describeSigns lists the members that identify each format.
 func describeSigns() string {
 	var signs []string
 	for _, f := range document.Formats {
@@ -321,7 +317,7 @@ func hostOf(address string) string {
 func sameSite(a, b string) bool {
 	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
 	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	if errA != nil || errB != nil { // a public suffix itself, or no domain
+	if errA != nil || errB != nil { // a public suffix, or not a domain
 		return a == b
 	}
 	return siteA == siteB

@@ -106,7 +106,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A fetch and a reader speak together, the fetch first.
+// The fetch and the reader may report the same fault.
 func TestFetched(t *testing.T) {
 	broken := strings.Replace(minimalAI, `"GET"`, `"FETCH"`, 1)
 	answer := func(kind document.Kind, body string, findings ...protocol.Finding) *fetch.Answer {

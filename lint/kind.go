@@ -13,29 +13,28 @@ import (
 	"gazetteer/protocol/agis"
 )
 
-// A Guess is what a text seems to be.
+// A Guess is the likely format of a text.
 type Guess struct {
-	// Kind is the kind whose reader judges it; "" when there is none.
+	// Kind is the kind whose reader checks the text, "" when there is none.
 	Kind document.Kind
-	// Format is the name that package convert has for the form of the text, for
-	// example "notation" or "openapi"; "" when it has none.
+	// Format is the name of the format in package convert, for example "notation" or "openapi", ""
+	// when it has none.
 	Format string
-	// Other names another published format for a person, "" for our own.
+	// Other is the name of another published format, "" for the formats of this module.
 	Other string
 }
 
-// Tell says what a text seems to be, by the members it has, and where they do
-// not tell by the name of the file or address it comes from.
+// Tell recognizes the format of a text by its members, and otherwise by the name of its file or
+// address.
 func Tell(name string, text []byte) Guess {
 	text, _ = protocol.TrimBOM(text)
 	root, _, _ := Tree(text)
 	return guessKind(name, text, root)
 }
 
-// Tree reads a text as JSON when it begins like JSON, else as YAML, and tells
-// which it was. A text that begins like JSON and is none may be YAML in flow
-// style; if it is not that either, the complaint of the JSON reader is the one to
-// show. The error is a [*protocol.SyntaxError].
+// Tree reads a text as JSON if it begins like JSON, else as YAML, and reports which it was. A text
+// that begins like JSON but is not may be YAML in flow style; if it is not that either, the error
+// is that of the JSON reader. The error is a [*protocol.SyntaxError].
 func Tree(text []byte) (root *protocol.Node, yaml bool, err error) {
 	text, _ = protocol.TrimBOM(text)
 	if !looksLikeJSON(text) {
@@ -56,8 +55,8 @@ func looksLikeJSON(text []byte) bool {
 	return len(text) > 0 && (text[0] == '{' || text[0] == '[' || text[0] == '"')
 }
 
-// guessKind takes the tree where there is one; a text that cannot be read is
-// searched for the names that a tree would have.
+// guessKind recognizes a format from the tree, or for a text that cannot be read from the names in
+// it.
 func guessKind(name string, text []byte, root *protocol.Node) Guess {
 	if kind := document.Recognize(name, text); kind != "" {
 		return Guess{Kind: kind, Format: string(kind)}
@@ -80,16 +79,16 @@ func guessKind(name string, text []byte, root *protocol.Node) Guess {
 	return orByName(name, byNames(names, root))
 }
 
-// searchedPart bounds what is searched in a text that could not be read.
+// searchedPart returns the part of an unreadable text that is searched.
 func searchedPart(text []byte) []byte { return text[:min(len(text), protocol.DefaultLimits.Bytes)] }
 
-// notation is how an endpoint begins in the illustrative notation of the AGIS
-// draft (§10.1): BOOK /reservation {
+// notation matches the beginning of an endpoint in the brace notation of the AGIS draft (§10.1):
+// BOOK /reservation {
 var notation = regexp.MustCompile(`(?m)^\s*[A-Z]+ +/[^\s{]*(?:\{[^}\s]*\}[^\s{]*)* *\{\s*$`)
 
 var memberName = regexp.MustCompile(`(?m)(?:^|[{,])\s*(?:"([A-Za-z_$]{1,40})"|([A-Za-z_$]{1,40}))\s*:`)
 
-// namesIn collects what looks like a member name.
+// namesIn returns what looks like member names.
 func namesIn(text []byte) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range memberName.FindAllSubmatch(text, 10000) {
@@ -98,8 +97,8 @@ func namesIn(text []byte) map[string]bool {
 	return names
 }
 
-// others are published formats that are found at the same addresses, each with
-// the members that make it recognisable.
+// others lists published formats that are found at the same addresses, each with the members that
+// identify it.
 var others = []struct {
 	all  []string
 	name string
@@ -119,7 +118,7 @@ var others = []struct {
 	{[]string{"jsonrpc"}, "a JSON-RPC message", ""},
 }
 
-// byNames judges by the names of the members. root may be nil.
+// byNames recognizes a format by member names. root may be nil.
 func byNames(names map[string]bool, root *protocol.Node) Guess {
 	has := func(all ...string) bool {
 		for _, name := range all {
@@ -174,7 +173,7 @@ func isToolList(root *protocol.Node) bool {
 	return len(items) > 0 && items[0].Member("inputSchema") != nil && items[0].Member("name") != nil
 }
 
-// orByName falls back on where the text stands.
+// orByName falls back on the name of the file or address.
 func orByName(name string, g Guess) Guess {
 	if g != (Guess{}) {
 		return g

@@ -10,8 +10,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// own are the rules of this package. They are no rules of a draft: they say why
-// a text was not judged by one.
+// own lists the rules of this package. They belong to no draft: they say why no draft applies to a
+// text.
 var own = []protocol.Rule{
 	{Code: "DOC101", Slug: "kind-unknown", Severity: protocol.Error, Section: "lint", Basis: "own",
 		Text: "A text is judged by the rules of its format, so it must be possible to tell which format it is: by its members, by its name, or because somebody says so.",
@@ -33,8 +33,7 @@ var own = []protocol.Rule{
 
 var byCode = sync.OnceValue(func() map[string]protocol.Rule { return protocol.ByCode(Rules()) })
 
-// Rules returns the rules of all drafts, those of a fetch that no draft has, and
-// those of this package.
+// Rules returns the rules of all drafts, of fetches, and of this package.
 func Rules() []protocol.Rule {
 	return slices.Concat(document.Rules(), fetch.Rules(), own)
 }
@@ -46,7 +45,7 @@ func Rule(code string) (protocol.Rule, bool) {
 	return r, ok
 }
 
-// newFinding makes a finding of one of our own rules, for the whole text.
+// newFinding returns a finding of this package's rules about the whole text.
 func newFinding(code, message, help string) protocol.Finding {
 	r, _ := Rule(code)
 	return protocol.Finding{Code: code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}

@@ -1,9 +1,8 @@
-// Command gazlint judges, converts and begins the documents that services
-// publish for agents: AI Discovery documents, AGIS documents and AGIS summaries.
-// It is the part of gazetteer that a service owner needs and nothing else: no
-// server, no index, no store.
+// Command gazlint checks, converts and creates the documents that services publish for agents: AI
+// Discovery documents, AGIS documents and AGIS summaries. It is the part of gazetteer that a
+// service owner needs, without server, index and store.
 //
-// The commands are those of package lint/command; main only gives them the world.
+// The commands are in package lint/command. main passes them their environment.
 package main
 
 import (
@@ -27,7 +26,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal, with the handler gone, ends the program at once.
+	// A second signal finds no handler and ends the program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(runCommand(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, fetch.Options{}))
 }
@@ -37,11 +36,10 @@ type streams struct {
 	out, err io.Writer
 }
 
-// exitInternal is for what should not happen.
+// exitInternal reports a fault of the program.
 const exitInternal = 4
 
-// runCommand executes one command line and returns the exit code. The options of fetch
-// are the way to the network.
+// runCommand executes one command line and returns the exit code. o configures fetches.
 func runCommand(ctx context.Context, args []string, s streams, o fetch.Options) int {
 	root := newRoot(s, o)
 	root.SetArgs(args)
@@ -104,8 +102,7 @@ Exit codes: 0 done, 1 findings, 2 usage, 3 something could not be read,
 	return root
 }
 
-// version is that of the module, or of the commit, that the program was built
-// from.
+// version returns the version of the module, or the commit that the program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

@@ -12,9 +12,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// An asker puts questions to whoever sits at the other end of the input: a
-// person at a terminal, who may try again, or a file of answers, one a line,
-// where a wrong answer ends the run.
+// An asker asks questions: a person at a terminal, who may try again, or a file with one answer a
+// line, where a wrong answer ends the run.
 type asker struct {
 	Environment
 	lines *bufio.Reader
@@ -26,18 +25,18 @@ func newAsker(w Environment) *asker {
 	return &asker{Environment: w, lines: bufio.NewReader(w.In), live: isTerminal(w.In)}
 }
 
-// A question is one thing to be asked.
+// A question is one question with its default.
 type question struct {
 	text, example string
-	// usual is taken for an empty answer. With optional an empty answer is fine.
+	// usual is the answer used for an empty one. optional allows an empty answer.
 	usual    string
 	optional bool
-	// faults says what is wrong with an answer. Errors must be repaired; a
-	// warning is shown, and the same answer given again stands.
+	// faults returns what is wrong with an answer. An error must be corrected; a warning is shown
+	// once, and the same answer is then accepted.
 	faults func(answer string) []protocol.Finding
 }
 
-// askQuestion returns the answer to q without white space around it.
+// askQuestion returns the answer to q, trimmed.
 func (a *asker) askQuestion(ctx context.Context, q question) (string, error) {
 	a.asked++
 	fmt.Fprintf(a.Err, "\n%s\n", q.text)
@@ -120,7 +119,7 @@ func (a *asker) showFaults(faults []protocol.Finding) {
 	}
 }
 
-// agentProblemIn is a finding as one sentence with its rule.
+// inWords returns a finding as one sentence with its rule.
 func inWords(f protocol.Finding) string {
 	text := f.Message
 	if f.Help != "" {
@@ -132,7 +131,7 @@ func inWords(f protocol.Finding) string {
 	return text
 }
 
-// newFault is a complaint of our own about an answer.
+// newFault returns a finding without a rule.
 func newFault(f string, args ...any) []protocol.Finding {
 	return []protocol.Finding{{Severity: protocol.Error, Message: fmt.Sprintf(f, args...)}}
 }

@@ -15,7 +15,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// Convert returns the command that turns documents of one format into another.
+// Convert returns the command that converts documents between formats.
 func Convert(w Environment) *cobra.Command {
 	v := convertRun{Environment: w}
 	c := &cobra.Command{
@@ -129,7 +129,7 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	return nil
 }
 
-// conversionError says why a text could not be converted.
+// conversionError returns the reason why a text was not converted, with its exit code.
 func conversionError(name string, err error) error {
 	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
 		return inputErrorf("%s: %v", name, err)
@@ -151,7 +151,7 @@ func (v *convertRun) writeOutput(text []byte) error {
 	return nil
 }
 
-// printReviews lists what a person should look at.
+// printReviews prints the places to review.
 func (w Environment) printReviews(reviews []convert.Review) {
 	for _, r := range reviews {
 		where := r.Pointer

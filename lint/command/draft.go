@@ -12,10 +12,9 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// A sheet holds what is known of a service while a document is made of it. A
-// document can be made at any time: what was not asked yet has a harmless value,
-// so that each answer can be judged by the rules of the draft as soon as it is
-// given.
+// A draft holds what is known of a service while a document is created. A document can be written
+// at any time: missing answers have a harmless value, so each answer is checked by the rules of the
+// draft at once.
 type draft struct {
 	kind document.Kind // document.AI or document.AGIS
 	now  time.Time
@@ -26,7 +25,7 @@ type draft struct {
 	operations              []operation
 }
 
-// operation is one thing that the service can be asked to do.
+// operation is one operation of the service.
 type operation struct {
 	verb, noun, intent string
 	inputs, outputs    []field
@@ -42,8 +41,7 @@ type field struct {
 	required  bool
 }
 
-// fieldTypes are the types a person may name, with the JSON type and the format
-// that each stands for.
+// fieldTypes are the types that a person may name, with JSON type and format.
 var fieldTypes = []struct{ name, json, format string }{
 	{"string", "string", ""}, {"text", "string", ""}, {"integer", "integer", ""}, {"number", "number", ""},
 	{"boolean", "boolean", ""}, {"date", "string", "date"}, {"time", "string", "time"}, {"datetime", "string", "date-time"},
@@ -52,7 +50,7 @@ var fieldTypes = []struct{ name, json, format string }{
 
 var fieldName = regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`)
 
-// parseFields reads "table_id, guests: integer, note?: text".
+// parseFields parses "table_id, guests: integer, note?: text".
 func parseFields(answer string) ([]field, []protocol.Finding) {
 	var fields []field
 	seen := map[string]bool{}
@@ -81,8 +79,7 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 	return fields, nil
 }
 
-// nameAdvice says how to write the name of a field: the words that were given,
-// where they may be one.
+// nameAdvice suggests a field name made of the words given.
 func nameAdvice(given string) string {
 	all := splitWords(given)
 	if name := strings.Join(all, "_"); len(all) <= 3 && fieldName.MatchString(name) {
@@ -117,8 +114,8 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// findFaults judges the document that the sheet makes and returns what weighs at
-// the places asked for, or below them.
+// findFaults checks the document of the draft and returns the errors and warnings at or below the
+// pointers.
 func (s *draft) findFaults(pointers ...string) []protocol.Finding {
 	r := lint.Check(lint.Input{Name: "draft", Text: protocol.WriteJSON(s.buildTree(), ""), Kind: s.kind, URL: "https://" + s.hostOr() + "/"}, lint.Options{Today: s.now})
 	var out []protocol.Finding
@@ -142,7 +139,7 @@ func firstNonEmpty(text, other string) string {
 	return text
 }
 
-// Trees are built with these.
+// objectNode and the functions below build trees.
 func objectNode(key string, members ...*protocol.Node) *protocol.Node {
 	n := &protocol.Node{Kind: protocol.Object, Key: key}
 	for _, m := range members {
@@ -180,7 +177,7 @@ func (s *draft) buildTree() *protocol.Node {
 	return s.aiTree()
 }
 
-// writeText is the document as it is written: JSON for AI Discovery, YAML for AGIS.
+// writeText returns the document: JSON for AI Discovery, YAML for AGIS.
 func (s *draft) writeText() []byte {
 	if s.kind == document.AGIS {
 		return agis.WriteYAML(s.buildTree())
@@ -188,10 +185,10 @@ func (s *draft) writeText() []byte {
 	return protocol.WriteJSON(s.buildTree(), "  ")
 }
 
-// blank stands in for what was not asked yet.
+// blank replaces operations that are not known yet.
 var blank = operation{verb: "find", noun: "thing", intent: "Finds things", method: "GET", path: "/things", outcome: "Things are listed", impact: "informational", failures: []string{"thing_not_found"}}
 
-// operationsOrExample are the operations, or a stand-in while there is none.
+// operationsOrExample returns the operations, or blank while there are none.
 func (s *draft) operationsOrExample() []operation {
 	if len(s.operations) == 0 {
 		return []operation{blank}
@@ -199,7 +196,7 @@ func (s *draft) operationsOrExample() []operation {
 	return s.operations
 }
 
-// aiTree is the AI Discovery document.
+// aiTree returns the AI Discovery document.
 func (s *draft) aiTree() *protocol.Node {
 	capabilities := arrayNode("capabilities")
 	for _, o := range s.operationsOrExample() {
@@ -244,7 +241,7 @@ func (o operation) buildCapability() *protocol.Node {
 	)
 }
 
-// describeParam describes an input in the small grammar of AI Discovery §3.3.
+// describeParam returns an input in the grammar of AI Discovery §3.3.
 func (f field) describeParam() string {
 	requirement := "optional"
 	if f.required {
@@ -257,7 +254,7 @@ func (f field) describeParam() string {
 	return out
 }
 
-// agisTree is the full AGIS document.
+// agisTree returns the full AGIS document.
 func (s *draft) agisTree() *protocol.Node {
 	endpoints := arrayNode("endpoints")
 	var verbs []string
@@ -316,7 +313,7 @@ func (o operation) buildEndpoint() *protocol.Node {
 	)
 }
 
-// fieldsSchema is the JSON Schema of fields.
+// fieldsSchema returns the JSON Schema of fields.
 func fieldsSchema(key string, fields []field) *protocol.Node {
 	properties, required := objectNode("properties"), arrayNode("required")
 	for _, f := range fields {
@@ -336,13 +333,13 @@ func fieldsSchema(key string, fields []field) *protocol.Node {
 	return n
 }
 
-// confidence is how sure an agent should be before it acts. AGIS §6.2 gives no
-// numbers but wants more of it where nothing can be undone.
+// confidence is the confidence that an agent needs before it acts. AGIS §6.2 gives no numbers but
+// requires more for irreversible actions.
 var confidence = map[string]string{"informational": "0.5", "reversible": "0.8", "irreversible": "0.9"}
 
 func (o operation) verbEffect() effect.Class { return effect.Of(strings.ToLower(o.verb)) }
 
-// usualImpact is what doing such a verb usually comes to.
+// usualImpact returns the usual impact of the verb.
 func (o operation) usualImpact() string {
 	switch c := o.verbEffect(); {
 	case c&(effect.End|effect.Tell) != 0:
@@ -352,17 +349,17 @@ func (o operation) usualImpact() string {
 	case c != 0:
 		return "informational"
 	default:
-		return "irreversible" // nobody knows: the careful one
+		return "irreversible" // unknown: the cautious value
 	}
 }
 
-// isIdempotent is whether doing it twice usually comes to the same as once.
+// isIdempotent reports whether repeating the verb usually has no further effect.
 func (o operation) isIdempotent() bool {
 	c := o.verbEffect()
 	return c != 0 && c&(effect.Commit|effect.Tell) == 0
 }
 
-// capabilityClass is the capability class of AGIS §6.2.
+// capabilityClass returns the capability class of AGIS §6.2.
 func (o operation) capabilityClass() string {
 	switch c := o.verbEffect(); {
 	case c&effect.Commit != 0:
@@ -380,7 +377,7 @@ func (o operation) capabilityClass() string {
 	}
 }
 
-// usualMethod is the HTTP method for such a verb.
+// usualMethod returns the usual HTTP method of the verb.
 func (o operation) usualMethod() string {
 	switch c := o.verbEffect(); {
 	case c == effect.Read:
@@ -394,17 +391,17 @@ func (o operation) usualMethod() string {
 	}
 }
 
-// splitWords splits a phrase where something else than a letter or a digit stands.
+// splitWords splits a phrase at characters other than letters and digits.
 func splitWords(phrase string) []string {
 	return strings.FieldsFunc(strings.ToLower(phrase), func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
 	})
 }
 
-// pathSegment is a phrase as a segment of a path.
+// pathSegment returns a phrase as a path segment.
 func pathSegment(phrase string) string { return strings.Join(splitWords(phrase), "-") }
 
-// nameToWords makes words of a name: "no_table_free" is "No table free".
+// nameToWords returns a name as words: "No table free" for "no_table_free".
 func nameToWords(name string) string {
 	w := strings.Join(splitWords(name), " ")
 	if w == "" {
@@ -413,8 +410,7 @@ func nameToWords(name string) string {
 	return strings.ToUpper(w[:1]) + w[1:]
 }
 
-// summaryTree is the summary of an AGIS document for /.well-known/agis.json
-// (AGIS §11.1). It says of the service what the document says.
+// summaryTree returns the summary of an AGIS document for /.well-known/agis.json (AGIS §11.1).
 func summaryTree(d *agis.Document, address string) *protocol.Node {
 	var classes, data []string
 	seen := map[string]bool{}

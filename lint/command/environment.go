@@ -17,27 +17,25 @@ import (
 	"gazetteer/lint/format"
 )
 
-// A World is where the commands meet the world.
+// An Environment is everything outside of the commands that they may use.
 type Environment struct {
-	// Program is how a person calls the program, Version its version.
+	// Program is the name by which the program is called, Version its version.
 	Program, Version string
 	In               io.Reader
 	Out, Err         io.Writer
-	// Fetcher opens the way to the network. It is called when the first
-	// address or host is to be fetched, at most once a command. With nil there
-	// is no network.
+	// Fetcher opens the network. It is called at most once for each command, before the first
+	// fetch. nil means no network.
 	Fetcher func() (Fetcher, error)
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
 }
 
-// A Fetcher fetches documents under the crawler's rules. A [fetch.Client] is
-// one. What a site does is in the answer; an error is ours or the caller's.
+// A Fetcher fetches documents by the crawler's rules. A [fetch.Client] is one. Faults of a site are
+// part of the answer; an error is a fault of this program or its caller.
 type Fetcher interface {
-	// Document asks for one document at an https address; kind "" leaves open
-	// what it is.
+	// Document fetches one document from an https address. Kind "" leaves its kind open.
 	Document(ctx context.Context, kind document.Kind, address string) (fetch.Answer, error)
-	// Host asks for all that a host publishes.
+	// Host fetches everything that a host publishes.
 	Host(ctx context.Context, host string) ([]fetch.Answer, error)
 }
 
@@ -46,8 +44,8 @@ func Commands(w Environment) []*cobra.Command {
 	return []*cobra.Command{Validate(w), Convert(w), Init(w)}
 }
 
-// UsageErrors gives the exit code of wrong use to what cobra itself finds wrong
-// with a command line: unknown flags, and commands that do not exist.
+// UsageErrors gives errors that cobra finds in a command line, such as unknown flags and commands,
+// the exit code for wrong use.
 func UsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageErrorf("%v\nsee: %s --help", err, c.CommandPath())
@@ -67,7 +65,7 @@ const (
 	ExitInput    = 3
 )
 
-// exitError is an error that knows its exit code.
+// exitError is an error with its exit code.
 type exitError struct {
 	code int
 	err  error
@@ -76,8 +74,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// ExitCode returns the code that a program should end with after an error of
-// these commands, and false for an error of another origin.
+// ExitCode returns the exit code for an error of these commands, and false for any other error.
 func ExitCode(err error) (int, bool) {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, true
@@ -88,7 +85,7 @@ func ExitCode(err error) (int, bool) {
 func usageErrorf(f string, args ...any) error { return &exitError{ExitUsage, fmt.Errorf(f, args...)} }
 func inputErrorf(f string, args ...any) error { return &exitError{ExitInput, fmt.Errorf(f, args...)} }
 
-// exitSilently ends the program with a code after everything has been said.
+// exitSilently returns an error that ends the program with a code and no message.
 func exitSilently(code int) error { return &exitError{code, errors.New("")} }
 
 func (w Environment) currentTime() time.Time {
@@ -98,8 +95,7 @@ func (w Environment) currentTime() time.Time {
 	return w.Now()
 }
 
-// printError writes a line about the work to the error stream. The arguments may be
-// text of strangers.
+// printError writes a line to the error stream. The arguments may be text of strangers.
 func (w Environment) printError(f string, args ...any) {
 	lines := strings.Split(fmt.Sprintf(f, args...), "\n")
 	for i, l := range lines {
@@ -108,12 +104,12 @@ func (w Environment) printError(f string, args ...any) {
 	fmt.Fprintln(w.Err, strings.Join(lines, "\n"))
 }
 
-// supportsColor reports whether colours may be written to s.
+// supportsColor reports whether s shows colors.
 func supportsColor(s any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(s)
 }
 
-// terminalWidth is how many columns s has, 0 when it is no terminal.
+// terminalWidth returns the number of columns of s, 0 if it is not a terminal.
 func terminalWidth(s any) int {
 	if !isTerminal(s) {
 		return 0
@@ -130,7 +126,7 @@ func isTerminal(s any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// parseToday reads a date of the command line; "" is the present day.
+// parseToday parses a date of the command line; "" is the current day.
 func (w Environment) parseToday(flag string) (time.Time, error) {
 	if flag == "" {
 		return w.currentTime(), nil

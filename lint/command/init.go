@@ -21,7 +21,7 @@ import (
 	"gazetteer/protocol/agis"
 )
 
-// Init returns the command that makes a first document for a service.
+// Init returns the command that creates a first document for a service.
 func Init(w Environment) *cobra.Command {
 	v := initRun{Environment: w}
 	c := &cobra.Command{
@@ -64,18 +64,18 @@ type initRun struct {
 	force                           bool
 }
 
-// builtDocument is a document that was made, and what in it was guessed.
+// builtDocument is a new document with the reviews of its guesses.
 type builtDocument struct {
 	files   []builtFile
 	reviews []convert.Review
 }
 
-// builtFile is one file of it and where it belongs.
+// builtFile is one file of a document and where to publish it.
 type builtFile struct {
 	name  string
 	text  []byte
 	kind  document.Kind
-	path  string // on the host
+	path  string // path on the host
 	media string // Content-Type
 }
 
@@ -111,7 +111,7 @@ func (v *initRun) runInit(ctx context.Context, args []string) error {
 	return v.nextSteps(m, host)
 }
 
-// fileNames are the files of a kind, the document itself first.
+// fileNames returns the file names of a kind, that of the document first.
 func fileNames(kind document.Kind) []string {
 	if kind == document.AGIS {
 		return []string{"agis.yaml", "agis.json"}
@@ -119,7 +119,7 @@ func fileNames(kind document.Kind) []string {
 	return []string{"ai.json"}
 }
 
-// checkNotExisting refuses to overwrite, before anything is asked.
+// checkNotExisting refuses to overwrite files, before any question is asked.
 func (v *initRun) checkNotExisting(kind document.Kind) error {
 	for _, name := range fileNames(kind) {
 		path := filepath.Join(v.dir, name)
@@ -132,7 +132,7 @@ func (v *initRun) checkNotExisting(kind document.Kind) error {
 	return nil
 }
 
-// buildFiles makes the document, from a description or from answers.
+// buildFiles builds the document, from a description or from answers.
 func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host string) (builtDocument, string, error) {
 	if v.openapi != "" {
 		return v.fromOpenAPI(ctx, kind, host)
@@ -183,8 +183,8 @@ func (v *initRun) fromOpenAPI(ctx context.Context, kind document.Kind, host stri
 	return m, host, err
 }
 
-// serverOf returns the first public host that an OpenAPI description names as a
-// server, "" when there is none.
+// serverOf returns the first public host among the servers of an OpenAPI description, "" when there
+// is none.
 func serverOf(text []byte) string {
 	root, _, err := lint.Tree(text)
 	if err != nil {
@@ -202,7 +202,7 @@ func serverOf(text []byte) string {
 	return ""
 }
 
-// assembleFiles makes the files of a document.
+// assembleFiles builds the files of a document.
 func assembleFiles(kind document.Kind, text []byte, host string) (builtDocument, error) {
 	if kind == document.AI {
 		return builtDocument{files: []builtFile{{
@@ -223,8 +223,8 @@ func assembleFiles(kind document.Kind, text []byte, host string) (builtDocument,
 
 func endLine(text []byte) []byte { return append([]byte(strings.TrimRight(string(text), "\n")), '\n') }
 
-// checkConformance judges what was made. An error finding here is a fault of an answer
-// that no single question could see, or ours: nothing is written.
+// checkConformance checks the new document. An error here comes from a combination of answers or
+// from a fault of this program: nothing is written.
 func (v *initRun) checkConformance(m builtDocument, host string) error {
 	var inputs []lint.Input
 	for _, f := range m.files {
@@ -264,7 +264,7 @@ func (v *initRun) writeFiles(m builtDocument) error {
 	return nil
 }
 
-// createFile writes a file; without --force only one that is not there.
+// createFile writes a file. It replaces an existing one only with --force.
 func (v *initRun) createFile(name string, text []byte) error {
 	if v.force {
 		return replaceFile(name, func(f *os.File) error { _, err := f.Write(text); return err })
@@ -277,7 +277,7 @@ func (v *initRun) createFile(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// describeMarks says which marks of a review are left in the files.
+// describeMarks says which review marks are in the files.
 func describeMarks(m builtDocument) string {
 	switch text := string(m.files[0].text); {
 	case m.files[0].kind == document.AGIS && strings.Contains(text, "# REVIEW"):
@@ -288,7 +288,7 @@ func describeMarks(m builtDocument) string {
 	return ""
 }
 
-// nextSteps says what a person does with the files.
+// nextSteps prints what to do with the files.
 func (v *initRun) nextSteps(m builtDocument, host string) error {
 	var b strings.Builder
 	b.WriteString("\n")

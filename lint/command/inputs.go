@@ -15,14 +15,14 @@ import (
 	"gazetteer/lint"
 )
 
-// mostFiles is how many files of one directory are judged.
+// mostFiles is the highest number of files checked in one directory.
 const mostFiles = 10000
 
-// standardInput is what results call it.
+// standardInput is the name of standard input in results.
 const standardInput = "<stdin>"
 
-// readInputs reads everything that is to be judged. What cannot be read is said, and
-// counted, and does not keep the rest from being judged.
+// readInputs reads everything to check. An unreadable input is reported and counted, and the others
+// are checked all the same.
 func (v *validateRun) readInputs(ctx context.Context, args []string) ([]lint.Input, error) {
 	var inputs []lint.Input
 	if i := slices.Index(args, "-"); i >= 0 && slices.Contains(args[i+1:], "-") {
@@ -46,8 +46,8 @@ func (v *validateRun) readInputs(ctx context.Context, args []string) ([]lint.Inp
 	return inputs, nil
 }
 
-// readArgument reads one argument of the command line. A file of that name comes first:
-// who means a host of the same name can write its address.
+// readArgument reads one argument of the command line. A file takes precedence over a host of the
+// same name, which can be written as an address.
 func (v *validateRun) readArgument(ctx context.Context, arg string) ([]lint.Input, error) {
 	if arg == "" {
 		return nil, usageErrorf("an input is empty: give a file, a directory, an address, a host, or - for standard input")
@@ -83,7 +83,7 @@ func (v *validateRun) readArgument(ctx context.Context, arg string) ([]lint.Inpu
 	}
 }
 
-// fileError says what is wrong with a file, the file first.
+// fileError returns an error about a file, with its name first.
 func fileError(name string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -91,7 +91,7 @@ func fileError(name string, err error) error {
 	return inputErrorf("%s: %v", name, err)
 }
 
-// describeMissing says of an argument what it is not: no file, and no host either.
+// describeMissing returns the error for an argument that is neither a file nor a host.
 func describeMissing(arg string) error {
 	host, _, path := strings.Cut(arg, "/")
 	_, err := fetch.CheckHost(arg)
@@ -108,7 +108,7 @@ func describeMissing(arg string) error {
 	}
 }
 
-// looksLikeHost tells the name of a host from that of a file that is not there.
+// looksLikeHost reports whether an argument is more likely a host than the name of a missing file.
 func looksLikeHost(arg string) bool {
 	if strings.ContainsAny(arg, `/\`) || !strings.Contains(arg, ".") || isDocumentName(arg) {
 		return false
@@ -117,7 +117,7 @@ func looksLikeHost(arg string) bool {
 	return err == nil
 }
 
-// isDocumentName reports whether a file has the name of what documents are kept in.
+// isDocumentName reports whether a file name is usual for documents.
 func isDocumentName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".yaml", ".yml", ".agis":
@@ -134,8 +134,8 @@ func (v *validateRun) readFileInput(ctx context.Context, name string) ([]lint.In
 	return []lint.Input{{Name: name, Text: text, Kind: document.Kind(v.as), URL: v.url}}, nil
 }
 
-// readDirectory reads the documents below a directory: files that have a likely name
-// and turn out to be of one of the kinds. Others belong to somebody else.
+// readDirectory reads the documents below a directory: files with a usual name whose text is of a
+// known kind.
 func (v *validateRun) readDirectory(ctx context.Context, root string) ([]lint.Input, error) {
 	var inputs []lint.Input
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -173,7 +173,7 @@ func (v *validateRun) readDirectory(ctx context.Context, root string) ([]lint.In
 	return inputs, nil
 }
 
-// openFetcher opens the way to the network with the first use.
+// openFetcher opens the network at its first use.
 func (v *validateRun) openFetcher() (Fetcher, error) {
 	if v.fetcher != nil {
 		return v.fetcher, nil
@@ -202,7 +202,7 @@ func (v *validateRun) fetchAddress(ctx context.Context, address string) ([]lint.
 	return v.inputsFromAnswers([]fetch.Answer{answer}), nil
 }
 
-// fetchHost fetches all that a host publishes.
+// fetchHost fetches everything that a host publishes.
 func (v *validateRun) fetchHost(ctx context.Context, name string) ([]lint.Input, error) {
 	f, err := v.openFetcher()
 	if err != nil {
@@ -215,7 +215,7 @@ func (v *validateRun) fetchHost(ctx context.Context, name string) ([]lint.Input,
 	return v.inputsFromAnswers(answers), nil
 }
 
-// fetchError tells a name that is no host from the end of the run.
+// fetchError distinguishes a name that is not a host from the end of the run.
 func (v *validateRun) fetchError(err error) error {
 	if _, ok := errors.AsType[*fetch.HostError](err); ok {
 		return &exitError{ExitUsage, err}
@@ -223,10 +223,9 @@ func (v *validateRun) fetchError(err error) error {
 	return err
 }
 
-// inputsFromAnswers turns what was fetched into inputs. An answer without a body is one
-// too: what the fetch found is its result. What is absent does not count beside
-// something that is there, in whatever state. When nobody answered, that is also
-// something that could not be read.
+// inputsFromAnswers returns the fetched texts as inputs. An answer without a body is an input as
+// well: its result has the findings of the fetch. An absent document does not count beside a
+// present one. If nobody answered, something could not be read.
 func (v *validateRun) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 	silent := true
 	published := slices.ContainsFunc(answers, func(a fetch.Answer) bool { return a.Outcome != fetch.Absent })
@@ -244,6 +243,6 @@ func (v *validateRun) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 	return inputs
 }
 
-// noAnswer are the outcomes after which nothing is known of a document, good or
-// bad: nobody answered, or nobody may be asked.
+// noAnswer lists the outcomes that say nothing about a document: no answer, or no permission to
+// ask.
 var noAnswer = []fetch.Outcome{fetch.DNSFailed, fetch.Unreachable, fetch.Timeout, fetch.RefusedByRobots, fetch.BlockedAddress, fetch.BadHost}

@@ -12,12 +12,11 @@ import (
 	"gazetteer/protocol"
 )
 
-// mostOperations is how many things an interview asks about. AI Discovery §6.5
-// lets readers stop after a hundred.
+// mostOperations is the highest number of operations in an interview. AI Discovery §6.5 lets
+// readers stop after a hundred.
 const mostOperations = 100
 
-// askAll fills the sheet by asking. What the sheet holds already is not
-// asked.
+// askAll asks for everything that the draft does not hold yet.
 func (s *draft) askAll(ctx context.Context, a *asker) error {
 	for _, part := range []func(context.Context, *asker) error{s.askService, s.askOperations, s.askRest} {
 		if err := part(ctx, a); err != nil {
@@ -27,7 +26,7 @@ func (s *draft) askAll(ctx context.Context, a *asker) error {
 	return nil
 }
 
-// pointerFor is where a value stands in the documents of the two kinds.
+// pointerFor returns the place of a value in a document of the draft's kind.
 func (s *draft) pointerFor(ai, agis string) string {
 	if s.kind == document.AI {
 		return ai
@@ -65,12 +64,12 @@ func (s *draft) askService(ctx context.Context, a *asker) error {
 	return err
 }
 
-// askText asks for one text of the sheet, judged at its place in the document.
+// askText asks for one text of the draft, checked at its place in the document.
 func (s *draft) askText(ctx context.Context, a *asker, value *string, pointer string, q question) error {
 	return s.askTextAt(ctx, a, value, []string{pointer}, q)
 }
 
-// askTextAt is fill for a text that has a say in what other places mean.
+// askTextAt is askText for a text that affects several places.
 func (s *draft) askTextAt(ctx context.Context, a *asker, value *string, pointers []string, q question) error {
 	if *value != "" {
 		return nil
@@ -108,8 +107,8 @@ func (s *draft) askOperations(ctx context.Context, a *asker) error {
 	return nil
 }
 
-// askVerb asks for what an operation does; false says that there is none. Who
-// answers "reserve a table" has named the thing with it.
+// askVerb asks what an operation does; false means there is no further operation. The answer
+// "reserve a table" includes the noun.
 func (s *draft) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
 	q.faults = func(answer string) []protocol.Finding {
 		o.verb, o.noun = splitVerb(answer)
@@ -122,10 +121,10 @@ func (s *draft) askVerb(ctx context.Context, a *asker, o *operation, here string
 	return answer != "", err
 }
 
-// joints are the words between a verb and its thing.
+// joints are the words between a verb and its noun.
 var joints = []string{"a", "an", "the", "at", "for", "in", "into", "of", "on", "to", "up", "your"}
 
-// splitVerb takes "look at the menu" apart: "look", "menu".
+// splitVerb splits "look at the menu" into "look" and "menu".
 func splitVerb(answer string) (verb, noun string) {
 	all := strings.Fields(answer)
 	if len(all) < 2 {
@@ -188,7 +187,7 @@ func (s *draft) askFields(ctx context.Context, a *asker, fields *[]field, pointe
 	return err
 }
 
-// askHTTP asks how a capability is called.
+// askHTTP asks for the HTTP method and path of a capability.
 func (s *draft) askHTTP(ctx context.Context, a *asker, o *operation, at string) error {
 	err := s.askText(ctx, a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
 	if err != nil {
@@ -199,7 +198,7 @@ func (s *draft) askHTTP(ctx context.Context, a *asker, o *operation, at string) 
 	})
 }
 
-// askMeaning asks for what AGIS wants to know of an endpoint (§6).
+// askMeaning asks for the semantic block of an endpoint (§6).
 func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at string) error {
 	err := s.askText(ctx, a, &o.outcome, at+"/semantic/outcome", question{
 		text: "What is true afterwards, when it went well?", example: "A reservation exists with the status CONFIRMED",
@@ -230,13 +229,13 @@ func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 	return err
 }
 
-// askRest asks for what concerns the service as a whole.
+// askRest asks for what belongs to the whole service.
 func (s *draft) askRest(ctx context.Context, a *asker) error {
 	if s.kind == document.AGIS {
 		return s.askText(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
 	}
 	at := []string{"/auth"}
-	for i := range s.operations { // what writes should not be open to everybody
+	for i := range s.operations { // writing operations should not be open to everyone
 		at = append(at, "/capabilities/"+strconv.Itoa(i)+"/method")
 	}
 	err := s.askTextAt(ctx, a, &s.authType, at, question{

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// mostBytes is how much of one text is read at all. Readers refuse far less and
-// then say how much it was; a description to be converted may be long.
+// mostBytes is how much of one text is read. Readers of documents refuse far less, with the size in
+// the message; descriptions to convert may be long.
 const mostBytes = 64 << 20
 
 // readFile reads a file of bounded size.
@@ -45,9 +45,8 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// awaitRead waits for a read, and no longer than until ctx ends. A read from a
-// terminal, or from a pipe into which nobody writes, cannot be interrupted: it
-// is then left to itself, because the program is about to end.
+// awaitRead waits for a read, until ctx ends at the latest. A read from a terminal or an idle pipe
+// cannot be interrupted. It is abandoned then, since the program is about to end.
 func awaitRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

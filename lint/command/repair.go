@@ -12,9 +12,8 @@ import (
 	"gazetteer/lint/repair"
 )
 
-// repairInputs repairs what can be repaired safely. With --diff it only shows the
-// changes; with --fix it shows them, asks, and writes. It returns the inputs as
-// they stand in their files afterwards.
+// repairInputs applies safe repairs. With --diff it only shows the changes; with --fix it shows
+// them, asks, and writes. It returns the inputs as they are in their files afterwards.
 func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]lint.Input, error) {
 	out := make([]lint.Input, len(inputs))
 	for i, in := range inputs {
@@ -30,7 +29,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 			kind = lint.Tell(in.Name, in.Text).Kind
 		}
 		if kind == "" {
-			continue // the result says so
+			continue // the result reports it
 		}
 		fixed, repaired, err := repair.Fix(kind, in.Text)
 		switch {
@@ -54,12 +53,11 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 	return out, nil
 }
 
-// mostTried is the longest text that is tried on to see whether --fix could repair
-// something in it.
+// mostTried is the length of the longest text in which repairable findings are counted.
 const mostTried = 64 << 10
 
-// countRepairable is how many findings --fix would repair, for a person who may not know
-// of it.
+// countRepairable returns how many findings --fix can repair, for the hint at the end of the
+// output.
 func (v *validateRun) countRepairable(in lint.Input, r lint.Result) int {
 	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > mostTried {
 		return 0
@@ -73,7 +71,7 @@ func (v *validateRun) countRepairable(in lint.Input, r lint.Result) int {
 
 func isFile(in lint.Input) bool { return in.Fetched == nil && in.Name != standardInput }
 
-// proposeRepair shows a repair and writes it when it should be written.
+// proposeRepair shows a repair, and writes it if the caller agrees.
 func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []byte, repaired []repair.Repair) (written bool, err error) {
 	if v.diff {
 		return false, writeDiff(v.Out, in.Name, in.Text, fixed, supportsColor(v.Out))
@@ -109,7 +107,7 @@ func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []
 	return true, nil
 }
 
-// writeDiff shows what changes, as diff -u does.
+// writeDiff prints changes like diff -u.
 func writeDiff(w io.Writer, name string, before, after []byte, colours bool) error {
 	var b strings.Builder
 	for line := range strings.Lines(string(repair.Diff(name, before, after))) {

@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// ruleJSON is what --rule writes with --format json.
+// ruleJSON is the output of --rule with --format json.
 type ruleJSON struct {
 	Code     string            `json:"code"`
 	Name     string            `json:"name"`
@@ -23,7 +23,7 @@ type ruleJSON struct {
 	Good     string            `json:"good"`
 }
 
-// explainRule writes what a rule asks for.
+// explainRule prints a rule.
 func (v *validateRun) explainRule(code string) error {
 	if strings.EqualFold(code, "all") {
 		for _, r := range lint.Rules() {
@@ -74,12 +74,12 @@ func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 	return err
 }
 
-// indentLines puts four blanks before each line.
+// indentLines indents each line by four spaces.
 func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }
 
-// wrapText breaks a text between words into lines of at most n characters.
+// wrapText wraps a text at words to lines of at most n characters.
 func wrapText(text string, n int) string {
 	var b strings.Builder
 	column := 0

@@ -15,7 +15,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// Validate returns the command that judges documents.
+// Validate returns the command that checks documents.
 func Validate(w Environment) *cobra.Command {
 	v := validateRun{Environment: w}
 	c := &cobra.Command{
@@ -107,7 +107,7 @@ func (v *validateRun) runValidate(ctx context.Context, args []string) error {
 	return v.exitVerdict(results)
 }
 
-// checkFlags refuses flags that make no sense, before anything is read.
+// checkFlags refuses contradictory flags before anything is read.
 func (v *validateRun) checkFlags(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -142,8 +142,7 @@ func (v *validateRun) checkFlags(args []string) error {
 	return nil
 }
 
-// writeResults writes the results, and the baseline and GitHub's page where they are
-// wanted.
+// writeResults writes the results, and the baseline and the GitHub summary if they are wanted.
 func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) error {
 	if v.writeBaseline != "" {
 		b := lint.NewBaseline(results)
@@ -169,8 +168,8 @@ func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) e
 	return nil
 }
 
-// appendSummary adds to the page that GitHub shows for a job. Other steps write
-// to the same file.
+// appendSummary appends to the page that GitHub shows for a job. Other steps write to the same
+// file.
 func appendSummary(name string, reports []format.Report) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -182,7 +181,7 @@ func appendSummary(name string, reports []format.Report) error {
 	return nil
 }
 
-// exitVerdict is how the run ends.
+// exitVerdict returns the error that ends the run, nil for success.
 func (v *validateRun) exitVerdict(results []lint.Result) error {
 	switch {
 	case v.unread > 0:

@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 )
 
-// replaceFile writes a file whole or not at all: it fills a new file beside it,
-// which then takes its name. A file that was there keeps its mode, and a
-// symbolic link goes on leading to it.
+// replaceFile writes a file as a whole or not at all: it writes a new file beside it and renames
+// that. The mode of an existing file stays, and a symbolic link stays a link.
 func replaceFile(name string, fill func(*os.File) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -39,7 +38,7 @@ func replaceFile(name string, fill func(*os.File) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// replaceText writes a file whose text must still be what was read before.
+// replaceText writes a file if it still holds the text that was read before.
 func replaceText(ctx context.Context, name string, before, after []byte) error {
 	now, err := readFile(ctx, name)
 	if err != nil {

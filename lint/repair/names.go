@@ -9,7 +9,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// A place is an object that a draft defines, with the names of its members.
+// objectNames are the member names of one object that a draft defines.
 type objectNames struct {
 	kinds   []document.Kind
 	pointer *regexp.Regexp
@@ -26,8 +26,8 @@ var (
 	summary = []document.Kind{document.AGISSummary}
 )
 
-// definedObjects are the objects whose members have names of their own (AI Discovery §3;
-// AGIS §6, §8, §11.1).
+// definedObjects lists the objects whose members the drafts define (AI Discovery §3; AGIS §6, §8,
+// §11.1).
 var definedObjects = []objectNames{
 	newObjectNames(ai, ``, "aiendpoint service capabilities auth token_hints rate_limits meta"),
 	newObjectNames(ai, `/service`, "name description category language"),
@@ -48,8 +48,8 @@ var definedObjects = []objectNames{
 		"interaction_protocols pre_auth_discovery version related_services mcp_tools_list"),
 }
 
-// findRenames lists the members whose name is a known one but for letter case,
-// hyphens and underscores, where the known one is absent.
+// findRenames lists the members that differ from a defined and absent name only in letter case,
+// hyphens and underscores.
 func findRenames(r *reading) []Repair {
 	findings := map[string][]protocol.Finding{}
 	for _, f := range r.findings {
@@ -73,7 +73,7 @@ func findRenames(r *reading) []Repair {
 
 func (r *reading) namesOf(pointer string) []string {
 	if strings.Count(pointer, "/") > 3 {
-		return nil // nothing defined stands that deep
+		return nil // nothing is defined at that depth
 	}
 	for _, p := range definedObjects {
 		if slices.Contains(p.kinds, r.kind) && p.pointer.MatchString(pointer) {
@@ -103,8 +103,8 @@ func (r *reading) renamesIn(object *protocol.Node, names []string, findings map[
 	return out
 }
 
-// findingOf returns what the rules say of a misspelt member, or of the one that
-// is missing for it.
+// findingOf returns the finding about a misspelled member, or about the member that is missing
+// instead.
 func findingOf(findings map[string][]protocol.Finding, m, object *protocol.Node, name string) (protocol.Finding, bool) {
 	if own := findings[m.Pointer]; len(own) > 0 {
 		return own[0], true

@@ -5,11 +5,11 @@ import (
 	"gazetteer/protocol"
 )
 
-// A remedy returns the edits to r.body that repair one finding at a node, none
-// when it cannot be repaired safely.
+// A remedy returns the edits to r.body that repair one finding at a node, and none if there is no
+// safe repair.
 type remedy func(r *reading, n *protocol.Node) []protocol.Edit
 
-// remedies are the ways to repair, by the code of the rule.
+// remedies maps rule codes to their repairs.
 var remedies = map[string]remedy{
 	"AI211": versionText, // aiendpoint: 1.0
 	"AI310": removeElement,
@@ -41,7 +41,7 @@ var remedies = map[string]remedy{
 	"WK102": versionText,
 }
 
-// proposeRepairs lists what may be repaired, in the order of the findings.
+// proposeRepairs lists possible repairs in the order of the findings.
 func proposeRepairs(r *reading) []Repair {
 	if r.err != nil {
 		return proposeSyntaxRepairs(r)
@@ -74,7 +74,7 @@ func proposeRepairs(r *reading) []Repair {
 	return out
 }
 
-// appendRepair appends a repair whose edits count in r.body.
+// appendRepair appends a repair whose edits have offsets in r.body.
 func (r *reading) appendRepair(out []Repair, f protocol.Finding, edits []protocol.Edit) []Repair {
 	if len(edits) == 0 {
 		return out
@@ -88,7 +88,7 @@ func (r *reading) appendRepair(out []Repair, f protocol.Finding, edits []protoco
 	return append(out, Repair{f, moved})
 }
 
-// proposeSyntaxRepairs lists what may make a text readable that is not.
+// proposeSyntaxRepairs lists repairs that may make an unreadable text readable.
 func proposeSyntaxRepairs(r *reading) []Repair {
 	if len(r.findings) == 0 {
 		return nil

@@ -11,28 +11,27 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-// allFindings is a limit no document reaches within its bytes: each finding must
-// be seen to be repaired.
+// allFindings is a limit that no document reaches, since every finding must be seen to be repaired.
 const allFindings = 1 << 20
 
-// A reading is a text and what is known of it.
+// A reading is a text with its tree and findings.
 type reading struct {
 	kind document.Kind
 	text []byte
-	// body is the text without a byte order mark, skip how many bytes that took.
+	// body is the text without a byte order mark, skip the length of that mark.
 	body []byte
 	skip int
-	// root is the tree of body, nil when err says why there is none.
+	// root is the tree of body, nil if err is set.
 	root     *protocol.Node
 	nodes    map[string]*protocol.Node // by pointer, filled by at
 	findings []protocol.Finding
 	errors   int
 	err      error
-	// meaning is what the document says, set when it has no errors.
+	// meaning is the content of the document, set if it has no errors.
 	meaning *document.Document
 }
 
-// readText reads a text. The reading is nil only for an unknown kind.
+// readText reads a text. It returns nil only for an unknown kind.
 func (m *repairer) readText(text []byte) (*reading, error) {
 	m.readings++
 	r := &reading{kind: m.kind, text: text, body: text}
@@ -54,7 +53,7 @@ func (m *repairer) readText(text []byte) (*reading, error) {
 		if doc, r.findings, r.err = agis.Parse(text, agis.Options{Limits: limits}); r.err == nil {
 			r.root = doc.Root
 		}
-	default: // a format of which nothing can be repaired without its author
+	default: // no safe repairs for this format
 		d, err := document.Read(document.Input{Kind: m.kind, Host: "example.com", Bytes: text})
 		if d == nil {
 			return nil, errUnknownKind(m.kind)
@@ -72,8 +71,8 @@ func (m *repairer) readText(text []byte) (*reading, error) {
 	return r, r.err
 }
 
-// blockingFinding returns the finding that keeps a part of the document from being judged
-// at all: what is wrong in there is seen only once it is repaired.
+// blockingFinding returns the finding that prevents a part of the document from being checked at
+// all.
 func (r *reading) blockingFinding() (protocol.Finding, bool) {
 	for _, f := range r.findings {
 		if f.Code == "AGIS117" && f.Pointer == "/endpoints" {
@@ -83,7 +82,7 @@ func (r *reading) blockingFinding() (protocol.Finding, bool) {
 	return protocol.Finding{}, false
 }
 
-// isBetterThan reports whether r may take the place of before.
+// isBetterThan reports whether r may replace before.
 func (r *reading) isBetterThan(before *reading) bool {
 	_, hid := before.blockingFinding()
 	_, hides := r.blockingFinding()
@@ -100,8 +99,8 @@ func (r *reading) isBetterThan(before *reading) bool {
 	return r.meaning != nil && reflect.DeepEqual(before.meaning, r.meaning)
 }
 
-// comparableDocument is what a document says, without what a repair may change: its bytes,
-// its findings, the letter case of verbs, an error named twice.
+// comparableDocument returns the content of a document without what a repair may change: bytes,
+// findings, letter case of verbs, duplicate errors.
 func comparableDocument(kind document.Kind, text []byte) *document.Document {
 	d, err := document.Read(document.Input{Kind: kind, Host: "example.com", Bytes: text})
 	if err != nil {
@@ -122,7 +121,7 @@ func comparableDocument(kind document.Kind, text []byte) *document.Document {
 	return out
 }
 
-// nodeAt returns the node that has the pointer, nil when there is none.
+// nodeAt returns the node with the pointer, nil when there is none.
 func (r *reading) nodeAt(pointer string) *protocol.Node {
 	if r.nodes == nil {
 		r.nodes = map[string]*protocol.Node{}

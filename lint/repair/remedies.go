@@ -13,7 +13,7 @@ import (
 	"gazetteer/protocol/notation"
 )
 
-// versionText puts the version 1.0 into quotes where it was written as a number.
+// versionText quotes a version 1.0 that is written as a number.
 func versionText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.Number {
 		return nil
@@ -24,7 +24,7 @@ func versionText(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceLiteral(n, `"1.0"`)
 }
 
-// booleanText takes the quotes from "true" and "false".
+// booleanText removes the quotes from "true" and "false".
 func booleanText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.String || n.Text != "true" && n.Text != "false" {
 		return nil
@@ -32,11 +32,10 @@ func booleanText(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceLiteral(n, n.Text)
 }
 
-// plainNumber is what JSON and YAML both read as a number, and short enough to
-// be one that a person wrote.
+// plainNumber matches short numbers that JSON and YAML read alike.
 var plainNumber = regexp.MustCompile(`\A(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?\z`)
 
-// numberText takes the quotes from a number.
+// numberText removes the quotes from a number.
 func numberText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.String || !plainNumber.MatchString(n.Text) {
 		return nil
@@ -44,12 +43,12 @@ func numberText(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceLiteral(n, n.Text)
 }
 
-// anyUpperCase writes a word in capitals.
+// anyUpperCase changes a word to upper case.
 func anyUpperCase(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceText(n, strings.ToUpper(n.Str()))
 }
 
-// upperCase writes a word in capitals if that makes it one of words.
+// upperCase changes a word to upper case if the result is one of words.
 func upperCase(words ...string) remedy {
 	return func(r *reading, n *protocol.Node) []protocol.Edit {
 		if word := strings.ToUpper(strings.TrimSpace(n.Str())); slices.Contains(words, word) {
@@ -59,7 +58,7 @@ func upperCase(words ...string) remedy {
 	}
 }
 
-// sameLetters writes a word as the one of words that has the same letters.
+// sameLetters replaces a word by the one of words with the same letters.
 func sameLetters(words ...string) remedy {
 	return func(r *reading, n *protocol.Node) []protocol.Edit {
 		for _, word := range words {
@@ -71,7 +70,7 @@ func sameLetters(words ...string) remedy {
 	}
 }
 
-// normalizeName takes from a name what people vary: letter case, hyphens, underscores.
+// normalizeName removes the differences in letter case, hyphens and underscores.
 func normalizeName(s string) string { return strings.ToLower(separators.Replace(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
@@ -92,8 +91,8 @@ func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
 	return nil
 }
 
-// dateTimeText writes a date and time with an offset or fractions of a second as the
-// draft wants it: the same second in UTC (AI Discovery §3.7).
+// dateTimeText rewrites a date and time with an offset or fractions of a second in the form of the
+// draft: the same second in UTC (AI Discovery §3.7).
 func dateTimeText(r *reading, n *protocol.Node) []protocol.Edit {
 	at, err := time.Parse(time.RFC3339, strings.TrimSpace(n.Str()))
 	if err != nil || at.UTC().Year() < 1000 || at.UTC().Year() > 9999 {
@@ -102,7 +101,7 @@ func dateTimeText(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceText(n, at.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
-// endpointList turns the map form of endpoints into a list.
+// endpointList converts endpoints from a mapping to a list.
 func endpointList(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Pointer != "/endpoints" {
 		return nil // an endpoint inside the list
@@ -119,7 +118,7 @@ func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
 	verb := strings.ToUpper(n.Str())
 	for _, f := range agis.CheckMethod(verb) {
 		if f.Severity == protocol.Error {
-			return nil // it will have another name
+			return nil // the method will be renamed
 		}
 	}
 	list := r.nodeAt("/vocabulary/declared_verbs")
@@ -129,11 +128,10 @@ func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.addElement(list, verb)
 }
 
-// declareVerbs adds the list of verbs where the vocabulary has none: those of the
-// endpoints.
+// declareVerbs adds the list of verbs to a vocabulary without one: those of the endpoints.
 func declareVerbs(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Pointer != "/vocabulary" || n.Kind != protocol.Object {
-		return nil // there is a list, of something else
+		return nil // the list exists but holds something else
 	}
 	var verbs []string
 	for _, e := range r.nodeAt("/endpoints").Elements() {
@@ -153,11 +151,11 @@ func declareVerbs(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.addMember(n, "declared_verbs", verbs)
 }
 
-// transition is a line whose value is a state transition without quotes, which
-// YAML reads as a list with something behind it (AGIS §10.1).
+// transition matches a line with an unquoted state transition as its value, which YAML reads as a
+// list followed by text (AGIS §10.1).
 var transition = regexp.MustCompile(`(?m)^[ \t]*(?:- +)?[A-Za-z_][A-Za-z0-9_.-]*:[ \t]+(\[[^\]\r\n#"]*\][ \t]*->[ \t]*[^\r\n#"]*?)[ \t]*\r?$`)
 
-// quoteTransitions puts every such value into quotes.
+// quoteTransitions quotes all such values.
 func quoteTransitions(body []byte) []protocol.Edit {
 	var edits []protocol.Edit
 	for _, m := range transition.FindAllSubmatchIndex(body, -1) {

@@ -10,24 +10,22 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Repair is one thing that was put right.
+// A Repair is the correction of one finding.
 type Repair struct {
-	// Finding is what was wrong. Its place counts in the text as the repairs
-	// before this one had left it.
+	// Finding is the finding that was repaired. Its place is in the text after the earlier repairs.
 	Finding protocol.Finding
-	// Edits are the changes, with offsets in the same text as the finding's
-	// place.
+	// Edits are the changes, with offsets in the same text as the place of the finding.
 	Edits []protocol.Edit
 }
 
-// maxReadings is how many times one text is read to see what a repair does to it.
-// An honest document needs less than ten.
+// maxReadings is how many times one text is read to try repairs. Ordinary documents need fewer than
+// ten.
 const maxReadings = 100
 
-// Fix repairs a document of a kind. It returns the text itself and no repairs when
-// there is nothing that can be repaired safely. The error says that the kind is
-// unknown, or, wrapping [protocol.ErrUnreadable] or [protocol.ErrOtherFormat],
-// that the text is no document of that kind and could not be made one.
+// Fix repairs a document of a kind. It returns the text unchanged and no repairs if nothing can be
+// repaired safely. The error means that the kind is unknown, or, wrapping [protocol.ErrUnreadable]
+// or [protocol.ErrOtherFormat], that the text is not a document of that kind and could not be
+// repaired to one.
 func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err error) {
 	m := &repairer{kind: kind}
 	now, err := m.readText(text)
@@ -37,8 +35,8 @@ func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err 
 	for {
 		better, repairs := m.repairOnce(now)
 		if m.readings > maxReadings {
-			// Only a text made to be costly comes here. Half of the repairs would
-			// be another text each time.
+			// Only hostile texts need so many readings. To keep half of the repairs would make the
+			// result depend on the limit.
 			return text, nil, nil
 		}
 		if better == nil {
@@ -49,8 +47,8 @@ func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err 
 	return now.text, repaired, now.err
 }
 
-// Diff returns the difference between two texts in the unified form, nil when
-// there is none. name is what the text is called in it.
+// Diff returns the difference between two texts in unified form, nil when they are equal. name is
+// the name of the text in it.
 func Diff(name string, before, after []byte) []byte {
 	return diff.Diff(name, before, name+" (repaired)", after)
 }
@@ -60,8 +58,8 @@ type repairer struct {
 	readings int
 }
 
-// repairOnce finds what can be repaired in one reading of the text and repairs it. It
-// returns nil when there is nothing.
+// repairOnce applies the repairs found in one reading of the text. It returns nil when there are
+// none.
 func (m *repairer) repairOnce(now *reading) (*reading, []Repair) {
 	candidates := dropOverlapping(proposeRepairs(now))
 	if len(candidates) == 0 {
@@ -72,8 +70,8 @@ func (m *repairer) repairOnce(now *reading) (*reading, []Repair) {
 	return t.best, t.kept
 }
 
-// dropOverlapping leaves out repairs that touch the same bytes as one before them; they have
-// their turn in the next round.
+// dropOverlapping drops repairs that touch the same bytes as an earlier one. The next round tries
+// them again.
 func dropOverlapping(repairs []Repair) []Repair {
 	var taken []protocol.Edit // by offset
 	free := func(e protocol.Edit) (int, bool) {
@@ -100,16 +98,16 @@ func dropOverlapping(repairs []Repair) []Repair {
 	return out
 }
 
-// A trial finds out which repairs may be kept.
+// A trial finds the repairs that may be kept.
 type trial struct {
 	*repairer
 	before *reading
-	best   *reading // with all that was kept, nil for nothing
+	best   *reading // with the repairs kept so far, nil for none
 	kept   []Repair
 }
 
-// keepImproving keeps the repairs if together they make the document better, else it tries
-// each half.
+// keepImproving keeps the repairs if together they improve the document, and otherwise tries each
+// half.
 func (t *trial) keepImproving(repairs []Repair) {
 	if t.readings > maxReadings {
 		return
@@ -134,7 +132,7 @@ func (t *trial) keepImproving(repairs []Repair) {
 	}
 }
 
-// errUnknownKind says that a document has a kind that nothing is known of.
+// errUnknownKind returns the error for an unknown kind.
 func errUnknownKind(kind document.Kind) error {
 	return fmt.Errorf("repair a document: %w", &document.UnknownKindError{Kind: kind})
 }

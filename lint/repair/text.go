@@ -8,9 +8,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// The functions below make edits to the text of a node. They return none where
-// the reader could not tell the extent of the node, or where the text around it
-// is not what it is expected to be.
+// The functions below return edits to the text of a node. They return none if the extent of the
+// node is unknown or the text around it is not as expected.
 
 // replaceLiteral replaces the text of a value.
 func (r *reading) replaceLiteral(n *protocol.Node, literal string) []protocol.Edit {
@@ -20,24 +19,24 @@ func (r *reading) replaceLiteral(n *protocol.Node, literal string) []protocol.Ed
 	return []protocol.Edit{{Offset: n.Offset, End: n.End, Text: literal}}
 }
 
-// plainWord is what needs no quotes anywhere in YAML.
+// plainWord matches words that need no quotes anywhere in YAML.
 var plainWord = regexp.MustCompile(`\A[A-Za-z][A-Za-z0-9_-]*\z`)
 
-// replaceText gives a string another text and keeps the way it is quoted.
+// replaceText replaces a string and keeps its quotes.
 func (r *reading) replaceText(n *protocol.Node, text string) []protocol.Edit {
 	if n.Kind != protocol.String || text == n.Text || n.End == 0 || n.Offset >= len(r.body) {
 		return nil
 	}
 	switch c := r.body[n.Offset]; {
 	case c == '|' || c == '>':
-		return nil // a text in lines of its own
+		return nil // a block scalar
 	default:
 		return r.replaceLiteral(n, quoteLike(c, text))
 	}
 }
 
-// quoteLike writes a text with the quotes of the text that it replaces, which
-// began with the byte like.
+// quoteLike returns a text with the same quotes as the text that it replaces, which begins with the
+// byte like.
 func quoteLike(like byte, text string) string {
 	switch {
 	case like == '\'' && !strings.ContainsAny(text, "\r\n"):
@@ -48,10 +47,10 @@ func quoteLike(like byte, text string) string {
 	return text
 }
 
-// reserved are words that some YAML reader takes for something else than text.
+// reserved lists words that some YAML reader does not take for text.
 var reserved = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
 
-// parentOf returns the node that holds n.
+// parentOf returns the parent of n.
 func (r *reading) parentOf(n *protocol.Node) *protocol.Node {
 	i := strings.LastIndexByte(n.Pointer, '/')
 	if i < 0 {
@@ -60,8 +59,7 @@ func (r *reading) parentOf(n *protocol.Node) *protocol.Node {
 	return r.nodeAt(n.Pointer[:i])
 }
 
-// removeElement removes an element that repeats one before it in its list, and
-// says no more than that one.
+// removeElement removes an element that repeats an earlier one of its list and adds nothing.
 func removeElement(r *reading, n *protocol.Node) []protocol.Edit {
 	list := r.parentOf(n)
 	if list == nil || list.Kind != protocol.Array || list.End == 0 || list.Offset >= len(r.body) || n.Kind != protocol.String || n.End == 0 {
@@ -84,7 +82,7 @@ func removeElement(r *reading, n *protocol.Node) []protocol.Edit {
 	return []protocol.Edit{{Offset: previous.End, End: n.End}}
 }
 
-// removeLine removes the entry of a list that has its lines to itself.
+// removeLine removes a list entry that has its lines to itself.
 func (r *reading) removeLine(n *protocol.Node) []protocol.Edit {
 	start := bytes.LastIndexByte(r.body[:n.Offset], '\n') + 1
 	if strings.TrimSpace(string(r.body[start:n.Offset])) != "-" {
@@ -99,13 +97,13 @@ func (r *reading) removeLine(n *protocol.Node) []protocol.Edit {
 		end += 2
 	case end < len(r.body):
 		end++
-	default: // the last line has no end: the one before it loses its own
+	default: // the last line has no line break: remove the one before it
 		start = len(bytes.TrimRight(r.body[:start], "\r\n"))
 	}
 	return []protocol.Edit{{Offset: start, End: end}}
 }
 
-// lineLength returns how many bytes stand before the next line break.
+// lineLength returns the number of bytes before the next line break.
 func lineLength(text []byte) int {
 	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
 		return i
@@ -113,7 +111,7 @@ func lineLength(text []byte) int {
 	return len(text)
 }
 
-// addElement appends a word to a list of words, written as the one before it.
+// addElement appends a word to a list of words, in the form of the word before it.
 func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	if list.End == 0 || list.End > len(r.body) || list.Offset >= list.End {
 		return nil
@@ -146,7 +144,7 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	return insertAt(end, newline+before+text)
 }
 
-// addMember puts a member that lists words in front of the others of an object.
+// addMember inserts a list of words as the first member of an object.
 func (r *reading) addMember(object *protocol.Node, name string, words []string) []protocol.Edit {
 	if object.End == 0 || object.Offset >= len(r.body) || len(object.Items) == 0 || object.Items[0].KeyEnd == 0 {
 		return nil
@@ -178,7 +176,7 @@ func insertAt(offset int, text string) []protocol.Edit {
 	return []protocol.Edit{{Offset: offset, End: offset, Text: text}}
 }
 
-// separatorOf returns what stands between the elements of a list in brackets.
+// separatorOf returns the text between the elements of a list in brackets.
 func (r *reading) separatorOf(list *protocol.Node) string {
 	last := list.Items[len(list.Items)-1]
 	if len(list.Items) == 1 {
@@ -189,7 +187,7 @@ func (r *reading) separatorOf(list *protocol.Node) string {
 	}
 	between := string(r.body[list.Items[len(list.Items)-2].End:last.Offset])
 	if strings.TrimSpace(between) != "," {
-		return ", " // a comment stands there
+		return ", " // a comment separates them
 	}
 	return between
 }
