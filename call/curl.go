@@ -24,16 +24,16 @@ func (h How) Curl() (line string, ok bool) {
 	}
 	var asked, headers []string
 	body := map[string]any{}
-	for _, p := range wanted(h.Parameters) {
+	for _, p := range wantedParameters(h.Parameters) {
 		switch p.In {
 		case "query":
-			asked = append(asked, percent(p.Name, "")+"={"+percent(p.Name, "")+"}")
+			asked = append(asked, percentEncode(p.Name, "")+"={"+percentEncode(p.Name, "")+"}")
 		case "header":
 			if headerName.MatchString(p.Name) {
 				headers = append(headers, p.Name+": {"+p.Name+"}")
 			}
 		case "body":
-			body[p.Name] = sample(p)
+			body[p.Name] = sampleValue(p)
 		}
 	}
 	if len(asked) > 0 {
@@ -47,12 +47,12 @@ func (h How) Curl() (line string, ok bool) {
 	if h.Method != "GET" {
 		words = append(words, "--request", h.Method)
 	}
-	words = append(words, quoted(address))
+	words = append(words, quoteShell(address))
 	for _, header := range headers {
-		words = append(words, "--header", quoted(header))
+		words = append(words, "--header", quoteShell(header))
 	}
 	if h.MediaType != "" {
-		words = append(words, "--header", quoted("Content-Type: "+h.MediaType), "--data-raw", quoted(plainJSON(body)))
+		words = append(words, "--header", quoteShell("Content-Type: "+h.MediaType), "--data-raw", quoteShell(plainJSON(body)))
 	}
 	return strings.Join(words, " "), true
 }
@@ -66,8 +66,8 @@ var (
 // maxSample is how many parameters a line shows.
 const maxSample = 30
 
-// wanted returns the parameters that must be given, or all when none must.
-func wanted(all []Place) []Place {
+// wantedParameters returns the parameters that must be given, or all when none must.
+func wantedParameters(all []Place) []Place {
 	var required []Place
 	for _, p := range all {
 		if p.Required {
@@ -80,8 +80,8 @@ func wanted(all []Place) []Place {
 	return required[:min(len(required), maxSample)]
 }
 
-// sample is a value of a parameter's type to begin with.
-func sample(p Place) any {
+// sampleValue is a value of a parameter's type to begin with.
+func sampleValue(p Place) any {
 	switch strings.ToLower(p.Type) {
 	case "integer", "number":
 		return 0
@@ -122,12 +122,12 @@ func safeURL(text string) (string, bool) {
 	if _, err := url.Parse(scheme + "://" + host); err != nil {
 		return "", false
 	}
-	return scheme + "://" + host + percent(tail, "/?#[]@:$&()*+,;={}%"), true
+	return scheme + "://" + host + percentEncode(tail, "/?#[]@:$&()*+,;={}%"), true
 }
 
-// percent writes all but the unreserved characters of RFC 3986, and those of
+// percentEncode writes all but the unreserved characters of RFC 3986, and those of
 // also, as %XX.
-func percent(s, also string) string {
+func percentEncode(s, also string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
@@ -171,5 +171,5 @@ func plainJSON(v any) string {
 	return b.String()
 }
 
-// quoted puts a text that has no single quote between two of them.
-func quoted(s string) string { return "'" + s + "'" }
+// quoteShell puts a text that has no single quote between two of them.
+func quoteShell(s string) string { return "'" + s + "'" }

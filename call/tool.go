@@ -62,15 +62,15 @@ func Tools(offers []Offer) []Tool {
 	for i, o := range offers {
 		name := plain[i]
 		if bearers[name] > 1 {
-			name = shorten(name + "_" + slug(o.Host))
+			name = shortenName(name + "_" + slugOf(o.Host))
 		}
-		tools[i] = toolOf(o, unique(name, taken))
+		tools[i] = toolOf(o, uniqueName(name, taken))
 	}
 	return tools
 }
 
 func toolOf(o Offer, name string) Tool {
-	t := Tool{ID: o.ID, Name: name, Description: describe(o), Input: inputOf(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
+	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), Input: inputOf(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
 	yes, no := true, false
 	switch o.Operation.Effect {
 	case document.Informational:
@@ -86,11 +86,11 @@ func toolOf(o Offer, name string) Tool {
 // howOf is [Of] without what speaks to a model: a tool tells also how it is called.
 func howOf(o Offer) How {
 	operation, service := o.Operation, o.Service
-	operation.Path, operation.Call.URL, service.Auth = honest(operation.Path), honest(operation.Call.URL), honest(service.Auth)
+	operation.Path, operation.Call.URL, service.Auth = withoutInstruction(operation.Path), withoutInstruction(operation.Call.URL), withoutInstruction(service.Auth)
 	operation.Parameters = nil
 	for _, p := range o.Operation.Parameters {
-		if p.Name = honest(p.Name); p.Name != "" {
-			p.Type = honest(p.Type)
+		if p.Name = withoutInstruction(p.Name); p.Name != "" {
+			p.Type = withoutInstruction(p.Type)
 			operation.Parameters = append(operation.Parameters, p)
 		}
 	}
@@ -99,17 +99,17 @@ func howOf(o Offer) How {
 
 // issuerName makes a name from what the operation is called.
 func nameOf(o document.Operation) string {
-	name := slug(o.ID)
+	name := slugOf(o.ID)
 	if name == "" { // written in a script that names of tools do not take
 		sum := sha256.Sum256([]byte(o.ID))
-		name = strings.Trim(slug(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
+		name = strings.Trim(slugOf(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
 	}
-	return shorten(name)
+	return shortenName(name)
 }
 
-// slug keeps letters and digits of ASCII, in lower case, with one "_" for
+// slugOf keeps letters and digits of ASCII, in lower case, with one "_" for
 // everything between.
-func slug(s string) string {
+func slugOf(s string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range s {
@@ -130,9 +130,9 @@ func slug(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// shorten cuts a name that is too long and puts a digest of the whole in place of
+// shortenName cuts a name that is too long and puts a digest of the whole in place of
 // the rest.
-func shorten(name string) string {
+func shortenName(name string) string {
 	if len(name) <= maxName {
 		return name
 	}
@@ -140,8 +140,8 @@ func shorten(name string) string {
 	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// unique returns a name that is not taken yet, and takes it.
-func unique(name string, taken map[string]bool) string {
+// uniqueName returns a name that is not taken yet, and takes it.
+func uniqueName(name string, taken map[string]bool) string {
 	for i := 2; taken[name]; i++ {
 		number := "_" + strconv.Itoa(i)
 		if next := name[:min(len(name), maxName-len(number))] + number; !taken[next] {
@@ -152,25 +152,25 @@ func unique(name string, taken map[string]bool) string {
 	return name
 }
 
-// describe says what an operation does and whose it is.
-func describe(o Offer) string {
-	does := line(honest(o.Operation.Intent))
+// describeOffer says what an operation does and whose it is.
+func describeOffer(o Offer) string {
+	does := singleLine(withoutInstruction(o.Operation.Intent))
 	if does == "" {
-		does = line(honest(o.Operation.ID))
+		does = singleLine(withoutInstruction(o.Operation.ID))
 	}
 	whose := o.Host
-	if name := line(honest(o.Service.Name)); name != "" {
-		whose = clip(name, 80) + ", " + o.Host
+	if name := singleLine(withoutInstruction(o.Service.Name)); name != "" {
+		whose = clipText(name, 80) + ", " + o.Host
 	}
-	text := clip(does, maxDescription-200) + " (" + whose + ")"
-	if outcome := line(honest(o.Operation.Outcome)); outcome != "" {
+	text := clipText(does, maxDescription-200) + " (" + whose + ")"
+	if outcome := singleLine(withoutInstruction(o.Operation.Outcome)); outcome != "" {
 		text += ". Outcome: " + outcome
 	}
-	return clip(text, maxDescription)
+	return clipText(text, maxDescription)
 }
 
-// line makes one line of a text, without characters that nobody sees.
-func line(s string) string {
+// singleLine makes one line of a text, without characters that nobody sees.
+func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -183,8 +183,8 @@ func line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// clip leaves the first n characters of a text.
-func clip(s string, n int) string {
+// clipText leaves the first n characters of a text.
+func clipText(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
@@ -195,24 +195,24 @@ func clip(s string, n int) string {
 // inputOf is the schema that the document has, if it can be handed on, or else one
 // made from the parameters.
 func inputOf(o Offer) json.RawMessage {
-	if len(o.Input) > 0 && len(o.Input) <= maxInput && harmless(o.Input) && isSchema(o.Input) {
+	if len(o.Input) > 0 && len(o.Input) <= maxInput && isHarmless(o.Input) && isSchema(o.Input) {
 		return o.Input
 	}
 	properties := map[string]any{}
 	required := []string{}
 	for _, p := range o.Operation.Parameters {
-		if p.Name == "" || honest(p.Name) == "" {
+		if p.Name == "" || withoutInstruction(p.Name) == "" {
 			continue
 		}
 		schema := map[string]any{}
-		described := line(honest(p.Description))
+		described := singleLine(withoutInstruction(p.Description))
 		if t := strings.ToLower(p.Type); schemaTypes[t] {
 			schema["type"] = t
-		} else if t := line(honest(p.Type)); t != "" {
+		} else if t := singleLine(withoutInstruction(p.Type)); t != "" {
 			described = strings.TrimSpace("(" + t + ") " + described)
 		}
 		if described != "" {
-			schema["description"] = clip(described, maxDescription)
+			schema["description"] = clipText(described, maxDescription)
 		}
 		properties[p.Name] = schema
 		if p.Required {
@@ -233,14 +233,14 @@ func inputOf(o Offer) json.RawMessage {
 // schemaTypes are the types of JSON Schema that a parameter may have.
 var schemaTypes = map[string]bool{"string": true, "integer": true, "number": true, "boolean": true, "array": true, "object": true}
 
-// harmless reports whether no text of a JSON value speaks to a model.
-func harmless(text []byte) bool {
+// isHarmless reports whether no text of a JSON value speaks to a model.
+func isHarmless(text []byte) bool {
 	root, err := protocol.ReadJSON(text, protocol.Limits{})
 	return err == nil && root.Kind == protocol.Object && harmlessNode(root)
 }
 
 func harmlessNode(n *protocol.Node) bool {
-	if honest(n.Key) != n.Key || n.Kind == protocol.String && honest(n.Text) != n.Text {
+	if withoutInstruction(n.Key) != n.Key || n.Kind == protocol.String && withoutInstruction(n.Text) != n.Text {
 		return false
 	}
 	for _, item := range n.Items {

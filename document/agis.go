@@ -22,8 +22,8 @@ func readAGIS(d *Document, in Input) error {
 	r := agisReader{doc: doc, text: maxDerived}
 	seen := ids{}
 	for _, e := range doc.Endpoints[:min(len(doc.Endpoints), agis.MaxEndpoints)] {
-		op := r.operation(e)
-		op.ID = seen.unique(op.ID)
+		op := r.readOperation(e)
+		op.ID = seen.uniqueID(op.ID)
 		d.Operations = append(d.Operations, op)
 	}
 	if doc.DataManifest != nil {
@@ -62,13 +62,13 @@ type agisReader struct {
 	text int // bytes left of maxDerived
 }
 
-// spend takes n bytes and reports whether they were left.
-func (r *agisReader) spend(n int) bool {
+// spendBytes takes n bytes and reports whether they were left.
+func (r *agisReader) spendBytes(n int) bool {
 	r.text -= n
 	return r.text >= 0
 }
 
-func (r *agisReader) operation(e agis.Endpoint) Operation {
+func (r *agisReader) readOperation(e agis.Endpoint) Operation {
 	s := e.Semantic
 	op := Operation{
 		ID:         strings.TrimSpace(e.Method + " " + e.Path),
@@ -76,12 +76,12 @@ func (r *agisReader) operation(e agis.Endpoint) Operation {
 		Path:       e.Path,
 		Intent:     s.Intent,
 		Outcome:    s.Outcome,
-		Returns:    r.returns(e),
+		Returns:    r.describeReturns(e),
 		Actor:      s.Actor,
 		Capability: s.Capability,
-		Effect:     effect(s.ImpactTier),
+		Effect:     effectOf(s.ImpactTier),
 		Idempotent: s.Idempotent,
-		Parameters: r.parameters(e),
+		Parameters: r.readParameters(e),
 		Call:       agtpCall(r.doc.AGTP),
 		Pointer:    e.Pointer,
 	}
@@ -103,7 +103,7 @@ func agtpCall(address string) Call {
 	return Call{Protocol: "agtp", URL: address}
 }
 
-func effect(tier string) Effect {
+func effectOf(tier string) Effect {
 	switch e := Effect(tier); e {
 	case Informational, Reversible, Irreversible:
 		return e
@@ -112,8 +112,8 @@ func effect(tier string) Effect {
 	}
 }
 
-// returns names the fields of the output.
-func (r *agisReader) returns(e agis.Endpoint) string {
+// describeReturns names the fields of the output.
+func (r *agisReader) describeReturns(e agis.Endpoint) string {
 	output := r.doc.Resolve(e.Output, e.Output)
 	text := output.Member("description").Str()
 	if properties := output.Member("properties"); properties != nil {
@@ -125,7 +125,7 @@ func (r *agisReader) returns(e agis.Endpoint) string {
 		}
 		text = strings.Join(names, ", ")
 	}
-	if !r.spend(len(text)) {
+	if !r.spendBytes(len(text)) {
 		return ""
 	}
 	return text
@@ -133,7 +133,7 @@ func (r *agisReader) returns(e agis.Endpoint) string {
 
 var pathParameter = regexp.MustCompile(`\{([^{}/]+)\}`)
 
-func (r *agisReader) parameters(e agis.Endpoint) []Parameter {
+func (r *agisReader) readParameters(e agis.Endpoint) []Parameter {
 	inPath, declared := map[string]bool{}, map[string]bool{}
 	named := pathParameter.FindAllStringSubmatch(e.Path, agis.MaxParameters)
 	for _, m := range named {
@@ -144,18 +144,18 @@ func (r *agisReader) parameters(e agis.Endpoint) []Parameter {
 		declared[p.Name] = true
 		q := Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
-			Description: describe(p.Description, p.Hints),
+			Description: joinDescription(p.Description, p.Hints),
 		}
 		if inPath[p.Name] {
 			q.In = "path"
 		}
-		if !r.spend(len(q.Name) + len(q.Type) + len(q.Description)) {
+		if !r.spendBytes(len(q.Name) + len(q.Type) + len(q.Description)) {
 			break
 		}
 		out = append(out, q)
 	}
 	for _, m := range named {
-		if name := m[1]; !declared[name] && r.spend(len(name)) { // a path cannot be filled in without it
+		if name := m[1]; !declared[name] && r.spendBytes(len(name)) { // a path cannot be filled in without it
 			declared[name] = true
 			out = append(out, Parameter{Name: name, Required: true, In: "path"})
 		}

@@ -30,7 +30,7 @@ func readAI(d *Document, in Input) error {
 		if op.ID == "" {
 			op.ID = "capability-" + strconv.Itoa(i+1)
 		}
-		op.ID = seen.unique(op.ID)
+		op.ID = seen.uniqueID(op.ID)
 		d.Operations = append(d.Operations, op)
 	}
 	d.setLevel()
@@ -78,21 +78,21 @@ func aiOperation(host string, c aidiscovery.Capability) Operation {
 func aiURL(host, endpoint string) string {
 	switch form, _ := aidiscovery.Endpoint(endpoint); form {
 	case aidiscovery.Relative:
-		return "https://" + host + braces(endpoint)
+		return "https://" + host + bracePath(endpoint)
 	case aidiscovery.Absolute:
 		scheme, rest, _ := strings.Cut(endpoint, "://")
 		authority, path, slash := strings.Cut(rest, "/")
 		if !slash {
 			return endpoint
 		}
-		return scheme + "://" + authority + braces("/"+path)
+		return scheme + "://" + authority + bracePath("/"+path)
 	default:
 		return ""
 	}
 }
 
-// braces turns :name segments into {name}.
-func braces(path string) string {
+// bracePath turns :name segments into {name}.
+func bracePath(path string) string {
 	path, query, asked := strings.Cut(path, "?")
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
@@ -127,7 +127,7 @@ func aiParameters(c aidiscovery.Capability) []Parameter {
 		declared[p.Name] = true
 		out = append(out, Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
-			Description: describe(p.Description, p.Constraints), In: elsewhere,
+			Description: joinDescription(p.Description, p.Constraints), In: elsewhere,
 		})
 		if inPath[p.Name] {
 			out[len(out)-1].In = "path"
@@ -142,8 +142,8 @@ func aiParameters(c aidiscovery.Capability) []Parameter {
 	return out
 }
 
-// describe joins a description and what stands beside it.
-func describe(description string, more []string) string {
+// joinDescription joins a description and what stands beside it.
+func joinDescription(description string, more []string) string {
 	rest := strings.Join(more, ", ")
 	switch {
 	case rest == "":

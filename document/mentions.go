@@ -56,7 +56,7 @@ func Mentions(text []byte) []Mention {
 	seen := map[Mention]bool{}
 	var walk func(n *protocol.Node)
 	walk = func(n *protocol.Node) {
-		if m, ok := mention(n.Str()); ok && len(found) < maxMentions && !seen[m] {
+		if m, ok := readMention(n.Str()); ok && len(found) < maxMentions && !seen[m] {
 			seen[m] = true
 			m.Pointer = n.Pointer
 			found = append(found, m)
@@ -69,8 +69,8 @@ func Mentions(text []byte) []Mention {
 	return found
 }
 
-// mention reads one text that names an agent.
-func mention(text string) (Mention, bool) {
+// readMention reads one text that names an agent.
+func readMention(text string) (Mention, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxMention {
 		return Mention{}, false

@@ -59,8 +59,8 @@ func Digest(b []byte) string {
 // ids gives each operation of a document an id of its own.
 type ids map[string]int
 
-// unique returns id, or id with a number behind it when it was given before.
-func (s ids) unique(id string) string {
+// uniqueID returns id, or id with a number behind it when it was given before.
+func (s ids) uniqueID(id string) string {
 	unique := id
 	for s[unique] > 0 {
 		s[id]++

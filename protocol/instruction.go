@@ -18,7 +18,7 @@ func Instruction(s string) (found string, ok bool) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
-			if name, ok := hidden(r, s[:i]); ok {
+			if name, ok := describeHidden(r, s[:i]); ok {
 				return name, true
 			}
 			begin = false
@@ -26,19 +26,19 @@ func Instruction(s string) (found string, ok bool) {
 			continue
 		}
 		if begin || c == '<' || c == '[' {
-			if length := phrase(s, i); length > 0 {
+			if length := phraseLength(s, i); length > 0 {
 				return "the words " + Quote(s[i:i+length]), true
 			}
 		}
-		begin = !letter(c) && (c < '0' || c > '9') && c != '_'
+		begin = !isLetter(c) && (c < '0' || c > '9') && c != '_'
 		i++
 	}
 	return "", false
 }
 
-// hidden names a character that is invisible and has no use in honest text;
+// describeHidden names a character that is invisible and has no use in honest text;
 // before is the text that precedes it.
-func hidden(r rune, before string) (string, bool) {
+func describeHidden(r rune, before string) (string, bool) {
 	switch {
 	case r >= 0xE0000 && r <= 0xE007F:
 		if r >= 0xE0020 && inFlag(before) {
@@ -73,8 +73,8 @@ func inFlag(text string) bool {
 	return false
 }
 
-// phrase returns the length of the phrase for models that begins at s[i], or 0.
-func phrase(s string, i int) int {
+// phraseLength returns the length of the phrase for models that begins at s[i], or 0.
+func phraseLength(s string, i int) int {
 	if s[i] == '<' || s[i] == '[' {
 		for _, mark := range chatMarks {
 			if len(s)-i >= len(mark) && strings.EqualFold(s[i:i+len(mark)], mark) {
@@ -85,19 +85,19 @@ func phrase(s string, i int) int {
 	}
 	switch s[i] | 0x20 {
 	case 'i', 'd', 'f', 'o', 'b':
-		return dismissal(s, i)
+		return dismissalLength(s, i)
 	case 'y':
 		w := words{s, i}
-		if w.one("you") && w.one("are") && w.one("now") && w.one("a", "an", "the", "in") {
+		if w.takeOneOf("you") && w.takeOneOf("are") && w.takeOneOf("now") && w.takeOneOf("a", "an", "the", "in") {
 			return w.at - i
 		}
 		w = words{s, i}
-		if w.one("your") && w.one("system", "hidden", "initial") && w.one("prompt", "instructions") {
+		if w.takeOneOf("your") && w.takeOneOf("system", "hidden", "initial") && w.takeOneOf("prompt", "instructions") {
 			return w.at - i
 		}
 	case 's', 'a':
 		w := words{s, i}
-		if strings.TrimRight(s[lineStart(s, i):i], " \t") == "" && w.one("system", "assistant") {
+		if strings.TrimRight(s[lineStart(s, i):i], " \t") == "" && w.takeOneOf("system", "assistant") {
 			if rest := strings.TrimLeft(s[w.at:min(len(s), w.at+4)], " \t"); strings.HasPrefix(rest, ":") {
 				return w.at - i
 			}
@@ -112,26 +112,26 @@ var chatMarks = []string{
 	"<<SYS>>", "[INST]",
 }
 
-// dismissal matches "ignore all of the previous instructions" and its like: a
+// dismissalLength matches "ignore all of the previous instructions" and its like: a
 // verb, small words, one that points back, a noun; or the noun first.
-func dismissal(s string, i int) int {
+func dismissalLength(s string, i int) int {
 	w := words{s, i}
-	if !w.one("ignore", "disregard", "forget", "override", "bypass") {
+	if !w.takeOneOf("ignore", "disregard", "forget", "override", "bypass") {
 		return 0
 	}
 	for range 4 {
-		if !w.one("all", "any", "of", "the", "your", "these", "those", "every", "my") {
+		if !w.takeOneOf("all", "any", "of", "the", "your", "these", "those", "every", "my") {
 			break
 		}
 	}
 	noun := []string{"instruction", "instructions", "prompt", "prompts", "rule", "rules", "message", "messages", "direction", "directions", "guidelines"}
-	if w.one("previous", "prior", "earlier", "above", "preceding", "foregoing", "system") {
-		if w.one(noun...) {
+	if w.takeOneOf("previous", "prior", "earlier", "above", "preceding", "foregoing", "system") {
+		if w.takeOneOf(noun...) {
 			return w.at - i
 		}
 		return 0
 	}
-	if w.one(noun...) && w.one("above", "before", "previously", "earlier", "given", "you") {
+	if w.takeOneOf(noun...) && w.takeOneOf("above", "before", "previously", "earlier", "given", "you") {
 		return w.at - i
 	}
 	return 0
@@ -143,14 +143,14 @@ type words struct {
 	at int
 }
 
-// one takes the next word if it is one of these, in any letter case.
-func (w *words) one(any ...string) bool {
+// takeOneOf takes the next word if it is one of these, in any letter case.
+func (w *words) takeOneOf(any ...string) bool {
 	begin := w.at
 	for begin < len(w.s) && begin-w.at < 8 && strings.IndexByte(" \t\r\n", w.s[begin]) >= 0 {
 		begin++
 	}
 	end := begin
-	for end < len(w.s) && end-begin < 16 && letter(w.s[end]) {
+	for end < len(w.s) && end-begin < 16 && isLetter(w.s[end]) {
 		end++
 	}
 	for _, word := range any {
@@ -172,7 +172,7 @@ func lineStart(s string, i int) int {
 	return begin
 }
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func codePoint(r rune) string {
 	hex := strings.ToUpper(strconv.FormatInt(int64(r), 16))

@@ -27,13 +27,13 @@ func ReadJSON(text []byte, l Limits) (*Node, error) {
 		limits: l,
 		Budget: NewBudget(l),
 	}
-	root, err := r.value("", 1)
+	root, err := r.readValue("", 1)
 	if err != nil {
 		return nil, err
 	}
-	after := r.next()
+	after := r.nextOffset()
 	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return nil, r.fail(Invalid, "", after, "something follows the end of the JSON value")
+		return nil, r.newError(Invalid, "", after, "something follows the end of the JSON value")
 	}
 	return root, nil
 }
@@ -46,7 +46,7 @@ func CheckText(text []byte, l Limits) error {
 		return &SyntaxError{Problem: TooLarge, Line: 1, Column: 1,
 			Message: fmt.Sprintf("the text has %d bytes, the limit is %d", len(text), l.Bytes)}
 	}
-	if name := encoding(text); name != "" {
+	if name := detectEncoding(text); name != "" {
 		return &SyntaxError{Problem: NotUTF8, Line: 1, Column: 1,
 			Message: "the text is " + name + ", not UTF-8"}
 	}
@@ -65,11 +65,11 @@ func CheckText(text []byte, l Limits) error {
 
 var utf8BOM = []byte("\uFEFF")
 
-// encoding names what a text is written in when its first bytes show that it is
+// detectEncoding names what a text is written in when its first bytes show that it is
 // not UTF-8; "" when they do not. The marks are those of Unicode §23.8 and of
 // the formats themselves; without a mark, JSON and YAML begin with an ASCII
 // character, so the place of the zero bytes tells (RFC 4627 §3).
-func encoding(text []byte) string {
+func detectEncoding(text []byte) string {
 	for _, m := range encodingMarks {
 		if bytes.HasPrefix(text, []byte(m.mark)) {
 			return m.name
@@ -148,9 +148,9 @@ type jsonReader struct {
 	Budget
 }
 
-// next returns the offset where the coming token begins. The decoder tells only
+// nextOffset returns the offset where the coming token begins. The decoder tells only
 // where the last one ended.
-func (r *jsonReader) next() int {
+func (r *jsonReader) nextOffset() int {
 	i := int(r.dec.InputOffset())
 	for i < len(r.text) {
 		switch r.text[i] {
@@ -163,24 +163,24 @@ func (r *jsonReader) next() int {
 	return i
 }
 
-func (r *jsonReader) fail(p Problem, pointer string, offset int, format string, args ...any) error {
+func (r *jsonReader) newError(p Problem, pointer string, offset int, format string, args ...any) error {
 	line, column := Place(r.text, offset)
 	return &SyntaxError{Problem: p, Pointer: pointer, Line: line, Column: column,
 		Offset: offset, Message: fmt.Sprintf(format, args...)}
 }
 
-// value reads one value; depth counts the value itself.
-func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
-	start := r.next()
+// readValue reads one value; depth counts the value itself.
+func (r *jsonReader) readValue(pointer string, depth int) (*Node, error) {
+	start := r.nextOffset()
 	tok, err := r.dec.ReadToken()
 	if err != nil {
-		return nil, r.syntax(err, pointer, start)
+		return nil, r.convertError(err, pointer, start)
 	}
 	if !r.Spend(pointer) {
-		return nil, r.fail(TooMany, pointer, start, "the member names are too long for how deeply they nest")
+		return nil, r.newError(TooMany, pointer, start, "the member names are too long for how deeply they nest")
 	}
 	n := &Node{Pointer: pointer}
-	n.Line, n.Column = r.place.at(r.text, start)
+	n.Line, n.Column = r.place.advanceTo(r.text, start)
 	switch tok.Kind() {
 	case 'n':
 		n.Kind = Null
@@ -191,53 +191,53 @@ func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
 	case '0':
 		n.Kind, n.Text = Number, string(r.text[start:r.dec.InputOffset()])
 		if len(n.Text) > r.limits.Number {
-			return nil, r.fail(TooLongNumber, pointer, start,
+			return nil, r.newError(TooLongNumber, pointer, start,
 				"a number is written with %d characters, the limit is %d", len(n.Text), r.limits.Number)
 		}
 	case '[', '{':
 		n.Offset = start
 		if depth > r.limits.Depth {
-			return nil, r.fail(TooDeep, pointer, start,
+			return nil, r.newError(TooDeep, pointer, start,
 				"objects and arrays nest deeper than %d levels", r.limits.Depth)
 		}
 		if tok.Kind() == '[' {
-			return n, r.array(n, depth)
+			return n, r.readArray(n, depth)
 		}
-		return n, r.object(n, depth)
+		return n, r.readObject(n, depth)
 	}
 	n.Offset, n.End = start, int(r.dec.InputOffset())
 	return n, nil
 }
 
-func (r *jsonReader) array(n *Node, depth int) error {
+func (r *jsonReader) readArray(n *Node, depth int) error {
 	n.Kind = Array
 	for r.dec.PeekKind() != ']' {
 		if len(n.Items) == r.limits.Members {
-			return r.fail(TooMany, n.Pointer, r.next(), "an array has more than %d elements", r.limits.Members)
+			return r.newError(TooMany, n.Pointer, r.nextOffset(), "an array has more than %d elements", r.limits.Members)
 		}
-		item, err := r.value(ItemPointer(n.Pointer, len(n.Items)), depth+1)
+		item, err := r.readValue(ItemPointer(n.Pointer, len(n.Items)), depth+1)
 		if err != nil {
 			return err
 		}
 		n.Items = append(n.Items, item)
 	}
-	return r.end(n)
+	return r.readEnd(n)
 }
 
-func (r *jsonReader) object(n *Node, depth int) error {
+func (r *jsonReader) readObject(n *Node, depth int) error {
 	n.Kind = Object
 	for r.dec.PeekKind() != '}' {
-		start := r.next()
+		start := r.nextOffset()
 		if len(n.Items) == r.limits.Members {
-			return r.fail(TooMany, n.Pointer, start, "an object has more than %d members", r.limits.Members)
+			return r.newError(TooMany, n.Pointer, start, "an object has more than %d members", r.limits.Members)
 		}
 		name, err := r.dec.ReadToken()
 		if err != nil {
-			return r.syntax(err, n.Pointer, start)
+			return r.convertError(err, n.Pointer, start)
 		}
 		key, end := name.String(), int(r.dec.InputOffset())
-		line, column := r.place.at(r.text, start)
-		member, err := r.value(MemberPointer(n.Pointer, key), depth+1)
+		line, column := r.place.advanceTo(r.text, start)
+		member, err := r.readValue(MemberPointer(n.Pointer, key), depth+1)
 		if err != nil {
 			return err
 		}
@@ -245,52 +245,52 @@ func (r *jsonReader) object(n *Node, depth int) error {
 		member.KeyOffset, member.KeyEnd = start, end
 		n.Items = append(n.Items, member)
 	}
-	return r.end(n)
+	return r.readEnd(n)
 }
 
-// end takes the bracket that closes n.
-func (r *jsonReader) end(n *Node) error {
-	start := r.next()
+// readEnd takes the bracket that closes n.
+func (r *jsonReader) readEnd(n *Node) error {
+	start := r.nextOffset()
 	if _, err := r.dec.ReadToken(); err != nil {
-		return r.syntax(err, n.Pointer, start)
+		return r.convertError(err, n.Pointer, start)
 	}
 	n.End = int(r.dec.InputOffset())
 	return nil
 }
 
-// syntax turns the decoder's error into ours. start is where the token begins
+// convertError turns the decoder's error into ours. start is where the token begins
 // that could not be read.
-func (r *jsonReader) syntax(err error, pointer string, start int) error {
+func (r *jsonReader) convertError(err error, pointer string, start int) error {
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		name := ""
 		if unquoted, err := jsontext.AppendUnquote(nil, quotedAt(r.text[start:])); err == nil {
 			name = string(unquoted)
 		}
-		return r.fail(Duplicate, MemberPointer(pointer, name), start, "the member %s stands twice in one object", Quote(name))
+		return r.newError(Duplicate, MemberPointer(pointer, name), start, "the member %s stands twice in one object", Quote(name))
 	}
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		if len(bytes.TrimSpace(r.text)) == 0 {
-			return r.fail(Invalid, "", 0, "the text is empty")
+			return r.newError(Invalid, "", 0, "the text is empty")
 		}
-		return r.fail(Invalid, pointer, len(r.text), "the text ends before the JSON value does")
+		return r.newError(Invalid, pointer, len(r.text), "the text ends before the JSON value does")
 	}
 	if trimmed := bytes.TrimLeft(r.text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
-		return r.fail(Invalid, "", len(r.text)-len(trimmed), "this is HTML or XML, not JSON")
+		return r.newError(Invalid, "", len(r.text)-len(trimmed), "this is HTML or XML, not JSON")
 	}
 	offset, message := start, err.Error()
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset = min(int(syntactic.ByteOffset), len(r.text))
 		message = syntactic.Err.Error()
 	}
-	if plain := mistake(r.text, offset, message); plain != "" {
+	if plain := describeMistake(r.text, offset, message); plain != "" {
 		message = plain
 	}
-	return r.fail(Invalid, pointer, offset, "this is not JSON: %s", message)
+	return r.newError(Invalid, pointer, offset, "this is not JSON: %s", message)
 }
 
-// mistake says in plain words what is wrong at an offset, for the mistakes that
+// describeMistake says in plain words what is wrong at an offset, for the mistakes that
 // people make; "" for others. message is that of the decoder.
-func mistake(text []byte, offset int, message string) string {
+func describeMistake(text []byte, offset int, message string) string {
 	if strings.Contains(message, "surrogate") {
 		return "a \\u escape is one half of a surrogate pair without the other"
 	}
@@ -313,7 +313,7 @@ func mistake(text []byte, offset int, message string) string {
 		return "JSON has no comments"
 	case c == '\'':
 		return "names and strings stand in double quotes"
-	case letter(c) && strings.Contains(message, "start of value"):
+	case isLetter(c) && strings.Contains(message, "start of value"):
 		word := text[offset:]
 		if end := bytes.IndexFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
 			word = word[:end]

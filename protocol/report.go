@@ -53,25 +53,25 @@ func NewReport(rules map[string]Rule, l Limits) *Report {
 // Add reports that the value n breaks the rule of that code. A nil node is the
 // document as a whole.
 func (r *Report) Add(code string, n *Node, message, help string) {
-	f := r.finding(code, message, help)
+	f := r.newFinding(code, message, help)
 	if n != nil {
 		f.Pointer, f.Line, f.Column = n.Pointer, n.Line, n.Column
 	}
-	r.add(f)
+	r.appendFinding(f)
 }
 
 // AddKey reports like Add, but the place is the member's name, not its value.
 func (r *Report) AddKey(code string, n *Node, message, help string) {
-	f := r.finding(code, message, help)
+	f := r.newFinding(code, message, help)
 	f.Pointer, f.Line, f.Column = n.Pointer, n.KeyLine, n.KeyColumn
-	r.add(f)
+	r.appendFinding(f)
 }
 
 // AddSyntax reports what kept a text from being read.
 func (r *Report) AddSyntax(code string, e *SyntaxError, help string) {
-	f := r.finding(code, e.Message, help)
+	f := r.newFinding(code, e.Message, help)
 	f.Pointer, f.Line, f.Column = e.Pointer, e.Line, e.Column
-	r.add(f)
+	r.appendFinding(f)
 }
 
 // Findings returns what was reported, in the order of reporting.
@@ -86,7 +86,7 @@ func (r *Report) Findings() []Finding {
 	})
 }
 
-func (r *Report) finding(code, message, help string) Finding {
+func (r *Report) newFinding(code, message, help string) Finding {
 	rule, ok := r.rules[code]
 	if !ok {
 		panic("protocol: no rule " + code) // a rule used but not in its table
@@ -94,7 +94,7 @@ func (r *Report) finding(code, message, help string) Finding {
 	return Finding{Code: code, Severity: rule.Severity, Section: rule.Section, Message: message, Help: help}
 }
 
-func (r *Report) add(f Finding) {
+func (r *Report) appendFinding(f Finding) {
 	if len(r.findings) < r.limit {
 		r.findings = append(r.findings, f)
 		return

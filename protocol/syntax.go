@@ -82,7 +82,7 @@ var (
 // the column in characters, as an editor shows them.
 func Place(text []byte, offset int) (line, column int) {
 	var p place
-	return p.at(text, min(offset, len(text)))
+	return p.advanceTo(text, min(offset, len(text)))
 }
 
 // place walks forward through a text, so that the places of all nodes together
@@ -93,7 +93,7 @@ type place struct {
 	column int // characters between the last of them and offset
 }
 
-func (p *place) at(text []byte, offset int) (line, column int) {
+func (p *place) advanceTo(text []byte, offset int) (line, column int) {
 	for p.offset < offset {
 		switch c := text[p.offset]; {
 		case c == '\n':

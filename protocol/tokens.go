@@ -10,15 +10,15 @@ const TokenMethod = "estimate: ASCII characters/4 + other characters/1.5"
 // ([TokenMethod]). On fifteen published documents, a Korean one among them, the
 // estimate lay between 4 % below and 14 % above the count of the o200k
 // tokenizer. It is no exact count for any model.
-func Tokens(text string) int { return (twelfths(text) + 11) / 12 }
+func Tokens(text string) int { return (countTwelfths(text) + 11) / 12 }
 
 // TokenCost is the estimate of [Tokens] before it is rounded, for texts that are
 // parts of one: the costs of the parts add up to that of the whole.
-func TokenCost(text string) float64 { return float64(twelfths(text)) / 12 }
+func TokenCost(text string) float64 { return float64(countTwelfths(text)) / 12 }
 
-// twelfths counts in twelfths of a token, in which both weights are whole
+// countTwelfths counts in twelfths of a token, in which both weights are whole
 // numbers: 3 for an ASCII character, 8 for another.
-func twelfths(text string) int {
+func countTwelfths(text string) int {
 	characters := utf8.RuneCountInString(text)
 	ascii := 0
 	for i := range len(text) {

@@ -16,7 +16,7 @@ import (
 // know, such as +1 or .5: those are respelled with the same value.
 func WriteJSON(n *Node, indent string) []byte {
 	w := jsonWriter{indent: indent}
-	w.value(n, 0)
+	w.writeValue(n, 0)
 	return w.out
 }
 
@@ -25,7 +25,7 @@ type jsonWriter struct {
 	indent string
 }
 
-func (w *jsonWriter) value(n *Node, depth int) {
+func (w *jsonWriter) writeValue(n *Node, depth int) {
 	switch n.Kind {
 	case Null:
 		w.out = append(w.out, "null"...)
@@ -34,37 +34,37 @@ func (w *jsonWriter) value(n *Node, depth int) {
 	case Number:
 		w.out = append(w.out, jsonNumber(n.Text)...)
 	case String:
-		w.string(n.Text)
+		w.writeString(n.Text)
 	case Array:
-		w.items(n, '[', ']', depth)
+		w.writeItems(n, '[', ']', depth)
 	case Object:
-		w.items(n, '{', '}', depth)
+		w.writeItems(n, '{', '}', depth)
 	}
 }
 
-func (w *jsonWriter) items(n *Node, open, end byte, depth int) {
+func (w *jsonWriter) writeItems(n *Node, open, end byte, depth int) {
 	w.out = append(w.out, open)
 	for i, item := range n.Items {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
-		w.newline(depth + 1)
+		w.writeNewline(depth + 1)
 		if n.Kind == Object {
-			w.string(item.Key)
+			w.writeString(item.Key)
 			w.out = append(w.out, ':')
 			if w.indent != "" {
 				w.out = append(w.out, ' ')
 			}
 		}
-		w.value(item, depth+1)
+		w.writeValue(item, depth+1)
 	}
 	if len(n.Items) > 0 {
-		w.newline(depth)
+		w.writeNewline(depth)
 	}
 	w.out = append(w.out, end)
 }
 
-func (w *jsonWriter) newline(depth int) {
+func (w *jsonWriter) writeNewline(depth int) {
 	if w.indent == "" {
 		return
 	}
@@ -74,7 +74,7 @@ func (w *jsonWriter) newline(depth int) {
 	}
 }
 
-func (w *jsonWriter) string(s string) {
+func (w *jsonWriter) writeString(s string) {
 	// The only error is text that is not UTF-8; it is written with U+FFFD in
 	// place of each bad byte, which is all that JSON can say of it.
 	w.out, _ = jsontext.AppendQuote(w.out, s)

@@ -233,7 +233,7 @@ func TestFirstFailingPass(t *testing.T) {
 			Pass int
 		}
 	}
-	if err := json.Unmarshal(read(t, "manifest.json"), &m); err != nil {
+	if err := json.Unmarshal(readText(t, "manifest.json"), &m); err != nil {
 		t.Fatal(err)
 	}
 	passes := map[string]int{}
@@ -246,7 +246,7 @@ func TestFirstFailingPass(t *testing.T) {
 			continue
 		}
 		failing++
-		_, findings, _ := agis.Parse(read(t, c.File), agis.Options{})
+		_, findings, _ := agis.Parse(readText(t, c.File), agis.Options{})
 		first := 9
 		for _, f := range findings {
 			if f.Severity == protocol.Error {

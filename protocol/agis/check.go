@@ -8,7 +8,7 @@ import "gazetteer/protocol"
 func CheckMethod(token string) []protocol.Finding {
 	c := &checker{Report: protocol.NewReport(rules, protocol.Limits{})}
 	n := &protocol.Node{Kind: protocol.String, Text: token}
-	c.method(holding("method", n), token)
+	c.checkMethod(wrapInObject("method", n), token)
 	return c.Findings()
 }
 
@@ -17,12 +17,12 @@ func CheckMethod(token string) []protocol.Finding {
 // no place.
 func CheckPath(method, path string) []protocol.Finding {
 	c := &checker{Report: protocol.NewReport(rules, protocol.Limits{})}
-	c.path(&protocol.Node{Kind: protocol.String, Text: path}, method)
+	c.checkPath(&protocol.Node{Kind: protocol.String, Text: path}, method)
 	return c.Findings()
 }
 
-// holding returns an object with one member.
-func holding(name string, n *protocol.Node) *protocol.Node {
+// wrapInObject returns an object with one member.
+func wrapInObject(name string, n *protocol.Node) *protocol.Node {
 	n.Key = name
 	return &protocol.Node{Kind: protocol.Object, Items: []*protocol.Node{n}}
 }

@@ -8,22 +8,22 @@ import (
 	"gazetteer/protocol"
 )
 
-// contract is pass 8 for one endpoint (§7).
-func (c *checker) contract(endpoint *protocol.Node) {
+// checkContract is pass 8 for one endpoint (§7).
+func (c *checker) checkContract(endpoint *protocol.Node) {
 	for _, block := range []struct{ field, missing string }{{"input", "AGIS801"}, {"output", "AGIS802"}} {
 		n := endpoint.Member(block.field)
 		if n == nil || n.Kind == protocol.Null {
-			c.Add(block.missing, place(n, endpoint), block.field+" is missing", "add a JSON Schema, for example "+block.field+": {type: object, properties: {…}}")
+			c.Add(block.missing, placeOfAbsence(n, endpoint), block.field+" is missing", "add a JSON Schema, for example "+block.field+": {type: object, properties: {…}}")
 			continue
 		}
-		c.schema(n)
+		c.checkSchema(n)
 	}
 	n := endpoint.Member("errors")
 	if n == nil || n.Kind == protocol.Null {
-		c.Add("AGIS803", place(n, endpoint), "errors is missing", "list the names of what can go wrong, for example [reservation_unavailable]")
+		c.Add("AGIS803", placeOfAbsence(n, endpoint), "errors is missing", "list the names of what can go wrong, for example [reservation_unavailable]")
 		return
 	}
-	c.errors(n)
+	c.checkErrors(n)
 }
 
 // genericErrors say nothing about what went wrong (§7).
@@ -32,10 +32,10 @@ var genericErrors = map[string]bool{
 	"unknown_error": true, "general_error": true, "generic_error": true,
 }
 
-func (c *checker) errors(n *protocol.Node) {
+func (c *checker) checkErrors(n *protocol.Node) {
 	const help = "write a list of names, or of mappings with name and description"
 	if n.Kind != protocol.Array || len(n.Items) == 0 {
-		message := "errors is " + article(n.Kind) + ", not a list"
+		message := "errors is " + describeKind(n.Kind) + ", not a list"
 		if n.Kind == protocol.Array {
 			message = "errors lists nothing"
 		}
@@ -75,8 +75,8 @@ func (c *checker) errors(n *protocol.Node) {
 	}
 }
 
-// required checks the names of an input or output (AGIS810 to 813).
-func (c *checker) required(n *protocol.Node) {
+// checkRequired checks the names of an input or output (AGIS810 to 813).
+func (c *checker) checkRequired(n *protocol.Node) {
 	if m := n.Member("optional"); m != nil {
 		c.AddKey("AGIS811", m, "JSON Schema has no keyword optional; a reader ignores it", "leave the name out of required instead")
 	}
@@ -85,10 +85,10 @@ func (c *checker) required(n *protocol.Node) {
 		if t := n.Member("type"); t != nil && !slices.Contains(append(t.Strs(), t.Str()), "object") && typeNamesValid(t) {
 			c.Add("AGIS812", t, "input is "+protocol.Quote(typeOf(n))+", not an object", "write type: object and put the parameters under properties")
 		}
-		if p := members(properties); len(p) > MaxParameters {
+		if p := membersOf(properties); len(p) > MaxParameters {
 			c.AddKey("AGIS106", properties, fmt.Sprintf("the input has %d parameters; only the first %d are indexed", len(p), MaxParameters), "group them, or split the endpoint")
 		}
-		for _, m := range members(properties) {
+		for _, m := range membersOf(properties) {
 			if !snakeCase(m.Key) {
 				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lower case with underscores")
 			}
@@ -101,7 +101,7 @@ func (c *checker) required(n *protocol.Node) {
 		}
 	}
 	for _, item := range n.Member("required").Elements() {
-		if item.Kind == protocol.String && c.doc.refs.member(properties, item.Text) == nil {
+		if item.Kind == protocol.String && c.doc.refs.findMember(properties, item.Text) == nil {
 			c.Add("AGIS810", item, "required lists "+protocol.Quote(item.Text)+", which properties does not define", "define it under properties")
 		}
 	}
@@ -110,12 +110,12 @@ func (c *checker) required(n *protocol.Node) {
 // snakeCase reports whether s is words of small letters and digits joined by
 // single underscores, beginning with a letter.
 func snakeCase(s string) bool {
-	if s == "" || !lower(s[0]) {
+	if s == "" || !isLower(s[0]) {
 		return false
 	}
 	for i := 1; i < len(s); i++ {
 		joint := s[i] == '_' && s[i-1] != '_' && i+1 < len(s)
-		if !lower(s[i]) && !(s[i] >= '0' && s[i] <= '9') && !joint {
+		if !isLower(s[i]) && !(s[i] >= '0' && s[i] <= '9') && !joint {
 			return false
 		}
 	}

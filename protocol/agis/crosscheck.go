@@ -24,19 +24,19 @@ func CrossCheck(s *Summary, d *Document) []protocol.Finding {
 	for _, e := range d.Endpoints {
 		declared = append(declared, strings.ToUpper(e.Method))
 	}
-	c.sets("methods", methods, declared)
-	c.texts("domain", s.Domain, d.Vocabulary.Domain)
-	c.texts("namespace", s.Namespace, d.Vocabulary.Namespace)
-	c.texts("version", s.ServiceVersion, d.ServiceVersion)
+	c.compareSets("methods", methods, declared)
+	c.compareTexts("domain", s.Domain, d.Vocabulary.Domain)
+	c.compareTexts("namespace", s.Namespace, d.Vocabulary.Namespace)
+	c.compareTexts("version", s.ServiceVersion, d.ServiceVersion)
 	if n := s.root.Member("negotiable"); n != nil && s.Negotiable != d.Vocabulary.Negotiable {
-		c.differs(n, fmt.Sprintf("negotiable is %v here and %v in the full document", s.Negotiable, d.Vocabulary.Negotiable))
+		c.reportDifference(n, fmt.Sprintf("negotiable is %v here and %v in the full document", s.Negotiable, d.Vocabulary.Negotiable))
 	}
 	if d.DataManifest != nil {
 		var classes []string
 		for _, class := range d.DataManifest.Available {
 			classes = append(classes, class.Class)
 		}
-		c.sets("data_classes", s.DataClasses, classes)
+		c.compareSets("data_classes", s.DataClasses, classes)
 	}
 	return c.Findings()
 }
@@ -46,27 +46,27 @@ type crossCheck struct {
 	root *protocol.Node
 }
 
-func (c *crossCheck) differs(n *protocol.Node, message string) {
+func (c *crossCheck) reportDifference(n *protocol.Node, message string) {
 	c.Add("WK110", n, message, "make the summary anew from the full document whenever that changes")
 }
 
-func (c *crossCheck) texts(field, here, there string) {
+func (c *crossCheck) compareTexts(field, here, there string) {
 	if here != "" && there != "" && here != there {
-		c.differs(c.root.Member(field), field+" is "+protocol.Quote(here)+" here and "+protocol.Quote(there)+" in the full document")
+		c.reportDifference(c.root.Member(field), field+" is "+protocol.Quote(here)+" here and "+protocol.Quote(there)+" in the full document")
 	}
 }
 
-// sets compares two lists as sets.
-func (c *crossCheck) sets(field string, here, there []string) {
+// compareSets compares two lists as sets.
+func (c *crossCheck) compareSets(field string, here, there []string) {
 	n := c.root.Member(field)
 	if n == nil {
 		return
 	}
 	if extra := missingFrom(there, here); len(extra) > 0 {
-		c.differs(n, field+" lists "+names(extra)+", which the full document does not have")
+		c.reportDifference(n, field+" lists "+quoteNames(extra)+", which the full document does not have")
 	}
 	if lacking := missingFrom(here, there); len(lacking) > 0 {
-		c.differs(n, field+" does not list "+names(lacking)+", which the full document has")
+		c.reportDifference(n, field+" does not list "+quoteNames(lacking)+", which the full document has")
 	}
 }
 
@@ -89,7 +89,7 @@ func missingFrom(list, all []string) []string {
 // maxNames is how many names one message lists.
 const maxNames = 5
 
-func names(list []string) string {
+func quoteNames(list []string) string {
 	more := ""
 	if len(list) > maxNames {
 		more = fmt.Sprintf(" and %d more", len(list)-maxNames)

@@ -7,13 +7,13 @@ import (
 	"gazetteer/protocol"
 )
 
-// disclosure looks for what the description of a data class should keep for
+// checkDisclosure looks for what the description of a data class should keep for
 // those who are authorized: how many records there are, and the names of columns
 // and fields (§13). It matters when the manifest can be read without
 // credentials.
-func (c *checker) disclosure(n *protocol.Node) {
+func (c *checker) checkDisclosure(n *protocol.Node) {
 	description := n.Member("description")
-	if found := disclosed(description.Str()); found != "" {
+	if found := findDisclosure(description.Str()); found != "" {
 		c.Add("AGIS138", description, "the description of the data class "+protocol.Quote(n.Member("class").Str())+" tells "+found+" to everybody, since pre_auth_discovery is true",
 			"describe the kind of data only; counts, columns and field names belong behind authorization")
 	}
@@ -32,8 +32,8 @@ var (
 	programName = regexp.MustCompile(`\b(?:[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+|[a-z]{2,}[A-Z][A-Za-z0-9]*|[a-z]+\.[a-z]+_[a-z_]+)\b`)
 )
 
-// disclosed names what a description gives away, and "" for nothing.
-func disclosed(description string) string {
+// findDisclosure names what a description gives away, and "" for nothing.
+func findDisclosure(description string) string {
 	if strings.ContainsAny(description, "0123456789") {
 		if s := counted.FindString(description); s != "" {
 			return "a count (" + protocol.Quote(strings.TrimSpace(s)) + ")"

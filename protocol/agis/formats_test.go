@@ -41,7 +41,7 @@ func TestSchemasOfTheFormats(t *testing.T) {
 	document, summary := compiled(t, agis.Schema()), compiled(t, agis.SummarySchema())
 	refused := 0
 	for _, v := range manifest(t) {
-		text := read(t, v.File)
+		text := readText(t, v.File)
 		root, err := agis.ReadYAML(text, protocol.Limits{})
 		if err != nil {
 			continue // no schema is asked about what cannot be read

@@ -6,23 +6,23 @@ import (
 	"gazetteer/protocol"
 )
 
-// speaks reports a text that speaks to a model instead of describing something,
+// checkInstruction reports a text that speaks to a model instead of describing something,
 // or hides characters from the reader (§13). The rule names intent and outcome;
 // other texts of a document reach the same models and people.
-func (c *checker) speaks(n *protocol.Node, what string) {
+func (c *checker) checkInstruction(n *protocol.Node, what string) {
 	found, ok := protocol.Instruction(n.Text)
 	if !ok {
 		return
 	}
-	c.Add("AGIS519", n, what+" holds "+found+deceit(found), deceitHelp)
+	c.Add("AGIS519", n, what+" holds "+found+describeDeceit(found), deceitHelp)
 	if c.told == nil {
 		c.told = map[*protocol.Node]bool{}
 	}
 	c.told[n] = true
 }
 
-// deceit says what is wrong with what [protocol.Instruction] found.
-func deceit(found string) string {
+// describeDeceit says what is wrong with what [protocol.Instruction] found.
+func describeDeceit(found string) string {
 	if strings.HasPrefix(found, "the words") {
 		return ", which speak to a model instead of describing something"
 	}
@@ -31,28 +31,28 @@ func deceit(found string) string {
 
 const deceitHelp = "describe the service only, in characters that can be seen"
 
-// texts looks through what stands below n for such texts that no other rule has
+// checkTexts looks through what stands below n for such texts that no other rule has
 // looked at: every name and value for hidden characters, and descriptions for
 // their words as well.
-func (c *checker) texts(n *protocol.Node) {
+func (c *checker) checkTexts(n *protocol.Node) {
 	for _, m := range n.Items {
-		if !ascii(m.Key) {
+		if !isASCII(m.Key) {
 			if found, ok := protocol.Instruction(m.Key); ok {
-				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found+deceit(found), deceitHelp)
+				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found+describeDeceit(found), deceitHelp)
 			}
 		}
-		if m.Kind == protocol.String && (m.Key == "description" || !ascii(m.Text)) && !c.told[m] {
+		if m.Kind == protocol.String && (m.Key == "description" || !isASCII(m.Text)) && !c.told[m] {
 			what := "a text"
 			if m.Key != "" {
 				what = m.Key
 			}
-			c.speaks(m, what)
+			c.checkInstruction(m, what)
 		}
-		c.texts(m)
+		c.checkTexts(m)
 	}
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return false

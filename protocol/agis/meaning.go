@@ -7,11 +7,11 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// meanings is pass 6 (§6.3): does each intent say what its method says? It also
+// checkIntents is pass 6 (§6.3): does each intent say what its method says? It also
 // asks whether the impact an endpoint declares is one its verb can have. Only
 // endpoints that are indexed are asked: more than that stand in no document
 // whose endpoints are whole, and reading sentences is dear.
-func (c *checker) meanings(endpoints []*protocol.Node) {
+func (c *checker) checkIntents(endpoints []*protocol.Node) {
 	for i, endpoint := range endpoints[:min(len(endpoints), MaxEndpoints)] {
 		e := c.doc.Endpoints[i]
 		if c.refused[endpoint] {
@@ -19,18 +19,18 @@ func (c *checker) meanings(endpoints []*protocol.Node) {
 		}
 		n := endpoint.Member("semantic")
 		if strings.TrimSpace(e.Semantic.Intent) != "" {
-			c.meaning(n.Member("intent"), e.Method)
+			c.checkIntent(n.Member("intent"), e.Method)
 		}
 		c.impactFits(n, e)
 	}
 }
 
-// meaning compares an intent with its method. What cannot be judged is a hint,
+// checkIntent compares an intent with its method. What cannot be judged is a hint,
 // never an error: a verb may be new, or of another language (§13).
-func (c *checker) meaning(n *protocol.Node, method string) {
-	switch j := effect.Compare(method, clip(n.Text)); j.Verdict {
+func (c *checker) checkIntent(n *protocol.Node, method string) {
+	switch j := effect.Compare(method, clipText(n.Text)); j.Verdict {
 	case effect.Contradicts:
-		c.Add("AGIS601", n, j.Why, mend(j, method))
+		c.Add("AGIS601", n, j.Why, describeRepair(j, method))
 	case effect.Doubtful:
 		c.Add("AGIS602", n, j.Why, "if both are right, write the intent with the verb of the method; if not, mend the one that is wrong")
 	case effect.NotJudged:
@@ -39,8 +39,8 @@ func (c *checker) meaning(n *protocol.Node, method string) {
 	}
 }
 
-// mend says how to bring method and intent together, from either side.
-func mend(j effect.Judgement, method string) string {
+// describeRepair says how to bring method and intent together, from either side.
+func describeRepair(j effect.Judgement, method string) string {
 	verbs := "another verb"
 	for _, v := range examples {
 		if j.Class&v.class != 0 {

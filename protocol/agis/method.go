@@ -40,26 +40,26 @@ const oneVerb = "use one imperative verb of the letters A to Z and put the noun 
 // The code is "" when nothing is wrong with it, or nothing worse than a
 // warning.
 func methodFault(method string) methodError {
-	f := judge(method)
+	f := judgeMethod(method)
 	if rules[f.code].Severity < protocol.Error {
 		return methodError{}
 	}
 	return f
 }
 
-// judge applies passes 2 and 3 to an identifier that is not empty. The code is
+// judgeMethod applies passes 2 and 3 to an identifier that is not empty. The code is
 // "" when there is nothing to say.
-func judge(method string) methodError {
-	f := fault(method)
+func judgeMethod(method string) methodError {
+	f := findFault(method)
 	if f.code != "" {
 		f.message = "the method " + protocol.Quote(method) + " " + f.message
 	}
 	return f
 }
 
-// fault finds what is wrong: first with the form of the token, then by what the
+// findFault finds what is wrong: first with the form of the token, then by what the
 // draft itself prohibits, then with the word. The message lacks its subject.
-func fault(method string) methodError {
+func findFault(method string) methodError {
 	if f := formFault(method); f.code != "" {
 		return f
 	}
@@ -78,26 +78,26 @@ func formFault(method string) methodError {
 	letters, capital := true, false
 	for i := range len(method) {
 		b := method[i]
-		letters = letters && (lower(b) || upper(b))
-		capital = capital || i > 0 && upper(b) && lower(method[i-1])
+		letters = letters && (isLower(b) || isUpper(b))
+		capital = capital || i > 0 && isUpper(b) && isLower(method[i-1])
 	}
 	switch {
 	case letters && !capital:
 		return methodError{}
 	case letters:
-		return methodError{"AGIS204", "is several words in one", separate(tokens(method))}
+		return methodError{"AGIS204", "is several words in one", adviseSeparation(splitIdentifier(method))}
 	case strings.ContainsFunc(method, unicode.IsSpace):
-		return methodError{"AGIS202", "holds white space", separate(tokens(method))}
+		return methodError{"AGIS202", "holds white space", adviseSeparation(splitIdentifier(method))}
 	default:
-		return methodError{"AGIS203", "holds " + foreign(method) + ", not only the letters A to Z", separate(tokens(method))}
+		return methodError{"AGIS203", "holds " + describeForeignCharacter(method) + ", not only the letters A to Z", adviseSeparation(splitIdentifier(method))}
 	}
 }
 
-// foreign describes the first character that no method may hold.
-func foreign(method string) string {
+// describeForeignCharacter describes the first character that no method may hold.
+func describeForeignCharacter(method string) string {
 	for _, r := range method {
 		switch {
-		case r < utf8.RuneSelf && (lower(byte(r)) || upper(byte(r))):
+		case r < utf8.RuneSelf && (isLower(byte(r)) || isUpper(byte(r))):
 			continue
 		case r == utf8.RuneError:
 			return "bytes that are not UTF-8"
@@ -110,9 +110,9 @@ func foreign(method string) string {
 	return "nothing"
 }
 
-// tokens returns the words of an identifier that is not one word, in lower
+// splitIdentifier returns the words of an identifier that is not one word, in lower
 // case, when it is a few words of plain letters; otherwise nil.
-func tokens(method string) []string {
+func splitIdentifier(method string) []string {
 	if len(method) > longestMethod {
 		return nil
 	}
@@ -123,10 +123,10 @@ func tokens(method string) []string {
 		switch {
 		case b >= utf8.RuneSelf:
 			return nil
-		case !lower(b) && !upper(b):
+		case !isLower(b) && !isUpper(b):
 			begin = true
 			continue
-		case begin || upper(b) && lower(method[i-1]):
+		case begin || isUpper(b) && isLower(method[i-1]):
 			words = append(words, "")
 			begin = false
 		}
@@ -135,9 +135,9 @@ func tokens(method string) []string {
 	return words
 }
 
-// separate says how to write words that stand in one identifier as a method
+// adviseSeparation says how to write words that stand in one identifier as a method
 // and a path.
-func separate(words []string) string {
+func adviseSeparation(words []string) string {
 	if len(words) == 1 && methodFault(strings.ToUpper(words[0])).code == "" {
 		return "write " + strings.ToUpper(words[0])
 	}
@@ -159,29 +159,29 @@ func separate(words []string) string {
 	return "use one verb and put the noun into the path: " + verb + " /" + strings.Join(words[1:], "-") + others
 }
 
-func lower(b byte) bool { return b >= 'a' && b <= 'z' }
-func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
+func isLower(b byte) bool { return b >= 'a' && b <= 'z' }
+func isUpper(b byte) bool { return b >= 'A' && b <= 'Z' }
 
 // suggestions is how many searches for verbs of nearly the same spelling one
 // document is worth: they are slow beside all else.
 const suggestions = 100
 
-// method is passes 2 and 3 for one endpoint.
-func (c *checker) method(endpoint *protocol.Node, method string) {
+// checkMethod is passes 2 and 3 for one endpoint.
+func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 	n := endpoint.Member("method")
 	if method == "" {
-		c.refuse(endpoint)
+		c.refuseMethod(endpoint)
 		message := "an endpoint has no method"
-		if !empty(n) {
-			message = "the method of an endpoint is " + article(n.Kind) + ", not a string"
+		if !isEmpty(n) {
+			message = "the method of an endpoint is " + describeKind(n.Kind) + ", not a string"
 		}
-		c.Add("AGIS201", place(n, endpoint), message, "write method: and one imperative verb, for example BOOK")
+		c.Add("AGIS201", placeOfAbsence(n, endpoint), message, "write method: and one imperative verb, for example BOOK")
 		return
 	}
-	f := judge(method)
+	f := judgeMethod(method)
 	if f.code == "AGIS305" && c.suggested < suggestions {
 		c.suggested++
-		if near := instead(english.Near(strings.ToLower(method), 3)); near != "" {
+		if near := suggestVerbs(english.Near(strings.ToLower(method), 3)); near != "" {
 			f.help += near
 		}
 	}
@@ -189,7 +189,7 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 		c.Add(f.code, n, f.message, f.help)
 	}
 	if rules[f.code].Severity == protocol.Error {
-		c.refuse(endpoint)
+		c.refuseMethod(endpoint)
 		return // its letter case is the least of it
 	}
 	if strings.ToUpper(method) != method {
@@ -197,9 +197,9 @@ func (c *checker) method(endpoint *protocol.Node, method string) {
 	}
 }
 
-// refuse notes that the method of an endpoint has an error: no later pass can
+// refuseMethod notes that the method of an endpoint has an error: no later pass can
 // take it for a verb.
-func (c *checker) refuse(endpoint *protocol.Node) {
+func (c *checker) refuseMethod(endpoint *protocol.Node) {
 	if c.refused == nil {
 		c.refused = map[*protocol.Node]bool{}
 	}

@@ -20,8 +20,8 @@ type Options struct {
 	Level int
 }
 
-// rules returns the rules by code, with the weight that they have at the level.
-func (o Options) rules() map[string]protocol.Rule {
+// rulesOfLevel returns the rules by code, with the weight that they have at the level.
+func (o Options) rulesOfLevel() map[string]protocol.Rule {
 	if o.Level >= 2 {
 		return rulesOfLevelTwo
 	}
@@ -34,25 +34,25 @@ func (o Options) rules() map[string]protocol.Rule {
 // [protocol.ErrUnreadable]; the document is then nil and the findings say why.
 func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
-	c := &checker{Report: protocol.NewReport(o.rules(), o.Limits), level: o.Level}
+	c := &checker{Report: protocol.NewReport(o.rulesOfLevel(), o.Limits), level: o.Level}
 	text, _ = protocol.TrimBOM(text) // YAML allows one (YAML 1.2 §5.2)
-	root, yaml, err := read(text, o.Limits)
+	root, yaml, err := readText(text, o.Limits)
 	if err != nil {
-		c.unreadable(text, err)
+		c.reportUnreadable(text, err)
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {
-		c.noMapping(text, root)
-		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+		c.reportNoMapping(text, root)
+		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: top level is %s", protocol.ErrUnreadable, describeKind(root.Kind))
 	}
 	c.yaml = yaml
-	return c.document(root), c.Findings(), nil
+	return c.readDocument(root), c.Findings(), nil
 }
 
-// read reads JSON when the text begins like JSON, else YAML (§10 wants both).
+// readText reads JSON when the text begins like JSON, else YAML (§10 wants both).
 // YAML's flow style begins like JSON too, so what fails as JSON is tried as
 // YAML; if it is no YAML either, the first error is the one to show.
-func read(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err error) {
+func readText(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err error) {
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	comment := bytes.HasPrefix(trimmed, []byte("//")) || bytes.HasPrefix(trimmed, []byte("/*")) // YAML hardly begins so, and is tried as well
 	if !comment && (len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[') {
@@ -60,17 +60,17 @@ func read(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err e
 		return root, true, err
 	}
 	root, err = protocol.ReadJSON(text, l)
-	if problem(err) == protocol.Invalid {
+	if problemOf(err) == protocol.Invalid {
 		root, yamlErr := ReadYAML(text, l)
-		if problem(yamlErr) != protocol.Invalid {
+		if problemOf(yamlErr) != protocol.Invalid {
 			return root, true, yamlErr
 		}
 	}
 	return root, false, err
 }
 
-// problem returns what kept a text from being read, 0 for nothing.
-func problem(err error) protocol.Problem {
+// problemOf returns what kept a text from being read, 0 for nothing.
+func problemOf(err error) protocol.Problem {
 	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok {
 		return syntax.Problem
 	}
@@ -95,18 +95,18 @@ type checker struct {
 	inputs map[*protocol.Node]map[string]bool
 }
 
-// said quotes a value in a message, or names what it is when it is no text.
-func said(n *protocol.Node) string {
+// quoteNode quotes a value in a message, or names what it is when it is no text.
+func quoteNode(n *protocol.Node) string {
 	switch n.Kind {
 	case protocol.String, protocol.Number:
 		return protocol.Quote(n.Text)
 	default:
-		return article(n.Kind)
+		return describeKind(n.Kind)
 	}
 }
 
-// article names a kind as a reader says it: "a list".
-func article(k protocol.Kind) string {
+// describeKind names a kind as a reader says it: "a list".
+func describeKind(k protocol.Kind) string {
 	switch k {
 	case protocol.Null:
 		return "empty"
@@ -121,8 +121,8 @@ func article(k protocol.Kind) string {
 	}
 }
 
-// empty reports whether a field is absent or has no value.
-func empty(n *protocol.Node) bool {
+// isEmpty reports whether a field is absent or has no value.
+func isEmpty(n *protocol.Node) bool {
 	if n == nil {
 		return true
 	}
@@ -138,9 +138,9 @@ func empty(n *protocol.Node) bool {
 	}
 }
 
-// place is where to report that something is missing: the empty value, or else
+// placeOfAbsence is where to report that something is missing: the empty value, or else
 // what should have held it.
-func place(n, parent *protocol.Node) *protocol.Node {
+func placeOfAbsence(n, parent *protocol.Node) *protocol.Node {
 	if n != nil {
 		return n
 	}
@@ -159,13 +159,13 @@ var (
 	dataFields       = []string{"class", "description", "formats", "sensitivity", "requires_authorization"}
 )
 
-// fields reports names that are misspelled (AGIS121) or unknown (AGIS122).
-func (c *checker) fields(n *protocol.Node, names ...string) {
-	for _, m := range members(n) {
+// checkFields reports names that are misspelled (AGIS121) or unknown (AGIS122).
+func (c *checker) checkFields(n *protocol.Node, names ...string) {
+	for _, m := range membersOf(n) {
 		if slices.Contains(names, m.Key) {
 			continue
 		}
-		key := fold(m.Key)
+		key := foldName(m.Key)
 		i := slices.IndexFunc(names, func(name string) bool { return sameFolded(name, key) })
 		if i >= 0 {
 			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
@@ -175,8 +175,8 @@ func (c *checker) fields(n *protocol.Node, names ...string) {
 	}
 }
 
-// fold takes letter case and separators from a name.
-func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+// foldName takes letter case and separators from a name.
+func foldName(s string) string { return strings.ToLower(separators.Replace(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "")
 
@@ -192,28 +192,28 @@ func sameFolded(name, folded string) bool {
 	return folded == ""
 }
 
-// document runs the passes in the order of §9.1.
-func (c *checker) document(root *protocol.Node) *Document {
+// readDocument runs the passes in the order of §9.1.
+func (c *checker) readDocument(root *protocol.Node) *Document {
 	d := &c.doc
 	d.Root, d.refs = root, newReferences(root)
-	if d.refs.any() {
+	if d.refs.hasAny() {
 		c.schemas.visited = map[*protocol.Node]bool{}
 	}
-	c.header(root)
-	c.manifest(root)
-	endpoints := c.endpoints(root)
+	c.checkHeader(root)
+	c.checkManifest(root)
+	endpoints := c.checkEndpoints(root)
 	for _, n := range endpoints {
-		d.Endpoints = append(d.Endpoints, c.endpoint(n))
+		d.Endpoints = append(d.Endpoints, c.readEndpoint(n))
 	}
 	for i, n := range endpoints { // pass 2 and 3
-		c.method(n, d.Endpoints[i].Method)
+		c.checkMethod(n, d.Endpoints[i].Method)
 	}
-	c.paths(endpoints)
-	c.semantics(endpoints)
-	c.meanings(endpoints)
-	c.vocabulary(root, endpoints)
+	c.checkPaths(endpoints)
+	c.checkSemantics(endpoints)
+	c.checkIntents(endpoints)
+	c.checkVocabulary(root, endpoints)
 	for _, n := range endpoints { // pass 8
-		c.contract(n)
+		c.checkContract(n)
 	}
 	c.sharedSchemas(root)
 	return d

@@ -32,7 +32,7 @@ func manifest(t *testing.T) []vector {
 	return m.Cases
 }
 
-func read(t testing.TB, name string) []byte {
+func readText(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
 	if err != nil {
@@ -61,7 +61,7 @@ func TestVectors(t *testing.T) {
 	}
 	for _, v := range cases {
 		t.Run(v.File, func(t *testing.T) {
-			text := read(t, v.File)
+			text := readText(t, v.File)
 			var findings []protocol.Finding
 			if v.Kind == "well-known" {
 				_, findings, _ = agis.ParseSummary(text, agis.Options{})
@@ -164,7 +164,7 @@ func TestNotationOfTheDraft(t *testing.T) {
 		"invalid/illustrative-notation.yaml":     {"illustrative notation", "gazetteer convert"},
 		"invalid/state-transition-unquoted.yaml": {"state transition", "in quotes"},
 	} {
-		_, findings, _ := agis.Parse(read(t, file), agis.Options{})
+		_, findings, _ := agis.Parse(readText(t, file), agis.Options{})
 		if len(findings) != 1 || !strings.Contains(findings[0].Message, words[0]) || !strings.Contains(findings[0].Help, words[1]) {
 			t.Errorf("%s: %+v, want %q", file, findings, words)
 		}
@@ -172,13 +172,13 @@ func TestNotationOfTheDraft(t *testing.T) {
 }
 
 func TestLevelTwo(t *testing.T) {
-	text := string(read(t, "valid/full-level-2.yaml"))
+	text := string(readText(t, "valid/full-level-2.yaml"))
 	with := strings.Replace(text, "is_idempotent: false\n", "is_idempotent: false\n      state_transition: {status: NONE -> CONFIRMED}\n", 1)
 	for text, want := range map[string]bool{
 		with: true,
 		// BOOK is reversible, so it changes something and must say what.
 		text: false,
-		string(read(t, "valid/seed-restaurant.yaml")): false,
+		string(readText(t, "valid/seed-restaurant.yaml")): false,
 	} {
 		doc, findings, err := agis.Parse([]byte(text), agis.Options{})
 		if err != nil || len(codes(findings, protocol.Error)) > 0 {

@@ -11,26 +11,26 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// paths is pass 4 (§5).
-func (c *checker) paths(endpoints []*protocol.Node) {
+// checkPaths is pass 4 (§5).
+func (c *checker) checkPaths(endpoints []*protocol.Node) {
 	seen := map[string]bool{}
 	for i, endpoint := range endpoints {
 		n := endpoint.Member("path")
-		if empty(n) || n.Kind != protocol.String {
+		if isEmpty(n) || n.Kind != protocol.String {
 			message := "an endpoint has no path"
-			if !empty(n) {
-				message = "the path of an endpoint is " + article(n.Kind) + ", not a string"
+			if !isEmpty(n) {
+				message = "the path of an endpoint is " + describeKind(n.Kind) + ", not a string"
 			}
-			c.Add("AGIS401", place(n, endpoint), message, "add path: the noun that the method acts on, for example /reservation")
+			c.Add("AGIS401", placeOfAbsence(n, endpoint), message, "add path: the noun that the method acts on, for example /reservation")
 			continue
 		}
 		e := c.doc.Endpoints[i]
-		c.path(n, e.Method)
+		c.checkPath(n, e.Method)
 		c.pathInput(n, e)
 		if e.Method == "" {
 			continue
 		}
-		key := strings.ToUpper(e.Method) + " " + nameless(n.Text)
+		key := strings.ToUpper(e.Method) + " " + removeParameterNames(n.Text)
 		if seen[key] {
 			c.Add("AGIS411", n, "another endpoint has the same method and path", "merge the two, or give one of them another path")
 		}
@@ -38,8 +38,8 @@ func (c *checker) paths(endpoints []*protocol.Node) {
 	}
 }
 
-// nameless returns a path with the names of its parameters taken out.
-func nameless(path string) string {
+// removeParameterNames returns a path with the names of its parameters taken out.
+func removeParameterNames(path string) string {
 	if !strings.Contains(path, "{") {
 		return path
 	}
@@ -67,8 +67,8 @@ var parameterName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{0,40}`)
 // maxSegments is how many segments of a path are judged.
 const maxSegments = 100
 
-// path judges the text of one path.
-func (c *checker) path(n *protocol.Node, method string) {
+// checkPath judges the text of one path.
+func (c *checker) checkPath(n *protocol.Node, method string) {
 	path := n.Text
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		c.Add("AGIS403", n, "the path holds a query or a fragment", "end the path before it and put the inputs into the input schema")
@@ -171,7 +171,7 @@ func commandInOne(segment string) bool {
 	if len(segment) > longestMethod || english.Lookup(segment).Known() || english.Lookup(english.Singular(segment)).Known() {
 		return false
 	}
-	words := separable(segment)
+	words := splitCompound(segment)
 	return len(words) > 1 && apiVerbs[words[0]]
 }
 
@@ -186,7 +186,7 @@ var separated = regexp.MustCompile(`[A-Za-z0-9][_+ ]+[A-Za-z0-9]|[A-Za-z][_.+ ]+
 
 // nounSegment judges a segment that is not a parameter.
 func nounSegment(s, method string, report func(code, message, help string)) {
-	words := split(s)
+	words := splitSegment(s)
 	quoted := protocol.Quote(s)
 	if strings.ContainsFunc(s, unicode.IsUpper) {
 		report("AGIS405", "the segment "+quoted+" holds an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
@@ -211,9 +211,9 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	}
 }
 
-// split cuts a segment into its words, in lower case: at separators and where a
+// splitSegment cuts a segment into its words, in lower case: at separators and where a
 // capital follows a small letter.
-func split(s string) []string {
+func splitSegment(s string) []string {
 	var b strings.Builder
 	small := false
 	for _, r := range strings.ReplaceAll(s, "%20", " ") {

@@ -32,15 +32,15 @@ const wideFrom = 32
 
 func newReferences(root *protocol.Node) references {
 	r := references{root: root, anchors: map[string]*protocol.Node{}, ids: map[string]*protocol.Node{}, targets: map[string]*protocol.Node{}, wide: map[*protocol.Node]map[string]*protocol.Node{}}
-	r.note(root, "")
+	r.collect(root, "")
 	return r
 }
 
-// any reports whether the document has references at all.
-func (r *references) any() bool { return len(r.targets)+len(r.ids)+len(r.anchors) > 0 }
+// hasAny reports whether the document has references at all.
+func (r *references) hasAny() bool { return len(r.targets)+len(r.ids)+len(r.anchors) > 0 }
 
-// note goes through the tree once. base is the $id around n.
-func (r *references) note(n *protocol.Node, base string) {
+// collect goes through the tree once. base is the $id around n.
+func (r *references) collect(n *protocol.Node, base string) {
 	if n.Kind == protocol.Object {
 		if len(n.Items) >= wideFrom {
 			names := make(map[string]*protocol.Node, len(n.Items))
@@ -59,24 +59,24 @@ func (r *references) note(n *protocol.Node, base string) {
 					r.anchors[m.Text] = n
 				}
 			case "$id":
-				base = r.identify(n, m.Text, base)
+				base = r.noteID(n, m.Text, base)
 			case "$ref", "$dynamicRef":
-				r.target(m.Text)
+				r.findTarget(m.Text)
 			}
 		}
 	}
 	for _, item := range n.Items {
-		r.note(item, base)
+		r.collect(item, base)
 	}
 }
 
-// identify notes the $id of n and returns its whole address.
-func (r *references) identify(n *protocol.Node, id, base string) string {
+// noteID notes the $id of n and returns its whole address.
+func (r *references) noteID(n *protocol.Node, id, base string) string {
 	id, _, _ = strings.Cut(id, "#")
 	if id == "" {
 		return base
 	}
-	whole := against(base, id)
+	whole := resolveAddress(base, id)
 	for _, name := range []string{id, whole} {
 		if r.ids[name] == nil {
 			r.ids[name] = n
@@ -85,9 +85,9 @@ func (r *references) identify(n *protocol.Node, id, base string) string {
 	return whole
 }
 
-// against resolves an address against a base (RFC 3986 §5). What is no address
+// resolveAddress resolves an address against a base (RFC 3986 §5). What is no address
 // stays as it is.
-func against(base, address string) string {
+func resolveAddress(base, address string) string {
 	b, err := url.Parse(base)
 	if err != nil || base == "" {
 		return address
@@ -99,19 +99,19 @@ func against(base, address string) string {
 	return u.String()
 }
 
-// target finds where the pointer of a reference leads from the root.
-func (r *references) target(ref string) {
-	pointer, ok := fragment(ref)
+// findTarget finds where the pointer of a reference leads from the root.
+func (r *references) findTarget(ref string) {
+	pointer, ok := cutFragment(ref)
 	if !ok || pointer != "" && pointer[0] != '/' {
 		return
 	}
 	if _, known := r.targets[pointer]; !known {
-		r.targets[pointer] = r.at(r.root, pointer)
+		r.targets[pointer] = r.followPointer(r.root, pointer)
 	}
 }
 
-// fragment returns what follows the # of a reference within the document.
-func fragment(ref string) (string, bool) {
+// cutFragment returns what follows the # of a reference within the document.
+func cutFragment(ref string) (string, bool) {
 	f, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return "", false
@@ -120,11 +120,11 @@ func fragment(ref string) (string, bool) {
 	return f, err == nil
 }
 
-// lookup finds what a reference names, nil when it leads nowhere. References to
+// resolveReference finds what a reference names, nil when it leads nowhere. References to
 // other documents are never fetched.
-func (r *references) lookup(ref string, s scope) *protocol.Node {
+func (r *references) resolveReference(ref string, s scope) *protocol.Node {
 	id, _, _ := strings.Cut(ref, "#")
-	inside, ok := fragment(ref[len(id):])
+	inside, ok := cutFragment(ref[len(id):])
 	if id == ref {
 		inside, ok = "", true
 	}
@@ -133,7 +133,7 @@ func (r *references) lookup(ref string, s scope) *protocol.Node {
 	}
 	resource := s.resource
 	if id != "" {
-		if resource = r.ids[against(s.base, id)]; resource == nil {
+		if resource = r.ids[resolveAddress(s.base, id)]; resource == nil {
 			resource = r.ids[id]
 		}
 		if resource == nil {
@@ -144,18 +144,18 @@ func (r *references) lookup(ref string, s scope) *protocol.Node {
 		return r.anchors[inside]
 	}
 	if resource != nil {
-		if n := r.at(resource, inside); n != nil || id != "" {
+		if n := r.followPointer(resource, inside); n != nil || id != "" {
 			return n
 		}
 	}
-	if n := r.at(s.block, inside); n != nil {
+	if n := r.followPointer(s.block, inside); n != nil {
 		return n
 	}
 	return r.targets[inside]
 }
 
-// at follows a JSON Pointer; nil when it leads nowhere.
-func (r *references) at(tree *protocol.Node, pointer string) *protocol.Node {
+// followPointer follows a JSON Pointer; nil when it leads nowhere.
+func (r *references) followPointer(tree *protocol.Node, pointer string) *protocol.Node {
 	if pointer == "" || tree == nil {
 		return tree
 	}
@@ -163,7 +163,7 @@ func (r *references) at(tree *protocol.Node, pointer string) *protocol.Node {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch tree.Kind {
 		case protocol.Object:
-			tree = r.member(tree, token)
+			tree = r.findMember(tree, token)
 		case protocol.Array:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(tree.Items) {
@@ -180,8 +180,8 @@ func (r *references) at(tree *protocol.Node, pointer string) *protocol.Node {
 	return tree
 }
 
-// member is [protocol.Node.Member] for objects that may have thousands.
-func (r *references) member(n *protocol.Node, name string) *protocol.Node {
+// findMember is [protocol.Node.Member] for objects that may have thousands.
+func (r *references) findMember(n *protocol.Node, name string) *protocol.Node {
 	if names, ok := r.wide[n]; ok {
 		return names[name]
 	}
@@ -207,7 +207,7 @@ func (d *Document) Resolve(schema, block *protocol.Node) *protocol.Node {
 		if ref.Str() == "" {
 			return schema
 		}
-		if schema = d.refs.lookup(ref.Text, scope{block: block}); schema == nil {
+		if schema = d.refs.resolveReference(ref.Text, scope{block: block}); schema == nil {
 			return nil
 		}
 	}

@@ -133,13 +133,13 @@ var ruleTable = []protocol.Rule{
 }
 
 var (
-	rules           = protocol.ByCode(complete(ruleTable))
+	rules           = protocol.ByCode(completeRules(ruleTable))
 	rulesOfLevelTwo = levelTwo(rules)
 )
 
-// complete fills in the explanations and the validation pass, which is the
+// completeRules fills in the explanations and the validation pass, which is the
 // hundreds of the code.
-func complete(table []protocol.Rule) []protocol.Rule {
+func completeRules(table []protocol.Rule) []protocol.Rule {
 	for i := range table {
 		r := &table[i]
 		if digits, ok := strings.CutPrefix(r.Code, "AGIS"); ok {

@@ -18,7 +18,7 @@ func TestTableOfRules(t *testing.T) {
 		known[r.Code] = r
 	}
 	n := 0
-	for line := range strings.Lines(string(read(t, "rules.tsv"))) {
+	for line := range strings.Lines(string(readText(t, "rules.tsv"))) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if f[0] == "code" {
 			continue

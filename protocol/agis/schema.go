@@ -79,24 +79,24 @@ var older = map[string]map[string]shape{
 
 var schemaTypes = []string{"null", "boolean", "object", "array", "number", "string", "integer"}
 
-// schema checks the input or output of an endpoint (pass 8).
-func (c *checker) schema(n *protocol.Node) {
+// checkSchema checks the input or output of an endpoint (pass 8).
+func (c *checker) checkSchema(n *protocol.Node) {
 	if n.Kind != protocol.Object {
-		c.Add("AGIS804", n, n.Key+" is "+article(n.Kind)+", not a JSON Schema object", "write a JSON Schema, for example {type: object, properties: {…}}")
+		c.Add("AGIS804", n, n.Key+" is "+describeKind(n.Kind)+", not a JSON Schema object", "write a JSON Schema, for example {type: object, properties: {…}}")
 		return
 	}
 	if len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { _, ok := keywords[m.Key]; return ok || m.Key == "optional" }) {
 		c.Add("AGIS809", n, n.Key+" holds no keyword of JSON Schema, so it says nothing about the data", "put the names under properties: {type: object, properties: {name: {type: string}}}")
 		return
 	}
-	c.block(n)
-	c.required(n)
+	c.checkSchemaBlock(n)
+	c.checkRequired(n)
 }
 
 // sharedSchemas checks what stands under schemas, and whatever else references
 // lead to.
 func (c *checker) sharedSchemas(root *protocol.Node) {
-	for _, m := range members(root.Member("schemas")) {
+	for _, m := range membersOf(root.Member("schemas")) {
 		if wrong := c.blockValue(m); wrong != "" {
 			c.Add("AGIS804", m, "the shared schema "+protocol.Quote(m.Key)+" must be "+wrong, "write a JSON Schema, for example {type: object, properties: {…}}")
 		}
@@ -112,10 +112,10 @@ func (c *checker) sharedSchemas(root *protocol.Node) {
 
 func (c *checker) blockValue(n *protocol.Node) string {
 	if n.Kind == protocol.Object {
-		c.block(n)
+		c.checkSchemaBlock(n)
 		return ""
 	}
-	return unless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
+	return messageUnless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
 }
 
 // schemaCheck is what the check of one block of schemas knows.
@@ -130,8 +130,8 @@ type schemaCheck struct {
 	patterns int // bytes of patterns that may still be parsed
 }
 
-// block checks a schema that stands by itself.
-func (c *checker) block(n *protocol.Node) {
+// checkSchemaBlock checks a schema that stands by itself.
+func (c *checker) checkSchemaBlock(n *protocol.Node) {
 	c.schemas.scope = scope{block: n}
 	c.schemas.anchors = nil
 	c.schemas.dialect = nil
@@ -148,17 +148,17 @@ func (c *checker) block(n *protocol.Node) {
 			return
 		}
 	}
-	c.keywords(n)
+	c.checkKeywords(n)
 }
 
-// keywords checks a schema and those inside it.
-func (c *checker) keywords(n *protocol.Node) {
+// checkKeywords checks a schema and those inside it.
+func (c *checker) checkKeywords(n *protocol.Node) {
 	if c.schemas.visited != nil {
 		c.schemas.visited[n] = true
 	}
 	outer := c.schemas.scope
 	if id := n.Member("$id").Str(); id != "" && id[0] != '#' {
-		c.schemas.scope.resource, c.schemas.scope.base = n, against(outer.base, id)
+		c.schemas.scope.resource, c.schemas.scope.base = n, resolveAddress(outer.base, id)
 	}
 	for _, m := range n.Items {
 		s, ok := c.schemas.dialect[m.Key]
@@ -168,9 +168,9 @@ func (c *checker) keywords(n *protocol.Node) {
 		if s == anything {
 			continue
 		}
-		wrong := c.shape(m, s)
+		wrong := c.checkShape(m, s)
 		if s == anchor && wrong == "" {
-			wrong = c.anchor(m.Text, n)
+			wrong = c.noteAnchor(m.Text, n)
 		}
 		if wrong != "" {
 			c.Add("AGIS804", m, "in JSON Schema "+m.Key+" must be "+wrong, schemaHelp(m, s))
@@ -216,10 +216,10 @@ var shapeHelp = map[shape]string{
 	count: "write a whole number such as 1, without quotes", flag: "write true or false, without quotes", list: "write the values as a list, for example [small, large]",
 }
 
-// ref checks that a reference resolves (AGIS805).
-func (c *checker) ref(ref *protocol.Node) {
+// checkReference checks that a reference resolves (AGIS805).
+func (c *checker) checkReference(ref *protocol.Node) {
 	const help = `put the schema under schemas and refer to it as "#/schemas/NAME"`
-	target := c.doc.refs.lookup(ref.Text, c.schemas.scope)
+	target := c.doc.refs.resolveReference(ref.Text, c.schemas.scope)
 	switch {
 	case target != nil:
 		if !c.schemas.visited[target] {
@@ -232,44 +232,44 @@ func (c *checker) ref(ref *protocol.Node) {
 	}
 }
 
-// shape checks one keyword's value and goes down into schemas. It returns what
+// checkShape checks one keyword's value and goes down into schemas. It returns what
 // the value should have been, or "".
-func (c *checker) shape(n *protocol.Node, s shape) string {
+func (c *checker) checkShape(n *protocol.Node, s shape) string {
 	switch s {
 	case schema:
-		return c.subschema(n)
+		return c.checkSubschema(n)
 	case schemaOrArray:
 		if n.Kind == protocol.Array {
-			return c.shape(n, schemaArray)
+			return c.checkShape(n, schemaArray)
 		}
-		return c.subschema(n)
+		return c.checkSubschema(n)
 	case schemaArray:
 		if n.Kind != protocol.Array || len(n.Items) == 0 {
 			return "a list of schemas that is not empty"
 		}
-		return c.subschemas(n)
+		return c.checkSubschemas(n)
 	case schemaMap:
 		if n.Kind != protocol.Object {
 			return "a mapping of names to schemas"
 		}
-		return c.subschemas(n)
+		return c.checkSubschemas(n)
 	case patternMap:
 		if n.Kind != protocol.Object {
 			return "a mapping of patterns to schemas"
 		}
 		for _, m := range n.Items {
-			if wrong := c.pattern(m.Key); wrong != "" {
+			if wrong := c.checkPattern(m.Key); wrong != "" {
 				c.AddKey("AGIS804", m, "the name "+protocol.Quote(m.Key)+" must be "+wrong, patternHelp)
 			}
 		}
-		return c.subschemas(n)
+		return c.checkSubschemas(n)
 	case schemaOrNames:
 		if n.Kind != protocol.Object {
 			return "a mapping of names to schemas or lists of names"
 		}
 		for _, m := range n.Items {
 			if !distinctStrings(m) {
-				if wrong := c.subschema(m); wrong != "" {
+				if wrong := c.checkSubschema(m); wrong != "" {
 					return "a mapping of names to schemas or lists of different names"
 				}
 			}
@@ -278,20 +278,20 @@ func (c *checker) shape(n *protocol.Node, s shape) string {
 		if n.Kind != protocol.String || !isAddress(n.Text) {
 			return `a reference such as "#/schemas/NAME"`
 		}
-		c.ref(n)
+		c.checkReference(n)
 	case pattern:
 		if n.Kind != protocol.String {
 			return "a regular expression in quotes"
 		}
-		return c.pattern(n.Text)
+		return c.checkPattern(n.Text)
 	default:
-		return leaf(n, s)
+		return checkLeaf(n, s)
 	}
 	return ""
 }
 
-// anchor notes the anchor of a schema, which no other of its block may have.
-func (c *checker) anchor(name string, n *protocol.Node) string {
+// noteAnchor notes the anchor of a schema, which no other of its block may have.
+func (c *checker) noteAnchor(name string, n *protocol.Node) string {
 	if other := c.schemas.anchors[name]; other != nil && other != n {
 		return "a name that is used only once in a schema"
 	}
@@ -302,40 +302,40 @@ func (c *checker) anchor(name string, n *protocol.Node) string {
 	return ""
 }
 
-// leaf checks a value that holds no schemas.
-func leaf(n *protocol.Node, s shape) string {
+// checkLeaf checks a value that holds no schemas.
+func checkLeaf(n *protocol.Node, s shape) string {
 	switch s {
 	case stringArray:
-		return unless(distinctStrings(n), "a list of different names")
+		return messageUnless(distinctStrings(n), "a list of different names")
 	case typeNames:
-		return unless(typeNamesValid(n), "one of "+strings.Join(schemaTypes, ", ")+", or a list of them")
+		return messageUnless(typeNamesValid(n), "one of "+strings.Join(schemaTypes, ", ")+", or a list of them")
 	case stringListMap:
-		return unless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !distinctStrings(m) }),
+		return messageUnless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !distinctStrings(m) }),
 			"a mapping of names to lists of different names")
 	case flagMap:
-		return unless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return m.Kind != protocol.Bool || !isWholeAddress(m.Key) }),
+		return messageUnless(n.Kind == protocol.Object && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return m.Kind != protocol.Bool || !isWholeAddress(m.Key) }),
 			"a mapping of addresses to true or false")
 	case text:
-		return unless(n.Kind == protocol.String, "a string")
+		return messageUnless(n.Kind == protocol.String, "a string")
 	case address:
-		return unless(n.Kind == protocol.String && isAddress(n.Text), "an address")
+		return messageUnless(n.Kind == protocol.String && isAddress(n.Text), "an address")
 	case wholeAddress:
-		return unless(n.Kind == protocol.String && isWholeAddress(n.Text), "an address with its scheme")
+		return messageUnless(n.Kind == protocol.String && isWholeAddress(n.Text), "an address with its scheme")
 	case identifier:
 		before, after, _ := strings.Cut(n.Str(), "#")
-		return unless(n.Kind == protocol.String && isAddress(before) && after == "", "an address without a fragment")
+		return messageUnless(n.Kind == protocol.String && isAddress(before) && after == "", "an address without a fragment")
 	case anchor, anchorName:
-		return unless(n.Kind == protocol.String && anchorForm.MatchString(n.Text), "a name of letters, digits, underscores, hyphens and dots")
+		return messageUnless(n.Kind == protocol.String && anchorForm.MatchString(n.Text), "a name of letters, digits, underscores, hyphens and dots")
 	case flag:
-		return unless(n.Kind == protocol.Bool, "true or false")
+		return messageUnless(n.Kind == protocol.Bool, "true or false")
 	case list:
-		return unless(n.Kind == protocol.Array, "a list")
+		return messageUnless(n.Kind == protocol.Array, "a list")
 	case number:
-		return unless(n.Kind == protocol.Number, "a number")
+		return messageUnless(n.Kind == protocol.Number, "a number")
 	case positive:
-		return unless(n.Kind == protocol.Number && sign(n.Text) > 0, "a number above zero")
+		return messageUnless(n.Kind == protocol.Number && signOf(n.Text) > 0, "a number above zero")
 	case count:
-		return unless(n.Kind == protocol.Number && sign(n.Text) >= 0 && isWhole(n.Text), "a whole number from zero")
+		return messageUnless(n.Kind == protocol.Number && signOf(n.Text) >= 0 && isWhole(n.Text), "a whole number from zero")
 	}
 	return ""
 }
@@ -366,9 +366,9 @@ const (
 
 const patternHelp = "use what every engine can match in linear time (RE2): no look-around, no back-references, repetitions up to 1000"
 
-// pattern checks a regular expression by the grammar of RE2, whose matching
+// checkPattern checks a regular expression by the grammar of RE2, whose matching
 // cannot be made to explode.
-func (c *checker) pattern(s string) string {
+func (c *checker) checkPattern(s string) string {
 	if len(s) > maxPattern {
 		return fmt.Sprintf("a regular expression of at most %d bytes; this one has %d", maxPattern, len(s))
 	}
@@ -376,13 +376,13 @@ func (c *checker) pattern(s string) string {
 		return fmt.Sprintf("left out here: all regular expressions of a document may have %d bytes together", maxPatterns)
 	}
 	if _, err := syntax.Parse(s, syntax.Perl); err != nil {
-		return "a regular expression that can be matched safely; this one is refused: " + refusal(err)
+		return "a regular expression that can be matched safely; this one is refused: " + describePatternError(err)
 	}
 	return ""
 }
 
-// refusal says in plain words why a pattern was refused.
-func refusal(err error) string {
+// describePatternError says in plain words why a pattern was refused.
+func describePatternError(err error) string {
 	e, ok := err.(*syntax.Error)
 	if !ok {
 		return err.Error()
@@ -390,24 +390,24 @@ func refusal(err error) string {
 	return string(e.Code) + " in " + protocol.Quote(e.Expr)
 }
 
-func unless(ok bool, wrong string) string {
+func messageUnless(ok bool, wrong string) string {
 	if ok {
 		return ""
 	}
 	return wrong
 }
 
-func (c *checker) subschema(n *protocol.Node) string {
+func (c *checker) checkSubschema(n *protocol.Node) string {
 	if n.Kind == protocol.Object {
-		c.keywords(n)
+		c.checkKeywords(n)
 		return ""
 	}
-	return unless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
+	return messageUnless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
 }
 
-func (c *checker) subschemas(n *protocol.Node) string {
+func (c *checker) checkSubschemas(n *protocol.Node) string {
 	for _, item := range n.Items {
-		if wrong := c.subschema(item); wrong != "" {
+		if wrong := c.checkSubschema(item); wrong != "" {
 			help := shapeHelp[schema]
 			if t := otherTypes[strings.ToLower(item.Str())]; t != "" {
 				help = "write {type: " + t + "}"
@@ -453,8 +453,8 @@ func typeNamesValid(n *protocol.Node) bool {
 		!slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !slices.Contains(schemaTypes, m.Text) })
 }
 
-// sign returns -1, 0 or 1 for a number literal below, at or above zero.
-func sign(literal string) int {
+// signOf returns -1, 0 or 1 for a number literal below, at or above zero.
+func signOf(literal string) int {
 	mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
 	switch {
 	case strings.Trim(mantissa, "+-0.") == "":

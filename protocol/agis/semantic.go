@@ -17,32 +17,32 @@ var (
 	impactTiers  = []string{"informational", "reversible", "irreversible"}
 )
 
-// semantic fills the typed declaration from a semantic block.
-func semantic(n *protocol.Node) Semantic {
+// readSemantic fills the typed declaration from a semantic block.
+func readSemantic(n *protocol.Node) Semantic {
 	s := Semantic{
 		Intent:      n.Member("intent").Str(),
 		Actor:       n.Member("actor").Str(),
 		Outcome:     n.Member("outcome").Str(),
 		Capability:  n.Member("capability").Str(),
 		ImpactTier:  strings.ToLower(n.Member("impact_tier").Str()),
-		Transition:  !empty(n.Member("state_transition")),
+		Transition:  !isEmpty(n.Member("state_transition")),
 		MCPToolName: n.Member("mcp_tool_name").Str(),
 	}
-	if v, ok := confidence(n.Member("confidence_guidance")); ok {
+	if v, ok := readConfidence(n.Member("confidence_guidance")); ok {
 		s.Confidence = &v
 	}
 	if m := n.Member("is_idempotent"); m != nil && m.Kind == protocol.Bool {
 		v := m.True()
 		s.Idempotent = &v
 	}
-	for _, m := range members(n.Member("parameter_hints")) {
+	for _, m := range membersOf(n.Member("parameter_hints")) {
 		s.Hints = append(s.Hints, Hint{Parameter: m.Key, Texts: m.Strs()})
 	}
 	return s
 }
 
-// confidence reads a number from 0.0 to 1.0.
-func confidence(n *protocol.Node) (float64, bool) {
+// readConfidence reads a number from 0.0 to 1.0.
+func readConfidence(n *protocol.Node) (float64, bool) {
 	if n == nil || n.Kind != protocol.Number {
 		return 0, false
 	}
@@ -50,55 +50,55 @@ func confidence(n *protocol.Node) (float64, bool) {
 	return v, err == nil && v >= 0 && v <= 1
 }
 
-// semantics is pass 5 (§6).
-func (c *checker) semantics(endpoints []*protocol.Node) {
+// checkSemantics is pass 5 (§6).
+func (c *checker) checkSemantics(endpoints []*protocol.Node) {
 	tools := map[string]bool{}
 	for i, endpoint := range endpoints {
 		n := endpoint.Member("semantic")
-		if empty(n) || n.Kind != protocol.Object {
-			c.Add("AGIS501", place(n, endpoint), "an endpoint has no semantic block", "add semantic with intent, actor and outcome")
-			c.recommended(endpoint, nil)
+		if isEmpty(n) || n.Kind != protocol.Object {
+			c.Add("AGIS501", placeOfAbsence(n, endpoint), "an endpoint has no semantic block", "add semantic with intent, actor and outcome")
+			c.checkRecommendedFields(endpoint, nil)
 			continue
 		}
-		c.fields(n, semanticFields...)
-		c.sentence(n, "intent", "AGIS502", "what the endpoint does for the caller, in one sentence")
-		c.actor(n)
-		c.sentence(n, "outcome", "AGIS505", "what is true after success, in one sentence")
-		c.optional(n, c.doc.Endpoints[i], tools)
-		c.recommended(n, n)
+		c.checkFields(n, semanticFields...)
+		c.checkSentence(n, "intent", "AGIS502", "what the endpoint does for the caller, in one sentence")
+		c.checkActor(n)
+		c.checkSentence(n, "outcome", "AGIS505", "what is true after success, in one sentence")
+		c.checkOptionalFields(n, c.doc.Endpoints[i], tools)
+		c.checkRecommendedFields(n, n)
 		if m := endpoint.Member("proposed"); m.True() {
 			c.AddKey("AGIS522", m, "a proposed endpoint stands in a published document", "proposed endpoints belong to one session; remove proposed when the endpoint is here to stay")
 		}
 	}
 	if service := c.doc.Root.Member("service"); service.Str() != "" {
-		c.speaks(service, "service")
+		c.checkInstruction(service, "service")
 	}
-	c.texts(c.doc.Root)
+	c.checkTexts(c.doc.Root)
 }
 
-func (c *checker) actor(parent *protocol.Node) {
+func (c *checker) checkActor(parent *protocol.Node) {
 	n := parent.Member("actor")
 	switch {
 	case n == nil || n.Kind == protocol.Null:
-		c.Add("AGIS503", place(n, parent), "actor is missing", "add actor: agent, user or system, whoever initiates the action")
+		c.Add("AGIS503", placeOfAbsence(n, parent), "actor is missing", "add actor: agent, user or system, whoever initiates the action")
 	case !slices.Contains(actors, n.Str()):
-		c.Add("AGIS504", n, "actor is "+said(n)+", none of agent, user and system", "say who initiates the action: agent, user or system")
+		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", none of agent, user and system", "say who initiates the action: agent, user or system")
 	}
 }
 
-// sentence judges intent or outcome.
-func (c *checker) sentence(parent *protocol.Node, field, missing, what string) {
-	text := c.name(parent, field, missing, what)
+// checkSentence judges intent or outcome.
+func (c *checker) checkSentence(parent *protocol.Node, field, missing, what string) {
+	text := c.readName(parent, field, missing, what)
 	if text == "" {
 		return
 	}
 	n := parent.Member(field)
-	c.speaks(n, field)
+	c.checkInstruction(n, field)
 	if l := protocol.Length(text); l > 500 {
 		c.Add("AGIS518", n, fmt.Sprintf("%s has %d characters, more than 500", field, l), "say it in one short sentence")
 	}
-	text = clip(text)
-	if sentences(text) {
+	text = clipText(text)
+	if hasSeveralSentences(text) {
 		c.Add("AGIS506", n, field+" holds more than one sentence", "say it in one sentence")
 	}
 	if field == "intent" && mayBeInternal(text) && internal.MatchString(text) {
@@ -116,8 +116,8 @@ var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select
 // one has 500 characters at most.
 const maxJudged = 2000
 
-// clip cuts a text that is far too long.
-func clip(text string) string {
+// clipText cuts a text that is far too long.
+func clipText(text string) string {
 	if len(text) <= maxJudged {
 		return text
 	}
@@ -141,9 +141,9 @@ var (
 	abbreviation = regexp.MustCompile(`(?i)(?:^|[("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)$`)
 )
 
-// sentences reports whether a text goes on after the end of a sentence. A full
+// hasSeveralSentences reports whether a text goes on after the end of a sentence. A full
 // stop behind an abbreviation or before a small letter ends none.
-func sentences(text string) bool {
+func hasSeveralSentences(text string) bool {
 	text = strings.TrimRight(text, " .!?\"')]")
 	if !strings.ContainsAny(text, ".!?。！？") {
 		return false // what most texts are, and much cheaper to tell
@@ -160,23 +160,23 @@ func sentences(text string) bool {
 	return false
 }
 
-// optional judges the fields of §6.2.
-func (c *checker) optional(n *protocol.Node, e Endpoint, tools map[string]bool) {
+// checkOptionalFields judges the fields of §6.2.
+func (c *checker) checkOptionalFields(n *protocol.Node, e Endpoint, tools map[string]bool) {
 	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
-		c.Add("AGIS508", m, "capability is "+said(m)+", none of the six classes", "use "+strings.Join(capabilities, ", "))
+		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", none of the six classes", "use "+strings.Join(capabilities, ", "))
 	}
 	if m := n.Member("confidence_guidance"); m != nil {
-		if _, ok := confidence(m); !ok {
+		if _, ok := readConfidence(m); !ok {
 			c.Add("AGIS509", m, "confidence_guidance is not a number from 0.0 to 1.0", "write a number such as 0.85, without quotes")
 		}
 	}
-	c.impact(n, e.Semantic)
+	c.checkImpact(n, e.Semantic)
 	c.booleanField(n, "is_idempotent", "AGIS512")
 	if m := n.Member("parameter_hints"); m != nil {
-		c.hints(m, e)
+		c.checkHints(m, e)
 	}
 	if m := n.Member("state_transition"); m != nil && m.Kind != protocol.Null {
-		c.transition(m)
+		c.checkTransition(m)
 	}
 	if m := n.Member("mcp_tool_name"); m != nil {
 		if !toolName.MatchString(m.Str()) {
@@ -190,13 +190,13 @@ func (c *checker) optional(n *protocol.Node, e Endpoint, tools map[string]bool) 
 
 var toolName = regexp.MustCompile(`\A[a-z0-9_]+\z`)
 
-func (c *checker) impact(n *protocol.Node, s Semantic) {
+func (c *checker) checkImpact(n *protocol.Node, s Semantic) {
 	m := n.Member("impact_tier")
 	if m == nil {
 		return
 	}
 	if !slices.Contains(impactTiers, s.ImpactTier) {
-		c.Add("AGIS510", m, "impact_tier is "+said(m)+", none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
+		c.Add("AGIS510", m, "impact_tier is "+quoteNode(m)+", none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
 		return
 	}
 	if m.Text != s.ImpactTier {
@@ -206,14 +206,14 @@ func (c *checker) impact(n *protocol.Node, s Semantic) {
 		return
 	}
 	if g := n.Member("confidence_guidance"); g == nil || s.Confidence != nil && *s.Confidence < 0.85 {
-		c.Add("AGIS517", place(g, m), "an irreversible endpoint asks for less than 0.85 confidence", "set confidence_guidance to 0.85 or more")
+		c.Add("AGIS517", placeOfAbsence(g, m), "an irreversible endpoint asks for less than 0.85 confidence", "set confidence_guidance to 0.85 or more")
 	}
 }
 
-func (c *checker) hints(n *protocol.Node, e Endpoint) {
+func (c *checker) checkHints(n *protocol.Node, e Endpoint) {
 	const help = `write {parameter: ["how people say it", …]}`
 	if n.Kind != protocol.Object {
-		c.Add("AGIS513", n, "parameter_hints is "+article(n.Kind)+", not a mapping", help)
+		c.Add("AGIS513", n, "parameter_hints is "+describeKind(n.Kind)+", not a mapping", help)
 		return
 	}
 	input := c.doc.Resolve(e.Input, e.Input)
@@ -225,20 +225,20 @@ func (c *checker) hints(n *protocol.Node, e Endpoint) {
 		}
 		for _, text := range m.Elements() {
 			if text.Kind == protocol.String {
-				c.speaks(text, "a hint")
+				c.checkInstruction(text, "a hint")
 			}
 		}
-		if !open && c.doc.refs.member(properties, m.Key) == nil {
+		if !open && c.doc.refs.findMember(properties, m.Key) == nil {
 			c.AddKey("AGIS516", m, "the input has no parameter "+protocol.Quote(m.Key), "use the names of input.properties")
 		}
 	}
 }
 
-// transition judges each text of a state_transition, whatever holds them.
-func (c *checker) transition(n *protocol.Node) {
+// checkTransition judges each text of a state_transition, whatever holds them.
+func (c *checker) checkTransition(n *protocol.Node) {
 	if n.Kind == protocol.Object || n.Kind == protocol.Array {
 		for _, m := range n.Items {
-			c.transition(m)
+			c.checkTransition(m)
 		}
 		return
 	}
@@ -248,18 +248,18 @@ func (c *checker) transition(n *protocol.Node) {
 	}
 }
 
-// recommended says once an endpoint what Level 2 needs (Table 4). block is nil
+// checkRecommendedFields says once an endpoint what Level 2 needs (Table 4). block is nil
 // when the endpoint has no semantic block at all.
-func (c *checker) recommended(place, block *protocol.Node) {
+func (c *checker) checkRecommendedFields(place, block *protocol.Node) {
 	var absent []string
 	for _, field := range []string{"capability", "confidence_guidance", "impact_tier", "is_idempotent"} {
-		if empty(block.Member(field)) {
+		if isEmpty(block.Member(field)) {
 			absent = append(absent, field)
 		}
 	}
 	tier := strings.ToLower(block.Member("impact_tier").Str())
 	changes := slices.Contains(impactTiers, tier) && tier != "informational"
-	if c.level >= 2 && changes && empty(block.Member("state_transition")) {
+	if c.level >= 2 && changes && isEmpty(block.Member("state_transition")) {
 		absent = append(absent, "state_transition")
 	}
 	switch {

@@ -34,7 +34,7 @@ func readableVectors(tb testing.TB) []vectorText {
 		}
 		for _, file := range files {
 			v := vectorText{name: strings.TrimPrefix(file, "testdata/"), yaml: filepath.Ext(file) == ".yaml"}
-			v.text = read(tb, v.name)
+			v.text = readText(tb, v.name)
 			if v.decode() == nil {
 				out = append(out, v)
 			}
@@ -109,7 +109,7 @@ func BenchmarkAgainstDecoding(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	for _, name := range []string{"valid/seed-finance.yaml", "valid/seed-finance.json"} {
 		b.Run(name, func(b *testing.B) {
-			text := read(b, name)
+			text := readText(b, name)
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -157,7 +157,7 @@ func same(s string) func(int) string { return func(int) string { return s } }
 
 // ordinary is a document of the largest size with nothing special about it.
 func ordinary(tb testing.TB) []byte {
-	text := string(read(tb, "valid/seed-finance.yaml"))
+	text := string(readText(tb, "valid/seed-finance.yaml"))
 	from, to := strings.Index(text, "  - method: RECONCILE"), strings.Index(text, "vocabulary:")
 	endpoint := text[from:to]
 	return filled(text[:to], text[to:], func(i int) string {

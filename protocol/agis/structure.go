@@ -9,35 +9,35 @@ import (
 	"gazetteer/protocol"
 )
 
-// header is pass 1 for the top-level fields (§8.1).
-func (c *checker) header(root *protocol.Node) {
+// checkHeader is pass 1 for the top-level fields (§8.1).
+func (c *checker) checkHeader(root *protocol.Node) {
 	d := &c.doc
-	c.fields(root, slices.Concat(topFields, linkFields)...)
-	d.Version = c.version(root)
-	d.Service = c.name(root, "service", "AGIS113", "the human-readable name of the service")
-	d.AGTP = c.agtp(root)
+	c.checkFields(root, slices.Concat(topFields, linkFields)...)
+	d.Version = c.checkVersion(root)
+	d.Service = c.readName(root, "service", "AGIS113", "the human-readable name of the service")
+	d.AGTP = c.checkAGTP(root)
 	d.Description = root.Member("description").Str()
-	d.Links = links(root)
+	d.Links = readLinks(root)
 	vocabulary := root.Member("vocabulary")
 	d.ServiceVersion = root.Member("version").Str()
 	if d.ServiceVersion == "" {
 		d.ServiceVersion = vocabulary.Member("version").Str()
 	}
-	if n := root.Member("description"); empty(n) {
-		c.Add("AGIS119", place(n, root), "description is missing or empty", "say in a sentence what the service is for")
+	if n := root.Member("description"); isEmpty(n) {
+		c.Add("AGIS119", placeOfAbsence(n, root), "description is missing or empty", "say in a sentence what the service is for")
 	} else if n.Kind != protocol.String {
-		c.Add("AGIS119", n, "description is "+article(n.Kind)+", not a string", "say in a sentence what the service is for")
+		c.Add("AGIS119", n, "description is "+describeKind(n.Kind)+", not a string", "say in a sentence what the service is for")
 	}
-	if empty(root.Member("version")) && empty(vocabulary.Member("version")) {
+	if isEmpty(root.Member("version")) && isEmpty(vocabulary.Member("version")) {
 		c.Add("AGIS120", root, "version is missing", `add the version of your service, for example version: "1.0.0"`)
 	}
 	if n := root.Member("schemas"); n != nil && n.Kind != protocol.Object {
-		c.Add("AGIS123", n, "schemas is "+article(n.Kind)+", not a mapping", "write schemas: {NAME: {type: object, …}}")
+		c.Add("AGIS123", n, "schemas is "+describeKind(n.Kind)+", not a mapping", "write schemas: {NAME: {type: object, …}}")
 	}
 }
 
-// links reads the members of §11.1 that name addresses and protocols.
-func links(root *protocol.Node) Links {
+// readLinks reads the members of §11.1 that name addresses and protocols.
+func readLinks(root *protocol.Node) Links {
 	return Links{
 		AGISDocument:         root.Member("agis_document").Str(),
 		InteractionProtocols: root.Member("interaction_protocols").Strs(),
@@ -46,27 +46,27 @@ func links(root *protocol.Node) Links {
 	}
 }
 
-func (c *checker) version(root *protocol.Node) string {
+func (c *checker) checkVersion(root *protocol.Node) string {
 	n := root.Member("agis")
 	const help = `write agis: "1.0"`
 	switch {
-	case empty(n):
-		c.Add("AGIS110", place(n, root), "agis is missing", help)
+	case isEmpty(n):
+		c.Add("AGIS110", placeOfAbsence(n, root), "agis is missing", help)
 		return ""
 	case c.yaml && n.Kind == protocol.Number && n.Text == "1.0":
 		c.Add("AGIS112", n, "agis: 1.0 without quotes is a number", help)
 		return n.Text
 	case n.Str() != "1.0":
-		c.Add("AGIS111", n, "agis is "+said(n)+", not the string \"1.0\"", help)
+		c.Add("AGIS111", n, "agis is "+quoteNode(n)+", not the string \"1.0\"", help)
 	}
 	return n.Str()
 }
 
-// name reads a required text.
-func (c *checker) name(parent *protocol.Node, field, code, what string) string {
+// readName reads a required text.
+func (c *checker) readName(parent *protocol.Node, field, code, what string) string {
 	n := parent.Member(field)
-	if empty(n) {
-		c.Add(code, place(n, parent), field+" is missing or empty", "add "+field+": "+what)
+	if isEmpty(n) {
+		c.Add(code, placeOfAbsence(n, parent), field+" is missing or empty", "add "+field+": "+what)
 		return ""
 	}
 	if n.Kind != protocol.String {
@@ -74,30 +74,30 @@ func (c *checker) name(parent *protocol.Node, field, code, what string) string {
 		if n.Kind == protocol.Array || n.Kind == protocol.Object {
 			help = "write one text: " + what
 		}
-		c.Add(code, n, field+" is "+article(n.Kind)+", not a string", help)
+		c.Add(code, n, field+" is "+describeKind(n.Kind)+", not a string", help)
 	}
 	return n.Str()
 }
 
-func (c *checker) agtp(root *protocol.Node) string {
-	address := c.name(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
+func (c *checker) checkAGTP(root *protocol.Node) string {
+	address := c.readName(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
 	if u, err := url.Parse(address); address != "" && (err != nil || !strings.EqualFold(u.Scheme, "agtp") || u.Hostname() == "") {
 		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
 	}
 	return address
 }
 
-// endpoints is pass 1 for the list of endpoints: it returns those that are
+// checkEndpoints is pass 1 for the list of endpoints: it returns those that are
 // mappings.
-func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
+func (c *checker) checkEndpoints(root *protocol.Node) []*protocol.Node {
 	n := root.Member("endpoints")
 	const help = "write a list of mappings with method, path, semantic, input, output and errors"
-	if empty(n) {
-		c.Add("AGIS116", place(n, root), "endpoints is missing or empty", help)
+	if isEmpty(n) {
+		c.Add("AGIS116", placeOfAbsence(n, root), "endpoints is missing or empty", help)
 		return nil
 	}
 	if n.Kind != protocol.Array {
-		message, help := "endpoints is "+article(n.Kind)+", not a list", help
+		message, help := "endpoints is "+describeKind(n.Kind)+", not a list", help
 		if n.Kind == protocol.Object && strings.Contains(n.Items[0].Key, " /") {
 			message += `; "METHOD /path" as a key is the notation of the draft's examples only`
 			help = `write each as an entry that begins with "- method:" and "path:"; "validate --fix" does it for you`
@@ -111,7 +111,7 @@ func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
 	var out []*protocol.Node
 	for _, item := range n.Items {
 		if item.Kind != protocol.Object {
-			c.Add("AGIS117", item, "an endpoint is "+article(item.Kind)+", not a mapping", help)
+			c.Add("AGIS117", item, "an endpoint is "+describeKind(item.Kind)+", not a mapping", help)
 			continue
 		}
 		out = append(out, item)
@@ -119,13 +119,13 @@ func (c *checker) endpoints(root *protocol.Node) []*protocol.Node {
 	return out
 }
 
-// endpoint fills the typed endpoint; the passes that follow judge it.
-func (c *checker) endpoint(n *protocol.Node) Endpoint {
-	c.fields(n, endpointFields...)
+// readEndpoint fills the typed endpoint; the passes that follow judge it.
+func (c *checker) readEndpoint(n *protocol.Node) Endpoint {
+	c.checkFields(n, endpointFields...)
 	e := Endpoint{
 		Method:   n.Member("method").Str(),
 		Path:     n.Member("path").Str(),
-		Semantic: semantic(n.Member("semantic")),
+		Semantic: readSemantic(n.Member("semantic")),
 		Input:    n.Member("input"),
 		Output:   n.Member("output"),
 		Proposed: n.Member("proposed").True(),
@@ -149,8 +149,8 @@ var sensitivities = map[string]bool{
 	"informational": true, "reversible": true, "irreversible": true, "low": true, "medium": true, "high": true,
 }
 
-// manifest is pass 1 for the data manifest (§8.3).
-func (c *checker) manifest(root *protocol.Node) {
+// checkManifest is pass 1 for the data manifest (§8.3).
+func (c *checker) checkManifest(root *protocol.Node) {
 	n := root.Member("data_manifest")
 	c.booleanField(root, "pre_auth_discovery", "AGIS136")
 	c.doc.PreAuthDiscovery = root.Member("pre_auth_discovery").True() || n.Member("pre_auth_discovery").True()
@@ -164,10 +164,10 @@ func (c *checker) manifest(root *protocol.Node) {
 	const help = "write available_data as a list of mappings, each with class and description"
 	list := n.Member("available_data")
 	if n.Kind != protocol.Object || list == nil || list.Kind != protocol.Array {
-		c.Add("AGIS131", place(list, n), "data_manifest has no list available_data", help)
+		c.Add("AGIS131", placeOfAbsence(list, n), "data_manifest has no list available_data", help)
 		return
 	}
-	c.fields(n, manifestFields...)
+	c.checkFields(n, manifestFields...)
 	c.booleanField(n, "pre_auth_discovery", "AGIS136")
 	if len(list.Items) == 0 && negotiable {
 		c.Add("AGIS132", list, "available_data is empty, yet negotiable is true", "list the data classes that can be asked for")
@@ -185,7 +185,7 @@ func (c *checker) manifest(root *protocol.Node) {
 }
 
 func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
-	c.fields(n, dataFields...)
+	c.checkFields(n, dataFields...)
 	c.booleanField(n, "requires_authorization", "AGIS136")
 	class := n.Member("class").Str()
 	if seen[class] {
@@ -193,14 +193,14 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 	}
 	seen[class] = true
 	if c.doc.PreAuthDiscovery {
-		c.disclosure(n)
+		c.checkDisclosure(n)
 	}
 	authorized := n.Member("requires_authorization").True()
 	sensitivity := strings.ToLower(n.Member("sensitivity").Str())
 	switch m := n.Member("sensitivity"); {
 	case m == nil:
 	case !sensitivities[sensitivity]:
-		c.Add("AGIS133", m, "sensitivity is "+said(m)+", none of the known values", "use informational, reversible or irreversible")
+		c.Add("AGIS133", m, "sensitivity is "+quoteNode(m)+", none of the known values", "use informational, reversible or irreversible")
 	case sensitivity == "low" || sensitivity == "medium" || sensitivity == "high":
 		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "both are accepted; informational, reversible and irreversible are the values of the text")
 	}
@@ -215,6 +215,6 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 
 func (c *checker) booleanField(parent *protocol.Node, field, code string) {
 	if n := parent.Member(field); n != nil && n.Kind != protocol.Bool {
-		c.Add(code, n, field+" is "+article(n.Kind)+", not true or false", "write true or false without quotes")
+		c.Add(code, n, field+" is "+describeKind(n.Kind)+", not true or false", "write true or false without quotes")
 	}
 }

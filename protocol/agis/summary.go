@@ -28,13 +28,13 @@ func ParseSummary(text []byte, o Options) (*Summary, []protocol.Finding, error) 
 		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {
-		c.Add("WK101", root, "the summary is "+article(root.Kind)+", not an object", help)
-		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+		c.Add("WK101", root, "the summary is "+describeKind(root.Kind)+", not an object", help)
+		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: top level is %s", protocol.ErrUnreadable, describeKind(root.Kind))
 	}
-	return c.summary(root), c.Findings(), nil
+	return c.readSummary(root), c.Findings(), nil
 }
 
-func (c *checker) summary(root *protocol.Node) *Summary {
+func (c *checker) readSummary(root *protocol.Node) *Summary {
 	c.summaryRequired(root)
 	c.summaryRecommended(root)
 	c.summaryMethods(root)
@@ -42,7 +42,7 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 	c.summaryLinks(root)
 	c.summaryTexts(root)
 	if n := root.Member("capability_summary"); n != nil && n.Kind != protocol.Array {
-		c.Add("WK112", n, "capability_summary is "+article(n.Kind)+", not a list", "write a list of "+strings.Join(capabilities, ", "))
+		c.Add("WK112", n, "capability_summary is "+describeKind(n.Kind)+", not a list", "write a list of "+strings.Join(capabilities, ", "))
 	}
 	for _, item := range root.Member("capability_summary").Elements() {
 		if !slices.Contains(capabilities, item.Str()) {
@@ -60,7 +60,7 @@ func (c *checker) summary(root *protocol.Node) *Summary {
 		DataClasses:       root.Member("data_classes").Strs(),
 		PreAuthDiscovery:  root.Member("pre_auth_discovery").True(),
 		ServiceVersion:    root.Member("version").Str(),
-		Links:             links(root),
+		Links:             readLinks(root),
 		root:              root,
 	}
 	for _, item := range root.Member("methods").Elements() {
@@ -75,10 +75,10 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 	for _, field := range []string{"agis", "service", "agtp", "agis_document"} {
 		n := root.Member(field)
 		switch {
-		case empty(n):
-			c.Add("WK102", place(n, root), field+" is missing or empty", "add "+field)
+		case isEmpty(n):
+			c.Add("WK102", placeOfAbsence(n, root), field+" is missing or empty", "add "+field)
 		case n.Kind != protocol.String:
-			c.Add("WK102", n, field+" is "+article(n.Kind)+", not a string", "put it in quotes")
+			c.Add("WK102", n, field+" is "+describeKind(n.Kind)+", not a string", "put it in quotes")
 		}
 	}
 	n := root.Member("methods")
@@ -88,7 +88,7 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 	case n.Kind != protocol.Array || len(n.Strs()) != len(n.Items):
 		c.Add("WK102", n, "methods is not a list of strings", `list the verbs of the service, for example ["BOOK", "FIND"]`)
 	}
-	if n := root.Member("agis_document"); !empty(n) && n.Kind == protocol.String && !uri(n.Text) {
+	if n := root.Member("agis_document"); !isEmpty(n) && n.Kind == protocol.String && !isURI(n.Text) {
 		c.Add("WK103", n, "agis_document is not an agtp:// or https:// address", "write the address of the full document")
 	}
 }
@@ -139,7 +139,7 @@ func (c *checker) summaryTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		for _, text := range []string{m.Key, m.Str()} {
 			if found, ok := protocol.Instruction(text); ok {
-				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+deceit(found), deceitHelp)
+				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+describeDeceit(found), deceitHelp)
 			}
 		}
 		c.summaryTexts(m)
@@ -151,7 +151,7 @@ var interactionProtocols = []string{"request", "negotiate", "confirm", "query"}
 func (c *checker) summaryLinks(root *protocol.Node) {
 	protocols := root.Member("interaction_protocols")
 	if protocols != nil && protocols.Kind != protocol.Array {
-		c.Add("WK106", protocols, "interaction_protocols is "+article(protocols.Kind)+", not a list", "write a list of "+strings.Join(interactionProtocols, ", "))
+		c.Add("WK106", protocols, "interaction_protocols is "+describeKind(protocols.Kind)+", not a list", "write a list of "+strings.Join(interactionProtocols, ", "))
 	}
 	for _, item := range protocols.Elements() {
 		if !slices.Contains(interactionProtocols, item.Str()) {
@@ -162,20 +162,20 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 		c.Add("WK108", protocols, "negotiable and interaction_protocols disagree on whether the service negotiates", "list negotiate exactly when negotiable is true")
 	}
 	if n := root.Member("related_services"); n != nil && n.Kind != protocol.Array {
-		c.Add("WK107", n, "related_services is "+article(n.Kind)+", not a list", "write a list of agtp:// or https:// addresses")
+		c.Add("WK107", n, "related_services is "+describeKind(n.Kind)+", not a list", "write a list of agtp:// or https:// addresses")
 	}
 	for _, item := range root.Member("related_services").Elements() {
-		if !uri(item.Str()) {
+		if !isURI(item.Str()) {
 			c.Add("WK107", item, "a related service is not an agtp:// or https:// address", "write the whole address, for example agtp://payments.example.com")
 		}
 	}
-	if n := root.Member("mcp_tools_list"); n != nil && !uri(n.Str()) {
+	if n := root.Member("mcp_tools_list"); n != nil && !isURI(n.Str()) {
 		c.Add("WK113", n, "mcp_tools_list is not an agtp:// or https:// address", "write the whole address of the tools list")
 	}
 }
 
-// uri reports whether s is an address with scheme agtp or https and a host.
-func uri(s string) bool {
+// isURI reports whether s is an address with scheme agtp or https and a host.
+func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "agtp" || u.Scheme == "https") && u.Hostname() != ""
 }

@@ -153,7 +153,7 @@ func (d *Document) Parameters(e Endpoint) []Parameter {
 		hints[h.Parameter] = h.Texts
 	}
 	var out []Parameter
-	properties := members(input.Member("properties"))
+	properties := membersOf(input.Member("properties"))
 	for _, m := range properties[:min(len(properties), MaxParameters)] {
 		schema := d.Resolve(m, e.Input)
 		out = append(out, Parameter{
@@ -177,8 +177,8 @@ func typeOf(schema *protocol.Node) string {
 	return strings.Join(names, " or ")
 }
 
-// members returns the members of an object, and nothing for any other node.
-func members(n *protocol.Node) []*protocol.Node {
+// membersOf returns the members of an object, and nothing for any other node.
+func membersOf(n *protocol.Node) []*protocol.Node {
 	if n == nil || n.Kind != protocol.Object {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 
 // This file says why bytes are no AGIS document, and what to do about it.
 
-// unreadable reports what kept a text from being read.
-func (c *checker) unreadable(text []byte, err error) {
+// reportUnreadable reports what kept a text from being read.
+func (c *checker) reportUnreadable(text []byte, err error) {
 	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
 	if !ok {
 		syntax = &protocol.SyntaxError{Message: err.Error()}
@@ -37,19 +37,19 @@ func (c *checker) unreadable(text []byte, err error) {
 	case protocol.NotUTF8:
 		c.AddSyntax("AGIS101", syntax, "save the document as text in UTF-8 and publish that")
 	default:
-		c.invalid(text, syntax)
+		c.reportInvalid(text, syntax)
 	}
 }
 
 const topHelp = "write the fields agis, service, agtp, endpoints and vocabulary at the top level"
 
-// noMapping reports a text that can be read, as something else than a mapping.
-func (c *checker) noMapping(text []byte, root *protocol.Node) {
+// reportNoMapping reports a text that can be read, as something else than a mapping.
+func (c *checker) reportNoMapping(text []byte, root *protocol.Node) {
 	if root.Kind == protocol.String && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("<")) {
 		c.Add("AGIS102", root, "this is HTML or XML, not an AGIS document", "serve the document itself at this address, not a page about it")
 		return
 	}
-	c.Add("AGIS102", root, "the document is "+article(root.Kind)+", not a mapping", topHelp)
+	c.Add("AGIS102", root, "the document is "+describeKind(root.Kind)+", not a mapping", topHelp)
 }
 
 // unsafeHelp says what to write in place of YAML that JSON cannot say, by the
@@ -76,9 +76,9 @@ var (
 	surrogate    = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 )
 
-// invalid reports a text that is neither YAML nor JSON. Two habits come from the
+// reportInvalid reports a text that is neither YAML nor JSON. Two habits come from the
 // draft's own examples; the rest goes by the message of the reader.
-func (c *checker) invalid(text []byte, syntax *protocol.SyntaxError) {
+func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 	named := *syntax
 	switch {
 	case illustrative.Match(text):

@@ -7,39 +7,39 @@ import (
 	"gazetteer/protocol"
 )
 
-// vocabulary is pass 7 (§8.2), and what pass 1 asks of the block.
-func (c *checker) vocabulary(root *protocol.Node, endpoints []*protocol.Node) {
+// checkVocabulary is pass 7 (§8.2), and what pass 1 asks of the block.
+func (c *checker) checkVocabulary(root *protocol.Node, endpoints []*protocol.Node) {
 	n := root.Member("vocabulary")
-	if empty(n) || n.Kind != protocol.Object {
+	if isEmpty(n) || n.Kind != protocol.Object {
 		message := "vocabulary is missing or empty"
-		if !empty(n) {
-			message = "vocabulary is " + article(n.Kind) + ", not a mapping"
+		if !isEmpty(n) {
+			message = "vocabulary is " + describeKind(n.Kind) + ", not a mapping"
 		}
-		c.Add("AGIS118", place(n, root), message, "add vocabulary with declared_verbs and domain")
+		c.Add("AGIS118", placeOfAbsence(n, root), message, "add vocabulary with declared_verbs and domain")
 		return
 	}
-	c.fields(n, vocabularyFields...)
+	c.checkFields(n, vocabularyFields...)
 	c.booleanField(n, "negotiable", "AGIS136")
 	v := &c.doc.Vocabulary
 	v.Domain, v.Namespace, v.Version = n.Member("domain").Str(), n.Member("namespace").Str(), n.Member("version").Str()
 	v.Negotiable = n.Member("negotiable").True()
 	if v.Domain == "" {
-		c.Add("AGIS705", place(n.Member("domain"), n), "domain is missing", "name the field of business, for example hospitality")
+		c.Add("AGIS705", placeOfAbsence(n.Member("domain"), n), "domain is missing", "name the field of business, for example hospitality")
 	}
 	if m := n.Member("namespace"); m != nil && !namespaceForm.MatchString(m.Str()) {
 		c.Add("AGIS706", m, "namespace is not a short lower-case token", "use letters, digits and hyphens, for example acme-reservations")
 	}
-	c.verbs(n, root, endpoints)
+	c.checkDeclaredVerbs(n, root, endpoints)
 }
 
 var namespaceForm = regexp.MustCompile(`\A[a-z][a-z0-9]*(?:-[a-z0-9]+)*\z`)
 
-// verbs compares declared_verbs with the methods of the endpoints, without
+// checkDeclaredVerbs compares declared_verbs with the methods of the endpoints, without
 // letter case (§4.1(e)).
-func (c *checker) verbs(n, root *protocol.Node, endpoints []*protocol.Node) {
+func (c *checker) checkDeclaredVerbs(n, root *protocol.Node, endpoints []*protocol.Node) {
 	list := n.Member("declared_verbs")
 	if list == nil || list.Kind != protocol.Array || len(list.Strs()) != len(list.Items) {
-		c.Add("AGIS701", place(list, n), "declared_verbs is missing or no list of strings", "list every method of the endpoints, for example [BOOK, FIND]")
+		c.Add("AGIS701", placeOfAbsence(list, n), "declared_verbs is missing or no list of strings", "list every method of the endpoints, for example [BOOK, FIND]")
 		return
 	}
 	c.doc.Vocabulary.DeclaredVerbs = list.Strs()

@@ -99,7 +99,7 @@ func verbFault(word string, use english.Use) methodError {
 		if english.Lookup(base).VerbCount > use.VerbCount && base != word {
 			upper := strings.ToUpper(base)
 			return methodError{"AGIS208", "is a verb, and also a past form of " + upper,
-				"if " + upper + " is meant, write " + upper + "; otherwise another verb is clearer" + instead(english.Synonyms(word, 2))}
+				"if " + upper + " is meant, write " + upper + "; otherwise another verb is clearer" + suggestVerbs(english.Synonyms(word, 2))}
 		}
 	}
 	if hint, ok := listed().vague[word]; ok {
@@ -108,10 +108,10 @@ func verbFault(word string, use english.Use) methodError {
 	switch {
 	case use.Modern:
 		return methodError{}
-	case adjective(use):
-		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + instead(english.Synonyms(word, 1))}
+	case isMostlyAdjective(use):
+		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + suggestVerbs(english.Synonyms(word, 1))}
 	case use.Noun && use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly:
-		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + instead(english.Synonyms(word, 2))}
+		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + suggestVerbs(english.Synonyms(word, 2))}
 	}
 	return methodError{}
 }
@@ -132,7 +132,7 @@ func verbOf(word string) string {
 	}
 	verb := ""
 	english.Stems(word, func(stem string) bool {
-		if stem != word && prefixed(stem) {
+		if stem != word && isPrefixedVerb(stem) {
 			verb = stem
 		}
 		return verb == ""
@@ -167,7 +167,7 @@ func splitPhrasal(word string) (verb, particle string) {
 func particleFault(verb, particle string) methodError {
 	two := strings.ToUpper(verb + " " + particle)
 	return methodError{"AGIS207", "is the verb phrase " + two + " written as one word",
-		"use one verb that says the same" + instead(english.Synonyms(verb, 1))}
+		"use one verb that says the same" + suggestVerbs(english.Synonyms(verb, 1))}
 }
 
 // nameFault judges a word that the dictionary has, but not as a verb.
@@ -175,33 +175,33 @@ func nameFault(word string, use english.Use) methodError {
 	verbs := english.VerbsOf(word)
 	switch {
 	case use.Adjective && (!use.Noun || use.AdjectiveCount > use.NounCount):
-		return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "say what is to be done" + instead(verbs)}
+		return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "say what is to be done" + suggestVerbs(verbs)}
 	case !use.Noun:
 		return methodError{"AGIS304", "is an adverb, not a verb", "say what is to be done in one verb, for example FIND"}
-	case use.NounCount >= commonNoun, use.NounCount+use.Written >= writtenNoun, use.Modern, nominal(word),
-		len(verbs) > 0 && (use.Written > 0 || !infinitive(word)):
+	case use.NounCount >= commonNoun, use.NounCount+use.Written >= writtenNoun, use.Modern, hasNounEnding(word),
+		len(verbs) > 0 && (use.Written > 0 || !hasInfinitiveEnding(word)):
 		return nounFault(verbs)
 	default:
-		return methodError{"AGIS305", "is known as a noun only, and a rare one", "if it is used as a verb, its users will tell; otherwise say what is to be done" + instead(verbs)}
+		return methodError{"AGIS305", "is known as a noun only, and a rare one", "if it is used as a verb, its users will tell; otherwise say what is to be done" + suggestVerbs(verbs)}
 	}
 }
 
 func nounFault(verbs []string) methodError {
 	if len(verbs) > 0 {
-		return methodError{"AGIS304", "is a noun, not an action", "use the verb" + instead(verbs)}
+		return methodError{"AGIS304", "is a noun, not an action", "use the verb" + suggestVerbs(verbs)}
 	}
 	return methodError{"AGIS304", "is a noun, not an action", "put it into the path and say what is to be done with it, for example RETRIEVE"}
 }
 
-// infinitive reports whether a word ends like a verb of French, Spanish or
+// hasInfinitiveEnding reports whether a word ends like a verb of French, Spanish or
 // Portuguese, as rare English nouns do as well: vender, lever.
-func infinitive(word string) bool {
+func hasInfinitiveEnding(word string) bool {
 	return strings.HasSuffix(word, "er") || strings.HasSuffix(word, "ar") || strings.HasSuffix(word, "ir")
 }
 
-// nominal reports whether a word ends like a noun that is made from another
+// hasNounEnding reports whether a word ends like a noun that is made from another
 // word and is never a verb in base form.
-func nominal(word string) bool {
+func hasNounEnding(word string) bool {
 	for _, ending := range []string{"tion", "sion", "ness", "ment", "ity", "ship", "hood", "ism", "ist", "logy", "ance", "ence", "ancy", "ency", "cracy", "graphy", "dom", "eer", "ess", "ician", "itis", "ics", "tor", "sor"} {
 		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) >= 3 {
 			return true
@@ -218,17 +218,17 @@ func unknownFault(word string) methodError {
 	if base := english.Positive(word); base != "" && english.Lookup(base).AdjectiveCount > 0 {
 		return methodError{"AGIS302", "compares: it is a form of the adjective " + strings.ToUpper(base), "say what is to be done, for example SORT"}
 	}
-	if prefixed(word) || verbEnding(word) {
+	if isPrefixedVerb(word) || verbEnding(word) {
 		return methodError{}
 	}
-	if verb, adjective := derived(word); verb != "" {
+	if verb, adjective := verbDerivedFrom(word); verb != "" {
 		if adjective {
-			return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "use the verb" + instead([]string{verb, "check"})}
+			return methodError{"AGIS302", "is an adjective: it describes a state, not an action", "use the verb" + suggestVerbs([]string{verb, "check"})}
 		}
 		return nounFault([]string{verb})
 	}
-	if words := separable(word); words != nil {
-		return methodError{"AGIS204", "is several words in one: " + strings.ToUpper(strings.Join(words, " ")), separate(words)}
+	if words := splitCompound(word); words != nil {
+		return methodError{"AGIS204", "is several words in one: " + strings.ToUpper(strings.Join(words, " ")), adviseSeparation(words)}
 	}
 	return methodError{"AGIS305", "is not in the word list, so nobody can tell whether it is a verb", "check the spelling; a verb that people know serves more agents"}
 }
@@ -236,10 +236,10 @@ func unknownFault(word string) methodError {
 // prefixes make a verb from a verb.
 var prefixes = []string{"re", "un", "de", "pre", "dis", "mis", "over", "under", "out", "auto", "co", "counter", "cross", "inter", "trans", "sub", "up", "down", "non", "multi", "bulk", "self"}
 
-// prefixed reports whether a word is a common verb with a living prefix:
+// isPrefixedVerb reports whether a word is a common verb with a living prefix:
 // reprice, undeploy, preapprove. What the dictionary knows is no such word:
 // transaction is not to act across.
-func prefixed(word string) bool {
+func isPrefixedVerb(word string) bool {
 	if use := english.Lookup(word); use.Known() {
 		return use.Verb
 	}
@@ -278,8 +278,8 @@ var derivations = []struct {
 	{"able", "", true}, {"able", "e", true}, {"ible", "", true}, {"ible", "e", true},
 }
 
-// derived returns the verb that an unknown word is derived from, or "".
-func derived(word string) (verb string, adjective bool) {
+// verbDerivedFrom returns the verb that an unknown word is derived from, or "".
+func verbDerivedFrom(word string) (verb string, adjective bool) {
 	for _, d := range derivations {
 		stem, ok := strings.CutSuffix(word, d.ending)
 		if !ok || len(stem) < 3 {
@@ -290,7 +290,7 @@ func derived(word string) (verb string, adjective bool) {
 			candidates = append(candidates, stem[:n-1])
 		}
 		for _, verb := range candidates {
-			if english.Lookup(verb).Verb || prefixed(verb) {
+			if english.Lookup(verb).Verb || isPrefixedVerb(verb) {
 				return verb, d.adjective
 			}
 		}
@@ -298,35 +298,35 @@ func derived(word string) (verb string, adjective bool) {
 	return "", false
 }
 
-// instead names up to three verbs to write in place of a word, the most
+// suggestVerbs names up to three verbs to write in place of a word, the most
 // frequent first, as the end of a sentence; "" when there are none.
-func instead(verbs []string) string {
-	good := slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return !usable(v) })
+func suggestVerbs(verbs []string) string {
+	good := slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return !isRecommendable(v) })
 	if len(good) == 0 {
 		return ""
 	}
 	slices.SortStableFunc(good, func(a, b string) int { return english.Lookup(b).VerbCount - english.Lookup(a).VerbCount })
-	return ", for example " + alternatives(good[:min(3, len(good))])
+	return ", for example " + joinAlternatives(good[:min(3, len(good))])
 }
 
-// usable reports whether a verb can be recommended: it breaks no rule itself
+// isRecommendable reports whether a verb can be recommended: it breaks no rule itself
 // and says something.
-func usable(verb string) bool {
+func isRecommendable(verb string) bool {
 	l, upper := listed(), strings.ToUpper(verb)
 	_, vague := l.vague[verb]
 	_, prohibited := prohibited[upper]
 	_, http := httpMethods[upper]
 	use := english.Lookup(verb)
-	return len(verb) > 2 && !vague && !prohibited && !http && !l.existence[verb] && !l.state[verb] && !l.function[verb] && use.Verb && !adjective(use)
+	return len(verb) > 2 && !vague && !prohibited && !http && !l.existence[verb] && !l.state[verb] && !l.function[verb] && use.Verb && !isMostlyAdjective(use)
 }
 
-// adjective reports whether readers take a verb for an adjective.
-func adjective(use english.Use) bool {
+// isMostlyAdjective reports whether readers take a verb for an adjective.
+func isMostlyAdjective(use english.Use) bool {
 	return !use.Modern && use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= onlyAdjective*max(use.VerbCount, 1)
 }
 
-// alternatives joins verbs as one says them: A, B or C.
-func alternatives(verbs []string) string {
+// joinAlternatives joins verbs as one says them: A, B or C.
+func joinAlternatives(verbs []string) string {
 	last := len(verbs) - 1
 	if last == 0 {
 		return strings.ToUpper(verbs[0])

@@ -112,7 +112,7 @@ func TestFigures(t *testing.T) {
 // each is an error.
 func labelled(t *testing.T, file string) (f figures) {
 	t.Helper()
-	for line := range strings.Lines(string(read(t, file))) {
+	for line := range strings.Lines(string(readText(t, file))) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		token, label, pass := fields[0], fields[1], fields[2]
 		if label == "label" {
@@ -236,7 +236,7 @@ func TestAdvice(t *testing.T) {
 			check(strings.ToUpper(w))
 		}
 	}
-	for line := range strings.Lines(string(read(t, "methods.tsv"))) {
+	for line := range strings.Lines(string(readText(t, "methods.tsv"))) {
 		token, _, _ := strings.Cut(line, "\t")
 		check(token)
 	}

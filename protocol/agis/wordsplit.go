@@ -2,18 +2,18 @@ package agis
 
 import "gazetteer/protocol/english"
 
-// separable returns the words of which an unknown word is made when it can be no
+// splitCompound returns the words of which an unknown word is made when it can be no
 // verb for that reason: a verb and what it is done to (findrestaurant), or
 // names only (orderstatus). It is nil for words such as crowdsource, which are
 // made in the same way but are verbs, and for what only looks made of words.
-func separable(word string) []string {
+func splitCompound(word string) []string {
 	s := splitter{word: word}
 	for end := 3; end <= len(word)-2; end++ {
 		first := word[:end]
 		use := english.Lookup(first)
 		strong := strongVerb(first, use)
 		weak := use.Verb && (use.Modern || use.VerbCount >= 3)
-		if (strong || weak) && s.rest(end, 3, strong) {
+		if (strong || weak) && s.matchRest(end, 3, strong) {
 			return append([]string{first}, s.words...)
 		}
 	}
@@ -49,11 +49,11 @@ type splitter struct {
 	words []string // the words found
 }
 
-// rest reports whether the word from at on is a name, perhaps after up to more
+// matchRest reports whether the word from at on is a name, perhaps after up to more
 // words that go before one. strong says that a strong verb stands before it, so
 // that a name need not be told from a verb (create test).
-func (s *splitter) rest(at, more int, strong bool) bool {
-	if last := s.word[at:]; name(last, strong) {
+func (s *splitter) matchRest(at, more int, strong bool) bool {
+	if last := s.word[at:]; isObjectName(last, strong) {
 		s.words = []string{last}
 		return true
 	}
@@ -62,7 +62,7 @@ func (s *splitter) rest(at, more int, strong bool) bool {
 	}
 	for end := at + 2; end <= len(s.word)-2; end++ {
 		middle := s.word[at:end]
-		if between(middle) && s.rest(end, more-1, strong) {
+		if canStandBetween(middle) && s.matchRest(end, more-1, strong) {
 			s.words = append([]string{middle}, s.words...)
 			return true
 		}
@@ -70,30 +70,30 @@ func (s *splitter) rest(at, more int, strong bool) bool {
 	return false
 }
 
-// name reports whether a word can be what a verb is done to.
-func name(word string, strong bool) bool {
+// isObjectName reports whether a word can be what a verb is done to.
+func isObjectName(word string, strong bool) bool {
 	if len(word) < 4 && !listed().short[word] {
 		return false
 	}
 	use := english.Lookup(word)
 	if !use.Known() {
 		single := english.Singular(word)
-		return single != "" && len(single) >= 3 && frequent(english.Lookup(single))
+		return single != "" && len(single) >= 3 && isFrequentNoun(english.Lookup(single))
 	}
 	if use.Adjective && use.AdjectiveCount > 0 && !use.Verb {
 		return true
 	}
 	asVerb := use.VerbCount >= 5 && 3*use.VerbCount >= use.NounCount
-	return use.Noun && frequent(use) && (strong || !asVerb)
+	return use.Noun && isFrequentNoun(use) && (strong || !asVerb)
 }
 
-func frequent(use english.Use) bool {
+func isFrequentNoun(use english.Use) bool {
 	return use.Noun && (use.NounCount > 0 || use.Modern || use.Written > 1)
 }
 
-// between reports whether a word can stand between a verb and a name: a
+// canStandBetween reports whether a word can stand between a verb and a name: a
 // preposition or article, an adjective, another name.
-func between(word string) bool {
+func canStandBetween(word string) bool {
 	if listed().function[word] {
 		return true
 	}
@@ -104,5 +104,5 @@ func between(word string) bool {
 	if english.Lookup(english.Positive(word)).AdjectiveCount >= commonNoun { // nearest
 		return true
 	}
-	return !use.Known() && name(word, true) || use.NounCount >= commonNoun || use.AdjectiveCount >= commonNoun || use.Noun && use.Modern
+	return !use.Known() && isObjectName(word, true) || use.NounCount >= commonNoun || use.AdjectiveCount >= commonNoun || use.Noun && use.Modern
 }

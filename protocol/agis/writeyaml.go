@@ -14,7 +14,7 @@ import (
 // are quoted. Text of several lines is written as such where it can be.
 func WriteYAML(n *protocol.Node) []byte {
 	w := &yamlWriter{}
-	w.value(n, 0, true)
+	w.writeValue(n, 0, true)
 	return w.out
 }
 
@@ -24,80 +24,80 @@ type yamlWriter struct{ out []byte }
 // it. The parser allows 1,024 characters.
 const maxSimpleKey = 1000
 
-// value writes what follows a dash, a colon or nothing at all (top), and ends
+// writeValue writes what follows a dash, a colon or nothing at all (top), and ends
 // the line. level is the nesting of the value's own items.
-func (w *yamlWriter) value(n *protocol.Node, level int, top bool) {
+func (w *yamlWriter) writeValue(n *protocol.Node, level int, top bool) {
 	switch {
 	case n.Kind == protocol.Object && len(n.Items) > 0:
-		w.below(top)
+		w.endKeyLine(top)
 		for _, m := range n.Items {
-			w.indent(level)
-			w.member(m, level)
+			w.writeIndent(level)
+			w.writeMember(m, level)
 		}
 	case n.Kind == protocol.Array && len(n.Items) > 0:
-		w.below(top)
+		w.endKeyLine(top)
 		for _, item := range n.Items {
-			w.indent(level)
-			w.entry(item, level)
+			w.writeIndent(level)
+			w.writeEntry(item, level)
 		}
 	default:
 		if !top {
 			w.out = append(w.out, ' ')
 		}
-		w.scalar(n, level)
+		w.writeScalar(n, level)
 		w.out = append(w.out, '\n')
 	}
 }
 
-// below ends the line of a key whose collection follows.
-func (w *yamlWriter) below(top bool) {
+// endKeyLine ends the line of a key whose collection follows.
+func (w *yamlWriter) endKeyLine(top bool) {
 	if !top {
 		w.out = append(w.out, '\n')
 	}
 }
 
-func (w *yamlWriter) indent(level int) {
+func (w *yamlWriter) writeIndent(level int) {
 	for range level {
 		w.out = append(w.out, ' ', ' ')
 	}
 }
 
-func (w *yamlWriter) member(m *protocol.Node, level int) {
+func (w *yamlWriter) writeMember(m *protocol.Node, level int) {
 	key := m.Key
 	if !plainSafe(key) {
 		key = doubleQuoted(key)
 	}
 	if len(key) > maxSimpleKey { // YAML asks for a mark before a key this long (YAML 1.2 §7.4)
 		w.out = append(w.out, "? "+key+"\n"...)
-		w.indent(level)
+		w.writeIndent(level)
 		key = ""
 	}
 	w.out = append(w.out, key...)
 	w.out = append(w.out, ':')
-	w.value(m, level+1, false)
+	w.writeValue(m, level+1, false)
 }
 
-// entry writes an element of a sequence. Its first line stands behind the dash.
-func (w *yamlWriter) entry(n *protocol.Node, level int) {
+// writeEntry writes an element of a sequence. Its first line stands behind the dash.
+func (w *yamlWriter) writeEntry(n *protocol.Node, level int) {
 	w.out = append(w.out, '-')
 	if n.Kind != protocol.Object && n.Kind != protocol.Array || len(n.Items) == 0 {
-		w.value(n, level+1, false)
+		w.writeValue(n, level+1, false)
 		return
 	}
 	w.out = append(w.out, ' ')
 	for i, item := range n.Items {
 		if i > 0 {
-			w.indent(level + 1)
+			w.writeIndent(level + 1)
 		}
 		if n.Kind == protocol.Object {
-			w.member(item, level+1)
+			w.writeMember(item, level+1)
 		} else {
-			w.entry(item, level+1)
+			w.writeEntry(item, level+1)
 		}
 	}
 }
 
-func (w *yamlWriter) scalar(n *protocol.Node, level int) {
+func (w *yamlWriter) writeScalar(n *protocol.Node, level int) {
 	switch n.Kind {
 	case protocol.Null:
 		w.out = append(w.out, "null"...)
@@ -112,16 +112,16 @@ func (w *yamlWriter) scalar(n *protocol.Node, level int) {
 		case plainSafe(n.Text):
 			w.out = append(w.out, n.Text...)
 		case literalSafe(n.Text):
-			w.literal(n.Text, level)
+			w.writeLiteral(n.Text, level)
 		default:
 			w.out = append(w.out, doubleQuoted(n.Text)...)
 		}
 	}
 }
 
-// literal writes text of several lines as such. The last line feed is left to
+// writeLiteral writes text of several lines as such. The last line feed is left to
 // the caller.
-func (w *yamlWriter) literal(s string, level int) {
+func (w *yamlWriter) writeLiteral(s string, level int) {
 	body, ended := strings.CutSuffix(s, "\n")
 	w.out = append(w.out, '|')
 	if !ended {
@@ -130,7 +130,7 @@ func (w *yamlWriter) literal(s string, level int) {
 	for line := range strings.SplitSeq(body, "\n") {
 		w.out = append(w.out, '\n')
 		if line != "" {
-			w.indent(max(level, 1))
+			w.writeIndent(max(level, 1))
 			w.out = append(w.out, line...)
 		}
 	}
@@ -144,20 +144,20 @@ func literalSafe(s string) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(body, "\n") {
-		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") || !printable(line) {
+		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") || !isPrintableLine(line) {
 			return false
 		}
 	}
 	return true
 }
 
-// printable reports whether a line holds nothing that YAML or an editor might
+// isPrintableLine reports whether a line holds nothing that YAML or an editor might
 // take for something else.
-func printable(line string) bool {
-	return !strings.ContainsFunc(line, unprintable)
+func isPrintableLine(line string) bool {
+	return !strings.ContainsFunc(line, isUnprintable)
 }
 
-func unprintable(r rune) bool {
+func isUnprintable(r rune) bool {
 	return r < 0x20 || r >= 0x7F && r < 0xA0 || r == 0x2028 || r == 0x2029 || r == 0xFEFF ||
 		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0xFFFE || r == 0xFFFF
 }
@@ -172,10 +172,10 @@ func plainSafe(s string) bool {
 		return false
 	}
 	first := s[0]
-	if !lower(first) && !upper(first) && first < 0x80 && first != '/' && first != '_' {
+	if !isLower(first) && !isUpper(first) && first < 0x80 && first != '/' && first != '_' {
 		return false
 	}
-	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && printable(s)
+	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && isPrintableLine(s)
 }
 
 // doubleQuoted writes any string in one line.
@@ -193,9 +193,9 @@ func doubleQuoted(s string) string {
 			b.WriteString(`\t`)
 		case r == '\r':
 			b.WriteString(`\r`)
-		case unprintable(r) && r < 0x100:
+		case isUnprintable(r) && r < 0x100:
 			fmt.Fprintf(&b, `\x%02X`, r)
-		case unprintable(r):
+		case isUnprintable(r):
 			fmt.Fprintf(&b, `\u%04X`, r)
 		default:
 			b.WriteRune(r)

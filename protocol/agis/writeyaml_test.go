@@ -80,7 +80,7 @@ func TestWriteYAMLIsReadBack(t *testing.T) {
 			t.Fatalf("no files: %v", err)
 		}
 		for _, file := range files {
-			text := read(t, strings.TrimPrefix(file, "testdata/"))
+			text := readText(t, strings.TrimPrefix(file, "testdata/"))
 			root, err := agis.ReadYAML(text, protocol.Limits{})
 			if err != nil {
 				continue

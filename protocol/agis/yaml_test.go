@@ -182,7 +182,7 @@ func TestReadYAMLRefuses(t *testing.T) {
 }
 
 func TestPlaceOfAFinding(t *testing.T) {
-	text := string(read(t, "valid/seed-restaurant.yaml"))
+	text := string(readText(t, "valid/seed-restaurant.yaml"))
 	for _, c := range []struct {
 		old, new, code, pointer string
 		line, column            int

@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol"
 )
 
-func (c *checker) capabilities(root *protocol.Node) {
+func (c *checker) readCapabilities(root *protocol.Node) {
 	n := root.Member("capabilities")
 	if auth := root.Member("auth").Member("type").Str(); auth != "" && auth != "none" {
 		c.credentials = true
@@ -18,7 +18,7 @@ func (c *checker) capabilities(root *protocol.Node) {
 		c.Add("AI216", root, "capabilities is missing", "add an array with at least one capability")
 		return
 	case n.Kind != protocol.Array:
-		c.Add("AI217", n, "capabilities is "+article(n.Kind)+", not an array", "write it as an array of objects, each with its own id")
+		c.Add("AI217", n, "capabilities is "+describeKind(n.Kind)+", not an array", "write it as an array of objects, each with its own id")
 		return
 	case len(n.Items) == 0:
 		c.Add("AI218", n, "capabilities is empty", "add at least one capability")
@@ -29,22 +29,22 @@ func (c *checker) capabilities(root *protocol.Node) {
 	seen := map[string]bool{}
 	for _, item := range n.Items {
 		if item.Kind != protocol.Object {
-			c.Add("AI401", item, "a capability is "+article(item.Kind)+", not an object", "write an object with id, description, endpoint and method")
+			c.Add("AI401", item, "a capability is "+describeKind(item.Kind)+", not an object", "write an object with id, description, endpoint and method")
 			continue
 		}
-		c.doc.Capabilities = append(c.doc.Capabilities, c.capability(item, seen))
+		c.doc.Capabilities = append(c.doc.Capabilities, c.readCapability(item, seen))
 	}
 }
 
-func (c *checker) capability(n *protocol.Node, seen map[string]bool) Capability {
-	c.nested(n, "id", "description", "endpoint", "method", "params", "returns")
+func (c *checker) readCapability(n *protocol.Node, seen map[string]bool) Capability {
+	c.checkNestedMembers(n, "id", "description", "endpoint", "method", "params", "returns")
 	item := Capability{
-		ID:          c.id(n, seen),
-		Description: c.text(n, "description", textRule{missing: "AI407", kind: "AI408", length: "AI409", max: 200}),
-		Endpoint:    c.endpoint(n),
-		Method:      c.method(n),
-		Params:      c.params(n.Member("params")),
-		Returns:     c.returns(n),
+		ID:          c.readID(n, seen),
+		Description: c.readTextMember(n, "description", textRule{missing: "AI407", kind: "AI408", length: "AI409", max: 200}),
+		Endpoint:    c.readEndpoint(n),
+		Method:      c.readMethod(n),
+		Params:      c.readParams(n.Member("params")),
+		Returns:     c.readReturns(n),
 		Pointer:     n.Pointer,
 	}
 	c.pathParams(n, item)
@@ -54,7 +54,7 @@ func (c *checker) capability(n *protocol.Node, seen map[string]bool) Capability 
 // isID reports whether s matches ^[a-z][a-z0-9_]*$ as a whole: a final line feed
 // is not part of an id.
 func isID(s string) bool {
-	return s != "" && s[0] >= 'a' && s[0] <= 'z' && only(s, func(c byte) bool { return c >= 'a' && c <= 'z' || digit(c) || c == '_' })
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && consistsOf(s, func(c byte) bool { return c >= 'a' && c <= 'z' || isDigit(c) || c == '_' })
 }
 
 // idFault says in words why a text is no id.
@@ -74,7 +74,7 @@ func idFault(text string) string {
 	return "does not begin with a letter"
 }
 
-func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
+func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 	n := parent.Member("id")
 	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
 	switch {
@@ -82,7 +82,7 @@ func (c *checker) id(parent *protocol.Node, seen map[string]bool) string {
 		c.Add("AI402", parent, "id is missing", help)
 		return ""
 	case n.Kind != protocol.String:
-		c.Add("AI403", n, "id is "+article(n.Kind)+", not a string", help)
+		c.Add("AI403", n, "id is "+describeKind(n.Kind)+", not a string", help)
 		return ""
 	}
 	if !isID(n.Text) {
@@ -120,7 +120,7 @@ const (
 // §3.1).
 func hasScheme(text string) bool {
 	scheme, _, ok := strings.Cut(text, ":")
-	return ok && scheme != "" && alpha(scheme[0]) && only(scheme, func(c byte) bool { return alnum(c) || c == '+' || c == '-' || c == '.' })
+	return ok && scheme != "" && isAlpha(scheme[0]) && consistsOf(scheme, func(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '-' || c == '.' })
 }
 
 // Endpoint tells which form an endpoint has (§3.3). The URI is nil unless the
@@ -151,7 +151,7 @@ func Endpoint(text string) (EndpointForm, *url.URL) {
 	return Absolute, u
 }
 
-func (c *checker) endpoint(parent *protocol.Node) string {
+func (c *checker) readEndpoint(parent *protocol.Node) string {
 	n := parent.Member("endpoint")
 	const help = `write a path such as "/api/notes" or an absolute https address`
 	switch {
@@ -159,7 +159,7 @@ func (c *checker) endpoint(parent *protocol.Node) string {
 		c.Add("AI410", parent, "endpoint is missing", help)
 		return ""
 	case n.Kind != protocol.String:
-		c.Add("AI411", n, "endpoint is "+article(n.Kind)+", not a string", help)
+		c.Add("AI411", n, "endpoint is "+describeKind(n.Kind)+", not a string", help)
 		return ""
 	case n.Text == "":
 		c.Add("AI412", n, "endpoint is empty", help)
@@ -176,7 +176,7 @@ func (c *checker) endpoint(parent *protocol.Node) string {
 		c.Add("AI415", n, "the endpoint "+protocol.Quote(n.Text)+" looks like a path but leads to another host", "write the address in full, beginning with https://, or a path with one /")
 	case Absolute:
 		path = u.Path
-		c.absolute(n, u)
+		c.checkAbsoluteEndpoint(n, u)
 	}
 	if segment, ok := adminSegment(path); ok && (form == Relative || form == Absolute) {
 		c.Add("AI907", n, "the endpoint's path holds "+protocol.Quote(segment)+", which points at an internal function", "leave out what agents in general should not call")
@@ -184,8 +184,8 @@ func (c *checker) endpoint(parent *protocol.Node) string {
 	return n.Text
 }
 
-// absolute applies the rules for endpoints that name a host.
-func (c *checker) absolute(n *protocol.Node, u *url.URL) {
+// checkAbsoluteEndpoint applies the rules for endpoints that name a host.
+func (c *checker) checkAbsoluteEndpoint(n *protocol.Node, u *url.URL) {
 	if u.Scheme == "http" {
 		what := "the endpoint is called without encryption"
 		if c.credentials {
@@ -193,7 +193,7 @@ func (c *checker) absolute(n *protocol.Node, u *url.URL) {
 		}
 		c.Add("AI903", n, what, "serve it over https and say so")
 	}
-	if private(u.Hostname()) {
+	if isPrivateHost(u.Hostname()) {
 		c.Add("AI906", n, "the endpoint's host "+protocol.Quote(u.Hostname())+" is on a private network", "use a host that callers can reach")
 		return
 	}
@@ -225,7 +225,7 @@ func adminSegment(path string) (string, bool) {
 	return "", false
 }
 
-func (c *checker) method(parent *protocol.Node) string {
+func (c *checker) readMethod(parent *protocol.Node) string {
 	n := parent.Member("method")
 	const help = "use GET, POST, PUT, DELETE or PATCH, in upper case"
 	switch {
@@ -233,7 +233,7 @@ func (c *checker) method(parent *protocol.Node) string {
 		c.Add("AI416", parent, "method is missing", help)
 		return ""
 	case n.Kind != protocol.String:
-		c.Add("AI417", n, "method is "+article(n.Kind)+", not a string", help)
+		c.Add("AI417", n, "method is "+describeKind(n.Kind)+", not a string", help)
 		return ""
 	}
 	switch n.Text {
@@ -244,25 +244,25 @@ func (c *checker) method(parent *protocol.Node) string {
 	return n.Text
 }
 
-func (c *checker) params(n *protocol.Node) []NamedParam {
+func (c *checker) readParams(n *protocol.Node) []NamedParam {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != protocol.Object {
-		c.Add("AI419", n, "params is "+article(n.Kind)+", not an object", `write "params": {"name": "string, required -- what it is"}`)
+		c.Add("AI419", n, "params is "+describeKind(n.Kind)+", not an object", `write "params": {"name": "string, required -- what it is"}`)
 		return nil
 	}
 	var params []NamedParam
 	for _, m := range n.Items {
 		if m.Kind != protocol.String {
-			c.Add("AI419", m, "the description of parameter "+protocol.Quote(m.Key)+" is "+article(m.Kind)+", not a string", `write "string, required -- what it is"`)
+			c.Add("AI419", m, "the description of parameter "+protocol.Quote(m.Key)+" is "+describeKind(m.Kind)+", not a string", `write "string, required -- what it is"`)
 			continue
 		}
 		p := ParseParam(m.Text)
 		switch base, _, _ := strings.Cut(p.Type, "["); {
 		case p.Dialect != Draft:
 			c.Add("AI420", m, "the description of parameter "+protocol.Quote(m.Key)+" does not follow the pattern of the draft", "write <type>, <required or optional>[, <constraints>] [-- <description>]")
-		case !known(paramTypes, base):
+		case !isKnown(paramTypes, base):
 			c.Add("AI421", m, "the type "+protocol.Quote(p.Type)+" of parameter "+protocol.Quote(m.Key)+" is not one of the draft", "use string, integer, number, boolean or array")
 		}
 		params = append(params, NamedParam{Name: m.Key, Text: m.Text, Param: p})
@@ -270,14 +270,14 @@ func (c *checker) params(n *protocol.Node) []NamedParam {
 	return params
 }
 
-func (c *checker) returns(parent *protocol.Node) string {
+func (c *checker) readReturns(parent *protocol.Node) string {
 	n := parent.Member("returns")
 	if n == nil {
 		c.Add("AI424", parent, "returns is missing", `name the fields of the answer, for example "notes[] {id, text}"`)
 		return ""
 	}
 	if n.Kind != protocol.String {
-		c.Add("AI422", n, "returns is "+article(n.Kind)+", not a string", "describe the answer in one string")
+		c.Add("AI422", n, "returns is "+describeKind(n.Kind)+", not a string", "describe the answer in one string")
 		return ""
 	}
 	if l := protocol.Length(n.Text); l > 300 {

@@ -36,9 +36,9 @@ func Cuts(root *protocol.Node) []Cut {
 		return nil
 	}
 	c := cutter{strict: root.Member("aiendpoint").Str() == "1.0"}
-	c.spelling(root)
+	c.findSpellingSavings(root)
 	if root.Member("aiendpoint") != nil || root.Member("capabilities") != nil {
-		c.document(root)
+		c.visitDocument(root)
 	}
 	slices.SortStableFunc(c.cuts, func(a, b Cut) int { return cmp.Compare(b.Saves, a.Saves) })
 	return c.cuts
@@ -51,32 +51,32 @@ type cutter struct {
 	said map[string]int
 }
 
-// add keeps a cut that saves a token or more.
-func (c *cutter) add(cut Cut, cost float64) {
+// addSaving keeps a cut that saves a token or more.
+func (c *cutter) addSaving(cut Cut, cost float64) {
 	if cut.Saves = int(math.Round(cost)); cut.Saves > 0 {
 		c.cuts = append(c.cuts, cut)
 	}
 }
 
-// spelling finds what another spelling of the same values would save.
-func (c *cutter) spelling(root *protocol.Node) {
+// findSpellingSavings finds what another spelling of the same values would save.
+func (c *cutter) findSpellingSavings(root *protocol.Node) {
 	if root.End == 0 {
 		return
 	}
-	white := root.End - root.Offset - bare(root)
-	c.add(Cut{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
-	c.add(Cut{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escaped(root))
+	white := root.End - root.Offset - bareLength(root)
+	c.addSaving(Cut{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
+	c.addSaving(Cut{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escaped(root))
 }
 
-// bare is how many bytes a value takes with its own spelling of names, strings
+// bareLength is how many bytes a value takes with its own spelling of names, strings
 // and numbers but without white space.
-func bare(n *protocol.Node) int {
+func bareLength(n *protocol.Node) int {
 	if n.Kind != protocol.Array && n.Kind != protocol.Object {
 		return n.End - n.Offset
 	}
 	size := 2 + max(0, len(n.Items)-1)
 	for _, item := range n.Items {
-		size += bare(item)
+		size += bareLength(item)
 		if n.Kind == protocol.Object {
 			size += item.KeyEnd - item.KeyOffset + 1
 		}
@@ -103,7 +103,7 @@ func escaped(n *protocol.Node) float64 {
 // with escapes has all its other characters escaped or none, as programs write
 // it; only the length of the spelling is known.
 func escapeCost(text string, spelled int) float64 {
-	short := quoted(text)
+	short := quoteText(text)
 	if len(short) == spelled {
 		return 0
 	}
@@ -124,94 +124,94 @@ func escapeCost(text string, spelled int) float64 {
 	return float64(spelled)/4 - protocol.TokenCost(short)
 }
 
-func quoted(text string) string {
+func quoteText(text string) string {
 	return string(protocol.WriteJSON(&protocol.Node{Kind: protocol.String, Text: text}, ""))
 }
 
-// remove cuts a member.
-func (c *cutter) remove(n *protocol.Node, message string) {
-	cost := protocol.TokenCost(quoted(n.Key)) + protocol.TokenCost(string(protocol.WriteJSON(n, ""))) + 2.0/4 // colon and comma
-	c.add(Cut{Pointer: n.Pointer, Message: message, Remove: true}, cost)
+// suggestRemoval cuts a member.
+func (c *cutter) suggestRemoval(n *protocol.Node, message string) {
+	cost := protocol.TokenCost(quoteText(n.Key)) + protocol.TokenCost(string(protocol.WriteJSON(n, ""))) + 2.0/4 // colon and comma
+	c.addSaving(Cut{Pointer: n.Pointer, Message: message, Remove: true}, cost)
 }
 
-// replace cuts a string down to text.
-func (c *cutter) replace(n *protocol.Node, text string, reasons []string) {
-	cost := protocol.TokenCost(quoted(n.Text)) - protocol.TokenCost(quoted(text))
-	c.add(Cut{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
+// suggestReplacement cuts a string down to text.
+func (c *cutter) suggestReplacement(n *protocol.Node, text string, reasons []string) {
+	cost := protocol.TokenCost(quoteText(n.Text)) - protocol.TokenCost(quoteText(text))
+	c.addSaving(Cut{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
 }
 
-// shorten tells how much a text of which only so many characters are advised
+// suggestShortening tells how much a text of which only so many characters are advised
 // would save; which ones, a person must say.
-func (c *cutter) shorten(n *protocol.Node, most int, whose string) bool {
+func (c *cutter) suggestShortening(n *protocol.Node, most int, whose string) bool {
 	l := protocol.Length(n.Text)
 	if l <= most {
 		return false
 	}
 	rest := string([]rune(n.Text)[most:])
-	c.add(Cut{Pointer: n.Pointer, Message: fmt.Sprintf("shorten it: it has %d characters, %s %d", l, whose, most)}, protocol.TokenCost(rest))
+	c.addSaving(Cut{Pointer: n.Pointer, Message: fmt.Sprintf("shorten it: it has %d characters, %s %d", l, whose, most)}, protocol.TokenCost(rest))
 	return true
 }
 
-func (c *cutter) document(root *protocol.Node) {
+func (c *cutter) visitDocument(root *protocol.Node) {
 	c.said = map[string]int{}
 	for _, m := range root.Items {
 		switch m.Key {
 		case "service":
-			c.service(m)
+			c.visitService(m)
 		case "capabilities":
 			for _, item := range m.Elements() {
-				c.capability(item)
+				c.visitCapability(item)
 			}
 		case "auth":
-			c.auth(m)
+			c.visitAuth(m)
 		case "token_hints":
-			c.hints(m)
+			c.visitHints(m)
 		case "rate_limits":
-			c.members(m, []string{"requests_per_minute", "agent_tier_available"})
+			c.visitMembers(m, []string{"requests_per_minute", "agent_tier_available"})
 		case "meta":
-			c.meta(m)
+			c.visitMeta(m)
 		case "aiendpoint":
 		default:
-			c.unknown(m)
+			c.visitUnknownMember(m)
 		}
 	}
 }
 
-func (c *cutter) unknown(m *protocol.Node) {
+func (c *cutter) visitUnknownMember(m *protocol.Node) {
 	if c.strict {
-		c.remove(m, "remove "+protocol.Quote(m.Key)+", which the draft does not define here")
+		c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+", which the draft does not define here")
 	}
 }
 
-// members cuts what the draft does not define in an object, or the object when
+// visitMembers cuts what the draft does not define in an object, or the object when
 // it is empty. It answers the members that are left.
-func (c *cutter) members(n *protocol.Node, names []string) []*protocol.Node {
+func (c *cutter) visitMembers(n *protocol.Node, names []string) []*protocol.Node {
 	if n.Kind != protocol.Object {
 		return nil
 	}
 	if len(n.Items) == 0 {
-		c.remove(n, n.Key+" is empty: leave it out")
+		c.suggestRemoval(n, n.Key+" is empty: leave it out")
 	}
 	var left []*protocol.Node
 	for _, m := range n.Items {
-		if known(names, m.Key) {
+		if isKnown(names, m.Key) {
 			left = append(left, m)
 		} else {
-			c.unknown(m)
+			c.visitUnknownMember(m)
 		}
 	}
 	return left
 }
 
-func (c *cutter) service(n *protocol.Node) {
-	for _, m := range c.members(n, []string{"name", "description", "category", "language"}) {
+func (c *cutter) visitService(n *protocol.Node) {
+	for _, m := range c.visitMembers(n, []string{"name", "description", "category", "language"}) {
 		switch {
 		case m.Key == "description" && m.Kind == protocol.String:
-			if !c.shorten(m, 200, "and the draft advises") {
-				c.prose(m)
+			if !c.suggestShortening(m, 200, "and the draft advises") {
+				c.visitProse(m)
 			}
 		case m.Key == "language" && len(m.Items) == 1 && m.Items[0].Str() == "en":
-			c.remove(m, `leave language out: ["en"] is the default`)
+			c.suggestRemoval(m, `leave language out: ["en"] is the default`)
 		}
 	}
 }
@@ -220,47 +220,47 @@ func (c *cutter) service(n *protocol.Node) {
 // say something. The draft asks for compact ones and names no number.
 const adviceForParam = 120
 
-func (c *cutter) capability(n *protocol.Node) {
-	for _, m := range c.members(n, []string{"id", "description", "endpoint", "method", "params", "returns"}) {
+func (c *cutter) visitCapability(n *protocol.Node) {
+	for _, m := range c.visitMembers(n, []string{"id", "description", "endpoint", "method", "params", "returns"}) {
 		switch {
 		case m.Key == "description" && m.Kind == protocol.String:
-			c.prose(m)
+			c.visitProse(m)
 		case m.Key == "returns" && m.Kind == protocol.String && !namesFields(m.Text):
-			c.remove(m, "name the fields of the answer, or leave returns out: this says nothing")
+			c.suggestRemoval(m, "name the fields of the answer, or leave returns out: this says nothing")
 		case m.Key == "returns" && m.Kind == protocol.String:
-			c.prose(m)
+			c.visitProse(m)
 		case m.Key == "params" && m.Kind == protocol.Object:
 			if len(m.Items) == 0 {
-				c.remove(m, "params is empty: leave it out")
+				c.suggestRemoval(m, "params is empty: leave it out")
 			}
 			for _, p := range m.Items {
 				if p.Kind == protocol.String {
-					c.param(p)
+					c.visitParam(p)
 				}
 			}
 		}
 	}
 }
 
-func (c *cutter) param(n *protocol.Node) {
+func (c *cutter) visitParam(n *protocol.Node) {
 	p := ParseParam(n.Text)
 	if repeatsName(n.Key, p.Description) && p.Dialect != FreeText {
 		p.Description = ""
-		c.replace(n, p.String(), []string{"its description only repeats its name"})
+		c.suggestReplacement(n, p.String(), []string{"its description only repeats its name"})
 		return
 	}
-	if c.repeated(p.Description) && p.Dialect != FreeText {
+	if c.isRepeated(p.Description) && p.Dialect != FreeText {
 		p.Description = ""
-		c.replace(n, p.String(), []string{"its description was said before in this document"})
+		c.suggestReplacement(n, p.String(), []string{"its description was said before in this document"})
 		return
 	}
-	if !c.shorten(n, adviceForParam, "and so short a form is meant for less than") {
-		c.prose(n)
+	if !c.suggestShortening(n, adviceForParam, "and so short a form is meant for less than") {
+		c.visitProse(n)
 	}
 }
 
-// repeated reports whether a long text stood in the document before.
-func (c *cutter) repeated(text string) bool {
+// isRepeated reports whether a long text stood in the document before.
+func (c *cutter) isRepeated(text string) bool {
 	const short = 40 // characters; what is shorter costs less than to look it up
 	if len(text) < short {
 		return false
@@ -284,8 +284,8 @@ func repeatsName(name, description string) bool {
 	return len(words) > 0
 }
 
-// prose cuts words that say nothing from a text.
-func (c *cutter) prose(n *protocol.Node) {
+// visitProse cuts words that say nothing from a text.
+func (c *cutter) visitProse(n *protocol.Node) {
 	text := n.Text
 	var reasons []string
 	if spaced := strings.Join(strings.Fields(text), " "); spaced != text {
@@ -294,10 +294,10 @@ func (c *cutter) prose(n *protocol.Node) {
 	}
 	if rest, ok := withoutOpening(text); ok {
 		reasons = append(reasons, "leave out "+protocol.Quote(strings.TrimSpace(text[:len(text)-len(rest)]))+": every reader knows what it reads")
-		text = capitalised(rest)
+		text = capitalizeFirst(rest)
 	}
 	if text != n.Text && text != "" {
-		c.replace(n, text, reasons)
+		c.suggestReplacement(n, text, reasons)
 	}
 }
 
@@ -338,53 +338,53 @@ func withoutOpening(text string) (string, bool) {
 	return text, false
 }
 
-func capitalised(s string) string {
+func capitalizeFirst(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-func (c *cutter) auth(n *protocol.Node) {
-	for _, m := range c.members(n, []string{"type", "header", "docs"}) {
+func (c *cutter) visitAuth(n *protocol.Node) {
+	for _, m := range c.visitMembers(n, []string{"type", "header", "docs"}) {
 		if m.Key != "header" {
 			continue
 		}
 		switch n.Member("type").Str() {
 		case "bearer":
 			if strings.EqualFold(m.Str(), "Authorization") {
-				c.remove(m, "leave header out: bearer always uses Authorization")
+				c.suggestRemoval(m, "leave header out: bearer always uses Authorization")
 			}
 		case "none":
-			c.remove(m, "leave header out: type none needs none")
+			c.suggestRemoval(m, "leave header out: type none needs none")
 		}
 	}
 }
 
-// hints cuts hints that are false, which is their default, or the object when
+// visitHints cuts hints that are false, which is their default, or the object when
 // it says nothing else.
-func (c *cutter) hints(n *protocol.Node) {
+func (c *cutter) visitHints(n *protocol.Node) {
 	names := []string{"compact_mode", "field_filtering", "delta_support"}
-	isDefault := func(m *protocol.Node) bool { return m.Kind == protocol.Bool && !m.True() && known(names, m.Key) }
+	isDefault := func(m *protocol.Node) bool { return m.Kind == protocol.Bool && !m.True() && isKnown(names, m.Key) }
 	if n.Kind == protocol.Object && len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m) }) {
-		c.remove(n, "leave token_hints out: false is the default of every hint")
+		c.suggestRemoval(n, "leave token_hints out: false is the default of every hint")
 		return
 	}
-	for _, m := range c.members(n, names) {
+	for _, m := range c.visitMembers(n, names) {
 		if isDefault(m) {
-			c.remove(m, "leave "+m.Key+" out: false is the default")
+			c.suggestRemoval(m, "leave "+m.Key+" out: false is the default")
 		}
 	}
 }
 
-func (c *cutter) meta(n *protocol.Node) {
+func (c *cutter) visitMeta(n *protocol.Node) {
 	if n.Kind != protocol.Object {
 		return
 	}
 	if len(n.Items) == 0 {
-		c.remove(n, "meta is empty: leave it out")
+		c.suggestRemoval(n, "meta is empty: leave it out")
 	}
 	for _, m := range n.Items {
-		if c.strict && !known([]string{"last_updated", "changelog", "status"}, m.Key) {
-			c.remove(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
+		if c.strict && !isKnown([]string{"last_updated", "changelog", "status"}, m.Key) {
+			c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
 		}
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// private reports whether a host can only be reached from inside some network,
+// isPrivateHost reports whether a host can only be reached from inside some network,
 // or not at all: an address that the IANA special-purpose registries do not
 // call global, in any spelling that an HTTP client takes, or a name that no
 // public DNS has.
-func private(host string) bool {
+func isPrivateHost(host string) bool {
 	// Clients map full-width digits and dots to plain ones (UTS #46).
 	host = strings.ToLower(norm.NFKC.String(host))
 	host = strings.ReplaceAll(host, "。", ".")
 	host = strings.TrimSuffix(host, ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
-		return !global(addr)
+		return !isGlobalAddress(addr)
 	}
 	labels := strings.Split(host, ".")
 	if endsInNumber(labels[len(labels)-1]) {
 		addr, ok := looseIPv4(labels)
-		return !ok || !global(addr)
+		return !ok || !isGlobalAddress(addr)
 	}
 	return len(labels) == 1 || slices.Contains(localNames, labels[len(labels)-1]) || strings.HasSuffix(host, ".home.arpa")
 }
@@ -58,8 +58,8 @@ var embeds = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},
 }
 
-// global reports whether an address can be reached from everywhere.
-func global(addr netip.Addr) bool {
+// isGlobalAddress reports whether an address can be reached from everywhere.
+func isGlobalAddress(addr netip.Addr) bool {
 	if addr.Zone() != "" {
 		return false // an address of one link
 	}
@@ -68,7 +68,7 @@ func global(addr netip.Addr) bool {
 		b := addr.As16()
 		for _, e := range embeds {
 			if e.prefix.Contains(addr) {
-				return global(netip.AddrFrom4([4]byte(b[e.at : e.at+4])))
+				return isGlobalAddress(netip.AddrFrom4([4]byte(b[e.at : e.at+4])))
 			}
 		}
 	}
@@ -84,11 +84,11 @@ func endsInNumber(label string) bool {
 	if label == "" {
 		return false
 	}
-	if only(label, digit) {
+	if consistsOf(label, isDigit) {
 		return true
 	}
 	hex, ok := strings.CutPrefix(label, "0x")
-	return ok && only(hex, func(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' })
+	return ok && consistsOf(hex, func(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' })
 }
 
 // looseIPv4 reads an IPv4 address as inet_aton does: one to four numbers, each

@@ -19,14 +19,14 @@ func WellFormedLanguage(tag string) bool {
 	}
 	parts := strings.Split(tag, "-")
 	for _, p := range parts {
-		if len(p) < 1 || len(p) > 8 || !only(p, alnum) {
+		if len(p) < 1 || len(p) > 8 || !consistsOf(p, isAlphanumeric) {
 			return false
 		}
 	}
 	if parts[0] == "x" {
 		return len(parts) > 1
 	}
-	if len(parts[0]) < 2 || !only(parts[0], alpha) {
+	if len(parts[0]) < 2 || !consistsOf(parts[0], isAlpha) {
 		return false
 	}
 	rest := parts[1:]
@@ -39,14 +39,14 @@ func WellFormedLanguage(tag string) bool {
 	}
 	if len(parts[0]) <= 3 { // extended language subtags
 		for range 3 {
-			take(func(s string) bool { return len(s) == 3 && only(s, alpha) })
+			take(func(s string) bool { return len(s) == 3 && consistsOf(s, isAlpha) })
 		}
 	}
-	take(func(s string) bool { return len(s) == 4 && only(s, alpha) }) // script
-	take(func(s string) bool {                                         // region
-		return len(s) == 2 && only(s, alpha) || len(s) == 3 && only(s, digit)
+	take(func(s string) bool { return len(s) == 4 && consistsOf(s, isAlpha) }) // script
+	take(func(s string) bool {                                                 // region
+		return len(s) == 2 && consistsOf(s, isAlpha) || len(s) == 3 && consistsOf(s, isDigit)
 	})
-	for take(func(s string) bool { return len(s) >= 5 || len(s) == 4 && digit(s[0]) }) { // variants
+	for take(func(s string) bool { return len(s) >= 5 || len(s) == 4 && isDigit(s[0]) }) { // variants
 	}
 	for take(func(s string) bool { return len(s) == 1 && s != "x" }) { // extensions
 		if !take(func(s string) bool { return len(s) >= 2 }) {
@@ -61,7 +61,7 @@ func WellFormedLanguage(tag string) bool {
 	return len(rest) == 0
 }
 
-func only(s string, ok func(byte) bool) bool {
+func consistsOf(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {
 			return false
@@ -70,6 +70,6 @@ func only(s string, ok func(byte) bool) bool {
 	return true
 }
 
-func alpha(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-func alnum(c byte) bool { return alpha(c) || digit(c) }
+func isAlpha(c byte) bool        { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool        { return c >= '0' && c <= '9' }
+func isAlphanumeric(c byte) bool { return isAlpha(c) || isDigit(c) }

@@ -10,17 +10,17 @@ import (
 	"gazetteer/protocol"
 )
 
-func (c *checker) auth(root *protocol.Node) {
+func (c *checker) readAuth(root *protocol.Node) {
 	if root.Member("auth") == nil {
 		c.Add("AI506", root, "auth is missing; callers must assume that some is needed", `add "auth": {"type": "none"} when none is needed`)
 		return
 	}
-	n := c.object(root, "auth")
+	n := c.readObject(root, "auth")
 	if n == nil {
 		return
 	}
-	c.nested(n, "type", "header", "docs")
-	a := &Auth{Type: c.authType(n), Header: c.authHeader(n), Docs: c.uri(n, "docs", "AI505")}
+	c.checkNestedMembers(n, "type", "header", "docs")
+	a := &Auth{Type: c.authType(n), Header: c.authHeader(n), Docs: c.readURI(n, "docs", "AI505")}
 	c.doc.Auth = a
 	header := n.Member("header")
 	switch {
@@ -47,7 +47,7 @@ func (c *checker) authType(parent *protocol.Node) string {
 	case "none", "apikey", "bearer", "oauth2":
 		return n.Text
 	}
-	what := "auth.type is " + article(n.Kind) + ", not a string"
+	what := "auth.type is " + describeKind(n.Kind) + ", not a string"
 	if n.Kind == protocol.String {
 		what = "the auth.type " + protocol.Quote(n.Text) + " is not one of the four of the draft"
 	}
@@ -61,7 +61,7 @@ func (c *checker) authHeader(parent *protocol.Node) string {
 		return ""
 	}
 	if n.Kind != protocol.String {
-		c.Add("AI503", n, "auth.header is "+article(n.Kind)+", not a string", `write a header name, for example "X-API-Key"`)
+		c.Add("AI503", n, "auth.header is "+describeKind(n.Kind)+", not a string", `write a header name, for example "X-API-Key"`)
 		return ""
 	}
 	if !fieldName(n.Text) {
@@ -72,8 +72,8 @@ func (c *checker) authHeader(parent *protocol.Node) string {
 
 // fieldName reports whether s is an HTTP field name (RFC 9110 §5.1).
 func fieldName(s string) bool {
-	return s != "" && only(s, func(b byte) bool {
-		return alnum(b) || strings.IndexByte("!#$%&'*+-.^_`|~", b) >= 0
+	return s != "" && consistsOf(s, func(b byte) bool {
+		return isAlphanumeric(b) || strings.IndexByte("!#$%&'*+-.^_`|~", b) >= 0
 	})
 }
 
@@ -81,15 +81,15 @@ func fieldName(s string) bool {
 // asked who they are (§6.2): one finding, at the first.
 func (c *checker) openWrites(root *protocol.Node) {
 	for _, item := range root.Member("capabilities").Elements() {
-		if m := item.Member("method"); m != nil && m.Kind == protocol.String && m.Text != "GET" && known([]string{"POST", "PUT", "PATCH", "DELETE"}, m.Text) {
+		if m := item.Member("method"); m != nil && m.Kind == protocol.String && m.Text != "GET" && isKnown([]string{"POST", "PUT", "PATCH", "DELETE"}, m.Text) {
 			c.Add("AI902", m, "auth.type is none, yet a capability is called with "+m.Text, "ask for authentication where something is written, costs money or is private")
 			return
 		}
 	}
 }
 
-// uri reads an optional member that must be an absolute URI.
-func (c *checker) uri(parent *protocol.Node, name, code string) string {
+// readURI reads an optional member that must be an absolute URI.
+func (c *checker) readURI(parent *protocol.Node, name, code string) string {
 	n := parent.Member(name)
 	if n == nil {
 		return ""
@@ -111,34 +111,34 @@ func absoluteURI(s string) bool {
 	return u.Host != "" || u.Opaque != "" || u.Path != ""
 }
 
-// boolean reads an optional boolean member.
-func (c *checker) boolean(parent *protocol.Node, name, code string) bool {
+// readBoolean reads an optional boolean member.
+func (c *checker) readBoolean(parent *protocol.Node, name, code string) bool {
 	n := parent.Member(name)
 	if n != nil && n.Kind != protocol.Bool {
-		c.Add(code, n, name+" is "+article(n.Kind)+", not true or false", "write true or false without quotes")
+		c.Add(code, n, name+" is "+describeKind(n.Kind)+", not true or false", "write true or false without quotes")
 	}
 	return n.True()
 }
 
 func (c *checker) tokenHints(root *protocol.Node) {
-	n := c.object(root, "token_hints")
+	n := c.readObject(root, "token_hints")
 	if n == nil {
 		return
 	}
-	c.nested(n, "compact_mode", "field_filtering", "delta_support")
+	c.checkNestedMembers(n, "compact_mode", "field_filtering", "delta_support")
 	c.doc.TokenHints = TokenHints{
-		CompactMode:    c.boolean(n, "compact_mode", "AI601"),
-		FieldFiltering: c.boolean(n, "field_filtering", "AI601"),
-		DeltaSupport:   c.boolean(n, "delta_support", "AI601"),
+		CompactMode:    c.readBoolean(n, "compact_mode", "AI601"),
+		FieldFiltering: c.readBoolean(n, "field_filtering", "AI601"),
+		DeltaSupport:   c.readBoolean(n, "delta_support", "AI601"),
 	}
 }
 
 func (c *checker) rateLimits(root *protocol.Node) {
-	n := c.object(root, "rate_limits")
+	n := c.readObject(root, "rate_limits")
 	if n == nil {
 		return
 	}
-	c.nested(n, "requests_per_minute", "agent_tier_available")
+	c.checkNestedMembers(n, "requests_per_minute", "agent_tier_available")
 	if m := n.Member("requests_per_minute"); m != nil {
 		if m.Kind != protocol.Number || !positiveInteger(m.Text) {
 			c.Add("AI701", m, "requests_per_minute is not a positive whole number", "write a number such as 60, without quotes")
@@ -146,7 +146,7 @@ func (c *checker) rateLimits(root *protocol.Node) {
 			c.doc.RateLimits.RequestsPerMinute = int(v)
 		}
 	}
-	c.doc.RateLimits.AgentTierAvailable = c.boolean(n, "agent_tier_available", "AI702")
+	c.doc.RateLimits.AgentTierAvailable = c.readBoolean(n, "agent_tier_available", "AI702")
 	if c.doc.RateLimits.AgentTierAvailable && root.Member("auth").Member("docs") == nil {
 		c.Add("AI703", n.Member("agent_tier_available"), "a tier for agents is offered, but auth.docs does not say how to get it", "add auth.docs")
 	}
@@ -177,20 +177,20 @@ func positiveInteger(literal string) bool {
 	return e >= -zeros
 }
 
-func (c *checker) meta(root *protocol.Node) {
-	n := c.object(root, "meta")
+func (c *checker) readMeta(root *protocol.Node) {
+	n := c.readObject(root, "meta")
 	if n == nil {
 		return
 	}
 	for _, m := range n.Items {
-		if c.strict && !known([]string{"last_updated", "changelog", "status"}, m.Key) {
+		if c.strict && !isKnown([]string{"last_updated", "changelog", "status"}, m.Key) {
 			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not")
 		}
 	}
 	c.doc.Meta = Meta{
 		LastUpdated: c.lastUpdated(n),
-		Changelog:   c.uri(n, "changelog", "AI802"),
-		Status:      c.uri(n, "status", "AI803"),
+		Changelog:   c.readURI(n, "changelog", "AI802"),
+		Status:      c.readURI(n, "status", "AI803"),
 	}
 }
 
@@ -199,9 +199,9 @@ func (c *checker) lastUpdated(parent *protocol.Node) string {
 	if n == nil {
 		return ""
 	}
-	at, ok := moment(n.Str())
+	at, ok := parseTime(n.Str())
 	if !ok {
-		what := "last_updated is " + article(n.Kind) + ", not a string"
+		what := "last_updated is " + describeKind(n.Kind) + ", not a string"
 		if n.Kind == protocol.String {
 			what = "last_updated " + protocol.Quote(n.Text) + " is not a date that exists"
 		}
@@ -214,9 +214,9 @@ func (c *checker) lastUpdated(parent *protocol.Node) string {
 	return n.Text
 }
 
-// moment reads the two forms of §3.7. The length is checked because time.Parse
+// parseTime reads the two forms of §3.7. The length is checked because time.Parse
 // takes fractions of a second that the layout does not name.
-func moment(s string) (time.Time, bool) {
+func parseTime(s string) (time.Time, bool) {
 	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04:05Z"} {
 		if at, err := time.Parse(layout, s); err == nil && len(s) == len(layout) {
 			return at, true

@@ -66,7 +66,7 @@ func parseDraft(text string) (Param, bool) {
 	if !ok {
 		return Param{}, false
 	}
-	required, ok := requirement(fields[1])
+	required, ok := parseRequirement(fields[1])
 	if !ok {
 		return Param{}, false
 	}
@@ -116,7 +116,7 @@ func parseConverter(text string) (Param, bool) {
 	}
 	rest = strings.TrimSuffix(strings.TrimSpace(rest), ")")
 	word, description, _ := strings.Cut(rest, " - ")
-	required, ok := requirement(word)
+	required, ok := parseRequirement(word)
 	if !ok {
 		return Param{}, false
 	}
@@ -146,7 +146,7 @@ func parseDocumentation(text string) (Param, bool) {
 func typeWord(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	base, item, _ := strings.Cut(s, "[")
-	if base == "" || len(s) > 40 || !only(base, alpha) || !only(item, func(c byte) bool { return alnum(c) || strings.IndexByte("[]_.", c) >= 0 }) {
+	if base == "" || len(s) > 40 || !consistsOf(base, isAlpha) || !consistsOf(item, func(c byte) bool { return isAlphanumeric(c) || strings.IndexByte("[]_.", c) >= 0 }) {
 		return "", false
 	}
 	return s, true
@@ -195,16 +195,16 @@ type Meaning struct {
 func (p Param) Meaning() Meaning {
 	var m Meaning
 	for _, c := range p.Constraints {
-		m.read(c)
+		m.readConstraint(c)
 	}
 	for c := range strings.SplitSeq(p.Description, ",") {
-		m.read(strings.TrimSpace(c))
+		m.readConstraint(strings.TrimSpace(c))
 	}
 	return m
 }
 
-// read takes in one constraint; what is none changes nothing.
-func (m *Meaning) read(c string) {
+// readConstraint takes in one constraint; what is none changes nothing.
+func (m *Meaning) readConstraint(c string) {
 	word, value, _ := strings.Cut(c, " ")
 	value = strings.TrimSpace(value)
 	oneWord := value != "" && !strings.ContainsAny(value, " \t")
@@ -226,10 +226,10 @@ func (m *Meaning) read(c string) {
 
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
-	return err == nil && only(s, func(c byte) bool { return digit(c) || strings.IndexByte("+-.eE", c) >= 0 })
+	return err == nil && consistsOf(s, func(c byte) bool { return isDigit(c) || strings.IndexByte("+-.eE", c) >= 0 })
 }
 
-func requirement(s string) (required, ok bool) {
+func parseRequirement(s string) (required, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "required":
 		return true, true

@@ -46,19 +46,19 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	}
 	root, err := protocol.ReadJSON(text, o.Limits)
 	if err != nil {
-		c.unreadable(err)
+		c.reportUnreadable(err)
 		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {
-		c.Add("AI204", root, "the document is "+article(root.Kind)+", not an object", "put the members aiendpoint, service and capabilities into one JSON object")
-		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: top level is %s", protocol.ErrUnreadable, article(root.Kind))
+		c.Add("AI204", root, "the document is "+describeKind(root.Kind)+", not an object", "put the members aiendpoint, service and capabilities into one JSON object")
+		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: top level is %s", protocol.ErrUnreadable, describeKind(root.Kind))
 	}
 	if name, ok := otherFormat(root); ok {
 		c.Add("AI120", root, "this is a document of another format: "+name, "nothing is wrong with that; an AI Discovery document has the member aiendpoint")
 		return nil, c.Findings(), fmt.Errorf("read AI Discovery document: %w: %s", protocol.ErrOtherFormat, name)
 	}
-	c.size(root, size)
-	return c.document(root), c.Findings(), nil
+	c.checkSize(root, size)
+	return c.readDocument(root), c.Findings(), nil
 }
 
 // checker runs the rules on a tree and fills the typed document on the way.
@@ -73,7 +73,7 @@ type checker struct {
 	credentials bool
 }
 
-func (c *checker) unreadable(err error) {
+func (c *checker) reportUnreadable(err error) {
 	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
 	if !ok {
 		syntax = &protocol.SyntaxError{Message: err.Error()}
@@ -94,7 +94,7 @@ func (c *checker) unreadable(err error) {
 	}
 }
 
-func (c *checker) size(root *protocol.Node, size int) {
+func (c *checker) checkSize(root *protocol.Node, size int) {
 	switch {
 	case size > HardSize:
 		c.Add("AI116", root, fmt.Sprintf("the document has %d bytes, more than %d", size, HardSize), "split the service into smaller services, each with its own document")
@@ -144,33 +144,33 @@ func otherFormat(root *protocol.Node) (string, bool) {
 
 var topLevel = []string{"aiendpoint", "service", "capabilities", "auth", "token_hints", "rate_limits", "meta"}
 
-func (c *checker) document(root *protocol.Node) *Document {
-	c.version(root)
+func (c *checker) readDocument(root *protocol.Node) *Document {
+	c.checkVersion(root)
 	if c.strict {
 		for _, m := range root.Items {
-			if !known(topLevel, m.Key) {
-				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+nearest(topLevel, m.Key))
+			if !isKnown(topLevel, m.Key) {
+				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+suggestNearest(topLevel, m.Key))
 			}
 		}
 	}
-	c.service(root)
-	c.capabilities(root)
-	c.auth(root)
+	c.readService(root)
+	c.readCapabilities(root)
+	c.readAuth(root)
 	c.tokenHints(root)
 	c.rateLimits(root)
-	c.meta(root)
-	c.texts(root)
+	c.readMeta(root)
+	c.checkTexts(root)
 	return &c.doc
 }
 
-func (c *checker) version(root *protocol.Node) {
+func (c *checker) checkVersion(root *protocol.Node) {
 	n := root.Member("aiendpoint")
 	const help = `write "aiendpoint": "1.0"`
 	switch {
 	case n == nil:
 		c.Add("AI210", root, "aiendpoint is missing", help)
 	case n.Kind != protocol.String:
-		c.Add("AI211", n, "aiendpoint is "+article(n.Kind)+", not a string", help)
+		c.Add("AI211", n, "aiendpoint is "+describeKind(n.Kind)+", not a string", help)
 	case n.Text == "1.0":
 		c.strict = true
 	case newerVersion(n.Text):
@@ -204,31 +204,31 @@ func newerVersion(s string) bool {
 	return false
 }
 
-// object returns the optional member of that name if it is an object, and
+// readObject returns the optional member of that name if it is an object, and
 // reports it if it is anything else.
-func (c *checker) object(root *protocol.Node, name string) *protocol.Node {
+func (c *checker) readObject(root *protocol.Node, name string) *protocol.Node {
 	n := root.Member(name)
 	if n == nil || n.Kind == protocol.Object {
 		return n
 	}
-	c.Add("AI221", n, name+" is "+article(n.Kind)+", not an object", "make it an object or leave it out")
+	c.Add("AI221", n, name+" is "+describeKind(n.Kind)+", not an object", "make it an object or leave it out")
 	return nil
 }
 
-// nested warns of members that the draft does not define (its JSON Schema
+// checkNestedMembers warns of members that the draft does not define (its JSON Schema
 // forbids them, its text does not).
-func (c *checker) nested(n *protocol.Node, names ...string) {
+func (c *checker) checkNestedMembers(n *protocol.Node, names ...string) {
 	if !c.strict {
 		return
 	}
 	for _, m := range n.Items {
-		if !known(names, m.Key) {
-			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", "remove it, or move it into meta"+nearest(names, m.Key))
+		if !isKnown(names, m.Key) {
+			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", "remove it, or move it into meta"+suggestNearest(names, m.Key))
 		}
 	}
 }
 
-func known(names []string, name string) bool {
+func isKnown(names []string, name string) bool {
 	for _, n := range names {
 		if n == name {
 			return true
@@ -237,9 +237,9 @@ func known(names []string, name string) bool {
 	return false
 }
 
-// nearest adds "; did you mean X?" when name is one of names in another
+// suggestNearest adds "; did you mean X?" when name is one of names in another
 // spelling of letter case, hyphens and underscores.
-func nearest(names []string, name string) string {
+func suggestNearest(names []string, name string) string {
 	for _, n := range names {
 		if sameLetters(n, name) {
 			return "; did you mean " + n + "?"
@@ -262,15 +262,15 @@ func sameLetters(a, b string) bool {
 		if i == len(a) || j == len(b) {
 			return i == len(a) && j == len(b)
 		}
-		if a[i] != b[j] && (!alpha(a[i]) || a[i]|0x20 != b[j]|0x20) {
+		if a[i] != b[j] && (!isAlpha(a[i]) || a[i]|0x20 != b[j]|0x20) {
 			return false
 		}
 		i, j = i+1, j+1
 	}
 }
 
-// article names a kind as a reader says it: "an array".
-func article(k protocol.Kind) string {
+// describeKind names a kind as a reader says it: "an array".
+func describeKind(k protocol.Kind) string {
 	switch k {
 	case protocol.Null:
 		return "null"
@@ -284,12 +284,12 @@ func article(k protocol.Kind) string {
 // stringArray reads an array of strings and reports with code what is not one.
 func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	if n.Kind != protocol.Array {
-		c.Add(code, n, n.Key+" is "+article(n.Kind)+", not an array of strings", `write it as an array, for example ["`+"…"+`"]`)
+		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", `write it as an array, for example ["`+"…"+`"]`)
 		return nil
 	}
 	for _, item := range n.Items {
 		if item.Kind != protocol.String {
-			c.Add(code, item, "an element of "+n.Key+" is "+article(item.Kind)+", not a string", "put the value in quotes")
+			c.Add(code, item, "an element of "+n.Key+" is "+describeKind(item.Kind)+", not a string", "put the value in quotes")
 		}
 	}
 	return n.Strs()

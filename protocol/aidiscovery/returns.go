@@ -18,7 +18,7 @@ func namesFields(returns string) bool {
 	empty := true // every word is one that says nothing
 	for i, word := range words {
 		bare := strings.Trim(word, ".:!()")
-		if identifier(bare) {
+		if isIdentifier(bare) {
 			return true
 		}
 		bare = strings.ToLower(bare)
@@ -31,9 +31,9 @@ func namesFields(returns string) bool {
 	return !empty && len(words) == 1
 }
 
-// identifier reports whether a word is written as names of fields are:
+// isIdentifier reports whether a word is written as names of fields are:
 // snake_case, camelCase, a.path, or with a digit or hyphen inside.
-func identifier(word string) bool {
+func isIdentifier(word string) bool {
 	if strings.ContainsAny(word, "_.:") {
 		return true
 	}

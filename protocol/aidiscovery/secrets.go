@@ -9,24 +9,24 @@ import (
 	"gazetteer/protocol"
 )
 
-// texts looks at every string and every member name of the document for what
+// checkTexts looks at every string and every member name of the document for what
 // must not be there.
-func (c *checker) texts(n *protocol.Node) {
+func (c *checker) checkTexts(n *protocol.Node) {
 	if n.Kind == protocol.String {
-		c.hostile(n, n.Text, c.Add)
+		c.checkHostileText(n, n.Text, c.Add)
 	}
 	if n.Key != "" {
-		c.hostile(n, n.Key, c.AddKey)
+		c.checkHostileText(n, n.Key, c.AddKey)
 	}
 	for _, item := range n.Items {
-		c.texts(item)
+		c.checkTexts(item)
 	}
 }
 
-// hostile reports a secret or hidden text in s, which is the value or the name
+// checkHostileText reports a secret or hidden text in s, which is the value or the name
 // of n.
-func (c *checker) hostile(n *protocol.Node, s string, add func(code string, n *protocol.Node, message, help string)) {
-	if what, ok := credential(s); ok {
+func (c *checker) checkHostileText(n *protocol.Node, s string, add func(code string, n *protocol.Node, message, help string)) {
+	if what, ok := findCredential(s); ok {
 		// The message must not repeat the secret: findings are published.
 		add("AI901", n, "this text holds "+what, "remove it and revoke it; whoever read this document has it")
 	}
@@ -79,12 +79,12 @@ var keyShapes = []keyShape{
 	{name: "a Databricks token", prefix: "dapi", least: 32},
 }
 
-// credential names the secret in s, if there is one. It looks at each byte a
+// findCredential names the secret in s, if there is one. It looks at each byte a
 // few times at most, whatever the text is.
-func credential(s string) (string, bool) {
+func findCredential(s string) (string, bool) {
 	if longRun(s) {
 		for i := range keyShapes {
-			if keyShapes[i].in(s) {
+			if keyShapes[i].occursIn(s) {
 				return keyShapes[i].name, true
 			}
 		}
@@ -123,41 +123,41 @@ func longRun(s string) bool {
 // inKey marks the bytes that keys and signed tokens are written with.
 var inKey = func() (set [256]bool) {
 	for c := range set {
-		set[c] = alnum(byte(c)) || strings.IndexByte("_-./", byte(c)) >= 0
+		set[c] = isAlphanumeric(byte(c)) || strings.IndexByte("_-./", byte(c)) >= 0
 	}
 	return set
 }()
 
-// in reports whether s holds a key of this shape. What its maker marks as an
+// occursIn reports whether s holds a key of this shape. What its maker marks as an
 // example and what repeats a few characters is a placeholder.
-func (k *keyShape) in(s string) bool {
+func (k *keyShape) occursIn(s string) bool {
 	for {
 		i := strings.Index(s, k.prefix)
 		if i < 0 {
 			return false
 		}
 		end := i + len(k.prefix)
-		for end < len(s) && k.follows(s[end]) {
+		for end < len(s) && k.mayFollow(s[end]) {
 			end++
 		}
 		key := s[i+len(k.prefix) : end]
-		whole := i == 0 || !alnum(s[i-1]) && s[i-1] != '_'
-		if whole && len(key) >= k.least && !placeholder(key) {
+		whole := i == 0 || !isAlphanumeric(s[i-1]) && s[i-1] != '_'
+		if whole && len(key) >= k.least && !isPlaceholder(key) {
 			return true
 		}
 		s = s[end:]
 	}
 }
 
-func (k *keyShape) follows(c byte) bool {
+func (k *keyShape) mayFollow(c byte) bool {
 	if k.upper && c >= 'a' && c <= 'z' {
 		return false
 	}
-	return alnum(c) || strings.IndexByte(k.more, c) >= 0
+	return isAlphanumeric(c) || strings.IndexByte(k.more, c) >= 0
 }
 
-// placeholder reports whether a key only stands for one.
-func placeholder(key string) bool {
+// isPlaceholder reports whether a key only stands for one.
+func isPlaceholder(key string) bool {
 	const least = 6 // different characters: real keys have far more
 	var seen [256]bool
 	different := 0
@@ -194,12 +194,12 @@ func signedToken(s string) bool {
 			return false
 		}
 		begin := i
-		for begin > 0 && base64url(s[begin-1]) {
+		for begin > 0 && isBase64URL(s[begin-1]) {
 			begin--
 		}
 		header, body := s[begin:i], s[i+1:]
 		end := 0
-		for end < len(body) && base64url(body[end]) {
+		for end < len(body) && isBase64URL(body[end]) {
 			end++
 		}
 		if end < len(body) && body[end] == '.' && jsonHeader(header) {
@@ -231,7 +231,7 @@ func jsonHeader(text string) bool {
 	return false
 }
 
-func base64url(c byte) bool { return alnum(c) || c == '-' || c == '_' }
+func isBase64URL(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
 
 // passwordInAddress finds scheme://user:password@host. A name in braces or
 // angle brackets stands for a password and is none.
@@ -242,7 +242,7 @@ func passwordInAddress(s string) bool {
 			return false
 		}
 		s = after
-		if before == "" || !alnum(before[len(before)-1]) {
+		if before == "" || !isAlphanumeric(before[len(before)-1]) {
 			continue
 		}
 		user := strings.IndexAny(after, " \t\r\n/:@{}<>")

@@ -14,28 +14,28 @@ var categories = []string{
 	"calendar", "storage", "media", "health", "education", "travel", "food", "government", "developer",
 }
 
-func (c *checker) service(root *protocol.Node) {
+func (c *checker) readService(root *protocol.Node) {
 	n := root.Member("service")
 	if n == nil {
 		c.Add("AI214", root, "service is missing", `add "service": {"name": …, "description": …}`)
 		return
 	}
 	if n.Kind != protocol.Object {
-		c.Add("AI215", n, "service is "+article(n.Kind)+", not an object", `write "service": {"name": …, "description": …}`)
+		c.Add("AI215", n, "service is "+describeKind(n.Kind)+", not an object", `write "service": {"name": …, "description": …}`)
 		return
 	}
-	c.nested(n, "name", "description", "category", "language")
+	c.checkNestedMembers(n, "name", "description", "category", "language")
 	s := &c.doc.Service
-	s.Name = c.text(n, "name", textRule{missing: "AI301", kind: "AI302", length: "AI303", max: 100})
-	s.Description = c.text(n, "description", textRule{missing: "AI304", kind: "AI305", length: "AI306", max: 300})
+	s.Name = c.readTextMember(n, "name", textRule{missing: "AI301", kind: "AI302", length: "AI303", max: 100})
+	s.Description = c.readTextMember(n, "description", textRule{missing: "AI304", kind: "AI305", length: "AI306", max: 300})
 	if l := protocol.Length(s.Description); l > 200 && l <= 300 {
 		c.Add("AI307", n.Member("description"), fmt.Sprintf("service.description has %d characters; 200 is advised", l), "shorten it to save tokens")
 	}
 	if m := n.Member("category"); m != nil {
-		s.Category = c.category(m)
+		s.Category = c.readCategory(m)
 	}
 	if m := n.Member("language"); m != nil {
-		s.Language = c.language(m)
+		s.Language = c.readLanguage(m)
 	}
 }
 
@@ -46,14 +46,14 @@ type textRule struct {
 	max                   int
 }
 
-func (c *checker) text(parent *protocol.Node, name string, r textRule) string {
+func (c *checker) readTextMember(parent *protocol.Node, name string, r textRule) string {
 	n := parent.Member(name)
 	if n == nil {
 		c.Add(r.missing, parent, name+" is missing", fmt.Sprintf("add %s with 1 to %d characters", name, r.max))
 		return ""
 	}
 	if n.Kind != protocol.String {
-		c.Add(r.kind, n, name+" is "+article(n.Kind)+", not a string", "put the text in quotes")
+		c.Add(r.kind, n, name+" is "+describeKind(n.Kind)+", not a string", "put the text in quotes")
 		return ""
 	}
 	switch l := protocol.Length(n.Text); {
@@ -72,7 +72,7 @@ func (c *checker) text(parent *protocol.Node, name string, r textRule) string {
 	return n.Text
 }
 
-func (c *checker) category(n *protocol.Node) []string {
+func (c *checker) readCategory(n *protocol.Node) []string {
 	values := c.stringArray(n, "AI308")
 	if n.Kind == protocol.Array && len(n.Items) == 0 {
 		c.Add("AI309", n, "category is empty", "name at least one category or leave the member out")
@@ -84,7 +84,7 @@ func (c *checker) category(n *protocol.Node) []string {
 		}
 		if seen[item.Text] {
 			c.Add("AI310", item, "the category "+protocol.Quote(item.Text)+" is listed twice", "remove one of them")
-		} else if !known(categories, item.Text) {
+		} else if !isKnown(categories, item.Text) {
 			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", "use one of: "+strings.Join(categories, ", "))
 		}
 		seen[item.Text] = true
@@ -92,7 +92,7 @@ func (c *checker) category(n *protocol.Node) []string {
 	return values
 }
 
-func (c *checker) language(n *protocol.Node) []string {
+func (c *checker) readLanguage(n *protocol.Node) []string {
 	values := c.stringArray(n, "AI312")
 	if n.Kind == protocol.Array && len(n.Items) == 0 {
 		c.Add("AI313", n, "language is empty", "name at least one language or leave the member out")

@@ -87,42 +87,42 @@ type Exchange struct {
 // that large is refused without parsing. The findings have no place in a text.
 func Transport(x Exchange) []protocol.Finding {
 	t := transport{x}
-	if stopped := t.stopped(); len(stopped) > 0 || x.Failure == Unreachable {
-		return append(t.address(), stopped...)
+	if stopped := t.judgeFailure(); len(stopped) > 0 || x.Failure == Unreachable {
+		return append(t.judgeAddress(), stopped...)
 	}
-	found := t.address()
-	found = append(found, t.hosts()...)
-	found = append(found, t.time()...)
-	if status := t.status(); len(status) > 0 {
+	found := t.judgeAddress()
+	found = append(found, t.judgeHosts()...)
+	found = append(found, t.judgeTime()...)
+	if status := t.judgeStatus(); len(status) > 0 {
 		return append(found, status...)
 	}
 	if x.Status == http.StatusNotModified {
 		return found // the headers of the stored answer still hold
 	}
-	found = append(found, t.media()...)
-	found = append(found, t.caching()...)
-	return append(found, t.copies()...)
+	found = append(found, t.judgeMediaType()...)
+	found = append(found, t.judgeCaching()...)
+	return append(found, t.judgeAliasCopy()...)
 }
 
 type transport struct{ Exchange }
 
-// found makes a finding without a place in a text.
-func found(code, message, help string) protocol.Finding {
+// newFinding makes a finding without a place in a text.
+func newFinding(code, message, help string) protocol.Finding {
 	r := rules[code]
 	return protocol.Finding{Code: r.Code, Severity: r.Severity, Section: r.Section, Message: message, Help: help}
 }
 
-// because adds the detail to a message, where there is one.
-func (t transport) because(message string) string {
+// appendDetail adds the detail to a message, where there is one.
+func (t transport) appendDetail(message string) string {
 	if t.Detail == "" {
 		return message
 	}
 	return message + ": " + t.Detail
 }
 
-// address judges the addresses of the document: the one asked, and the one it
+// judgeAddress judges the addresses of the document: the one asked, and the one it
 // was found at (§2.1).
-func (t transport) address() []protocol.Finding {
+func (t transport) judgeAddress() []protocol.Finding {
 	places := []string{t.Asked}
 	if t.Failure == NoFailure {
 		places = append(places, t.Hops...)
@@ -130,23 +130,23 @@ func (t transport) address() []protocol.Finding {
 	}
 	for _, place := range places {
 		if strings.ContainsAny(place, "?#") {
-			return []protocol.Finding{found("AI114", "the address "+protocol.Quote(place)+" has a query or a fragment",
+			return []protocol.Finding{newFinding("AI114", "the address "+protocol.Quote(place)+" has a query or a fragment",
 				"serve the document at /.well-known/ai, or redirect to a plain path")}
 		}
 	}
 	return nil
 }
 
-// stopped judges what ended the exchange before a whole answer came.
-func (t transport) stopped() []protocol.Finding {
+// judgeFailure judges what ended the exchange before a whole answer came.
+func (t transport) judgeFailure() []protocol.Finding {
 	one := func(code, message, help string) []protocol.Finding {
-		return []protocol.Finding{found(code, message, help)}
+		return []protocol.Finding{newFinding(code, message, help)}
 	}
-	if t.Failure == Cleartext || scheme(t.Asked) == "http" {
+	if t.Failure == Cleartext || schemeOf(t.Asked) == "http" {
 		return one("AI101", "the address "+protocol.Quote(t.Asked)+" is plain http, which anybody on the way can change",
 			"serve the document over https and ask for it there")
 	}
-	if i := slices.IndexFunc(t.Hops, func(hop string) bool { return scheme(hop) == "http" }); i >= 0 || t.Failure == Downgrade {
+	if i := slices.IndexFunc(t.Hops, func(hop string) bool { return schemeOf(hop) == "http" }); i >= 0 || t.Failure == Downgrade {
 		to := ""
 		if i >= 0 {
 			to = " (" + protocol.Quote(t.Hops[i]) + ")"
@@ -155,11 +155,11 @@ func (t transport) stopped() []protocol.Finding {
 	}
 	switch {
 	case t.Failure == BadCertificate:
-		return one("AI102", t.because("the certificate of the server is not valid"), "install a certificate for this host name from a public authority, with its chain")
+		return one("AI102", t.appendDetail("the certificate of the server is not valid"), "install a certificate for this host name from a public authority, with its chain")
 	case t.Failure == TooManyRedirects || len(t.Hops) > MaxRedirects:
 		return one("AI104", fmt.Sprintf("more than %d redirects in a row", MaxRedirects), "redirect to the last address at once; a chain that comes back to itself never ends")
 	case t.Failure == TimedOut:
-		f := found("AI110", t.because("no whole answer came in time"), "answer within 3 seconds; a static file is enough")
+		f := newFinding("AI110", t.appendDetail("no whole answer came in time"), "answer within 3 seconds; a static file is enough")
 		f.Severity = protocol.Error
 		return []protocol.Finding{f}
 	case t.Failure == TooLarge || t.Size > HardSize:
@@ -168,40 +168,40 @@ func (t transport) stopped() []protocol.Finding {
 	return nil
 }
 
-// hosts judges where redirects ended.
-func (t transport) hosts() []protocol.Finding {
+// judgeHosts judges where redirects ended.
+func (t transport) judgeHosts() []protocol.Finding {
 	if len(t.Hops) == 0 {
 		return nil
 	}
-	from, to := authority(t.Asked), authority(t.Hops[len(t.Hops)-1])
+	from, to := authorityOf(t.Asked), authorityOf(t.Hops[len(t.Hops)-1])
 	if from == to {
 		return nil
 	}
-	return []protocol.Finding{found("AI105", "redirects lead from "+protocol.Quote(from)+" to "+protocol.Quote(to)+"; the document still speaks for "+protocol.Quote(from)+", and its relative endpoints are resolved there",
+	return []protocol.Finding{newFinding("AI105", "redirects lead from "+protocol.Quote(from)+" to "+protocol.Quote(to)+"; the document still speaks for "+protocol.Quote(from)+", and its relative endpoints are resolved there",
 		"serve the document on the host it speaks for, or write endpoints as absolute addresses")}
 }
 
-// time judges how long the answer took (§2.2).
-func (t transport) time() []protocol.Finding {
+// judgeTime judges how long the answer took (§2.2).
+func (t transport) judgeTime() []protocol.Finding {
 	if t.Took <= SlowAnswer {
 		return nil
 	}
-	f := found("AI110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", t.Took.Seconds()), "answer within 3 seconds; a static file is enough")
+	f := newFinding("AI110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", t.Took.Seconds()), "answer within 3 seconds; a static file is enough")
 	if t.Took > LateAnswer {
 		f.Severity = protocol.Error
 	}
 	return []protocol.Finding{f}
 }
 
-// status judges an answer that is no document.
-func (t transport) status() []protocol.Finding {
+// judgeStatus judges an answer that is no document.
+func (t transport) judgeStatus() []protocol.Finding {
 	said := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", t.Status, http.StatusText(t.Status)))
 	help := "answer 200 with the document"
 	switch {
 	case t.Status == http.StatusOK || t.Status == http.StatusNotModified:
 		return nil
 	case t.Status == http.StatusUnauthorized || t.Status == http.StatusForbidden:
-		return []protocol.Finding{found("AI107", said+", but the document itself must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")}
+		return []protocol.Finding{newFinding("AI107", said+", but the document itself must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")}
 	case t.Status == http.StatusNotFound || t.Status == http.StatusGone:
 		said += ": no document is published"
 		help = "serve the document at /.well-known/ai with status 200"
@@ -210,14 +210,14 @@ func (t transport) status() []protocol.Finding {
 	case t.Status >= 500:
 		help = "look into the server's log, then answer 200 with the document"
 	case t.Failure == BadRedirect:
-		said = t.because(said + ", a redirect that leads nowhere")
+		said = t.appendDetail(said + ", a redirect that leads nowhere")
 		help = "give an https address in Location"
 	}
-	return []protocol.Finding{found("AI106", said, help)}
+	return []protocol.Finding{newFinding("AI106", said, help)}
 }
 
-// media judges Content-Type (§2.3): one media type, whatever its letter case.
-func (t transport) media() []protocol.Finding {
+// judgeMediaType judges Content-Type (§2.3): one media type, whatever its letter case.
+func (t transport) judgeMediaType() []protocol.Finding {
 	const help = "send Content-Type: application/json; charset=utf-8"
 	value := t.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(value)
@@ -228,43 +228,43 @@ func (t transport) media() []protocol.Finding {
 	charset, given := params["charset"]
 	switch {
 	case value == "":
-		return []protocol.Finding{found("AI108", "the answer has no Content-Type", help)}
+		return []protocol.Finding{newFinding("AI108", "the answer has no Content-Type", help)}
 	case media != "application/json":
-		return []protocol.Finding{found("AI108", "the document is served as "+protocol.Quote(value)+", not as application/json", help)}
+		return []protocol.Finding{newFinding("AI108", "the document is served as "+protocol.Quote(value)+", not as application/json", help)}
 	case !given:
-		return []protocol.Finding{found("AI109", "Content-Type does not say charset=utf-8", help)}
+		return []protocol.Finding{newFinding("AI109", "Content-Type does not say charset=utf-8", help)}
 	case !strings.EqualFold(charset, "utf-8"):
-		return []protocol.Finding{found("AI109", "Content-Type says charset "+protocol.Quote(charset)+", but JSON is always utf-8", help)}
+		return []protocol.Finding{newFinding("AI109", "Content-Type says charset "+protocol.Quote(charset)+", but JSON is always utf-8", help)}
 	}
 	return nil
 }
 
-// caching judges whether a reader can keep the document or ask for changes only
+// judgeCaching judges whether a reader can keep the document or ask for changes only
 // (§4.2).
-func (t transport) caching() []protocol.Finding {
+func (t transport) judgeCaching() []protocol.Finding {
 	for _, name := range []string{"Cache-Control", "Expires", "ETag", "Last-Modified"} {
 		if t.Header.Get(name) != "" {
 			return nil
 		}
 	}
-	return []protocol.Finding{found("AI111", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")}
+	return []protocol.Finding{newFinding("AI111", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")}
 }
 
-// copies judges the document at /ai beside the one at /.well-known/ai.
-func (t transport) copies() []protocol.Finding {
+// judgeAliasCopy judges the document at /ai beside the one at /.well-known/ai.
+func (t transport) judgeAliasCopy() []protocol.Finding {
 	if t.Alias {
 		return []protocol.Finding{AliasOnly()}
 	}
 	if t.Body == nil || t.AliasBody == nil || SameDocument(t.Body, t.AliasBody) {
 		return nil
 	}
-	return []protocol.Finding{found("AI112", "/ai and /.well-known/ai answer with different documents; the one at /.well-known/ai counts", "serve the same document at both, or only /.well-known/ai")}
+	return []protocol.Finding{newFinding("AI112", "/ai and /.well-known/ai answer with different documents; the one at /.well-known/ai counts", "serve the same document at both, or only /.well-known/ai")}
 }
 
 // AliasOnly is the finding for a document that only /ai serves. The bytes do
 // not tell; whoever fetched them does.
 func AliasOnly() protocol.Finding {
-	return found("AI113", "only /ai serves this document, so it is not authoritative", "serve the same document at /.well-known/ai")
+	return newFinding("AI113", "only /ai serves this document, so it is not authoritative", "serve the same document at /.well-known/ai")
 }
 
 // SameDocument reports whether two texts are copies of one document (§2.1): the
@@ -308,8 +308,8 @@ func sameValue(a, b *protocol.Node) bool {
 	return true
 }
 
-// scheme returns the scheme of an address in lower case.
-func scheme(address string) string {
+// schemeOf returns the scheme of an address in lower case.
+func schemeOf(address string) string {
 	s, _, ok := strings.Cut(address, ":")
 	if !ok {
 		return ""
@@ -317,9 +317,9 @@ func scheme(address string) string {
 	return strings.ToLower(s)
 }
 
-// authority returns host and port of an address in lower case, without the port
+// authorityOf returns host and port of an address in lower case, without the port
 // that https has anyway.
-func authority(address string) string {
+func authorityOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""

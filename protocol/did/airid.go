@@ -37,7 +37,7 @@ func DeriveAirID(identity []byte) (string, error) {
 	}
 	for name, v := range root.Members() {
 		if holdsObject(v) {
-			return refuse(fmt.Sprintf("member %q of the identity document holds an object", clip(name)))
+			return refuse(fmt.Sprintf("member %q of the identity document holds an object", clipText(name)))
 		}
 	}
 	hash := sha256.Sum256(root.Append(nil))
@@ -105,7 +105,7 @@ func CheckAirID(id string) error {
 	}
 	e := &Error{
 		Code:    "air-id",
-		Message: fmt.Sprintf("%q is not an AIR ID", clip(id)),
+		Message: fmt.Sprintf("%q is not an AIR ID", clipText(id)),
 		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: upper case, three groups of four letters or digits",
 	}
 	if upper := strings.ToUpper(strings.TrimSpace(id)); isAirID(upper) {
@@ -131,8 +131,8 @@ func isAirID(id string) bool {
 	return true
 }
 
-// clip shortens a stranger's text before it is quoted in a message.
-func clip(text string) string {
+// clipText shortens a stranger's text before it is quoted in a message.
+func clipText(text string) string {
 	const most = 60
 	if len(text) <= most {
 		return text

@@ -71,18 +71,18 @@ func (d Document) Key() (ed25519.PublicKey, error) {
 		if m.ID != d.ID+KeyFragment {
 			continue
 		}
-		if !d.controls(m) || m.Revoked != "" {
-			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", clip(d.ID), KeyFragment), "ask the owner to publish a current key"}
+		if !d.isControlled(m) || m.Revoked != "" {
+			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", clipText(d.ID), KeyFragment), "ask the owner to publish a current key"}
 		}
 		return ParseMultikey(m.PublicKeyMultibase)
 	}
-	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", clip(d.ID), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
+	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", clipText(d.ID), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
 }
 
-// controls reports whether a method is under the subject's own control. One that
+// isControlled reports whether a method is under the subject's own control. One that
 // names no controller is: it stands in the subject's document under the subject's
 // id.
-func (d Document) controls(m VerificationMethod) bool {
+func (d Document) isControlled(m VerificationMethod) bool {
 	return m.Controller == d.ID || m.Controller == ""
 }
 
@@ -93,7 +93,7 @@ func (d Document) controls(m VerificationMethod) bool {
 func (d Document) KeyAt(t time.Time) (ed25519.PublicKey, error) {
 	key, until := "", time.Time{}
 	for _, m := range d.VerificationMethod {
-		if !strings.HasPrefix(m.ID, d.ID+RetiredFragment) || !d.controls(m) {
+		if !strings.HasPrefix(m.ID, d.ID+RetiredFragment) || !d.isControlled(m) {
 			continue
 		}
 		revoked, err := time.Parse(time.RFC3339, m.Revoked)

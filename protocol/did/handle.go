@@ -69,13 +69,15 @@ func ClaimHandle(text string) (string, error) {
 }
 
 func isReserved(handle string) bool {
-	seen := skeleton(handle)
-	return slices.ContainsFunc(reservedHandles, func(word string) bool { return skeleton(word) == seen })
+	seen := visualSkeleton(handle)
+	return slices.ContainsFunc(reservedHandles, func(word string) bool { return visualSkeleton(word) == seen })
 }
 
-// skeleton is what a handle looks like at a glance: two with the same skeleton
+// visualSkeleton is what a handle looks like at a glance: two with the same skeleton
 // are taken for each other.
-func skeleton(handle string) string { return lookAlikes.Replace(strings.ReplaceAll(handle, "_", "")) }
+func visualSkeleton(handle string) string {
+	return lookAlikes.Replace(strings.ReplaceAll(handle, "_", ""))
+}
 
 var lookAlikes = strings.NewReplacer("rn", "m", "vv", "w", "0", "o", "1", "i", "l", "i", "3", "e", "4", "a", "5", "s", "7", "t")
 

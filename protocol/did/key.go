@@ -38,7 +38,7 @@ func CheckKey(key []byte) error {
 	if err != nil {
 		return &Error{CodeKeyCurve, "the bytes are not a point of the Ed25519 curve", newKeyHelp}
 	}
-	if !canonical(key) {
+	if !isCanonical(key) {
 		return &Error{CodeKeyCanonical, "the key is not canonically encoded", newKeyHelp}
 	}
 	// Eight times a point of small order is the neutral point.
@@ -48,10 +48,10 @@ func CheckKey(key []byte) error {
 	return nil
 }
 
-// canonical reports whether the encoding of a point is the one that RFC 8032
+// isCanonical reports whether the encoding of a point is the one that RFC 8032
 // §5.1.2 makes: y is less than p, 2^255-19, and x is not written as negative where
 // it is 0, which is where y is 1 or -1.
-func canonical(key []byte) bool {
+func isCanonical(key []byte) bool {
 	y := bytes.Clone(key)
 	slices.Reverse(y) // to the order in which numbers are written
 	negative := y[0]&0x80 != 0
@@ -88,7 +88,7 @@ func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 		return nil, &Error{CodeKeyEncoding, "is not valid base64url",
 			"the last character has bits that belong to no byte; encode the 32 bytes again"}
 	}
-	return checked(key)
+	return checkPublicKey(key)
 }
 
 // FormatPublicKey writes a key as [ParsePublicKey] reads it, without padding.
@@ -122,7 +122,7 @@ func ParseMultikey(text string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checked(key)
+	return checkPublicKey(key)
 }
 
 // FormatX25519 writes an X25519 public key as "z6LS…", the multikey with the
@@ -168,7 +168,7 @@ func decodeMultikey(text string, codec []byte, name, prefix string) ([]byte, err
 	return key, nil
 }
 
-func checked(key []byte) (ed25519.PublicKey, error) {
+func checkPublicKey(key []byte) (ed25519.PublicKey, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, err
 	}

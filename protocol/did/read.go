@@ -46,16 +46,16 @@ func ParseDocument(text []byte, asked string) (Document, error) {
 	}
 	id := root.Member("id").Str()
 	if id != asked {
-		return refuse(fmt.Sprintf("the DID document is that of %q", clip(id)), fmt.Sprintf("its id must be the DID that was asked for, %s", clip(asked)))
+		return refuse(fmt.Sprintf("the DID document is that of %q", clipText(id)), fmt.Sprintf("its id must be the DID that was asked for, %s", clipText(asked)))
 	}
 	d := Document{ID: id, Context: textsOf(root.Member("@context")), AlsoKnownAs: textsOf(root.Member("alsoKnownAs"))}
 	for _, n := range itemsOf(root.Member("verificationMethod")) {
 		d.addMethod(n)
 	}
-	d.Authentication = d.relation(root.Member("authentication"))
-	d.AssertionMethod = d.relation(root.Member("assertionMethod"))
+	d.Authentication = d.readRelation(root.Member("authentication"))
+	d.AssertionMethod = d.readRelation(root.Member("assertionMethod"))
 	for _, n := range itemsOf(root.Member("service")) {
-		s := Service{ID: d.absolute(n.Member("id").Str()), Type: firstOf(n.Member("type")), ServiceEndpoint: firstOf(n.Member("serviceEndpoint"))}
+		s := Service{ID: d.absoluteID(n.Member("id").Str()), Type: firstOf(n.Member("type")), ServiceEndpoint: firstOf(n.Member("serviceEndpoint"))}
 		if s.Type != "" && s.ServiceEndpoint != "" {
 			d.Service = append(d.Service, s)
 		}
@@ -70,7 +70,7 @@ func (d *Document) addMethod(n *protocol.Node) string {
 		return ""
 	}
 	m := VerificationMethod{
-		ID: d.absolute(n.Member("id").Str()), Type: n.Member("type").Str(), Controller: n.Member("controller").Str(),
+		ID: d.absoluteID(n.Member("id").Str()), Type: n.Member("type").Str(), Controller: n.Member("controller").Str(),
 		PublicKeyMultibase: n.Member("publicKeyMultibase").Str(), Revoked: n.Member("revoked").Str(),
 	}
 	if jwk := n.Member("publicKeyJwk"); m.PublicKeyMultibase == "" && jwk.Member("kty").Str() == "OKP" && jwk.Member("crv").Str() == "Ed25519" {
@@ -85,14 +85,14 @@ func (d *Document) addMethod(n *protocol.Node) string {
 	return m.ID
 }
 
-// relation reads a list of verification methods: ids, or whole methods that hold
+// readRelation reads a list of verification methods: ids, or whole methods that hold
 // for this relation alone.
-func (d *Document) relation(n *protocol.Node) []string {
+func (d *Document) readRelation(n *protocol.Node) []string {
 	var out []string
 	for _, item := range itemsOf(n) {
 		switch item.Kind {
 		case protocol.String:
-			out = append(out, d.absolute(item.Text))
+			out = append(out, d.absoluteID(item.Text))
 		case protocol.Object:
 			if id := d.addMethod(item); id != "" {
 				out = append(out, id)
@@ -102,8 +102,8 @@ func (d *Document) relation(n *protocol.Node) []string {
 	return out
 }
 
-// absolute completes an id that is relative to the document's (DID Core §3.2.2).
-func (d *Document) absolute(id string) string {
+// absoluteID completes an id that is relative to the document's (DID Core §3.2.2).
+func (d *Document) absoluteID(id string) string {
 	if strings.HasPrefix(id, "#") {
 		return d.ID + id
 	}

@@ -57,9 +57,9 @@ func (c Class) String() string {
 	return strings.Join(names, " ")
 }
 
-// does says what a verb of class c does: "reads something or works something
+// describeAction says what a verb of class c does: "reads something or works something
 // out".
-func (c Class) does() string {
+func (c Class) describeAction() string {
 	var what []string
 	for _, e := range effects {
 		if c&e.class != 0 {
@@ -95,9 +95,9 @@ var relations = [6][6]relation{
 	/* tell */ {excluded, excluded, excluded, excluded, excluded, compatible},
 }
 
-// relate returns the mildest relation of any effect in method to any in intent.
+// relateClasses returns the mildest relation of any effect in method to any in intent.
 // Neither may be 0.
-func relate(method, intent Class) relation {
+func relateClasses(method, intent Class) relation {
 	if intent&Read != 0 && method&Tell == 0 {
 		intent &^= Tell // who explains or describes tells the caller
 	}

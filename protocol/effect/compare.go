@@ -49,11 +49,11 @@ type Judgement struct {
 // sentence; any other text is not judged.
 func Compare(method, intent string) Judgement {
 	c := comparison{name: strings.ToUpper(method), method: strings.ToLower(method)}
-	if !ascii(c.method) || len(c.method) > maxMethod {
+	if !isASCIIWord(c.method) || len(c.method) > maxMethod {
 		return Judgement{Why: "the method is no single English word"}
 	}
 	c.class = Of(c.method)
-	j := c.judge(intent)
+	j := c.judgeIntent(intent)
 	j.MethodClass = c.class
 	return j
 }
@@ -72,12 +72,12 @@ type comparison struct {
 	verbs        []phrase // all of these
 }
 
-func (c *comparison) judge(intent string) Judgement {
-	s, plain := tokenize(intent)
+func (c *comparison) judgeIntent(intent string) Judgement {
+	s, plain := tokenizeSentence(intent)
 	if !plain || len(s) == 0 {
 		return Judgement{Why: "the intent is no plain sentence"}
 	}
-	if s.alien() {
+	if s.isForeign() {
 		return Judgement{Why: "the intent does not seem to be in English"}
 	}
 	main, leads, ok := s.mainVerb()
@@ -86,13 +86,13 @@ func (c *comparison) judge(intent string) Judgement {
 	}
 	c.s = s
 	same := Judgement{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}
-	if c.is(main.verb) && !c.looks() {
+	if c.isMethod(main.verb) && !c.isReadOnly() {
 		return same // as most intents do
 	}
-	c.main, c.beside, c.leads = main, s.joined(main), leads
-	s.complete(&c.main)
+	c.main, c.beside, c.leads = main, s.findJoined(main), leads
+	s.readObjectOf(&c.main)
 	for i := range c.beside {
-		s.complete(&c.beside[i])
+		s.readObjectOf(&c.beside[i])
 	}
 	c.verbs = slices.Concat([]phrase{c.main}, c.beside, c.leads)
 	j := Judgement{Verb: main.verb, Class: c.classOf(c.main)}
@@ -107,23 +107,23 @@ func (c *comparison) judge(intent string) Judgement {
 	return c.byClass(j)
 }
 
-// looks reports whether the method leaves everything as it was.
-func (c *comparison) looks() bool { return c.class != 0 && c.class&^(Read|Compute) == 0 }
+// isReadOnly reports whether the method leaves everything as it was.
+func (c *comparison) isReadOnly() bool { return c.class != 0 && c.class&^(Read|Compute) == 0 }
 
 // sameWord reports whether a verb of the sentence is the method.
 func (c *comparison) sameWord() bool {
-	return slices.ContainsFunc(c.verbs, func(p phrase) bool { return c.is(p.verb) })
+	return slices.ContainsFunc(c.verbs, func(p phrase) bool { return c.isMethod(p.verb) })
 }
 
-// is reports whether a verb is the method, in whatever spelling.
-func (c *comparison) is(verb string) bool {
-	return respelled(verb) == respelled(c.method)
+// isMethod reports whether a verb is the method, in whatever spelling.
+func (c *comparison) isMethod(verb string) bool {
+	return normalizeSpelling(verb) == normalizeSpelling(c.method)
 }
 
 // verbsOf returns the verbs that a noun is made from or that are written alike.
 func verbsOf(noun string) []string {
 	verbs := slices.Clone(english.VerbsOf(noun))
-	if infl, ok := read(noun); ok {
+	if infl, ok := readVerbForm(noun); ok {
 		verbs = append(verbs, infl.verb)
 	}
 	return verbs
@@ -137,7 +137,7 @@ func (c *comparison) byPurpose() bool {
 	}
 	for i := c.main.end; i+1 < len(c.s); i++ {
 		var want form
-		switch c.s.at(i) {
+		switch c.s.wordAt(i) {
 		case "to":
 			want = base
 		case "that", "which":
@@ -145,7 +145,7 @@ func (c *comparison) byPurpose() bool {
 		default:
 			continue
 		}
-		if infl, ok := c.s.verb(c.s.skip(i + 1)); ok && infl.form == want && c.is(infl.verb) {
+		if infl, ok := c.s.verbFormAt(c.s.skipFillers(i + 1)); ok && infl.form == want && c.isMethod(infl.verb) {
 			return true
 		}
 	}
@@ -155,19 +155,19 @@ func (c *comparison) byPurpose() bool {
 // alsoDoes doubts an intent that says what the method says and then more than
 // such a method may do: FIND: "Finds a table and books it".
 func (c *comparison) alsoDoes(j Judgement) Judgement {
-	if !c.looks() {
+	if !c.isReadOnly() {
 		return j
 	}
 	for _, p := range slices.Concat(c.beside, []phrase{c.main}) {
-		if next := c.s.at(c.s.skip(p.end)); !determiners.has(next) && !pronouns.has(next) {
+		if next := c.s.wordAt(c.s.skipFillers(p.end)); !determiners.has(next) && !pronouns.has(next) {
 			continue
 		}
 		class := c.classOf(p)
-		if class == 0 || c.is(p.verb) || p.idiom || p.nominal || relate(c.class, class) != excluded {
+		if class == 0 || c.isMethod(p.verb) || p.idiom || p.nominal || relateClasses(c.class, class) != excluded {
 			continue
 		}
 		j.Verdict = Doubtful
-		j.Why = fmt.Sprintf("the intent also says the endpoint %s (%s), which the method %s does not", class.does(), protocol.Quote(p.written), c.name)
+		j.Why = fmt.Sprintf("the intent also says the endpoint %s (%s), which the method %s does not", class.describeAction(), protocol.Quote(p.written), c.name)
 		return j
 	}
 	return j
@@ -176,66 +176,66 @@ func (c *comparison) alsoDoes(j Judgement) Judgement {
 // byClass compares the effects of the verbs.
 func (c *comparison) byClass(j Judgement) Judgement {
 	p := c.main
-	if opposed(p.verb, c.method) {
+	if areOpposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
-		return c.heading(j)
+		return c.excuseHeading(j)
 	}
 	if c.class == 0 || j.Class == 0 {
 		return c.bySynonym(j)
 	}
-	mildest := relate(c.class, c.classOf(p))
+	mildest := relateClasses(c.class, c.classOf(p))
 	for _, other := range c.beside {
 		if c.classOf(other) == 0 {
 			mildest = min(mildest, doubtful)
 			continue
 		}
-		mildest = min(mildest, relate(c.class, c.classOf(other)))
+		mildest = min(mildest, relateClasses(c.class, c.classOf(other)))
 	}
-	if mildest == compatible && c.reads(p) && len(c.beside) == 0 {
+	if mildest == compatible && c.isAnswering(p) && len(c.beside) == 0 {
 		mildest = doubtful
 	}
 	if mildest == compatible {
 		j.Verdict, j.Why = Consistent, "the intent and the method have the same kind of effect"
 		return j
 	}
-	j.Why = fmt.Sprintf("the intent says the endpoint %s (%s), the method %s %s", j.Class.does(), protocol.Quote(p.written), c.name, c.class.does())
+	j.Why = fmt.Sprintf("the intent says the endpoint %s (%s), the method %s %s", j.Class.describeAction(), protocol.Quote(p.written), c.name, c.class.describeAction())
 	j.Verdict = Doubtful
 	if loose := unpacked().loose; mildest == excluded && !loose[p.verb] && !loose[c.method] {
 		j.Verdict = Contradicts
 	}
-	return c.weaken(j)
+	return c.weakenUncertain(j)
 }
 
-// reads reports whether a verb that may mean to give back most likely means to
+// isAnswering reports whether a verb that may mean to give back most likely means to
 // answer with something, and the method is one that does not: ADJUST: "Returns
 // the mode of a device".
-func (c *comparison) reads(p phrase) bool {
+func (c *comparison) isAnswering(p phrase) bool {
 	return p.verb == "return" && !p.passive && !goods.has(p.object.head) && p.object.recipient == "" &&
-		!english.SameSense(p.verb, c.method) && relate(c.class, Read) == excluded
+		!english.SameSense(p.verb, c.method) && relateClasses(c.class, Read) == excluded
 }
 
-// weaken takes back what is not sure: an idiom, or an object that may be what
+// weakenUncertain takes back what is not sure: an idiom, or an object that may be what
 // the method made, or that decides the meaning of the verb and does not, leaves
 // a doubt.
-func (c *comparison) weaken(j Judgement) Judgement {
-	if c.main.idiom || c.isUnsure(c.main) || c.granted() {
+func (c *comparison) weakenUncertain(j Judgement) Judgement {
+	if c.main.idiom || c.isUnsure(c.main) || c.isGrant() {
 		j.Verdict = Doubtful
 	}
-	return c.heading(j)
+	return c.excuseHeading(j)
 }
 
-// heading takes back what was found in a sentence that may be a heading.
-func (c *comparison) heading(j Judgement) Judgement {
+// excuseHeading takes back what was found in a sentence that may be a heading.
+func (c *comparison) excuseHeading(j Judgement) Judgement {
 	if !c.main.nominal {
 		return j
 	}
 	return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
 }
 
-// granted reports whether what leads to the main verb may be what is done: to
+// isGrant reports whether what leads to the main verb may be what is done: to
 // permit a list of users to view a film is more than to view it, while "Allows
 // the agent to" only leads in.
-func (c *comparison) granted() bool {
+func (c *comparison) isGrant() bool {
 	return slices.ContainsFunc(c.leads, func(p phrase) bool {
 		whom := 0
 		for _, t := range c.s[p.end:max(p.end, c.main.at)] {

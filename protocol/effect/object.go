@@ -11,7 +11,7 @@ func (c *comparison) classOf(p phrase) Class {
 	case "return", "get", "give", "provide", "supply", "offer", "deliver", "present":
 		return classifyTransfer(p.verb, class, o)
 	case "make", "perform", "carry out", "do", "conduct", "run", "execute", "process", "handle", "take", "have":
-		if named := nominalization(o); named != 0 {
+		if named := classOfNoun(o); named != 0 {
 			return named
 		}
 	case "add": // to a thing that the method changes
@@ -22,19 +22,19 @@ func (c *comparison) classOf(p phrase) Class {
 		}
 	}
 	first, _, _ := strings.Cut(p.verb, " ")
-	if class&Tell != 0 && (callers.has(o.recipient) || o.question || o.answers(p.verb)) {
+	if class&Tell != 0 && (callers.has(o.recipient) || o.question || o.isAnswer(p.verb)) {
 		class |= Read
 	}
 	if creating.has(first) && derivable.has(o.head) {
 		class |= Compute
 	}
 	if light.has(first) {
-		class |= nominalization(o)
+		class |= classOfNoun(o)
 	}
-	if class == Commit|Tell && c.looks() {
+	if class == Commit|Tell && c.isReadOnly() {
 		class = Commit // who sends or issues a thing does more than tell
 	}
-	if class&End != 0 && nominalization(o)&End != 0 {
+	if class&End != 0 && classOfNoun(o)&End != 0 {
 		class |= Commit | Change // "Cancels a scheduled deletion"
 	}
 	return class
@@ -44,7 +44,7 @@ func (c *comparison) classOf(p phrase) Class {
 func classifyTransfer(verb string, class Class, o object) Class {
 	known := information.has(o.head) && (o.recipient == "" || callers.has(o.recipient))
 	switch {
-	case !o.informs() || goods.has(o.head) && !known:
+	case !o.isInformation() || goods.has(o.head) && !known:
 		return class
 	case verb == "return" || verb == "get":
 		return Read
@@ -53,16 +53,16 @@ func classifyTransfer(verb string, class Class, o object) Class {
 	}
 }
 
-// informs reports whether the object is something to know rather than to have:
+// isInformation reports whether the object is something to know rather than to have:
 // a list, a price, a clause, or several things, which are handed over as data.
-func (o object) informs() bool {
+func (o object) isInformation() bool {
 	return o.clause || information.has(o.head) || o.plural && !goods.has(o.head)
 }
 
-// answers reports whether to tell this is to answer: who tells a user a price
+// isAnswer reports whether to tell this is to answer: who tells a user a price
 // was asked for it.
-func (o object) answers(verb string) bool {
-	return (verb == "tell" || verb == "inform" || verb == "show") && subjects.has(o.recipient) && o.informs()
+func (o object) isAnswer(verb string) bool {
+	return (verb == "tell" || verb == "inform" || verb == "show") && subjects.has(o.recipient) && o.isInformation()
 }
 
 // isUnsure reports whether the object leaves open what the verb means.
@@ -74,9 +74,9 @@ func (c *comparison) isUnsure(p phrase) bool {
 	return false
 }
 
-// names are the nouns of an object that may name what is done: its head, and
+// actionNouns are the nouns of an object that may name what is done: its head, and
 // what a carrier stands for.
-func (o object) names() []string {
+func (o object) actionNouns() []string {
 	if len(o.words) == 0 {
 		return nil
 	}
@@ -87,11 +87,11 @@ func (o object) names() []string {
 	return o.words[n:]
 }
 
-// nominalization returns the class of the verb that the object's noun is made
+// classOfNoun returns the class of the verb that the object's noun is made
 // from: reservation, from reserve. It is 0 for a noun that is no action.
-func nominalization(o object) Class {
+func classOfNoun(o object) Class {
 	var class Class
-	for _, noun := range o.names() {
+	for _, noun := range o.actionNouns() {
 		if carriers.has(noun) || !actionNoun(noun) {
 			continue
 		}

@@ -37,10 +37,10 @@ const (
 // A sentence is the first sentence of an intent, in words.
 type sentence []token
 
-// tokenize splits the first sentence of a text into words. It answers false for
+// tokenizeSentence splits the first sentence of a text into words. It answers false for
 // a text that is not plain: a question, one with characters a reader does not
 // see, or one far too long for a sentence.
-func tokenize(text string) (sentence, bool) {
+func tokenizeSentence(text string) (sentence, bool) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, false
 	}
@@ -49,7 +49,7 @@ func tokenize(text string) (sentence, bool) {
 	for i := 0; i < len(text) && len(s) < maxWords; {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case letter(r):
+		case isLetter(r):
 			end := i + wordLength(text[i:])
 			written := text[i:end]
 			word := strings.ToLower(trimPossessive(written))
@@ -73,14 +73,14 @@ func tokenize(text string) (sentence, bool) {
 	return s, true
 }
 
-func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // wordLength measures the word at the beginning of a text: letters and digits,
 // and what joins them.
 func wordLength(text string) int {
 	end := 0
 	for i, r := range text {
-		if letter(r) || unicode.IsMark(r) {
+		if isLetter(r) || unicode.IsMark(r) {
 			end = i + utf8.RuneLen(r)
 			continue
 		}
@@ -100,25 +100,25 @@ func trimPossessive(word string) string {
 	return strings.TrimRight(word, "'’")
 }
 
-// at returns the word at i, and "" outside the sentence.
-func (s sentence) at(i int) string {
+// wordAt returns the word at i, and "" outside the sentence.
+func (s sentence) wordAt(i int) string {
 	if i < 0 || i >= len(s) {
 		return ""
 	}
 	return s[i].text
 }
 
-// is reports whether the word at i is of a kind; beyond the sentence it is none.
-func (s sentence) is(i int, k kind) bool { return i >= 0 && i < len(s) && s[i].kind&k != 0 }
+// isKind reports whether the word at i is of a kind; beyond the sentence it is none.
+func (s sentence) isKind(i int, k kind) bool { return i >= 0 && i < len(s) && s[i].kind&k != 0 }
 
-// verb reads the word at i as a form of a verb.
-func (s sentence) verb(i int) (inflection, bool) {
+// verbFormAt reads the word at i as a form of a verb.
+func (s sentence) verbFormAt(i int) (inflection, bool) {
 	if i < 0 || i >= len(s) {
 		return inflection{}, false
 	}
 	t := &s[i]
 	if t.reading == unread {
-		infl, ok := read(t.text)
+		infl, ok := readVerbForm(t.text)
 		t.infl, t.reading = infl, noVerb
 		if ok {
 			t.reading = verbForm
@@ -127,20 +127,20 @@ func (s sentence) verb(i int) (inflection, bool) {
 	return t.infl, t.reading == verbForm
 }
 
-// gap reports whether a mark or the end of the sentence stands before word i.
-func (s sentence) gap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
+// hasGap reports whether a mark or the end of the sentence stands before word i.
+func (s sentence) hasGap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
 
-// skip returns the first place from i on that holds no filler.
-func (s sentence) skip(i int) int {
+// skipFillers returns the first place from i on that holds no filler.
+func (s sentence) skipFillers(i int) int {
 	for i < len(s) && s[i].kind&fillers != 0 {
 		i++
 	}
 	return i
 }
 
-// alien reports whether the sentence seems to be in a language other than
+// isForeign reports whether the sentence seems to be in a language other than
 // English.
-func (s sentence) alien() bool {
+func (s sentence) isForeign() bool {
 	n := 0
 	for i, t := range s {
 		if t.kind&foreign != 0 && t.text == t.written {
@@ -184,29 +184,29 @@ type object struct {
 func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	i, led := 0, false // led: what came before says that a verb follows
 	for range 8 {      // each step takes one lead-in away
-		i = s.skip(i)
+		i = s.skipFillers(i)
 		if j := s.leadIn(i); j > i {
 			i, led = j, true
 			continue
 		}
-		if s.is(i, copulas) && i > 0 {
-			if s.is(i-1, selves) {
+		if s.isKind(i, copulas) && i > 0 {
+			if s.isKind(i-1, selves) {
 				return phrase{}, nil, false
 			}
-			return s.passive(i, others)
+			return s.findPassive(i, others)
 		}
-		infl, verb := s.verb(i)
-		if !verb || s.is(i+1, copulas) || s.is(i+1, modals) {
-			return s.passive(i, others)
+		infl, verb := s.verbFormAt(i)
+		if !verb || s.isKind(i+1, copulas) || s.isKind(i+1, modals) {
+			return s.findPassive(i, others)
 		}
 		j, lead := s.handOn(i, infl)
 		if j == 0 {
-			main := s.phrase(i, infl)
+			main := s.readPhrase(i, infl)
 			main.nominal = main.nominal && !led
 			return main, others, true
 		}
 		if lead {
-			others = append(others, s.phrase(i, infl))
+			others = append(others, s.readPhrase(i, infl))
 		}
 		i, led = j, true
 	}
@@ -216,7 +216,7 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 // leadIn returns the place behind a word or a subject at i that only leads to
 // the verb, or i when there is none.
 func (s sentence) leadIn(i int) int {
-	word := s.at(i)
+	word := s.wordAt(i)
 	switch {
 	case word == "to" || i > 0 && (word == "for" || word == "that" || word == "which" || word == "who"):
 		return i + 1
@@ -225,38 +225,38 @@ func (s sentence) leadIn(i int) int {
 	case copulas.has(word) && i > 0 || word == "used" || word == "able":
 		j := i
 		if copulas.has(word) {
-			j = s.skip(i + 1)
+			j = s.skipFillers(i + 1)
 		}
-		if next := s.at(j + 1); s.is(j, tries) && (next == "to" || next == "for") {
+		if next := s.wordAt(j + 1); s.isKind(j, tries) && (next == "to" || next == "for") {
 			return j + 2
 		}
 		return i
 	}
-	return s.subject(i)
+	return s.skipSubject(i)
 }
 
-// subject returns the place behind who or what does it: "This endpoint", "The
+// skipSubject returns the place behind who or what does it: "This endpoint", "The
 // booking agent".
-func (s sentence) subject(i int) int {
+func (s sentence) skipSubject(i int) int {
 	last := i
-	if s.is(i, determiners) {
+	if s.isKind(i, determiners) {
 		last = i + 4
 	}
 	for j := i; j <= last && j < len(s); j++ {
-		if j > i && s.gap(j) || !s.is(j, subjects) {
+		if j > i && s.hasGap(j) || !s.isKind(j, subjects) {
 			continue
 		}
-		next := s.at(s.skip(j + 1))
+		next := s.wordAt(s.skipFillers(j + 1))
 		if modals.has(next) || copulas.has(next) || next == "that" || next == "which" || next == "who" {
 			return j + 1
 		}
-		infl, ok := read(next)
+		infl, ok := readVerbForm(next)
 		if !ok || infl.form > third {
 			continue
 		}
 		// Without a determiner the word may be the verb itself ("Requests"), or
 		// be the first noun of a heading ("User posts").
-		if _, verb := s.verb(j); j > i || s.is(j, pronouns) || s.at(j) == "this" || s.at(j) == "agent" || !verb && pluralNoun(s.at(j)) {
+		if _, verb := s.verbFormAt(j); j > i || s.isKind(j, pronouns) || s.wordAt(j) == "this" || s.wordAt(j) == "agent" || !verb && pluralNoun(s.wordAt(j)) {
 			return j + 1
 		}
 	}
@@ -268,17 +268,17 @@ func (s sentence) subject(i int) int {
 func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 	switch verb := infl.verb; {
 	case lets.has(verb) || verb == "use" || verb == "invoke" || verb == "call":
-		if j := s.infinitive(i+1, 8); j > 0 {
+		if j := s.findInfinitive(i+1, 8); j > 0 {
 			return j, lets.has(verb)
 		}
-		if verb == "let" || verb == "help" || lets.has(verb) && s.is(i+1, pronouns) {
+		if verb == "let" || verb == "help" || lets.has(verb) && s.isKind(i+1, pronouns) {
 			if j := s.bareInfinitive(i + 1); j > 0 {
 				return j, true
 			}
 		}
 	case verb == "give" || verb == "provide" || verb == "offer" || verb == "make" || verb == "have" || verb == "grant":
 		for j := i + 1; j < i+7 && j < len(s); j++ {
-			if next := s.at(j + 1); s.is(j, tries) && (next == "to" && s.verbAt(j+2, base) || (next == "for" || next == "of") && s.verbAt(j+2, gerund)) {
+			if next := s.wordAt(j + 1); s.isKind(j, tries) && (next == "to" && s.verbAt(j+2, base) || (next == "for" || next == "of") && s.verbAt(j+2, gerund)) {
 				return j + 2, false
 			}
 		}
@@ -287,14 +287,14 @@ func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 }
 
 func (s sentence) verbAt(i int, f form) bool {
-	infl, ok := s.verb(i)
+	infl, ok := s.verbFormAt(i)
 	return ok && infl.form == f
 }
 
-// infinitive finds "to" and a verb within n words from i.
-func (s sentence) infinitive(i, n int) int {
+// findInfinitive finds "to" and a verb within n words from i.
+func (s sentence) findInfinitive(i, n int) int {
 	for j := i; j < i+n && j < len(s); j++ {
-		if k := s.skip(j + 1); s.at(j) == "to" && s.verbAt(k, base) && !s.is(k, determiners) {
+		if k := s.skipFillers(j + 1); s.wordAt(j) == "to" && s.verbAt(k, base) && !s.isKind(k, determiners) {
 			return k
 		}
 	}
@@ -305,51 +305,51 @@ func (s sentence) infinitive(i, n int) int {
 // that is classed, behind whoever does it.
 func (s sentence) bareInfinitive(i int) int {
 	first := i + 1
-	if s.is(i, determiners) {
+	if s.isKind(i, determiners) {
 		first = i + 2
 	}
-	for j := first; j < first+3 && j < len(s) && !s.gap(j); j++ {
-		if infl, ok := s.verb(j); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.is(j, prepositions) {
+	for j := first; j < first+3 && j < len(s) && !s.hasGap(j); j++ {
+		if infl, ok := s.verbFormAt(j); ok && infl.form == base && unpacked().classes[infl.verb] != 0 && !s.isKind(j, prepositions) {
 			return j
 		}
 	}
 	return 0
 }
 
-// passive finds the verb of "A table is reserved for the guest".
-func (s sentence) passive(i int, others []phrase) (phrase, []phrase, bool) {
-	for start := i; i < len(s) && i < start+16 && !s.is(i, openers) && (i == start || !s.gap(i)); i++ {
-		if !s.is(i, copulas) {
+// findPassive finds the verb of "A table is reserved for the guest".
+func (s sentence) findPassive(i int, others []phrase) (phrase, []phrase, bool) {
+	for start := i; i < len(s) && i < start+16 && !s.isKind(i, openers) && (i == start || !s.hasGap(i)); i++ {
+		if !s.isKind(i, copulas) {
 			continue
 		}
-		j := s.skip(i + 1)
-		for s.is(j, copulas) {
-			j = s.skip(j + 1)
+		j := s.skipFillers(i + 1)
+		for s.isKind(j, copulas) {
+			j = s.skipFillers(j + 1)
 		}
-		infl, ok := s.verb(j)
-		if !ok || infl.form != participle && !(infl.form == base && strings.HasSuffix(s.at(j), "t")) || s.is(j, determiners) {
+		infl, ok := s.verbFormAt(j)
+		if !ok || infl.form != participle && !(infl.form == base && strings.HasSuffix(s.wordAt(j), "t")) || s.isKind(j, determiners) {
 			return phrase{}, nil, false
 		}
-		p := s.phrase(j, infl)
+		p := s.readPhrase(j, infl)
 		p.passive, p.nominal = true, false
 		return p, others, true
 	}
 	return phrase{}, nil, false
 }
 
-// phrase reads the verb at i with its particle. Its object is for
+// readPhrase reads the verb at i with its particle. Its object is for
 // [sentence.complete] to read.
-func (s sentence) phrase(i int, infl inflection) phrase {
+func (s sentence) readPhrase(i int, infl inflection) phrase {
 	p := phrase{verb: infl.verb, written: s[i].written, form: infl.form, at: i, end: i + 1}
-	verb, end, found := s.particle(i, infl.verb)
+	verb, end, found := s.joinParticle(i, infl.verb)
 	if found {
 		p.verb, p.end = verb, end
 	} else {
-		p.nominal = s.nominal(i, infl)
+		p.nominal = s.isNominal(i, infl)
 	}
 	if infl.verb == "let" && !found {
 		for j := i + 1; j < i+6; j++ {
-			if s.at(j) == "know" {
+			if s.wordAt(j) == "know" {
 				p.verb = "inform"
 			}
 		}
@@ -357,37 +357,37 @@ func (s sentence) phrase(i int, infl inflection) phrase {
 	return p
 }
 
-// complete reads the object of p.
-func (s sentence) complete(p *phrase) {
+// readObjectOf reads the object of p.
+func (s sentence) readObjectOf(p *phrase) {
 	first, _, phrasal := strings.Cut(p.verb, " ")
-	p.object = s.object(p.end, ditransitive.has(first))
-	p.idiom = !phrasal && s.idiom(*p)
+	p.object = s.readObject(p.end, ditransitive.has(first))
+	p.idiom = !phrasal && s.isIdiom(*p)
 }
 
-// idiom reports whether p may be a fixed phrase: a verb of many idioms with an
+// isIdiom reports whether p may be a fixed phrase: a verb of many idioms with an
 // object that has no "the" and goes on with a preposition ("Keeps an eye on").
-func (s sentence) idiom(p phrase) bool {
-	if !idiomatic.has(p.verb) || s.gap(p.object.end) || !s.is(p.object.end, prepositions) {
+func (s sentence) isIdiom(p phrase) bool {
+	if !idiomatic.has(p.verb) || s.hasGap(p.object.end) || !s.isKind(p.object.end, prepositions) {
 		return false
 	}
-	first := s.at(p.object.at)
+	first := s.wordAt(p.object.at)
 	return !determiners.has(first) || first == "a" || first == "an" || first == "no"
 }
 
-// particle joins a verb with its particle, next to it ("Turns off the alarm") or
+// joinParticle joins a verb with its particle, next to it ("Turns off the alarm") or
 // behind its object ("Turns the alarm off"). end is behind what is next to the
 // verb.
-func (s sentence) particle(i int, verb string) (phrasal string, end int, found bool) {
+func (s sentence) joinParticle(i int, verb string) (phrasal string, end int, found bool) {
 	for _, words := range unpacked().particles[verb] {
-		if s.match(i+1, words) {
+		if s.matchWords(i+1, words) {
 			return verb + " " + strings.Join(words, " "), i + 1 + len(words), true
 		}
 		if prepositional.has(words[0]) && len(words) == 1 {
 			continue
 		}
-		for j := i + 1; j < i+9 && j < len(s) && !s.gap(j) && !s.is(j, conjunctions) && !s.is(j, openers); j++ {
+		for j := i + 1; j < i+9 && j < len(s) && !s.hasGap(j) && !s.isKind(j, conjunctions) && !s.isKind(j, openers); j++ {
 			next := j + len(words)
-			if j > i+1 && s.match(j, words) && (len(words) > 1 || !movable.has(words[0]) || s.gap(next) || s.is(next, prepositions) || s.is(next, conjunctions)) {
+			if j > i+1 && s.matchWords(j, words) && (len(words) > 1 || !movable.has(words[0]) || s.hasGap(next) || s.isKind(next, prepositions) || s.isKind(next, conjunctions)) {
 				return verb + " " + strings.Join(words, " "), i + 1, true
 			}
 		}
@@ -395,22 +395,22 @@ func (s sentence) particle(i int, verb string) (phrasal string, end int, found b
 	return "", 0, false
 }
 
-func (s sentence) match(i int, words []string) bool {
+func (s sentence) matchWords(i int, words []string) bool {
 	for k, w := range words {
-		if s.at(i+k) != w || s.gap(i+k) {
+		if s.wordAt(i+k) != w || s.hasGap(i+k) {
 			return false
 		}
 	}
 	return true
 }
 
-// nominal reports whether the word at i, read as a verb, may be a noun or an
+// isNominal reports whether the word at i, read as a verb, may be a noun or an
 // adjective: the sentence is then perhaps a heading.
-func (s sentence) nominal(i int, infl inflection) bool {
-	if s.title() {
+func (s sentence) isNominal(i int, infl inflection) bool {
+	if s.isTitle() {
 		return true
 	}
-	next := s.at(s.skip(i + 1))
+	next := s.wordAt(s.skipFillers(i + 1))
 	if determiners.has(next) || pronouns.has(next) || openers.has(next) {
 		return false
 	}
@@ -420,19 +420,19 @@ func (s sentence) nominal(i int, infl inflection) bool {
 	if !nounLike(infl.verb) {
 		return false
 	}
-	if s.gap(i+1) || prepositions.has(next) || conjunctions.has(next) {
+	if s.hasGap(i+1) || prepositions.has(next) || conjunctions.has(next) {
 		return true
 	}
 	if infl.form == third {
-		return s.verbAt(i+1, participle) && s.is(i+2, prepositions) // "Orders placed by"
+		return s.verbAt(i+1, participle) && s.isKind(i+2, prepositions) // "Orders placed by"
 	}
 	use := english.Lookup(next)
 	return !(use.Adjective && !use.Noun)
 }
 
-// title reports whether the sentence is written like the title of a page, as
+// isTitle reports whether the sentence is written like the title of a page, as
 // "Backups List" is.
-func (s sentence) title() bool {
+func (s sentence) isTitle() bool {
 	for _, t := range s {
 		if r, _ := utf8.DecodeRuneInString(t.written); !unicode.IsUpper(r) && t.kind&prepositions == 0 && t.kind&determiners == 0 && t.kind&conjunctions == 0 {
 			return false
@@ -448,13 +448,13 @@ func nounLike(word string) bool {
 	return use.Noun && use.NounCount*20 >= use.VerbCount
 }
 
-// object reads what stands behind a verb. two is set for a verb that may take
+// readObject reads what stands behind a verb. two is set for a verb that may take
 // whom it serves first.
-func (s sentence) object(i int, two bool) object {
-	i = s.skip(i)
+func (s sentence) readObject(i int, two bool) object {
+	i = s.skipFillers(i)
 	o := s.nounPhrase(i)
-	if two && o.head != "" && !s.gap(o.end) {
-		if next := s.at(o.end); openers.has(next) && next != "that" {
+	if two && o.head != "" && !s.hasGap(o.end) {
+		if next := s.wordAt(o.end); openers.has(next) && next != "that" {
 			return object{at: o.end, end: len(s), clause: true, question: true, recipient: o.head} // "Tells the owner whether"
 		} else if determiners.has(next) && next != "that" || pronouns.has(o.head) && next != "" && !prepositions.has(next) && !conjunctions.has(next) {
 			second := s.nounPhrase(o.end)
@@ -462,8 +462,8 @@ func (s sentence) object(i int, two bool) object {
 			return second
 		}
 	}
-	for j := o.end; j < o.end+8 && j < len(s) && !s.gap(j); {
-		if s.at(j) == "to" {
+	for j := o.end; j < o.end+8 && j < len(s) && !s.hasGap(j); {
+		if s.wordAt(j) == "to" {
 			if !s.verbAt(j+1, base) {
 				o.recipient = s.nounPhrase(j + 1).head
 			}
@@ -478,8 +478,8 @@ func (s sentence) object(i int, two bool) object {
 func (s sentence) nounPhrase(i int) object {
 	o := object{at: i, end: i}
 	for ; i < len(s) && i < o.at+10; i++ {
-		word := s.at(i)
-		if s.gap(i) && i > o.at {
+		word := s.wordAt(i)
+		if s.hasGap(i) && i > o.at {
 			break
 		}
 		if determiners.has(word) {
@@ -505,22 +505,22 @@ func pluralNoun(word string) bool {
 		!strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is")
 }
 
-// joined finds the verbs that stand beside p: "Finds and books a table".
-func (s sentence) joined(p phrase) []phrase {
+// findJoined finds the verbs that stand beside p: "Finds and books a table".
+func (s sentence) findJoined(p phrase) []phrase {
 	var out []phrase
 	for i := p.end; i < len(s); i++ {
-		j := s.skip(i + 1)
-		if c := s.at(i); c != "and" && c != "or" && c != "then" && !s.gap(i) {
+		j := s.skipFillers(i + 1)
+		if c := s.wordAt(i); c != "and" && c != "or" && c != "then" && !s.hasGap(i) {
 			continue
-		} else if s.gap(i) && c != "and" && c != "or" && c != "then" {
+		} else if s.hasGap(i) && c != "and" && c != "or" && c != "then" {
 			j = i // a comma
 		}
-		infl, ok := s.verb(j)
+		infl, ok := s.verbFormAt(j)
 		if !ok || infl.form != p.form && max(infl.form, p.form) > third {
 			continue
 		}
-		other := s.phrase(j, infl)
-		next := s.at(s.skip(other.end))
+		other := s.readPhrase(j, infl)
+		next := s.wordAt(s.skipFillers(other.end))
 		direct := i == p.end // "Finds and books", where a noun could not stand
 		if direct || determiners.has(next) || pronouns.has(next) || !nounLike(infl.verb) {
 			other.nominal = !direct && other.nominal

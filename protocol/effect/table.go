@@ -58,19 +58,19 @@ var unpacked = sync.OnceValue(func() *tables {
 			continue
 		}
 		names, loose := strings.CutSuffix(names, " loose")
-		t.add(verb, parseClass(names))
+		t.addVerb(verb, parseClass(names))
 		if loose {
 			t.loose[verb] = true
 		}
 	}
-	t.inflect()
+	t.addInflections()
 	for line := range strings.Lines(oppositesText) {
 		left, right, ok := strings.Cut(line, "|")
 		if !ok || strings.HasPrefix(line, "#") {
 			continue
 		}
-		for _, a := range phrases(left) {
-			for _, b := range phrases(right) {
+		for _, a := range splitPhrases(left) {
+			for _, b := range splitPhrases(right) {
 				t.opposite[[2]string{a, b}] = true
 				t.opposite[[2]string{b, a}] = true
 			}
@@ -96,7 +96,7 @@ func parseClass(names string) Class {
 	return c
 }
 
-func (t *tables) add(verb string, c Class) {
+func (t *tables) addVerb(verb string, c Class) {
 	t.classes[verb] = c
 	first, rest, phrasal := strings.Cut(verb, " ")
 	if !phrasal {
@@ -116,9 +116,9 @@ func (t *tables) add(verb string, c Class) {
 	}
 }
 
-// inflect writes down the regular forms of every verb. A form that is itself a
+// addInflections writes down the regular forms of every verb. A form that is itself a
 // verb ("found") stays one.
-func (t *tables) inflect() {
+func (t *tables) addInflections() {
 	verbs := make([]string, 0, len(t.classes)+len(t.particles))
 	for verb := range t.classes {
 		if !strings.Contains(verb, " ") {
@@ -132,7 +132,7 @@ func (t *tables) inflect() {
 		t.inflections[verb] = inflection{verb, base}
 	}
 	for _, verb := range verbs {
-		for _, f := range regular(verb) {
+		for _, f := range regularForms(verb) {
 			if have, taken := t.inflections[f.verb]; !taken || have.form != base && verb < have.verb {
 				t.inflections[f.verb] = inflection{verb, f.form}
 			}
@@ -140,9 +140,9 @@ func (t *tables) inflect() {
 	}
 }
 
-// regular returns the regular forms of a verb, each in the field verb. Where a
+// regularForms returns the regular forms of a verb, each in the field verb. Where a
 // last consonant may be doubled, both spellings are there: cancelled, canceled.
-func regular(verb string) []inflection {
+func regularForms(verb string) []inflection {
 	n := len(verb)
 	if n < 2 {
 		return nil
@@ -179,8 +179,8 @@ func regular(verb string) []inflection {
 	return out
 }
 
-// phrases splits words, of which those in quotes stay together.
-func phrases(s string) []string {
+// splitPhrases splits words, of which those in quotes stay together.
+func splitPhrases(s string) []string {
 	var out []string
 	for i, part := range strings.Split(s, `"`) {
 		if i%2 == 1 {
@@ -201,15 +201,15 @@ func Of(verb string) Class {
 	if c := t.classes[verb]; c != 0 {
 		return c
 	}
-	if c := t.classes[respelled(verb)]; c != 0 {
+	if c := t.classes[normalizeSpelling(verb)]; c != 0 {
 		return c
 	}
-	return t.derived(verb)
+	return t.classOfDerived(verb)
 }
 
-// respelled returns a verb in the spelling of its ending that the table always
+// normalizeSpelling returns a verb in the spelling of its ending that the table always
 // has: organise as organize.
-func respelled(verb string) string {
+func normalizeSpelling(verb string) string {
 	for _, ending := range [...][2]string{{"ise", "ize"}, {"yse", "yze"}} {
 		if stem, ok := strings.CutSuffix(verb, ending[0]); ok {
 			return stem + ending[1]
@@ -218,10 +218,10 @@ func respelled(verb string) string {
 	return verb
 }
 
-// derived classes a verb that is made from another one by a prefix. Doing again
+// classOfDerived classes a verb that is made from another one by a prefix. Doing again
 // is what it was, or a change of what is there (resend, recompute); undoing
 // changes or ends (unassign).
-func (t *tables) derived(verb string) Class {
+func (t *tables) classOfDerived(verb string) Class {
 	for _, p := range []struct {
 		prefix string
 		class  func(Class) Class
@@ -238,8 +238,8 @@ func (t *tables) derived(verb string) Class {
 	return 0
 }
 
-// opposed reports whether two verbs exclude one another whatever their classes.
-func opposed(a, b string) bool {
+// areOpposed reports whether two verbs exclude one another whatever their classes.
+func areOpposed(a, b string) bool {
 	t := unpacked()
 	if t.opposite[[2]string{a, b}] || a == "un"+b && t.classes[b] != vague || b == "un"+a && t.classes[a] != vague {
 		return true
@@ -247,14 +247,14 @@ func opposed(a, b string) bool {
 	return !strings.Contains(a, " ") && !strings.Contains(b, " ") && english.Antonyms(a, b)
 }
 
-// read reads a word as a form of a verb, and answers false for a word that is
+// readVerbForm reads a word as a form of a verb, and answers false for a word that is
 // none.
-func read(word string) (inflection, bool) {
+func readVerbForm(word string) (inflection, bool) {
 	t := unpacked()
 	if i, ok := t.inflections[word]; ok {
 		return i, true
 	}
-	if !ascii(word) {
+	if !isASCIIWord(word) {
 		return inflection{}, false
 	}
 	if english.Lookup(word).Verb {
@@ -262,7 +262,7 @@ func read(word string) (inflection, bool) {
 	}
 	verbs := english.Base(word)
 	if len(verbs) == 0 {
-		return prefixed(t, word)
+		return readPrefixedForm(t, word)
 	}
 	verb := verbs[0]
 	for _, v := range verbs { // "found": find is in the table, found is rarer
@@ -281,9 +281,9 @@ func read(word string) (inflection, bool) {
 	}
 }
 
-// prefixed reads forms of verbs that are made from others as they are needed:
+// readPrefixedForm reads forms of verbs that are made from others as they are needed:
 // unreserves, rebinds.
-func prefixed(t *tables, word string) (inflection, bool) {
+func readPrefixedForm(t *tables, word string) (inflection, bool) {
 	for _, prefix := range []string{"un", "re"} {
 		rest, ok := strings.CutPrefix(word, prefix)
 		if infl, known := t.inflections[rest]; ok && known && len(rest) > 3 {
@@ -293,8 +293,8 @@ func prefixed(t *tables, word string) (inflection, bool) {
 	return inflection{}, false
 }
 
-// ascii reports whether a word is of small ASCII letters and hyphens only.
-func ascii(word string) bool {
+// isASCIIWord reports whether a word is of small ASCII letters and hyphens only.
+func isASCIIWord(word string) bool {
 	for i := range len(word) {
 		if b := word[i]; (b < 'a' || b > 'z') && b != '-' {
 			return false

@@ -37,7 +37,7 @@ const firstField = 29
 // are no words of their own.
 func Lookup(word string) Use {
 	t := unpacked()
-	at, ok := t.find(word)
+	at, ok := t.findWord(word)
 	if !ok {
 		return Use{}
 	}
@@ -66,7 +66,7 @@ func Words() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		t := unpacked()
 		for i := range t.bits {
-			if !yield(t.word(uint32(i))) {
+			if !yield(t.wordAt(uint32(i))) {
 				return
 			}
 		}
@@ -107,7 +107,7 @@ func Opposites(verb string) []string {
 	}
 	var out []string
 	for _, w := range t.antonyms[uint16(v)] {
-		out = append(out, t.word(t.verbs[w]))
+		out = append(out, t.wordAt(t.verbs[w]))
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func Opposites(verb string) []string {
 // to (cancellation: cancel), most frequent first; nil when there are none.
 func VerbsOf(word string) []string {
 	t := unpacked()
-	at, ok := t.find(word)
+	at, ok := t.findWord(word)
 	if !ok {
 		return nil
 	}
@@ -126,7 +126,7 @@ func VerbsOf(word string) []string {
 	}
 	var out []string
 	for _, v := range t.relatedTo.of(i) {
-		out = append(out, t.word(v))
+		out = append(out, t.wordAt(v))
 	}
 	return out
 }
@@ -140,8 +140,8 @@ func Synonyms(verb string, n int) []string {
 		return nil
 	}
 	var out []string
-	for _, sense := range first(t.senses.of(v), n) {
-		out = t.add(out, sense, verb)
+	for _, sense := range firstItems(t.senses.of(v), n) {
+		out = t.appendVerbs(out, sense, verb)
 	}
 	return out
 }
@@ -157,20 +157,20 @@ func Hypernyms(verb string) []string {
 		return nil
 	}
 	var out []string
-	for _, sense := range first(t.senses.of(v), 3) {
+	for _, sense := range firstItems(t.senses.of(v), 3) {
 		for _, up := range t.above.of(int(sense)) {
-			out = t.add(out, up, verb)
+			out = t.appendVerbs(out, up, verb)
 		}
 	}
 	return out
 }
 
-func first(list []uint32, n int) []uint32 { return list[:max(0, min(n, len(list)))] }
+func firstItems(list []uint32, n int) []uint32 { return list[:max(0, min(n, len(list)))] }
 
-// add appends the verbs of a sense that are not yet in out, nor except.
-func (t *table) add(out []string, sense uint32, except string) []string {
+// appendVerbs appends the verbs of a sense that are not yet in out, nor except.
+func (t *table) appendVerbs(out []string, sense uint32, except string) []string {
 	for _, v := range t.members.of(int(sense)) {
-		word := t.word(t.verbs[v])
+		word := t.wordAt(t.verbs[v])
 		if word != except && !slices.Contains(out, word) {
 			out = append(out, word)
 		}
@@ -183,7 +183,7 @@ func (t *table) add(out []string, sense uint32, except string) []string {
 func Phrasal(verb, particle string) bool {
 	t := unpacked()
 	v, ok := t.findVerb(verb)
-	p, both := t.find(particle)
+	p, both := t.findWord(particle)
 	if !ok || !both {
 		return false
 	}
@@ -197,7 +197,7 @@ func Phrasal(verb, particle string) bool {
 // irregular bases stand before regular ones, as left is of leave.
 func Base(word string) []string {
 	t := unpacked()
-	out := t.irregular(word, bitVerb)
+	out := t.irregularBases(word, bitVerb)
 	Stems(word, func(stem string) bool {
 		if _, ok := t.findVerb(stem); ok && stem != word && !slices.Contains(out, stem) {
 			out = append(out, stem)
@@ -207,9 +207,9 @@ func Base(word string) []string {
 	return out
 }
 
-// irregular returns the bases of a form that the exception lists hold.
-func (t *table) irregular(word string, bit byte) []string {
-	at, ok := t.find(word)
+// irregularBases returns the bases of a form that the exception lists hold.
+func (t *table) irregularBases(word string, bit byte) []string {
+	at, ok := t.findWord(word)
 	if !ok {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (t *table) irregular(word string, bit byte) []string {
 	i, _ := slices.BinarySearch(t.forms, at)
 	for ; i < len(t.forms) && t.forms[i] == at; i++ {
 		if t.kinds[i] == bit {
-			out = append(out, t.word(t.bases[i]))
+			out = append(out, t.wordAt(t.bases[i]))
 		}
 	}
 	return out
@@ -225,7 +225,7 @@ func (t *table) irregular(word string, bit byte) []string {
 
 // Irregular returns the verbs of which word is an irregular form by the
 // dictionary's list, without asking the rules of spelling: find for found.
-func Irregular(word string) []string { return unpacked().irregular(word, bitVerb) }
+func Irregular(word string) []string { return unpacked().irregularBases(word, bitVerb) }
 
 // Stems calls yield with each string of which word would be an inflected form
 // by the rules of spelling, likely ones first, whether or not they are words:
@@ -237,22 +237,22 @@ func Stems(word string, yield func(string) bool) {
 			continue
 		}
 		if ending == "s" {
-			third(stem, yield)
+			undoThirdPerson(stem, yield)
 		} else {
-			participle(stem, ending, yield)
+			undoParticiple(stem, ending, yield)
 		}
 		return
 	}
 }
 
-// third undoes what a final s did to a verb.
-func third(stem string, yield func(string) bool) {
+// undoThirdPerson undoes what a final s did to a verb.
+func undoThirdPerson(stem string, yield func(string) bool) {
 	switch body, es := strings.CutSuffix(stem, "e"); {
 	case strings.HasSuffix(stem, "s"): // passs
 	case es && strings.HasSuffix(body, "i"): // tries, ties
 		_ = yield(body[:len(body)-1]+"y") && yield(stem)
-	case es && sibilant(body): // passes, caches, fixes
-		_ = yield(body) && yield(stem) && (!doubled(body) || yield(body[:len(body)-1]))
+	case es && endsInSibilant(body): // passes, caches, fixes
+		_ = yield(body) && yield(stem) && (!endsInDouble(body) || yield(body[:len(body)-1]))
 	case es: // goes, moves
 		_ = yield(stem) && yield(body)
 	default:
@@ -260,19 +260,19 @@ func third(stem string, yield func(string) bool) {
 	}
 }
 
-// sibilant reports whether a word takes es for s.
-func sibilant(s string) bool {
+// endsInSibilant reports whether a word takes es for s.
+func endsInSibilant(s string) bool {
 	return strings.HasSuffix(s, "s") || strings.HasSuffix(s, "x") || strings.HasSuffix(s, "z") ||
 		strings.HasSuffix(s, "ch") || strings.HasSuffix(s, "sh") || strings.HasSuffix(s, "o")
 }
 
-// participle undoes what ing or ed did to a verb.
-func participle(stem, ending string, yield func(string) bool) {
+// undoParticiple undoes what ing or ed did to a verb.
+func undoParticiple(stem, ending string, yield func(string) bool) {
 	last := len(stem) - 1
 	switch {
 	case ending == "ed" && strings.HasSuffix(stem, "i"): // tried, skied
 		_ = yield(stem[:last]+"y") && yield(stem)
-	case doubled(stem): // planned, passed, freeing
+	case endsInDouble(stem): // planned, passed, freeing
 		_ = yield(stem) && yield(stem[:last]) && yield(stem+"e")
 	case strings.HasSuffix(stem, "ck"): // packed, panicked
 		_ = yield(stem) && yield(stem[:last]) && yield(stem+"e")
@@ -283,14 +283,14 @@ func participle(stem, ending string, yield func(string) bool) {
 	}
 }
 
-func doubled(s string) bool { return len(s) > 2 && s[len(s)-1] == s[len(s)-2] }
+func endsInDouble(s string) bool { return len(s) > 2 && s[len(s)-1] == s[len(s)-2] }
 
 // Singular returns the noun of which word is the plural, or "" when it is none
 // that the dictionary knows.
 func Singular(word string) string {
-	return unpacked().base(word, bitNoun, func(yield func(string) bool) {
+	return unpacked().firstBase(word, bitNoun, func(yield func(string) bool) {
 		if stem, ok := strings.CutSuffix(word, "s"); ok && len(stem) > 1 {
-			third(stem, yield)
+			undoThirdPerson(stem, yield)
 		}
 	})
 }
@@ -298,25 +298,25 @@ func Singular(word string) string {
 // Positive returns the adjective of which word is the comparative or
 // superlative (faster, latest), or "" when it is none.
 func Positive(word string) string {
-	return unpacked().base(word, bitAdjective, func(yield func(string) bool) {
+	return unpacked().firstBase(word, bitAdjective, func(yield func(string) bool) {
 		stem, ok := strings.CutSuffix(word, "est")
 		if !ok {
 			stem, ok = strings.CutSuffix(word, "er")
 		}
 		if ok && len(stem) > 1 {
-			participle(stem, "ed", yield)
+			undoParticiple(stem, "ed", yield)
 		}
 	})
 }
 
-// base returns the first word of a kind that word is a form of.
-func (t *table) base(word string, bit byte, stems func(func(string) bool)) string {
-	if irregular := t.irregular(word, bit); len(irregular) > 0 {
+// firstBase returns the first word of a kind that word is a form of.
+func (t *table) firstBase(word string, bit byte, stems func(func(string) bool)) string {
+	if irregular := t.irregularBases(word, bit); len(irregular) > 0 {
 		return irregular[0]
 	}
 	found := ""
 	stems(func(stem string) bool {
-		if at, ok := t.find(stem); ok && t.bits[at]&bit != 0 {
+		if at, ok := t.findWord(stem); ok && t.bits[at]&bit != 0 {
 			found = stem
 		}
 		return found == ""

@@ -32,8 +32,8 @@ func TestTable(t *testing.T) {
 func TestFind(t *testing.T) {
 	table := unpacked()
 	for i := range table.bits {
-		word := table.word(uint32(i))
-		if at, ok := table.find(word); !ok || at != uint32(i) {
+		word := table.wordAt(uint32(i))
+		if at, ok := table.findWord(word); !ok || at != uint32(i) {
 			t.Fatalf("%q is word %d, found %d %v", word, i, at, ok)
 		}
 	}
@@ -154,7 +154,7 @@ func FuzzWord(f *testing.F) {
 func BenchmarkUnpack(b *testing.B) {
 	// unpacked is done once; its work is measured by reading the table anew.
 	for b.Loop() {
-		if len(unpack().verbs) == 0 {
+		if len(unpackTable().verbs) == 0 {
 			b.Fatal("empty")
 		}
 	}
@@ -169,7 +169,7 @@ func TestMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := measure()
-	table := unpack()
+	table := unpackTable()
 	size := measure() - before
 	t.Logf("unpacked: %d kB", size/1000)
 	if size > 4_000_000 {

@@ -72,9 +72,9 @@ type lists struct{ start, item []uint32 }
 
 func (l lists) of(i int) []uint32 { return l.item[l.start[i]:l.start[i+1]] }
 
-var unpacked = sync.OnceValue(unpack)
+var unpacked = sync.OnceValue(unpackTable)
 
-func unpack() *table {
+func unpackTable() *table {
 	// What is read here was built into the program, so it cannot be wrong in
 	// ways that the tests have not seen.
 	z, err := zlib.NewReader(bytes.NewReader(packed))
@@ -97,34 +97,34 @@ func unpack() *table {
 
 type reader struct{ rest []byte }
 
-func (r *reader) byte() byte {
+func (r *reader) readByte() byte {
 	b := r.rest[0]
 	r.rest = r.rest[1:]
 	return b
 }
 
-func (r *reader) bytes(n int) []byte {
+func (r *reader) readBytes(n int) []byte {
 	b := r.rest[:n]
 	r.rest = r.rest[n:]
 	return b
 }
 
-func (r *reader) number() int {
+func (r *reader) readNumber() int {
 	n, size := binary.Uvarint(r.rest)
 	r.rest = r.rest[size:]
 	return int(n)
 }
 
-func (r *reader) difference() int {
+func (r *reader) readDifference() int {
 	n, size := binary.Varint(r.rest)
 	r.rest = r.rest[size:]
 	return int(n)
 }
 
 func (t *table) readWords(r *reader) {
-	n := r.number()
+	n := r.readNumber()
 	columns := bytes.IndexByte(r.rest, '\n')
-	letters := r.bytes(columns + 1)
+	letters := r.readBytes(columns + 1)
 	text := make([]byte, 0, 10*n)
 	t.start = make([]uint32, 0, n+1)
 	for i := 0; letters[i] != '\n'; {
@@ -140,14 +140,14 @@ func (t *table) readWords(r *reader) {
 	}
 	t.start = append(t.start, uint32(len(text)))
 	t.text = string(text)
-	t.bits, t.written = bytes.Clone(r.bytes(n)), bytes.Clone(r.bytes(n))
+	t.bits, t.written = bytes.Clone(r.readBytes(n)), bytes.Clone(r.readBytes(n))
 
 	t.verb, t.tagged = make([]uint16, n), make([]uint16, n)
 	for i, b := range t.bits {
 		if b&bitVerb != 0 {
 			t.verbs = append(t.verbs, uint32(i))
 			t.verb[i] = uint16(len(t.verbs))
-			t.mask = append(t.mask, mask(t.word(uint32(i))))
+			t.mask = append(t.mask, letterMask(t.wordAt(uint32(i))))
 		}
 		if b&bitTagged != 0 {
 			t.counts = append(t.counts, [3]uint16{})
@@ -157,7 +157,7 @@ func (t *table) readWords(r *reader) {
 	for column := range 3 {
 		for i, b := range t.bits {
 			if b&bitTagged != 0 && b&(1<<column) != 0 {
-				t.counts[t.tagged[i]-1][column] = uint16(r.number())
+				t.counts[t.tagged[i]-1][column] = uint16(r.readNumber())
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (t *table) readWords(r *reader) {
 // one more letter.
 const letters = 27 * 27 * 27
 
-func beginning(word string) int {
+func indexOfBeginning(word string) int {
 	n := 0
 	for i := range 3 {
 		n *= 27
@@ -183,7 +183,7 @@ func (t *table) indexLetters() {
 	t.first = make([]uint32, letters+1)
 	next := 0
 	for i := range t.bits {
-		for at := beginning(t.word(uint32(i))); next <= at; next++ {
+		for at := indexOfBeginning(t.wordAt(uint32(i))); next <= at; next++ {
 			t.first[next] = uint32(i)
 		}
 	}
@@ -193,21 +193,21 @@ func (t *table) indexLetters() {
 }
 
 func (t *table) readSenses(r *reader) {
-	t.field = bytes.Clone(r.bytes(len(t.verbs)))
+	t.field = bytes.Clone(r.readBytes(len(t.verbs)))
 	t.senses = readStarts(r, len(t.verbs))
 	found := 0
 	for i := range t.senses.item {
-		if back := r.number(); back > 0 {
+		if back := r.readNumber(); back > 0 {
 			t.senses.item[i] = uint32(found - back)
 			continue
 		}
 		t.senses.item[i] = uint32(found)
 		found++
 	}
-	t.members = t.senses.inverse(found)
+	t.members = t.senses.invert(found)
 	t.above = readStarts(r, found)
 	for i := range t.above.item {
-		t.above.item[i] = uint32(r.number())
+		t.above.item[i] = uint32(r.readNumber())
 	}
 }
 
@@ -215,14 +215,14 @@ func (t *table) readSenses(r *reader) {
 func readStarts(r *reader, n int) lists {
 	l := lists{start: make([]uint32, n+1)}
 	for i := range n {
-		l.start[i+1] = l.start[i] + uint32(r.number())
+		l.start[i+1] = l.start[i] + uint32(r.readNumber())
 	}
 	l.item = make([]uint32, l.start[n])
 	return l
 }
 
-// inverse lists for each of n items the lists that hold it.
-func (l lists) inverse(n int) lists {
+// invert lists for each of n items the lists that hold it.
+func (l lists) invert(n int) lists {
 	inv := lists{start: make([]uint32, n+1), item: make([]uint32, len(l.item))}
 	for _, item := range l.item {
 		inv.start[item+1]++
@@ -242,12 +242,12 @@ func (l lists) inverse(n int) lists {
 }
 
 func (t *table) readAntonyms(r *reader) {
-	n := r.number()
+	n := r.readNumber()
 	t.antonyms = make(map[uint16][]uint16, 2*n)
 	a := 0
 	for range n {
-		a += r.number()
-		b := a + r.difference()
+		a += r.readNumber()
+		b := a + r.readDifference()
 		one, other := uint16(a), uint16(b)
 		t.antonyms[one], t.antonyms[other] = append(t.antonyms[one], other), append(t.antonyms[other], one)
 	}
@@ -255,22 +255,22 @@ func (t *table) readAntonyms(r *reader) {
 
 func (t *table) readInflections(r *reader) {
 	form := 0
-	for range r.number() {
-		form += r.number()
+	for range r.readNumber() {
+		form += r.readNumber()
 		t.forms = append(t.forms, uint32(form))
-		t.bases = append(t.bases, uint32(form+r.difference()))
-		t.kinds = append(t.kinds, r.byte())
+		t.bases = append(t.bases, uint32(form+r.readDifference()))
+		t.kinds = append(t.kinds, r.readByte())
 	}
 }
 
 func (t *table) readRelated(r *reader) {
 	word := 0
 	t.relatedTo.start = []uint32{0}
-	for range r.number() {
-		word += r.number()
+	for range r.readNumber() {
+		word += r.readNumber()
 		t.related = append(t.related, uint32(word))
-		for range r.number() {
-			t.relatedTo.item = append(t.relatedTo.item, uint32(word+r.difference()))
+		for range r.readNumber() {
+			t.relatedTo.item = append(t.relatedTo.item, uint32(word+r.readDifference()))
 		}
 		t.relatedTo.start = append(t.relatedTo.start, uint32(len(t.relatedTo.item)))
 	}
@@ -279,23 +279,23 @@ func (t *table) readRelated(r *reader) {
 func (t *table) readPhrasal(r *reader) {
 	verb := 0
 	t.phrasalWith.start = []uint32{0}
-	for range r.number() {
-		verb += r.number()
+	for range r.readNumber() {
+		verb += r.readNumber()
 		t.phrasal = append(t.phrasal, uint16(verb))
-		for range r.number() {
-			t.phrasalWith.item = append(t.phrasalWith.item, uint32(r.number()))
+		for range r.readNumber() {
+			t.phrasalWith.item = append(t.phrasalWith.item, uint32(r.readNumber()))
 		}
 		t.phrasalWith.start = append(t.phrasalWith.start, uint32(len(t.phrasalWith.item)))
 	}
 }
 
-func (t *table) word(i uint32) string { return t.text[t.start[i]:t.start[i+1]] }
+func (t *table) wordAt(i uint32) string { return t.text[t.start[i]:t.start[i+1]] }
 
 // longest is how many letters the longest word may have that is looked up.
 const longest = 40
 
-// find returns the place of a word.
-func (t *table) find(word string) (uint32, bool) {
+// findWord returns the place of a word.
+func (t *table) findWord(word string) (uint32, bool) {
 	if word == "" || len(word) > longest {
 		return 0, false
 	}
@@ -304,22 +304,22 @@ func (t *table) find(word string) (uint32, bool) {
 			return 0, false
 		}
 	}
-	at := beginning(word)
+	at := indexOfBeginning(word)
 	low, high := t.first[at], t.first[at+1]
 	for low < high {
 		middle := (low + high) / 2
-		if t.word(middle) < word {
+		if t.wordAt(middle) < word {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	return low, low < t.first[at+1] && t.word(low) == word
+	return low, low < t.first[at+1] && t.wordAt(low) == word
 }
 
 // findVerb returns the number of a verb.
 func (t *table) findVerb(word string) (int, bool) {
-	at, ok := t.find(word)
+	at, ok := t.findWord(word)
 	if !ok || t.verb[at] == 0 {
 		return 0, false
 	}

@@ -23,7 +23,7 @@ func Near(word string, n int) []string {
 		distance, count int
 	}
 	var found []match
-	wanted := mask(word)
+	wanted := letterMask(word)
 	for i, m := range t.mask {
 		// Each error leaves each word at most one letter that the other lacks: a
 		// cheap test that nearly every verb fails.
@@ -34,9 +34,9 @@ func Near(word string, n int) []string {
 		if size := int(t.start[at+1] - t.start[at]); size < 3 || size > len(word)+reach || size < len(word)-reach {
 			continue
 		}
-		verb := t.word(at)
-		if d := distance(word, verb); d <= reach {
-			found = append(found, match{verb, d, t.frequency(at)})
+		verb := t.wordAt(at)
+		if d := editDistance(word, verb); d <= reach {
+			found = append(found, match{verb, d, t.verbFrequency(at)})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b match) int {
@@ -52,8 +52,8 @@ func Near(word string, n int) []string {
 	return out
 }
 
-// frequency is how often a word is used as a verb, as far as the table knows.
-func (t *table) frequency(at uint32) int {
+// verbFrequency is how often a word is used as a verb, as far as the table knows.
+func (t *table) verbFrequency(at uint32) int {
 	n := 0
 	if c := t.tagged[at]; c > 0 {
 		n = int(t.counts[c-1][0])
@@ -68,8 +68,8 @@ func (t *table) frequency(at uint32) int {
 // older texts.
 const modernCount = 20
 
-// mask is the set of letters in a word; other characters share the last bits.
-func mask(word string) uint32 {
+// letterMask is the set of letters in a word; other characters share the last bits.
+func letterMask(word string) uint32 {
 	m := uint32(0)
 	for i := range len(word) {
 		m |= 1 << ((word[i] - 'a') & 31)
@@ -79,9 +79,9 @@ func mask(word string) uint32 {
 
 const longestNear = 24
 
-// distance is the number of errors between two words: letters missing, added,
+// editDistance is the number of errors between two words: letters missing, added,
 // changed, or swapped with their neighbour (optimal string alignment).
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	var rows [3][longestNear + 4]int8
 	before, last, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {

@@ -16,9 +16,9 @@ var secretFields = []string{"authorization", "cookie", "proxy-authorization", "x
 // hidden stands in a shown base for the value of a secret field.
 const hidden = "(hidden)"
 
-// base returns the signature base (RFC 9421 §2.5), and the same with the values
+// signatureBase returns the signature base (RFC 9421 §2.5), and the same with the values
 // of secret fields hidden.
-func base(m Message, list httpsfv.InnerList) (signed, shown string, err error) {
+func signatureBase(m Message, list httpsfv.InnerList) (signed, shown string, err error) {
 	var b, show strings.Builder
 	seen := map[string]bool{}
 	for _, item := range list.Items {
@@ -31,7 +31,7 @@ func base(m Message, list httpsfv.InnerList) (signed, shown string, err error) {
 				Help: "name each component once (RFC 9421 §2)"}
 		}
 		seen[id] = true
-		value, err := component(m, id, item)
+		value, err := componentValue(m, id, item)
 		if err != nil {
 			return "", "", err
 		}
@@ -49,25 +49,25 @@ func base(m Message, list httpsfv.InnerList) (signed, shown string, err error) {
 	return b.String() + last, show.String() + last, nil
 }
 
-// component returns the value of one covered component.
-func component(m Message, id string, item httpsfv.Item) (string, error) {
+// componentValue returns the value of one covered component.
+func componentValue(m Message, id string, item httpsfv.Item) (string, error) {
 	name, ok := item.Value.(string)
 	if !ok || name == "" {
 		return "", &Error{Code: CodeSyntax, Message: fmt.Sprintf("the component %s is not a string", id)}
 	}
 	if strings.HasPrefix(name, "@") {
-		return derived(m, id, name, item.Params)
+		return derivedValue(m, id, name, item.Params)
 	}
-	return field(m, id, name, item.Params)
+	return fieldValue(m, id, name, item.Params)
 }
 
 func unknownComponent(id, help string) *Error {
 	return &Error{Code: CodeComponent, Message: fmt.Sprintf("the component %s is not known for a request", id), Help: help}
 }
 
-// derived returns the value of a component whose name begins with "@"
+// derivedValue returns the value of a component whose name begins with "@"
 // (RFC 9421 §2.2).
-func derived(m Message, id, name string, params *httpsfv.Params) (string, error) {
+func derivedValue(m Message, id, name string, params *httpsfv.Params) (string, error) {
 	if name == "@query-param" {
 		return queryParam(m, id, params)
 	}
@@ -123,8 +123,8 @@ func queryParam(m Message, id string, params *httpsfv.Params) (string, error) {
 // escapeQuery is the percent-encoding of RFC 9421 §2.2.8: space becomes %20.
 func escapeQuery(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
-// field returns the value of a header field (RFC 9421 §2.1).
-func field(m Message, id, name string, params *httpsfv.Params) (string, error) {
+// fieldValue returns the value of a header field (RFC 9421 §2.1).
+func fieldValue(m Message, id, name string, params *httpsfv.Params) (string, error) {
 	if name != strings.ToLower(name) {
 		return "", &Error{Code: CodeSyntax, Message: fmt.Sprintf("the name of the component %s is not in lower case", id)}
 	}
@@ -147,7 +147,7 @@ func field(m Message, id, name string, params *httpsfv.Params) (string, error) {
 	case len(names) == 1 && names[0] == "bs":
 		return byteSequences(values), nil
 	case len(names) == 1 && names[0] == "key":
-		return member(id, name, values, params)
+		return memberValue(id, name, values, params)
 	}
 	return "", unknownComponent(id, "of the parameters only key and bs are known")
 }
@@ -161,8 +161,8 @@ func byteSequences(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// member is the parameter key (RFC 9421 §2.1.2): one member of a dictionary.
-func member(id, name string, values []string, params *httpsfv.Params) (string, error) {
+// memberValue is the parameter key (RFC 9421 §2.1.2): one member of a dictionary.
+func memberValue(id, name string, values []string, params *httpsfv.Params) (string, error) {
 	key, _ := params.Get("key")
 	text, ok := key.(string)
 	dictionary, err := httpsfv.UnmarshalDictionary(values)

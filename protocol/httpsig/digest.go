@@ -23,7 +23,7 @@ func ContentDigest(body []byte) string {
 func checkDigest(header http.Header, body []byte) error {
 	values := header.Values("Content-Digest")
 	refuse := func(message string) error {
-		return &Error{Code: CodeDigest, Message: message, Expected: ContentDigest(body), Got: clip(header.Get("Content-Digest")),
+		return &Error{Code: CodeDigest, Message: message, Expected: ContentDigest(body), Got: clipText(header.Get("Content-Digest")),
 			Help: "compute the digest over the very bytes of the body that are sent"}
 	}
 	if len(values) == 0 {
@@ -59,8 +59,8 @@ func checkDigest(header http.Header, body []byte) error {
 	return nil
 }
 
-// clip shortens a stranger's text before it is quoted.
-func clip(text string) string {
+// clipText shortens a stranger's text before it is quoted.
+func clipText(text string) string {
 	const most = 200
 	if len(text) <= most {
 		return text

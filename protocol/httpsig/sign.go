@@ -71,7 +71,7 @@ func Sign(r *http.Request, body []byte, key ed25519.PrivateKey, o SignOptions) e
 	if o.Tag != "" {
 		list.Params.Add("tag", o.Tag)
 	}
-	text, _, err := base(FromRequest(r, body), list)
+	text, _, err := signatureBase(FromRequest(r, body), list)
 	if err != nil {
 		return fmt.Errorf("sign %s %s: %w", r.Method, r.URL, err)
 	}

@@ -141,9 +141,9 @@ func (s *Signature) readParams(params *httpsfv.Params) error {
 		var ok bool
 		switch name {
 		case "created":
-			s.Created, ok = moment(value)
+			s.Created, ok = parseSeconds(value)
 		case "expires":
-			s.Expires, ok = moment(value)
+			s.Expires, ok = parseSeconds(value)
 		case "keyid":
 			s.KeyID, ok = value.(string)
 		case "nonce":
@@ -153,7 +153,7 @@ func (s *Signature) readParams(params *httpsfv.Params) error {
 		case "alg":
 			var alg string
 			if alg, ok = value.(string); ok && alg != algorithm {
-				return &Error{Code: CodeAlgorithm, Message: "the signature is of another kind than is used here", Expected: algorithm, Got: clip(alg),
+				return &Error{Code: CodeAlgorithm, Message: "the signature is of another kind than is used here", Expected: algorithm, Got: clipText(alg),
 					Help: "sign with an Ed25519 key"}
 			}
 		default:
@@ -167,8 +167,8 @@ func (s *Signature) readParams(params *httpsfv.Params) error {
 	return nil
 }
 
-// moment reads a number of seconds.
-func moment(value any) (time.Time, bool) {
+// parseSeconds reads a number of seconds.
+func parseSeconds(value any) (time.Time, bool) {
 	n, ok := value.(int64)
 	if !ok || n <= 0 || n > 1<<40 {
 		return time.Time{}, false
@@ -201,10 +201,10 @@ const (
 // Verify reports whether the signature was made over m with the private half of
 // key and is as the policy wants it. Every error is an [*Error].
 func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
-	if err := s.covers(m, p.Require); err != nil {
+	if err := s.checkCoverage(m, p.Require); err != nil {
 		return err
 	}
-	if err := s.fresh(p); err != nil {
+	if err := s.checkTime(p); err != nil {
 		return err
 	}
 	if n := len(s.Nonce); p.Nonce && (n < minNonce || n > maxNonce) {
@@ -216,7 +216,7 @@ func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
 			return err
 		}
 	}
-	text, shown, err := base(m, s.list)
+	text, shown, err := signatureBase(m, s.list)
 	if err != nil {
 		return err
 	}
@@ -227,12 +227,12 @@ func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
 	return nil
 }
 
-// covers reports whether the signature covers all that is required.
-func (s Signature) covers(m Message, required []string) error {
+// checkCoverage reports whether the signature covers all that is required.
+func (s Signature) checkCoverage(m Message, required []string) error {
 	var missing []string
 	for _, name := range required {
 		absent := name == "content-digest" && len(m.Body) == 0 || name == "@query" && m.Query == ""
-		if !absent && !slices.ContainsFunc(containing(name), func(whole string) bool { return slices.Contains(s.Components, whole) }) {
+		if !absent && !slices.ContainsFunc(componentsContaining(name), func(whole string) bool { return slices.Contains(s.Components, whole) }) {
 			missing = append(missing, name)
 		}
 	}
@@ -240,13 +240,13 @@ func (s Signature) covers(m Message, required []string) error {
 		return nil
 	}
 	return &Error{Code: CodeCoverage, Message: "the signature does not cover " + strings.Join(missing, ", "),
-		Expected: strings.Join(required, ", "), Got: clip(strings.Join(s.Components, ", ")),
+		Expected: strings.Join(required, ", "), Got: clipText(strings.Join(s.Components, ", ")),
 		Help: "what is not covered could be changed on the way, or the signature carried to another request; @target-uri covers host, path and query"}
 }
 
-// containing returns the components that hold all of one: itself and, for parts
+// componentsContaining returns the components that hold all of one: itself and, for parts
 // of an address, longer parts of it (RFC 9421 §2.2).
-func containing(name string) []string {
+func componentsContaining(name string) []string {
 	switch name {
 	case "@scheme", "@authority":
 		return []string{name, "@target-uri"}
@@ -256,8 +256,8 @@ func containing(name string) []string {
 	return []string{name}
 }
 
-// fresh reports whether now lies within the time of the signature.
-func (s Signature) fresh(p Policy) error {
+// checkTime reports whether now lies within the time of the signature.
+func (s Signature) checkTime(p Policy) error {
 	const form = time.RFC3339
 	refuse := func(code, message, help string) error {
 		e := &Error{Code: code, Message: message, Help: help,
@@ -285,7 +285,7 @@ func (s Signature) fresh(p Policy) error {
 // together show to anybody later who signed what. The base is "" when it holds
 // the value of a header that carries a secret.
 func (s Signature) Base(m Message) (text string, signature []byte, err error) {
-	text, shown, err := base(m, s.list)
+	text, shown, err := signatureBase(m, s.list)
 	if err != nil {
 		return "", nil, err
 	}

@@ -44,15 +44,15 @@ type Binding struct {
 // Read reads the headers of a request. It returns nil and no problem when the
 // request has none of them, and a problem when they break a rule.
 func Read(h http.Header) (*Binding, *Problem) {
-	method, problem := single(h, MethodHeader)
+	method, problem := singleValue(h, MethodHeader)
 	if problem != nil {
 		return nil, problem
 	}
-	grammar, problem := single(h, GrammarHeader)
+	grammar, problem := singleValue(h, GrammarHeader)
 	if problem != nil {
 		return nil, problem
 	}
-	namespace, problem := single(h, NamespaceHeader)
+	namespace, problem := singleValue(h, NamespaceHeader)
 	if problem != nil {
 		return nil, problem
 	}
@@ -64,12 +64,12 @@ func Read(h http.Header) (*Binding, *Problem) {
 		return nil, problem
 	}
 	if method == nil {
-		return nil, missing("the request has headers of the AGIS binding, but no " + MethodHeader)
+		return nil, missingHeader("the request has headers of the AGIS binding, but no " + MethodHeader)
 	}
 	b := &Binding{Method: strings.ToUpper(*method)}
 	for _, f := range agis.CheckMethod(*method) {
 		if f.Severity == protocol.Error {
-			return nil, violation(MethodHeader, f)
+			return nil, methodProblem(MethodHeader, f)
 		}
 		if f.Severity == protocol.Warning {
 			b.Warnings = append(b.Warnings, f)
@@ -84,27 +84,27 @@ func Read(h http.Header) (*Binding, *Problem) {
 	return b, nil
 }
 
-// single returns the one value of a header, nil when it is absent. A header
+// singleValue returns the one value of a header, nil when it is absent. A header
 // given twice is refused: two readers could each follow another one.
-func single(h http.Header, name string) (*string, *Problem) {
+func singleValue(h http.Header, name string) (*string, *Problem) {
 	values := h.Values(name)
 	switch {
 	case len(values) == 0:
 		return nil, nil
 	case len(values) > 1:
-		return nil, refuse(http.StatusBadRequest, "repeated-header", "A header of the AGIS binding is given twice",
-			"the request has "+name+" more than once", "send it once").in(name)
+		return nil, newProblem(http.StatusBadRequest, "repeated-header", "A header of the AGIS binding is given twice",
+			"the request has "+name+" more than once", "send it once").inHeader(name)
 	case len(values[0]) > maxValue:
-		return nil, refuse(http.StatusBadRequest, "long-header", "A header of the AGIS binding is too long",
-			name+" is longer than 128 bytes", "send one verb, one version or one namespace").in(name)
+		return nil, newProblem(http.StatusBadRequest, "long-header", "A header of the AGIS binding is too long",
+			name+" is longer than 128 bytes", "send one verb, one version or one namespace").inHeader(name)
 	}
 	value := strings.TrimSpace(values[0])
 	return &value, nil
 }
 
-func missing(detail string) *Problem {
-	return refuse(http.StatusBadRequest, "method-header-missing", "The AGIS method is missing", detail,
-		"add "+MethodHeader+" with one imperative verb, for example "+MethodHeader+": BOOK").in(MethodHeader)
+func missingHeader(detail string) *Problem {
+	return newProblem(http.StatusBadRequest, "method-header-missing", "The AGIS method is missing", detail,
+		"add "+MethodHeader+" with one imperative verb, for example "+MethodHeader+": BOOK").inHeader(MethodHeader)
 }
 
 func checkGrammar(grammar *string) *Problem {
@@ -113,8 +113,8 @@ func checkGrammar(grammar *string) *Problem {
 	if grammar == nil || strings.EqualFold(*grammar, Grammar) {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, "unknown-grammar", "The version of the grammar is not known",
-		GrammarHeader+" is "+protocol.Quote(*grammar)+", and only "+Grammar+" is known", "write "+GrammarHeader+": "+Grammar).in(GrammarHeader)
+	return newProblem(http.StatusBadRequest, "unknown-grammar", "The version of the grammar is not known",
+		GrammarHeader+" is "+protocol.Quote(*grammar)+", and only "+Grammar+" is known", "write "+GrammarHeader+": "+Grammar).inHeader(GrammarHeader)
 }
 
 // checkNamespace asks for the form that namespace has in a document, so that
@@ -123,9 +123,9 @@ func checkNamespace(s string) *Problem {
 	if agis.WellFormedNamespace(s) {
 		return nil
 	}
-	p := refuse(http.StatusBadRequest, "AGIS706", "The namespace has no readable form",
+	p := newProblem(http.StatusBadRequest, "AGIS706", "The namespace has no readable form",
 		NamespaceHeader+" "+protocol.Quote(s)+" is not a short lower-case token",
-		"use small letters, digits and hyphens, beginning with a letter, for example acme-reservations").in(NamespaceHeader)
+		"use small letters, digits and hyphens, beginning with a letter, for example acme-reservations").inHeader(NamespaceHeader)
 	p.Section = "AGIS §8.2(d), §10.1"
 	return p
 }

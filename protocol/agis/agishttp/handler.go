@@ -39,10 +39,10 @@ func New(next http.Handler, o Options) http.Handler {
 				next.ServeHTTP(w, r)
 				return
 			}
-			problem = missing("the request has no " + MethodHeader)
+			problem = missingHeader("the request has no " + MethodHeader)
 		}
 		if problem == nil && routes != nil {
-			problem = routes.find(b, r.URL.EscapedPath())
+			problem = routes.findEndpoint(b, r.URL.EscapedPath())
 		}
 		if problem != nil {
 			problem.ServeHTTP(w, r)
@@ -52,28 +52,28 @@ func New(next http.Handler, o Options) http.Handler {
 	})
 }
 
-// find completes b with the endpoint that the path and the method mean.
-func (t *routes) find(b *Binding, path string) *Problem {
+// findEndpoint completes b with the endpoint that the path and the method mean.
+func (t *routes) findEndpoint(b *Binding, path string) *Problem {
 	if b.Namespace != "" && t.namespace != "" && b.Namespace != t.namespace {
-		p := refuse(http.StatusNotFound, "other-namespace", "The verb belongs to another service",
+		p := newProblem(http.StatusNotFound, "other-namespace", "The verb belongs to another service",
 			"this service has the namespace "+protocol.Quote(t.namespace)+", not "+protocol.Quote(b.Namespace),
-			"send "+NamespaceHeader+": "+t.namespace+", or leave it out").in(NamespaceHeader)
+			"send "+NamespaceHeader+": "+t.namespace+", or leave it out").inHeader(NamespaceHeader)
 		p.Section = "AGIS §8.2(d), §10.1"
 		return p
 	}
-	endpoint, values, verbs := t.match(b.Method, path)
+	endpoint, values, verbs := t.matchPath(b.Method, path)
 	if endpoint != nil {
 		b.Endpoint, b.Parameters = endpoint, values
 		return nil
 	}
 	var p *Problem
 	if len(verbs) == 0 {
-		p = refuse(http.StatusNotFound, "unknown-path", "No endpoint has this path",
+		p = newProblem(http.StatusNotFound, "unknown-path", "No endpoint has this path",
 			"no endpoint of the service has the path "+protocol.Quote(path), "the AGIS document of the service lists its paths")
 		p.Declared = t.verbs
 	} else {
-		p = refuse(http.StatusNotFound, "undeclared-verb", "The path does not have this verb",
-			"the path "+protocol.Quote(path)+" has no "+protocol.Quote(b.Method), "use one of "+strings.Join(verbs, ", ")).in(MethodHeader)
+		p = newProblem(http.StatusNotFound, "undeclared-verb", "The path does not have this verb",
+			"the path "+protocol.Quote(path)+" has no "+protocol.Quote(b.Method), "use one of "+strings.Join(verbs, ", ")).inHeader(MethodHeader)
 		p.Declared = verbs
 	}
 	p.Section = "AGIS §8.1"

@@ -37,21 +37,21 @@ type Problem struct {
 	Message   string `json:"message"`
 }
 
-func refuse(status int, code, title, detail, help string) *Problem {
+func newProblem(status int, code, title, detail, help string) *Problem {
 	return &Problem{
 		Type: "about:blank", Title: title, Status: status, Detail: detail, Code: code,
 		Section: "AGIS §10.1", Help: help, Error: detail, ErrorCode: code, Message: detail,
 	}
 }
 
-func (p *Problem) in(header string) *Problem {
+func (p *Problem) inHeader(header string) *Problem {
 	p.Header = header
 	return p
 }
 
-// violation is the problem of a method that pass 2 or 3 refuses.
-func violation(header string, f protocol.Finding) *Problem {
-	p := refuse(http.StatusBadRequest, f.Code, "Grammar violation", f.Message, f.Help).in(header)
+// methodProblem is the problem of a method that pass 2 or 3 refuses.
+func methodProblem(header string, f protocol.Finding) *Problem {
+	p := newProblem(http.StatusBadRequest, f.Code, "Grammar violation", f.Message, f.Help).inHeader(header)
 	p.Section = f.Section
 	p.Pass = passOf(f.Code)
 	return p

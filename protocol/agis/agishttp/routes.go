@@ -39,10 +39,10 @@ func newRoutes(d *agis.Document) *routes {
 		for _, s := range strings.Split(strings.TrimPrefix(e.Path, "/"), "/") {
 			if name, ok := parameterName(s); ok {
 				to.parameters = append(to.parameters, name)
-				at = at.any()
+				at = at.parameterChild()
 				continue
 			}
-			at = at.child(s)
+			at = at.namedChild(s)
 		}
 		at.endpoints = append(at.endpoints, to)
 		if !slices.Contains(t.verbs, to.verb) {
@@ -59,16 +59,16 @@ func parameterName(s string) (string, bool) {
 	return name, open && closed && name != ""
 }
 
-// any returns the segment below s for a parameter.
-func (s *segment) any() *segment {
+// parameterChild returns the segment below s for a parameter.
+func (s *segment) parameterChild() *segment {
 	if s.parameter == nil {
 		s.parameter = &segment{}
 	}
 	return s.parameter
 }
 
-// child returns the segment below s for a name.
-func (s *segment) child(name string) *segment {
+// namedChild returns the segment below s for a name.
+func (s *segment) namedChild(name string) *segment {
 	if s.names == nil {
 		s.names = map[string]*segment{}
 	}
@@ -78,10 +78,10 @@ func (s *segment) child(name string) *segment {
 	return s.names[name]
 }
 
-// match finds the endpoint of a verb at an escaped path, and the values of its
+// matchPath finds the endpoint of a verb at an escaped path, and the values of its
 // parameters. When the path exists and the verb does not, endpoint is nil and
 // verbs lists those that the path has.
-func (t *routes) match(verb, path string) (endpoint *agis.Endpoint, values map[string]string, verbs []string) {
+func (t *routes) matchPath(verb, path string) (endpoint *agis.Endpoint, values map[string]string, verbs []string) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
 		return nil, nil, nil
@@ -95,7 +95,7 @@ func (t *routes) match(verb, path string) (endpoint *agis.Endpoint, values map[s
 		}
 		texts = append(texts, text)
 	}
-	for _, end := range t.root.ends(texts) {
+	for _, end := range t.root.matchingEnds(texts) {
 		for _, to := range end.at.endpoints {
 			if to.verb != verb {
 				if !slices.Contains(verbs, to.verb) {
@@ -120,10 +120,10 @@ type end struct {
 	values []string
 }
 
-// ends follows the path in every way there is, names before parameters. The
+// matchingEnds follows the path in every way there is, names before parameters. The
 // number of ways is bounded by the endpoints of the document: each end is
 // another place of the tree.
-func (s *segment) ends(texts []string) []end {
+func (s *segment) matchingEnds(texts []string) []end {
 	found := []end{{at: s}}
 	for _, text := range texts {
 		var next []end
