@@ -1,34 +1,34 @@
-// Package store defines the keyed log that everything else stands on: records
-// by key, each write with the next sequence number, and a replay of the latest
-// record of every key in sequence order that then waits for more. What is
-// derived from it (the search index, the frontier's order, figures) follows
-// [Store.Changes] with its own [Cursor] and can be rebuilt by following from
-// zero. Package boltstore is the implementation; storetest is what any
-// implementation must pass.
+// Package store defines the keyed log that everything else stands on: records by key, each write
+// with the next sequence number, and a replay of the latest record of every key in sequence order
+// that then waits for more. Derived data (the search index, the frontier's order, figures) follows
+// [Store.Changes] with its own [Cursor] and can be rebuilt by following from zero. Deletions are
+// forgotten behind a horizon, see [Store.Forget]: a follower that is further behind rebuilds.
+// Package boltstore is the implementation; storetest has the tests that every implementation must
+// pass.
 //
 // # Keys
 //
-// A key is text without NUL, in parts separated by "/". Hosts stand reversed
-// ("com.example.www"), so that a registrable domain lies together. This is the
-// whole list; each has a function in keys.go:
+// A key is text without NUL, in parts separated by "/". Hosts are reversed ("com.example.www"), so
+// that the keys of a registrable domain are neighbours. This is the whole list; each has a function
+// in keys.go:
 //
 //	host/{rev}                       crawler.Host: when due, failures, robots, outcomes (JSON)
 //	doc/{rev}/{kind}                 document.Document as last fetched (JSON)
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
-//	log/{rev}/{time}-{host}          crawler.Entry: what {rev} was asked during a visit to {host} (JSON), for 90 days
-//	block/{rev}                      crawler.Block: why a host is not visited, and what was removed (JSON)
+//	log/{rev}/{time}-{host}          crawler.Entry: the requests to {rev} during a visit to {host} (JSON), for 90 days
+//	block/{rev}                      crawler.Block: why a host is not visited, and its removed documents (JSON)
 //	domain/{rev}                     crawler.Domain: hosts that links added below a registrable domain (JSON)
 //	agent/{air id}                   registry.Agent (JSON)
-//	agent/{air id}/{n}               registry.Entry: what happened to the agent, n from 00000001 (JSON), never overwritten
+//	agent/{air id}/{n}               registry.Entry: a change of the agent, n from 00000001 (JSON), never overwritten
 //	handle/{handle}                  AIR ID that holds the handle, or held it until a time (text)
 //	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
-//	door                             registry.Door: how new agents are taken, when the operator last looked (JSON)
+//	door                             admission.StoredPolicy: how new agents are taken, when the operator last looked (JSON)
 //	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
-//	ban/{sort}/{value}               admission.Ban: a line of the registry's block lists (JSON)
-//	report/{time}-{hex}              admission.Report: what somebody reported of an agent (JSON)
+//	ban/{kind}/{value}               admission.Ban: an entry of the registry's block lists (JSON)
+//	report/{time}-{hex}              admission.Report: an abuse report about an agent (JSON)
 //
-// {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex,
-// {time} UTC as 20060102T150405.000Z.
+// {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex, {time} UTC as
+// 20060102T150405.000Z.
 package store

@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// FollowOptions shapes the batches of [Follow]. The zero value has good
-// defaults.
+// FollowOptions shapes the batches of [Follow]. The zero value has good defaults.
 type FollowOptions struct {
 	Batch  int           // most records handed over at once; 1,000 when 0
 	Linger time.Duration // longest wait for a batch to fill; 200 ms when 0
-	// Damaged, when set, is told of each record that is damaged, and apply gets
-	// the record as a tombstone: what cannot be trusted is as good as gone.
-	// Without it the first one ends Follow.
+	// Damaged, when set, is called for each damaged record, and apply gets the record as a
+	// tombstone, because its value cannot be trusted. Without it the first damaged record ends
+	// Follow.
 	Damaged func(r Record, err error)
 }
 
-// Follow reads the changes of s after the cursor and hands them to apply in
-// batches: as soon as Batch records are there, or Linger after the first of
-// them. apply gets the cursor that stands for everything up to the end of its
-// batch and must keep it in the same commit as what it derives. Follow returns
-// nil when ctx ends, and the first error of the log or of apply otherwise
-// ([ErrCursorGone] calls for a rebuild from the zero cursor). It waits for its
-// own goroutine.
+// Follow reads the changes of s after the cursor and hands them to apply in batches: as soon as
+// Batch records are there, or Linger after the first of them. apply gets the cursor that stands for
+// everything up to the end of its batch and must keep it in the same commit as the data that it
+// derives. Follow returns nil when ctx ends, and the first error of the log or of apply otherwise.
+// [ErrCursorGone] calls for a rebuild from the zero cursor; it may come at any time, when the
+// horizon of the store passes the follower. Follow waits for its own goroutine.
 func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply func(batch []Record, upTo Cursor) error) error {
 	if o.Batch == 0 {
 		o.Batch = 1000
@@ -33,8 +31,8 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 	ctx, cancel := context.WithCancel(ctx)
 	records := make(chan Record)
 	done := make(chan error, 1)
-	go func() { done <- send(ctx, s, after, o.Damaged, records) }()
-	err := gather(s, o, records, apply)
+	go func() { done <- sendRecords(ctx, s, after, o.Damaged, records) }()
+	err := applyBatches(s, o, records, apply)
 	cancel()
 	if sendErr := <-done; err == nil {
 		err = sendErr
@@ -42,8 +40,8 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 	return err
 }
 
-// send moves records from the log into the channel until ctx or the log ends.
-func send(ctx context.Context, s Store, after Cursor, damaged func(Record, error), records chan<- Record) error {
+// sendRecords moves records from the log into the channel until ctx or the log ends.
+func sendRecords(ctx context.Context, s Store, after Cursor, damaged func(Record, error), records chan<- Record) error {
 	defer close(records)
 	for r, err := range s.Changes(ctx, after) {
 		switch {
@@ -62,10 +60,9 @@ func send(ctx context.Context, s Store, after Cursor, damaged func(Record, error
 	return nil
 }
 
-// gather cuts the stream of records into batches until the channel is closed.
-// What is gathered at that moment is applied too: it was read, so keeping it
-// saves reading it again.
-func gather(s Store, o FollowOptions, records <-chan Record, apply func([]Record, Cursor) error) error {
+// applyBatches cuts the stream of records into batches until the channel is closed. The records
+// gathered at that moment are applied too, which saves reading them again.
+func applyBatches(s Store, o FollowOptions, records <-chan Record, apply func([]Record, Cursor) error) error {
 	head := s.Head() // names the log: store and incarnation do not change while it is open
 	for first := range records {
 		batch := []Record{first}

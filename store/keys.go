@@ -27,8 +27,8 @@ const (
 	ReportPrefix      = "report/"
 )
 
-// DoorKey is the key of how the registry takes new agents.
-const DoorKey = "door"
+// AdmissionPolicyKey is the key of the registry's admission policy.
+const AdmissionPolicyKey = "door"
 
 // ReverseHost turns "www.example.com" into "com.example.www" and back.
 func ReverseHost(host string) string {
@@ -49,8 +49,7 @@ func DocumentsOf(host string) string { return DocumentPrefix + ReverseHost(host)
 // VersionsOfAll is the prefix of all stored versions of a host's documents.
 func VersionsOfAll(host string) string { return VersionPrefix + ReverseHost(host) + "/" }
 
-// VersionsOf is the prefix of all stored versions of a host's document of one
-// kind, oldest first.
+// VersionsOf is the prefix of all stored versions of a host's document of one kind, oldest first.
 func VersionsOf(host, kind string) string {
 	return VersionPrefix + ReverseHost(host) + "/" + kind + "/"
 }
@@ -66,16 +65,16 @@ func BlobKey(digest string) string { return BlobPrefix + digest }
 // LedgerOf is the prefix of what a host was asked, oldest first.
 func LedgerOf(host string) string { return LedgerPrefix + ReverseHost(host) + "/" }
 
-// LedgerKey is the key of what a host was asked during one visit, which may be a
-// visit to another host.
+// LedgerKey is the key of what a host was asked during one visit, which may be a visit to another
+// host.
 func LedgerKey(host string, at time.Time, visited string) string {
 	return LedgerOf(host) + at.UTC().Format("20060102T150405.000Z") + "-" + visited
 }
 
-// BlockKey is the key of the word that a host is not to be visited.
+// BlockKey is the key of the entry that forbids visits to a host.
 func BlockKey(host string) string { return BlockPrefix + ReverseHost(host) }
 
-// DomainKey is the key of what is known of a registrable domain.
+// DomainKey is the key of the record of a registrable domain.
 func DomainKey(domain string) string { return DomainPrefix + ReverseHost(domain) }
 
 // AgentKey is the key of an agent.
@@ -106,17 +105,16 @@ func HandleKey(handle string) string { return HandlePrefix + handle }
 func PendingKey(airID string) string { return PendingPrefix + airID }
 
 // BansOf is the prefix of one of the registry's block lists.
-func BansOf(sort string) string { return BanPrefix + sort + "/" }
+func BansOf(kind string) string { return BanPrefix + kind + "/" }
 
 // BanKey is the key of one line of a block list.
-func BanKey(sort, value string) string { return BansOf(sort) + value }
+func BanKey(kind, value string) string { return BansOf(kind) + value }
 
 // ReportKey is the key of an abuse report, whose id begins with its time.
 func ReportKey(id string) string { return ReportPrefix + id }
 
-// SplitKey returns the parts of a key, with a reversed host turned back: for
-// "doc/com.example/ai" it returns "doc", "example.com", "ai". Keys without a
-// host come back as their plain parts.
+// SplitKey returns the parts of a key, with a reversed host turned back: for "doc/com.example/ai"
+// it returns "doc", "example.com", "ai". Keys without a host come back as their plain parts.
 func SplitKey(key string) []string {
 	parts := strings.Split(key, "/")
 	switch parts[0] + "/" {

@@ -9,11 +9,11 @@ import (
 // A Record is the latest write to one key.
 type Record struct {
 	Key string
-	// Value is owned by the reader: it is never changed after it was handed
-	// out. It is nil when Deleted.
+	// Value is owned by the reader: it is never changed after it was handed out. It is nil when
+	// Deleted.
 	Value []byte
-	// Seq is the number of the write. Numbers start at 1, grow by one for each
-	// write and are never given out twice within one incarnation.
+	// Seq is the number of the write. Numbers start at 1, grow by one for each write and are never
+	// given out twice within one incarnation.
 	Seq uint64
 	// Deleted marks a tombstone. Only [Store.Changes] yields tombstones.
 	Deleted bool
@@ -24,29 +24,28 @@ type Write struct {
 	Key    string
 	Value  []byte
 	Delete bool
-	// Expect, when set, is the sequence the key must have at this moment; 0
-	// means that it must not exist (a deleted key does not exist). If it does
-	// not hold, the whole Apply fails with [ErrConflict].
+	// Expect, when set, is the sequence the key must have at this moment; 0 means that it must not
+	// exist (a deleted key does not exist). If it does not hold, the whole Apply fails with
+	// [ErrConflict].
 	Expect *uint64
 }
 
 // Put returns an unconditional write.
 func Put(key string, value []byte) Write { return Write{Key: key, Value: value} }
 
-// PutIf returns a write that holds only while key has sequence seq; 0 means
-// that the key must not exist.
+// PutIf returns a write that holds only while key has sequence seq; 0 means that the key must not
+// exist.
 func PutIf(key string, value []byte, seq uint64) Write {
 	return Write{Key: key, Value: value, Expect: &seq}
 }
 
-// Delete returns an unconditional deletion. Deleting a key that does not exist
-// is not an error and writes nothing.
+// Delete returns an unconditional deletion. Deleting a key that does not exist is not an error and
+// writes nothing.
 func Delete(key string) Write { return Write{Key: key, Delete: true} }
 
-// A Cursor is a place in the log of one store. Store and Incarnation tell one
-// log from another: a restored or rolled-back store starts a new incarnation,
-// in which old sequence numbers mean nothing. The zero Cursor is the beginning
-// of any log.
+// A Cursor is a place in the log of one store. Store and Incarnation tell one log from another: a
+// restored or rolled-back store starts a new incarnation, in which old sequence numbers mean
+// nothing. The zero Cursor is the beginning of any log.
 type Cursor struct {
 	Store       string `json:"store"`
 	Incarnation uint64 `json:"incarnation"`
@@ -55,62 +54,59 @@ type Cursor struct {
 
 // Store is a keyed log. All methods may be called from any goroutine.
 //
-// Limits: a key is 1 to 1,024 bytes of UTF-8 without NUL, a value at most 16 MiB,
-// an Apply at most 20,000 writes, each to a different key.
+// Limits: a key is 1 to 1,024 bytes of UTF-8 without NUL, a value at most 16 MiB, an Apply at most
+// 20,000 writes, each to a different key.
 type Store interface {
 	// Get returns the record of key, or [ErrNotFound].
 	Get(ctx context.Context, key string) (Record, error)
 
-	// List yields the records whose key begins with prefix and is greater than
-	// after, in key order, without tombstones. It reads in pages, so records
-	// written meanwhile may or may not appear. The consumer may take its time:
-	// no lock is held while it runs. A record that is damaged is yielded as its
-	// key with an error that [Damaged] knows, and the list goes on behind it; any
+	// List yields the records whose key begins with prefix and is greater than after, in key order,
+	// without tombstones. It reads in pages, so records written meanwhile may or may not appear.
+	// The consumer may take its time: no lock is held while it runs. A record that is damaged is
+	// yielded as its key with an error that [Damaged] knows, and the list goes on behind it; any
 	// other error comes once, last.
 	List(ctx context.Context, prefix, after string) iter.Seq2[Record, error]
 
-	// Apply writes all or nothing and returns the sequence of the last write.
-	// When it returns nil, the writes are on disk. [ErrConflict] and
-	// [ErrInvalid] mean that nothing was written. Any other error, [ErrUnknown]
-	// among them, means that it is not known whether the writes happened: read
-	// to find out, after the restart that such an error calls for.
+	// Apply writes all or nothing and returns the sequence of the last write. When it returns nil,
+	// the writes are on disk. [ErrConflict] and [ErrInvalid] mean that nothing was written. Any
+	// other error, [ErrUnknown] among them, means that it is not known whether the writes happened:
+	// read to find out, after the restart that such an error calls for.
 	//
-	// Concurrent callers are grouped into one commit; each still succeeds or
-	// fails alone.
+	// Concurrent callers are grouped into one commit; each still succeeds or fails alone.
 	Apply(ctx context.Context, writes ...Write) (uint64, error)
 
-	// Changes yields the latest record of every key written after the cursor, tombstones included, in
-	// sequence order, and then waits for more until ctx ends (which ends the sequence without an
+	// Changes yields the latest record of every key written after the cursor, tombstones included,
+	// in sequence order, and then waits for more until ctx ends (which ends the sequence without an
 	// error). A follower may miss intermediate values of a key, never its last. A cursor of another
 	// store or incarnation, ahead of the log, or behind the [Store.Horizon] yields [ErrCursorGone]:
 	// rebuild from zero. So does a sequence that runs when the horizon passes the place it has
-	// reached. Sequence 0 is the beginning, which is never gone: Changes yields the living records and
-	// the deletions that are not forgotten; it is gone later only if the horizon passes where the log
-	// ended at the start. A damaged record is yielded as in List, with its sequence.
+	// reached. Sequence 0 is the beginning, which is never gone: Changes yields the living records
+	// and the deletions that are not forgotten; it is gone later only if the horizon passes where
+	// the log ended at the start. A damaged record is yielded as in List, with its sequence.
 	Changes(ctx context.Context, after Cursor) iter.Seq2[Record, error]
 
 	// Head returns the cursor of the newest write that readers can see.
 	Head() Cursor
 
 	// Horizon returns the cursor up to which deletions are forgotten, sequence 0 when none is. It
-	// never moves back within an incarnation and is always behind Head: the newest write is in the
-	// log, be it a deletion.
+	// never moves back within an incarnation and is always behind Head: the newest write stays in
+	// the log, even a deletion.
 	Horizon() Cursor
 
-	// Forget moves the horizon to the cursor, or as far as it may go, and drops the tombstones up to
-	// it, except those that the store was told to keep for followers that need every deletion. Living
-	// records stay as they are. The store serves meanwhile. [ErrCursorGone] means that the cursor
-	// belongs to another log.
+	// Forget moves the horizon to the cursor, or as far as it may go, and drops the tombstones up
+	// to it, except those that the store is configured to keep for followers that need every
+	// deletion. Living records stay as they are. The store serves meanwhile. [ErrCursorGone] means
+	// that the cursor belongs to another log.
 	Forget(ctx context.Context, upTo Cursor) error
 
-	// Close ends all Changes, waits for running calls and releases the files.
-	// Later calls return [ErrClosed].
+	// Close ends all Changes, waits for running calls and releases the files. Later calls return
+	// [ErrClosed].
 	Close() error
 }
 
-// Damaged reports whether a record and error of [Store.List] or
-// [Store.Changes] stand for one damaged record, behind which the others come: a
-// flipped bit in one host's record must not hide all other hosts.
+// Damaged reports whether a record and error of [Store.List] or [Store.Changes] stand for one
+// damaged record, behind which the others come: a flipped bit in one host's record must not hide
+// all other hosts.
 func Damaged(r Record, err error) bool { return r.Key != "" && errors.Is(err, ErrCorrupt) }
 
 // Errors of a store. Test with errors.Is.
@@ -120,8 +116,8 @@ var (
 	ErrInvalid    = errors.New("invalid write")
 	ErrClosed     = errors.New("the store is closed")
 	ErrCursorGone = errors.New("the cursor belongs to another log, or is too old")
-	// ErrUnknown: a commit failed in a way that may have kept it. Nothing is
-	// acknowledged any more on this handle; the process should end and restart.
+	// ErrUnknown: a commit failed in a way that may have kept it. Nothing is acknowledged any more
+	// on this handle; the process should end and restart.
 	ErrUnknown = errors.New("the outcome of a write is unknown; the store takes no more writes until it is reopened")
 	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
 	ErrCorrupt = errors.New("the store is damaged")

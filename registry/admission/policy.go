@@ -97,7 +97,7 @@ func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 		return nil
 	}
 	w.policy, w.seq = StoredPolicy{}, 0
-	record, err := s.Get(ctx, store.DoorKey)
+	record, err := s.Get(ctx, store.AdmissionPolicyKey)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -193,7 +193,7 @@ func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now t
 			return fmt.Errorf("write how agents are registered: %w", err)
 		}
 		w.loaded = false // until the write is known to be on disk
-		seq, err := p.store.Apply(ctx, store.PutIf(store.DoorKey, value, w.seq))
+		seq, err := p.store.Apply(ctx, store.PutIf(store.AdmissionPolicyKey, value, w.seq))
 		if errors.Is(err, store.ErrConflict) {
 			continue
 		}

@@ -22,8 +22,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Names in the directory, beside the file of the schema.
 const (
-	// FormatFile says what the directory holds: format number, id and incarnation, as JSON. Where it
-	// lies, a file was begun.
+	// FormatFile says what the directory holds: format number, id and incarnation, as JSON. Where
+	// it lies, a file was begun.
 	FormatFile = "FORMAT"
 
 	lockFile      = "LOCK"     // flock and the holder's pid
@@ -167,7 +167,7 @@ const (
 	lockRetry = 20 * time.Millisecond
 )
 
-// lockDir takes the directory for this process, or says with a *HeldError who has it.
+// lockDir takes the directory for this process, or returns a *HeldError that names its holder.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
 	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -209,8 +209,8 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// unlockDir wipes the pid before it releases the lock, so that the next holder is not taken for this
-// process.
+// unlockDir wipes the pid before it releases the lock, so that the next holder is not taken for
+// this process.
 func unlockDir(f *os.File) error {
 	return errors.Join(f.Truncate(0), f.Close())
 }
@@ -237,10 +237,10 @@ func freeSpace(dir string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// head is what headFile holds: a lower bound of what was acknowledged. It is rewritten in place after
-// each commit and not synced: that costs one system call, survives the death of the process, and
-// after a loss of power it is merely older. A file that is behind it has lost acknowledged writes: an
-// older file was put in its place, or its newest commit was damaged.
+// head is the content of headFile: a lower bound of the acknowledged writes. It is rewritten in
+// place after each commit and not synced: that costs one system call, survives the death of the
+// process, and after a loss of power it is merely older. A file that is behind it has lost
+// acknowledged writes: an older file was put in its place, or its newest commit was damaged.
 type head struct{ incarnation, seq uint64 }
 
 const headFormat = "%020d %020d"

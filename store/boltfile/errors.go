@@ -8,7 +8,7 @@ import (
 )
 
 // HeldError says that another process has the directory open. PID is 0 when that process has not
-// said who it is.
+// yet written its pid.
 type HeldError struct {
 	PID int
 	Dir string
@@ -21,12 +21,12 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("data directory %s is in use by process %d", e.Dir, e.PID)
 }
 
-// DamagedError says that a file of the directory is not what was left there. Open changed nothing:
-// what can be saved is still in the file. It matches store.ErrCorrupt.
+// DamagedError says that a file of the directory is damaged, missing or foreign. Open changed
+// nothing: the readable rest is still in the file. It matches store.ErrCorrupt.
 type DamagedError struct {
 	Dir     string
 	File    string // path of the file that is wrong
-	Problem string // what is wrong with it
+	Problem string // the damage, as the rest of a sentence that begins with File
 }
 
 func (e *DamagedError) Error() string {
@@ -39,7 +39,7 @@ func (e *DamagedError) Unwrap() error { return store.ErrCorrupt }
 // nothing.
 type FormatError struct {
 	File          string // path of the FORMAT file
-	Noun          string // what the directory holds
+	Noun          string // of the schema
 	Format, Known int
 }
 
@@ -47,9 +47,9 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s says that the %s has format %d, this program knows formats up to %d; nothing was changed: use the newer program that wrote it", e.File, e.Noun, e.Format, e.Known)
 }
 
-// CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics when it
-// meets a page that makes no sense, and the memory of a file faults where the disk cannot deliver
-// it or the file was cut; a fault can only be caught in the goroutine that asked for it.
+// CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics
+// when it meets a page that makes no sense, and the memory of a file faults where the disk cannot
+// deliver it or the file was cut; a fault can only be caught in the goroutine that asked for it.
 func CatchDamage(doing string, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

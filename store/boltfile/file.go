@@ -1,9 +1,9 @@
 // Package boltfile keeps one bbolt file in a directory of its own so that a crash, a full disk, a
-// damaged disk or a second process loses nothing that was acknowledged. It opens the file only when
-// it is what was left there, groups the writes of concurrent callers into one commit, and can
-// replace the file by a compact copy while it serves. Begin at [Open]; [File.View], [File.Write]
-// and [File.Rebuild] are the heart. What the buckets mean is the caller's: see [Schema]. Package
-// boltstore is built on it.
+// damaged disk or a second process loses no acknowledged write. It opens the file only when it is
+// sound and the one that was closed there, groups the writes of concurrent callers into one commit,
+// and can replace the file by a compact copy while it serves. Begin at [Open]; [File.View],
+// [File.Write] and [File.Rebuild] are the heart. The caller decides what the buckets hold: see
+// [Schema]. Package boltstore is built on it.
 //
 // # The directory
 //
@@ -17,8 +17,8 @@
 // # Promises
 //
 // When Write returns nil its changes are synced. When a commit fails, nothing is acknowledged any
-// more: see [File.Failed]. A file that is not what was left there is refused by Open and stays
-// unchanged. Errors are those of package store. Runs on Linux, macOS and FreeBSD.
+// more: see [File.Failed]. Open refuses a damaged or foreign file and leaves it unchanged. Errors
+// are those of package store. Runs on Linux, macOS and FreeBSD.
 package boltfile
 
 import (
@@ -126,7 +126,7 @@ func (f *File) Progress() (uint64, <-chan struct{}) {
 	return f.seq, f.grown
 }
 
-func (f *File) advance(seq uint64) {
+func (f *File) advanceSequence(seq uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seq = seq
@@ -136,8 +136,8 @@ func (f *File) advance(seq uint64) {
 
 // Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
 // or the file turned out to be damaged while it was written to. From then on Write answers
-// store.ErrUnknown. The process should end with a non-zero code: only reading the file anew tells
-// what it holds.
+// store.ErrUnknown. The process should end with a non-zero code: only opening the file again shows
+// whether the commit was kept.
 func (f *File) Failed() <-chan struct{} { return f.failed }
 
 // Closing returns a channel that is closed when Close is called.
@@ -150,7 +150,7 @@ func (f *File) Err() error {
 	return f.err
 }
 
-func (f *File) fail(cause error) error {
+func (f *File) failWrites(cause error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
@@ -164,7 +164,7 @@ func (f *File) fail(cause error) error {
 
 // failReads fails the file, and ends reading from it too.
 func (f *File) failReads(cause error) error {
-	err := f.fail(cause)
+	err := f.failWrites(cause)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.isBroken() {

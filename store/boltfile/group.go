@@ -72,8 +72,8 @@ type pending struct {
 	taken  atomic.Bool // by runCommits, or back by the caller
 }
 
-// claim takes a request and reports whether nobody had taken it.
-func (p *pending) claim() bool { return p.taken.CompareAndSwap(false, true) }
+// claimRequest takes a request and reports whether it was still free.
+func (p *pending) claimRequest() bool { return p.taken.CompareAndSwap(false, true) }
 
 type answer struct {
 	seq uint64
@@ -92,7 +92,7 @@ func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
 		return 0, err
 	}
 	p := &pending{Request: r, answer: make(chan answer, 1)}
-	if err := f.enqueue(ctx, p); err != nil {
+	if err := f.enqueueRequest(ctx, p); err != nil {
 		return 0, err
 	}
 	select {
@@ -101,11 +101,11 @@ func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
 	case <-f.broken: // runCommits may be stuck
 		return 0, f.Err()
 	case <-f.stopped:
-		if p.claim() {
+		if p.claimRequest() {
 			return 0, f.endError()
 		}
 	case <-ctx.Done():
-		if p.claim() {
+		if p.claimRequest() {
 			return 0, ctx.Err()
 		}
 	}
@@ -117,8 +117,8 @@ func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
 	}
 }
 
-// enqueue puts a request into the queue of runCommits.
-func (f *File) enqueue(ctx context.Context, p *pending) error {
+// enqueueRequest puts a request into the queue of runCommits.
+func (f *File) enqueueRequest(ctx context.Context, p *pending) error {
 	select {
 	case f.requests <- p:
 		return nil
@@ -166,7 +166,7 @@ func (f *File) runCommits() {
 // nextRequest waits for a request and meanwhile runs exclusive tasks; nil when no more are taken.
 func (f *File) nextRequest() *pending {
 	for {
-		select { // what has ended the file comes before what waits
+		select { // the end of the file comes before waiting requests
 		case <-f.closing:
 			return nil
 		case <-f.failed:
@@ -175,7 +175,7 @@ func (f *File) nextRequest() *pending {
 		}
 		select { // a task comes before requests: callers that write without pause would keep it waiting
 		case t := <-f.exclusive:
-			t.run()
+			t.runWork()
 			continue
 		default:
 		}
@@ -183,17 +183,17 @@ func (f *File) nextRequest() *pending {
 		case <-f.closing:
 		case <-f.failed:
 		case t := <-f.exclusive:
-			t.run()
+			t.runWork()
 		case p := <-f.requests:
-			if p.claim() {
+			if p.claimRequest() {
 				return p
 			}
 		}
 	}
 }
 
-// gatherGroup yields the callers that wait, the first one first. While they are fewer than expected,
-// it waits for more, patience for each, as long as they keep coming.
+// gatherGroup yields the callers that wait, the first one first. While they are fewer than
+// expected, it waits for more, patience for each, as long as they keep coming.
 func (f *File) gatherGroup(first *pending, expected int, patience time.Duration) iter.Seq[*pending] {
 	return func(yield func(*pending) bool) {
 		late := time.NewTimer(patience)
@@ -214,7 +214,7 @@ func (f *File) nextInGroup(wait bool, late *time.Timer, patience time.Duration) 
 	for {
 		select {
 		case p := <-f.requests:
-			if p.claim() {
+			if p.claimRequest() {
 				return p
 			}
 			continue
@@ -226,7 +226,7 @@ func (f *File) nextInGroup(wait bool, late *time.Timer, patience time.Duration) 
 		late.Reset(patience)
 		select {
 		case p := <-f.requests:
-			if p.claim() {
+			if p.claimRequest() {
 				return p
 			}
 		case <-late.C:
@@ -253,7 +253,7 @@ func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.
 		if err := writeHead(f.head, head{f.incarnation, last}); err != nil {
 			f.log.Warn("a rollback of the "+f.schema.Noun+" might go unnoticed", "dir", f.dir, "err", err)
 		}
-		f.advance(last)
+		f.advanceSequence(last)
 	}
 	expected = len(group) + len(f.requests) // callers that are answered may be among the waiting at once
 	for _, m := range group {
@@ -272,7 +272,7 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 	full := f.checkSpace()
 	var committing error
 	err = CatchDamage("write", func() error {
-		bare, err := f.begin(true)
+		bare, err := f.beginTx(true)
 		tx := Tx{Tx: bare, seq: seq}
 		if err == nil {
 			defer bare.Rollback() // does nothing after a commit
@@ -303,12 +303,12 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 		return nil
 	})
 	switch {
-	case err != nil: // bbolt refused or panicked; what it holds in memory cannot be trusted
+	case err != nil: // bbolt refused or panicked; its memory cannot be trusted
 		return group, seq, took, f.failReads(err)
 	case isNoSpace(committing):
 		return group, seq, took, fmt.Errorf("%w: %w", store.ErrFull, committing)
 	case committing != nil:
-		return group, seq, took, f.fail(fmt.Errorf("commit: %w", committing))
+		return group, seq, took, f.failWrites(fmt.Errorf("commit: %w", committing))
 	}
 	return group, last, took, nil
 }
@@ -340,7 +340,7 @@ type task struct {
 	done chan struct{}
 }
 
-func (t *task) run() {
+func (t *task) runWork() {
 	defer close(t.done)
 	t.work()
 }

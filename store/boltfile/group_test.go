@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestGroupWaitsForExpectedCallers: for callers that the commit before answered, and for none of them
-// longer than its patience.
+// TestGroupWaitsForExpectedCallers: for callers that the commit before answered, and for none of
+// them longer than its patience.
 func TestGroupWaitsForExpectedCallers(t *testing.T) {
 	const patience = time.Second
 	for name, test := range map[string]struct {

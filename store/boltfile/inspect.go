@@ -9,9 +9,9 @@ import (
 
 // bbolt trusts its file: it takes an emptied one for new, faults on a cut one, recurses until the
 // stack ends on a branch page that points to itself, and overwrites pages that a damaged list calls
-// free. So the pages that it navigates by are read here first, without mapping the file: the two meta
-// pages, the free list, and the branch pages of every tree, about one page in sixty. Leaves are
-// covered by the checksums of their records. bbolt's own Tx.Check would read every page at each
+// free. So the pages that it navigates by are read here first, without mapping the file: the two
+// meta pages, the free list, and the branch pages of every tree, about one page in sixty. Leaves
+// are covered by the checksums of their records. bbolt's own Tx.Check would read every page at each
 // start; docs/benchmarks.md has the time that both take.
 //
 // The layout is that of bbolt's file version 2, with integers in the byte order of the machine:
@@ -44,7 +44,7 @@ type meta struct {
 	root, freelist, pages, tx uint64
 }
 
-// parseMeta returns the meta page and what is wrong with it, "" for nothing.
+// parseMeta returns the meta page and its damage, "" for none.
 func parseMeta(page []byte) (m meta, magic bool, problem string) {
 	b := page[pageHeaderSize:][:metaSize]
 	if order.Uint32(b) != boltMagic {
@@ -68,9 +68,9 @@ func parseMeta(page []byte) (m meta, magic bool, problem string) {
 	}, true, ""
 }
 
-// Inspect reads the meta, branch and free-list pages of a bolt file. problem is what makes it unusable,
-// "" for nothing; lostMeta says that one of the two meta pages is damaged, so
-// that the newest commit may be missing.
+// Inspect reads the meta, branch and free-list pages of a bolt file. problem is what makes it
+// unusable, "" for nothing; lostMeta says that one of the two meta pages is damaged, so that the
+// newest commit may be missing.
 func Inspect(f io.ReaderAt, size int64) (lostMeta bool, problem string, err error) {
 	if size == 0 {
 		return false, "is empty", nil
@@ -121,15 +121,14 @@ func chooseMeta(both []byte) (newest meta, lost bool, problem string) {
 	return m1, false, ""
 }
 
-// walker visits the branch pages of a file and its free list. Every page may be
-// reached once.
+// walker visits the branch pages of a file and its free list. Every page may be reached once.
 type walker struct {
 	file  io.ReaderAt
 	pages uint64   // the high-water mark: pages have smaller numbers
 	used  []uint64 // a bit for each page that was reached
 }
 
-// walkFile returns what is wrong, "" for nothing; err is a failure to read.
+// walkFile returns the damage, "" for none; err is a failure to read.
 func (w *walker) walkFile(m meta) (problem string, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -194,9 +193,9 @@ func (w *walker) readBytes(id, n uint64) []byte {
 	return b
 }
 
-// walkTree walks the tree at root. Trees of bbolt are equally deep everywhere, so
-// the way to the first leaf tells which pages are leaves; only the first leaf
-// is read, and given to leaf when that is not nil (a tree of one leaf).
+// walkTree walks the tree at root. Trees of bbolt are equally deep everywhere, so the way to the
+// first leaf tells which pages are leaves; only the first leaf is read, and given to leaf when that
+// is not nil (a tree of one leaf).
 func (w *walker) walkTree(root uint64, leaf func(count int, page []byte)) {
 	depth := 0
 	for id := root; ; depth++ {

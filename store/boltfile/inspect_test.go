@@ -32,8 +32,8 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-// FuzzInspect writes any bytes over any place of a page of the file, cuts it
-// anywhere, and has its skeleton read: that neither panics nor fails to read.
+// FuzzInspect writes any bytes over any place of a page of the file, cuts it anywhere, and has its
+// skeleton read: that neither panics nor fails to read.
 func FuzzInspect(f *testing.F) {
 	dir := f.TempDir()
 	values := openValues(f, dir)
@@ -76,8 +76,8 @@ func FuzzInspect(f *testing.F) {
 	})
 }
 
-// BenchmarkInspect reads what Open reads of a file of FILE_MB (64) megabytes, and has bbolt check the
-// same file, in turns.
+// BenchmarkInspect reads what Open reads of a file of FILE_MB (64) megabytes, and has bbolt check
+// the same file, in turns.
 func BenchmarkInspect(b *testing.B) {
 	size := 64 << 20
 	if n, err := strconv.Atoi(os.Getenv("FILE_MB")); err == nil {
@@ -105,7 +105,7 @@ func BenchmarkInspect(b *testing.B) {
 	var ours, theirs time.Duration
 	for b.Loop() {
 		begun := time.Now()
-		if _, err := values.inspect(); err != nil {
+		if _, err := values.inspectBoltFile(); err != nil {
 			b.Fatal(err)
 		}
 		ours += time.Since(begun)
@@ -131,8 +131,7 @@ func BenchmarkInspect(b *testing.B) {
 	b.ReportMetric(float64(theirs)/float64(b.N)/1e6, "ms/check")
 }
 
-// fixMeta makes the checksums of the meta pages right, so that what they say is
-// believed.
+// fixMeta makes the checksums of the meta pages right, so that what they say is believed.
 func fixMeta(file []byte) {
 	for _, at := range []int{0, pageSize} {
 		m := file[at+pageHeaderSize:][:metaSize]

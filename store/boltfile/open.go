@@ -32,7 +32,7 @@ const boltWait = time.Second
 // hold no file. Close must be called.
 //
 // The error matches *HeldError when another process has the directory, *DamagedError when a file is
-// not what was left there, *FormatError when a newer program wrote it. None of these changes
+// damaged, missing or foreign, *FormatError when a newer program wrote it. None of these changes
 // anything in the directory.
 //
 // A file that lost acknowledged writes, because an older file was put in its place or its newest
@@ -72,33 +72,33 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 		broken:    make(chan struct{}),
 		grown:     make(chan struct{}),
 	}
-	if err := f.open(); err != nil {
+	if err := f.openFiles(); err != nil {
 		return nil, errors.Join(err, unlockDir(held))
 	}
 	go f.runCommits()
 	return f, nil
 }
 
-func (f *File) path() string { return filepath.Join(f.dir, f.schema.Name) }
+func (f *File) boltPath() string { return filepath.Join(f.dir, f.schema.Name) }
 
-// open does what Open does once the directory is held.
-func (f *File) open() error {
+// openFiles does what Open does once the directory is held.
+func (f *File) openFiles() error {
 	id, err := f.prepareFile()
 	if err != nil {
 		return err
 	}
-	lostMeta, err := f.inspect()
+	lostMeta, err := f.inspectBoltFile()
 	if err != nil {
 		return err
 	}
-	if f.db, f.handle, err = openBolt(f.path(), os.O_RDWR); err != nil {
+	if f.db, f.handle, err = openBolt(f.boltPath(), os.O_RDWR); err != nil {
 		return f.explainOpen(err)
 	}
 	if err := f.settleIdentity(id, lostMeta); err != nil {
 		return errors.Join(err, f.closeBolt())
 	}
 	// A copy that was never finished: the process was killed, or the disk was full.
-	if err := removeFile(f.path() + rebuiltSuffix); err != nil {
+	if err := removeFile(f.boltPath() + rebuiltSuffix); err != nil {
 		return errors.Join(fmt.Errorf("data directory: %w", err), f.closeBolt(), f.head.Close())
 	}
 	return nil
@@ -109,7 +109,7 @@ func (f *File) open() error {
 // finished from one that was lost: an empty bolt file is completed under another name, then FORMAT
 // is written, and only then does the file get its name.
 func (f *File) prepareFile() (identity, error) {
-	path := f.path()
+	path := f.boltPath()
 	id, exists, err := readIdentity(f.dir, f.schema)
 	if err != nil {
 		return id, err
@@ -165,7 +165,7 @@ func removeFile(path string) error {
 }
 
 func (f *File) nameNewFile() error {
-	if err := os.Rename(f.path()+newSuffix, f.path()); err != nil {
+	if err := os.Rename(f.boltPath()+newSuffix, f.boltPath()); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if err := syncDir(f.dir); err != nil {
@@ -176,7 +176,7 @@ func (f *File) nameNewFile() error {
 
 // createFile makes an empty bolt file with the buckets of the schema.
 func (f *File) createFile(path string, id identity) error {
-	// What lies there is from a process that was killed before it wrote FORMAT.
+	// A file of that name is from a process that was killed before it wrote FORMAT.
 	if err := removeFile(path); err != nil {
 		return err
 	}
@@ -205,9 +205,9 @@ func putIdentity(tx *bolt.Tx, id identity) error {
 	return b.Put(incarnationKey, binary.BigEndian.AppendUint64(nil, id.Incarnation))
 }
 
-// inspect reads the pages that bbolt navigates by before bbolt may see the file.
-func (f *File) inspect() (lostMeta bool, err error) {
-	file, err := os.Open(f.path())
+// inspectBoltFile reads the pages that bbolt navigates by before bbolt may see the file.
+func (f *File) inspectBoltFile() (lostMeta bool, err error) {
+	file, err := os.Open(f.boltPath())
 	if err != nil {
 		return false, fmt.Errorf("data directory: %w", err)
 	}
@@ -218,10 +218,10 @@ func (f *File) inspect() (lostMeta bool, err error) {
 	}
 	lostMeta, problem, err := Inspect(file, info.Size())
 	if err != nil {
-		return false, fmt.Errorf("read %s: %w", f.path(), err)
+		return false, fmt.Errorf("read %s: %w", f.boltPath(), err)
 	}
 	if problem != "" {
-		return false, &DamagedError{Dir: f.dir, File: f.path(), Problem: problem}
+		return false, &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: problem}
 	}
 	return lostMeta, nil
 }
@@ -259,12 +259,12 @@ func abandonFile(file *os.File) error {
 // explainOpen puts an error of bbolt's Open into words.
 func (f *File) explainOpen(err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return fmt.Errorf("open %s: another program has locked the file: %w", f.path(), &HeldError{Dir: f.dir})
+		return fmt.Errorf("open %s: another program has locked the file: %w", f.boltPath(), &HeldError{Dir: f.dir})
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		return &DamagedError{Dir: f.dir, File: f.path(), Problem: "is damaged: " + err.Error()}
+		return &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "is damaged: " + err.Error()}
 	}
-	return fmt.Errorf("open %s: %w", f.path(), err)
+	return fmt.Errorf("open %s: %w", f.boltPath(), err)
 }
 
 // settleIdentity reads where the file stands, decides whether it continues the history that was
@@ -275,7 +275,7 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 		return err
 	}
 	if inFile.id != id.Store {
-		return &DamagedError{Dir: f.dir, File: f.path(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
+		return &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
 	}
 	f.head, err = openPrivate(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -335,7 +335,7 @@ func (f *File) beginIncarnation(id identity) error {
 	return nil
 }
 
-// contents is what the bolt file says of itself.
+// contents is the identity and the end of the history in the bolt file.
 type contents struct {
 	id string
 	head
@@ -368,7 +368,7 @@ func (f *File) readContents() (contents, error) {
 		problem = "is damaged: " + err.Error()
 	}
 	if problem != "" {
-		return c, &DamagedError{Dir: f.dir, File: f.path(), Problem: problem}
+		return c, &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: problem}
 	}
 	return c, nil
 }

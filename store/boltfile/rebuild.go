@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// syncBytes is how much of a copy is written before it is synced: a disk that is given all of it
-	// at once keeps the commits of the serving file waiting.
+	// syncBytes is how much of a copy is written before it is synced: a disk that is given all of
+	// it at once keeps the commits of the serving file waiting.
 	syncBytes = 4 << 20
 	// catchUpWrites is how many writes a copy catches up with in one transaction, at most.
 	catchUpWrites = 2_000
@@ -30,8 +30,8 @@ const (
 // ErrRebuilding says that a Rebuild runs already.
 var ErrRebuilding = errors.New("the file is being rebuilt already")
 
-// A Copier copies the content of a File, which is read and written meanwhile. Its methods are called
-// by one goroutine at a time.
+// A Copier copies the content of a File, which is read and written meanwhile. Its methods are
+// called by one goroutine at a time.
 type Copier interface {
 	// CopyAll copies everything that is not written after it began, by [Copy.Update].
 	CopyAll(ctx context.Context, c *Copy) error
@@ -50,9 +50,9 @@ type Rebuilt struct {
 }
 
 // Rebuild copies the content of the file into a new one without unused pages and puts that in its
-// place while the file serves. Only the last step keeps writers waiting. An error means that the old
-// file goes on serving, unless [File.Failed] says otherwise: store.ErrFull when the disk has no room
-// for the copy, ErrRebuilding when another Rebuild runs.
+// place while the file serves. Only the last step keeps writers waiting. An error means that the
+// old file goes on serving, unless [File.Failed] says otherwise: store.ErrFull when the disk has no
+// room for the copy, ErrRebuilding when another Rebuild runs.
 func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 	if !f.rebuilding.TryLock() {
 		return Rebuilt{}, ErrRebuilding
@@ -72,7 +72,7 @@ func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 	}
 	pause, err := f.fillAndSwap(ctx, c, copier)
 	if err != nil {
-		return Rebuilt{}, fmt.Errorf("rebuild %s: %w", f.schema.Name, errors.Join(asFull(err), c.discard()))
+		return Rebuilt{}, fmt.Errorf("rebuild %s: %w", f.schema.Name, errors.Join(asFull(err), c.discardCopy()))
 	}
 	after, err := f.Usage(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ type Copy struct {
 }
 
 func (f *File) createCopy() (*Copy, error) {
-	path := f.path() + rebuiltSuffix
+	path := f.boltPath() + rebuiltSuffix
 	if err := removeFile(path); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (f *File) createCopy() (*Copy, error) {
 		return nil, errors.Join(err, removeFile(path))
 	}
 	c := &Copy{f: f, db: db, handle: handle}
-	// Nobody reads the copy before all of it is synced.
+	// The copy is not used before all of it is synced.
 	db.NoSync, db.NoGrowSync = true, true
 	err = CatchDamage("begin the copy", func() error {
 		return db.Update(func(tx *bolt.Tx) error {
@@ -130,7 +130,7 @@ func (f *File) createCopy() (*Copy, error) {
 		})
 	})
 	if err != nil {
-		return nil, errors.Join(err, c.discard())
+		return nil, errors.Join(err, c.discardCopy())
 	}
 	return c, nil
 }
@@ -155,16 +155,16 @@ func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) e
 	if err := c.f.checkSpace(); err != nil {
 		return err
 	}
-	return c.sync()
+	return c.syncCopy()
 }
 
-func (c *Copy) sync() error {
+func (c *Copy) syncCopy() error {
 	c.unsynced = 0
 	return c.db.Sync()
 }
 
-// discard removes a copy that does not replace the file.
-func (c *Copy) discard() error {
+// discardCopy removes a copy that does not replace the file.
+func (c *Copy) discardCopy() error {
 	if c.swapped {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (c *Copy) discard() error {
 	if err != nil {
 		_ = abandonFile(c.handle)
 	}
-	return errors.Join(err, removeFile(c.f.path()+rebuiltSuffix))
+	return errors.Join(err, removeFile(c.f.boltPath()+rebuiltSuffix))
 }
 
 func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause time.Duration, err error) {
@@ -187,7 +187,7 @@ func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause t
 		ready, swapErr := false, error(nil)
 		err := f.runExclusively(ctx, func() {
 			begun := time.Now()
-			ready, swapErr = f.swap(c, &old, copier, try == swapTries)
+			ready, swapErr = f.swapFiles(c, &old, copier, try == swapTries)
 			pause = time.Since(begun)
 		})
 		if err := errors.Join(err, swapErr); err != nil {
@@ -206,10 +206,10 @@ func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause t
 	}
 }
 
-// catchUp copies what is written meanwhile until little is left, and syncs the copy.
+// catchUp copies the writes made meanwhile until few are left, and syncs the copy.
 func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
 	for range catchUpRounds {
-		if err := c.sync(); err != nil {
+		if err := c.syncCopy(); err != nil {
 			return err
 		}
 		copied, err := f.catchUpOnce(c, copier)
@@ -220,7 +220,7 @@ func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
 			return err
 		}
 		if copied < catchUpRest {
-			return c.sync()
+			return c.syncCopy()
 		}
 		if err := f.checkSpace(); err != nil {
 			return err
@@ -241,10 +241,10 @@ func (f *File) catchUpOnce(c *Copy, copier Copier) (copied int, err error) {
 	return copied, err
 }
 
-// swap puts the copy in the place of the file, which old then holds. runCommits runs it, so nothing
-// is written meanwhile. ready is false, and nothing has happened, when so much was written since
-// the last sync of the copy that writers would wait long; unless force is set.
-func (f *File) swap(c, old *Copy, copier Copier, force bool) (ready bool, err error) {
+// swapFiles puts the copy in the place of the file, which old then holds. runCommits runs it, so
+// nothing is written meanwhile. ready is false, and nothing has happened, when so much was written
+// since the last sync of the copy that writers would wait long; unless force is set.
+func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, err error) {
 	for {
 		copied, err := f.catchUpOnce(c, copier)
 		if err != nil {
@@ -270,16 +270,16 @@ func (f *File) swap(c, old *Copy, copier Copier, force bool) (ready bool, err er
 	if err != nil {
 		return false, err
 	}
-	if err := c.sync(); err != nil {
+	if err := c.syncCopy(); err != nil {
 		return false, err
 	}
-	if err := os.Rename(f.path()+rebuiltSuffix, f.path()); err != nil {
+	if err := os.Rename(f.boltPath()+rebuiltSuffix, f.boltPath()); err != nil {
 		return false, err
 	}
 	c.swapped = true
 	// A write must not be acknowledged in a file that a loss of power could replace by the old one.
 	if err = syncDir(f.dir); err != nil {
-		err = f.fail(fmt.Errorf("sync %s: %w", f.dir, err))
+		err = f.failWrites(fmt.Errorf("sync %s: %w", f.dir, err))
 	}
 	c.db.NoSync, c.db.NoGrowSync = false, false
 	f.inUse.Lock()
@@ -320,8 +320,8 @@ func (f *File) Usage(ctx context.Context) (u Usage, err error) {
 	return u, errors.Join(err, readErr)
 }
 
-// readFreelistSize returns the newest meta page and the number of free pages of a file that nobody
-// writes meanwhile.
+// readFreelistSize returns the newest meta page and the number of free pages of a file that is not
+// written meanwhile.
 func readFreelistSize(file *os.File) (m meta, free int, err error) {
 	both := make([]byte, 2*pageSize)
 	if _, err := file.ReadAt(both, 0); err != nil {
@@ -329,7 +329,7 @@ func readFreelistSize(file *os.File) (m meta, free int, err error) {
 	}
 	m, _, problem := chooseMeta(both)
 	if problem != "" {
-		return m, 0, corrupt("the file %s", problem)
+		return m, 0, corruptError("the file %s", problem)
 	}
 	page := make([]byte, pageHeaderSize+8)
 	if _, err := file.ReadAt(page, int64(m.freelist*pageSize)); err != nil {

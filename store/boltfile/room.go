@@ -12,8 +12,8 @@ const (
 var zeroes [roomAhead]byte
 
 // writeRoom writes zeroes behind the pages that are in use, if few are left there. It is called
-// within a transaction for writing, before that has written anything: so what lies behind belongs
-// to nobody. A failure does not matter here: the commit will report it.
+// within a transaction for writing, before that has written anything, so the space behind the pages
+// is unused. A failure does not matter here: the commit will report it.
 func (f *File) writeRoom(used int64) {
 	if f.room-used >= roomLeast {
 		return

@@ -23,9 +23,9 @@ func openValues(t testing.TB, dir string) *File {
 	return f
 }
 
-// TestRoomIsWrittenAhead: small commits find the places behind the pages in use
-// written with zeroes, and a commit that needs more than was made ready harms
-// nothing; what was stored before is there all the time.
+// TestRoomIsWrittenAhead: small commits find the places behind the pages in use written with
+// zeroes, and a commit that needs more than was made ready harms nothing; what was stored before is
+// there all the time.
 func TestRoomIsWrittenAhead(t *testing.T) {
 	f := openValues(t, t.TempDir())
 	defer f.Close()

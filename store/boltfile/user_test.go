@@ -14,8 +14,8 @@ import (
 	"gazetteer/store/boltfile/filetest"
 )
 
-// list is a small user of a File: bucket "items" has the values by key, bucket "log" the key of each
-// write by its sequence, deletions included. A compaction empties the log but for its end.
+// list is a small user of a File: bucket "items" has the values by key, bucket "log" the key of
+// each write by its sequence, deletions included. A compaction empties the log but for its end.
 type list struct{ file *boltfile.File }
 
 var itemsBucket, listLog = []byte("items"), []byte("log")

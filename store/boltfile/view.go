@@ -13,8 +13,8 @@ import (
 )
 
 // View runs read in a read transaction. read must not call anything that may wait: writers and
-// Close wait for it. doing says what it does, for the error that damage to the file becomes. What
-// read gets from the transaction is memory of the file and must be copied before read returns.
+// Close wait for it. doing describes the work in the error that damage to the file causes. The
+// keys and values of the transaction are memory of the file: read must copy those that it keeps.
 func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 	f.inUse.RLock()
 	defer f.inUse.RUnlock()
@@ -26,7 +26,7 @@ func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 	}
 	began := false
 	err := CatchDamage(doing, func() error {
-		tx, err := f.begin(false)
+		tx, err := f.beginTx(false)
 		if err != nil {
 			return err
 		}
@@ -40,10 +40,10 @@ func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 	return err
 }
 
-// begin begins a transaction of bbolt, which reads a meta page there with its locks held: if that
+// beginTx begins a transaction of bbolt, which reads a meta page there with its locks held: if that
 // faulted, everyone else would wait without end. The one way in which it happens, the file cut
 // under the running process, is looked for first.
-func (f *File) begin(writable bool) (*bolt.Tx, error) {
+func (f *File) beginTx(writable bool) (*bolt.Tx, error) {
 	if err := checkMetaPages(f.handle, f.schema.Name); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (f *File) begin(writable bool) (*bolt.Tx, error) {
 func checkMetaPages(file *os.File, name string) error {
 	var info syscall.Stat_t
 	if err := syscall.Fstat(int(file.Fd()), &info); err == nil && info.Size < 2*pageSize {
-		return corrupt("%s was cut to %d bytes while it was open", name, info.Size)
+		return corruptError("%s was cut to %d bytes while it was open", name, info.Size)
 	}
 	return nil
 }
@@ -105,11 +105,11 @@ func checkPosition(c *bolt.Cursor, next, key []byte) error {
 		before, _ = c.Prev()
 	}
 	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
-		return corrupt("the search for %q ends at a wrong place", key)
+		return corruptError("the search for %q ends at a wrong place", key)
 	}
 	return nil
 }
 
-func corrupt(form string, args ...any) error {
+func corruptError(form string, args ...any) error {
 	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

@@ -99,8 +99,8 @@ func (s *Store) batchOf(tx *boltfile.Tx) *batch {
 	return b
 }
 
-// applyRequest checks the whole request and then writes it. refused is the request's own error, with
-// nothing written; err spoils the transaction.
+// applyRequest checks the whole request and then writes it. refused is the request's own error,
+// with nothing written; err spoils the transaction.
 func (b *batch) applyRequest(r *request) (refused, err error) {
 	err = boltfile.CatchDamage("read", func() error {
 		refused = b.checkRequest(r)
@@ -119,8 +119,8 @@ func (b *batch) applyRequest(r *request) (refused, err error) {
 	return nil, nil
 }
 
-// checkRequest finds in entries the sequence of each key's entry in the log, 0 for none, and refuses
-// a request whose expectations are not met.
+// checkRequest finds in entries the sequence of each key's entry in the log, 0 for none, and
+// refuses a request whose expectations are not met.
 func (b *batch) checkRequest(r *request) error {
 	b.entries = b.entries[:0]
 	for i := range r.changes {
@@ -154,7 +154,7 @@ func (b *batch) readCurrent(key []byte) (record, error) {
 		return record{}, err
 	}
 	if !bytes.Equal(b.log.Get(b.logKey(old.Seq)), key) {
-		return record{}, corrupt("the log does not name the record %q", key)
+		return record{}, corruptError("the log does not name the record %q", key)
 	}
 	return old, nil
 }
@@ -170,7 +170,7 @@ func (b *batch) putChange(c *change, old uint64) error {
 		}
 	}
 	seq := b.tx.NextSequence()
-	if err := b.records.Put(c.key, c.stamp(seq)); err != nil {
+	if err := b.records.Put(c.key, c.setSequence(seq)); err != nil {
 		return err
 	}
 	return b.log.Put(b.logKey(seq), c.key)

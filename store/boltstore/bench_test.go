@@ -19,8 +19,8 @@ const benchValue = 1000 // bytes, about a host record or a small document
 
 func benchKey(i int) string { return fmt.Sprintf("host/com.example%08d", (i*7919)%100_000_000) }
 
-// A comparison times writes through the store and the same writes into bare
-// bbolt, turn by turn, so that a busy machine slows both alike.
+// A comparison times writes through the store and the same writes into bare bbolt, turn by turn, so
+// that a busy machine slows both alike.
 type comparison struct {
 	b          *testing.B
 	store      *Store
@@ -43,8 +43,8 @@ func compare(b *testing.B) *comparison {
 	return c
 }
 
-// run does the turns and reports. ratio is what a write through the store costs
-// in units of a bare one with as many writes in a transaction.
+// run does the turns and reports. ratio is what a write through the store costs in units of a bare
+// one with as many writes in a transaction.
 func (c *comparison) run(write func(from, to int)) {
 	b := c.b
 	for from := 0; from < b.N; from += turn {
@@ -93,8 +93,7 @@ func (c *comparison) writeBare(from, to, perCommit int) {
 	}
 }
 
-// BenchmarkApplyGrouped has 64 callers that apply one write each, one after
-// another.
+// BenchmarkApplyGrouped has 64 callers that apply one write each, one after another.
 func BenchmarkApplyGrouped(b *testing.B) {
 	c := compare(b)
 	c.run(func(from, to int) {
@@ -115,8 +114,7 @@ func BenchmarkApplyGrouped(b *testing.B) {
 	})
 }
 
-// BenchmarkApplyBatch has one caller that applies 500 writes at once, as the
-// crawler does.
+// BenchmarkApplyBatch has one caller that applies 500 writes at once, as the crawler does.
 func BenchmarkApplyBatch(b *testing.B) {
 	const batch = 500
 	c := compare(b)

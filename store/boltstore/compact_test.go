@@ -27,9 +27,9 @@ func numberFromEnv(name string, otherwise int) int {
 	return otherwise
 }
 
-// TestTombstonesAreForgotten fills a store with tombstones of the crawl's ledger among living records:
-// 20,000, or as many as TOMBSTONES says. After a compaction the file takes less than 1.2 times the
-// bytes of the living records with their headers and their entries in the log.
+// TestTombstonesAreForgotten fills a store with tombstones of the crawl's ledger among living
+// records: 20,000, or as many as TOMBSTONES says. After a compaction the file takes less than 1.2
+// times the bytes of the living records with their headers and their entries in the log.
 func TestTombstonesAreForgotten(t *testing.T) {
 	tombstones := numberFromEnv("TOMBSTONES", 20_000)
 	living := tombstones / 20
@@ -84,8 +84,9 @@ func TestTombstonesAreForgotten(t *testing.T) {
 	verifyStore(t, s)
 }
 
-// BenchmarkCompact compacts a store of STORE_MB (64) megabytes while 8 callers write one record after
-// another, and reports how long the slowest of their writes took, with a compaction and without.
+// BenchmarkCompact compacts a store of STORE_MB (64) megabytes while 8 callers write one record
+// after another, and reports how long the slowest of their writes took, with a compaction and
+// without.
 func BenchmarkCompact(b *testing.B) {
 	size := numberFromEnv("STORE_MB", 64) << 20
 	const value = 4_000
@@ -317,7 +318,7 @@ func TestForgetIsInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			commits := 0
-			s, err := open(t.Context(), dir, Options{MinFree: -1}, &boltfile.Options{Commit: func(tx *bolt.Tx, file *os.File) error {
+			s, err := openWith(t.Context(), dir, Options{MinFree: -1}, &boltfile.Options{Commit: func(tx *bolt.Tx, file *os.File) error {
 				if commits++; commits == fail {
 					return errors.Join(file.Close(), tx.Commit())
 				}

@@ -16,14 +16,14 @@ const (
 	copyBytes   = 1 << 20
 )
 
-// copier copies the store into a new file, without the tombstones up to the horizon: first the records
-// in the order of their keys, then the log in its own, both packed densely; then, in turns, what was
-// written meanwhile. Each step reads a transaction of its own, so a record may be written between
-// them: start tells which sequences the first two steps are responsible for, the log of changes names
-// all later ones.
+// copier copies the store into a new file, without the tombstones up to the horizon: first the
+// records in the order of their keys, then the log in its own, both packed densely; then, in turns,
+// what was written meanwhile. Each step reads a transaction of its own, so a record may be written
+// between them: start tells which sequences the first two steps are responsible for, the log of
+// changes names all later ones.
 type copier struct {
 	store    *Store
-	horizon  uint64 // which nobody moves meanwhile
+	horizon  uint64 // it does not move meanwhile
 	dropped  int    // tombstones
 	start    uint64 // the head of the log when the copy began
 	place    uint64 // up to where the copy has caught up
@@ -42,8 +42,8 @@ func (c *copier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
 	return c.copyLog(ctx, to)
 }
 
-// A page of a bucket, in memory.
-type pair struct{ key, value []byte }
+// copiedPair is an entry of a bucket, in memory.
+type copiedPair struct{ key, value []byte }
 
 func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 	for from := []byte{}; from != nil; {
@@ -56,7 +56,7 @@ func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 			records.FillPercent = 1
 			for _, p := range page {
 				if len(p.value) < headerSize {
-					return corrupt("record %q has an impossible size", p.key)
+					return corruptError("record %q has an impossible size", p.key)
 				}
 				if _, yes := c.store.isForgotten(p.key, p.value, c.horizon); yes {
 					c.dropped++
@@ -79,21 +79,21 @@ func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 	return nil
 }
 
-// copyLog copies the entries of the log up to start, each with a look at the record it names: a copy
-// that lost part of a damaged tree must not take the place of the file.
+// copyLog copies the entries of the log up to start, each with a look at the record it names: a
+// copy that lost part of a damaged tree must not take the place of the file.
 func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 	for from := []byte{}; from != nil; {
 		page, next, size, err := readPairs(to.File(), logBucket, from)
 		if err != nil {
 			return err
 		}
-		var missing []pair
+		var missing []copiedPair
 		err = to.Update(ctx, size, func(tx *bolt.Tx) error {
 			records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 			log.FillPercent = 1
 			for _, p := range page {
 				if len(p.key) != 8 {
-					return corrupt("the log has the entry %x", p.key)
+					return corruptError("the log has the entry %x", p.key)
 				}
 				if binary.BigEndian.Uint64(p.key) > c.start {
 					next = nil
@@ -105,7 +105,7 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 					continue
 				}
 				if !bytes.HasPrefix(raw, p.key) {
-					return corrupt("the log and the record %q disagree on its sequence", p.value)
+					return corruptError("the log and the record %q disagree on its sequence", p.value)
 				}
 				c.entries++
 				if err := log.Put(p.key, p.value); err != nil {
@@ -127,22 +127,22 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 
 // checkDropped makes sure that the entries of the log whose records were not copied are those of
 // dropped tombstones, which may have been written again.
-func (c *copier) checkDropped(file *boltfile.File, entries []pair) error {
+func (c *copier) checkDropped(file *boltfile.File, entries []copiedPair) error {
 	return file.View("look for dropped deletions", func(tx *bolt.Tx) error {
 		records := tx.Bucket(recordsBucket)
 		for _, e := range entries {
 			raw := records.Get(e.value)
 			if _, yes := c.store.isForgotten(e.value, raw, c.horizon); !yes && (len(raw) < headerSize || binary.BigEndian.Uint64(raw) <= c.start) {
-				return corrupt("the log names %q, whose record cannot be found", e.value)
+				return corruptError("the log names %q, whose record cannot be found", e.value)
 			}
 		}
 		return nil
 	})
 }
 
-// readPairs reads a page of a bucket from a key on, its size, and where the next page begins, nil for
-// nowhere.
-func readPairs(file *boltfile.File, bucket, from []byte) (page []pair, next []byte, size int64, err error) {
+// readPairs reads a page of a bucket from a key on, its size, and where the next page begins, nil
+// for nowhere.
+func readPairs(file *boltfile.File, bucket, from []byte) (page []copiedPair, next []byte, size int64, err error) {
 	err = file.View("copy", func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucket)
 		if err := boltfile.CheckSeek(b, from); err != nil {
@@ -154,7 +154,7 @@ func readPairs(file *boltfile.File, bucket, from []byte) (page []pair, next []by
 				next = bytes.Clone(key)
 				return nil
 			}
-			page = append(page, pair{bytes.Clone(key), bytes.Clone(value)})
+			page = append(page, copiedPair{bytes.Clone(key), bytes.Clone(value)})
 			size += int64(len(key) + len(value))
 		}
 		return nil
@@ -162,7 +162,7 @@ func readPairs(file *boltfile.File, bucket, from []byte) (page []pair, next []by
 	return page, next, size, err
 }
 
-// CatchUp copies what the log of changes has after the place that the copy has reached.
+// CatchUp copies the records that the log names after the place that the copy has reached.
 func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	records, log := from.Bucket(recordsBucket), from.Bucket(logBucket)
 	newRecords, newLog := to.Bucket(recordsBucket), to.Bucket(logBucket)
@@ -176,7 +176,7 @@ func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	for seq, key := cursor.Seek(logKey(c.place + 1)); seq != nil && copied < limit; seq, key = cursor.Next() {
 		raw := records.Get(key)
 		if len(seq) != 8 || !bytes.HasPrefix(raw, seq) {
-			return 0, corrupt("the log and the record %q disagree on its sequence", key)
+			return 0, corruptError("the log and the record %q disagree on its sequence", key)
 		}
 		if err := c.replaceRecord(newRecords, newLog, key, raw); err != nil {
 			return 0, err
@@ -224,12 +224,12 @@ func (c *copier) replaceRecord(records, log *bolt.Bucket, key, raw []byte) error
 // does.
 func (c *copier) Verify(from, to *bolt.Tx) error {
 	if c.records != c.entries+c.replaced {
-		return corrupt("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
+		return corruptError("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
 	}
 	last, _ := from.Bucket(logBucket).Cursor().Last()
 	copied, _ := to.Bucket(logBucket).Cursor().Last()
 	if !bytes.Equal(last, copied) {
-		return corrupt("the log ends with %x, its copy with %x", last, copied)
+		return corruptError("the log ends with %x, its copy with %x", last, copied)
 	}
 	return nil
 }

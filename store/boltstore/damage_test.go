@@ -153,9 +153,9 @@ func TestFlippedBitInValue(t *testing.T) {
 // flipsEnv sets how many bits TestFlippedBits flips; 200 when it is not set.
 const flipsEnv = "FLIPS"
 
-// TestFlippedBits flips one bit after another, each in a fresh copy. What comes
-// back must be right or an error; when nothing reports an error, everything must
-// be right. Writing into such a store must not bring the process down either.
+// TestFlippedBits flips one bit after another, each in a fresh copy. What comes back must be right
+// or an error; when nothing reports an error, everything must be right. Writing into such a store
+// must not bring the process down either.
 func TestFlippedBits(t *testing.T) {
 	flips := 200
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {

@@ -49,7 +49,7 @@ func readChecked(tx *bolt.Tx, key []byte) ([]byte, error) {
 	}
 	n := len(raw) - 4
 	if n < 0 || crc32.Checksum(raw[:n], castagnoli) != binary.BigEndian.Uint32(raw[n:]) {
-		return nil, corrupt("the entry %q of bucket %q does not match its checksum", key, metaBucket)
+		return nil, corruptError("the entry %q of bucket %q does not match its checksum", key, metaBucket)
 	}
 	return raw[:n], nil
 }
@@ -60,7 +60,7 @@ func readHorizon(tx *bolt.Tx) (uint64, error) {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, corrupt("the horizon has %d bytes", len(value))
+		return 0, corruptError("the horizon has %d bytes", len(value))
 	}
 	return binary.BigEndian.Uint64(value), nil
 }
@@ -71,7 +71,7 @@ func readMarks(tx *bolt.Tx) ([]mark, error) {
 		return nil, err
 	}
 	if len(value)%16 != 0 {
-		return nil, corrupt("the marks have %d bytes", len(value))
+		return nil, corruptError("the marks have %d bytes", len(value))
 	}
 	var marks []mark
 	for ; len(value) > 0; value = value[16:] {
@@ -89,9 +89,9 @@ func putMarks(tx *bolt.Tx, marks []mark) error {
 	return putChecked(tx, marksKey, value)
 }
 
-// addMark adds a mark to those in time order, without the ones that are of no use for a horizon that
-// keeps deletions for that time: later ones than now, when the clock was wrong, and all but the
-// newest of those that are older.
+// addMark adds a mark to those in time order, without the ones that are of no use for a horizon
+// that keeps deletions for that time: later ones than now, when the clock was wrong, and all but
+// the newest of those that are older.
 func addMark(marks []mark, now mark, keep time.Duration) []mark {
 	var useful []mark
 	for _, m := range marks {
@@ -119,9 +119,9 @@ func sequenceAt(marks []mark, at time.Time) (seq uint64) {
 	return seq
 }
 
-// Forget moves the horizon to the cursor and drops the tombstones up to it, as store.Store says. When
-// it ends early, with an error or with the process, the horizon has moved, and the next call drops
-// what is left.
+// Forget moves the horizon to the cursor and drops the tombstones up to it, as store.Store says.
+// When it ends early, with an error or with the process, the horizon has moved, and the next call
+// drops what is left.
 func (s *Store) Forget(ctx context.Context, upTo store.Cursor) error {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
@@ -199,8 +199,8 @@ type tombstone struct {
 	seq uint64
 }
 
-// findTombstones returns tombstones that are to be dropped, where the search goes on, nil when there
-// is no more, and how many records it has looked at.
+// findTombstones returns tombstones that are to be dropped, where the search goes on, nil when
+// there is no more, and how many records it has looked at.
 func (s *Store) findTombstones(ctx context.Context, from []byte) (found []tombstone, next []byte, visits int, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, 0, err
@@ -256,8 +256,8 @@ func (s *Store) dropTombstones(ctx context.Context, found []tombstone) (dropped 
 	return dropped, nil
 }
 
-// noteTime keeps a mark of where the log ends now, for the time that deletions are kept, and returns
-// where it ended that long ago.
+// noteTime keeps a mark of where the log ends now, for the time that deletions are kept, and
+// returns where it ended that long ago.
 func (s *Store) noteTime(ctx context.Context, now time.Time, keep time.Duration) (seq uint64, err error) {
 	_, err = s.file.Write(ctx, boltfile.Request{Writes: 1, Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		marks, err := readMarks(tx.Tx)

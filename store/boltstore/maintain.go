@@ -28,17 +28,18 @@ type Compaction struct {
 	Pause     time.Duration // for how long no write could begin
 }
 
-// Compact drops the tombstones that are older than keep, as far as it was noted what was written by
-// then (see Maintain; 0 drops all), and replaces the file by a copy without unused pages while the
-// store serves. An error means that the old file goes on serving, unless Failed says otherwise;
-// store.ErrFull that the disk has no room for the copy: then the tombstones were dropped, and new
-// records take the place that they had.
+// Compact drops the tombstones that are older than keep (0 drops all) and replaces the file by a
+// copy without unused pages while the store serves. It knows the age of a tombstone from marks that
+// each call leaves, so a tombstone from before the first call counts as new. An error means that
+// the old file goes on serving, unless Failed says otherwise; store.ErrFull that the disk has no
+// room for the copy: then the tombstones were dropped, and new records take the place that they
+// had.
 func (s *Store) Compact(ctx context.Context, keep time.Duration) (Compaction, error) {
-	return s.compact(ctx, keep, true)
+	return s.compactStore(ctx, keep, true)
 }
 
-// compact is Compact; without always it copies the file only where that is worthwhile.
-func (s *Store) compact(ctx context.Context, keep time.Duration, always bool) (c Compaction, err error) {
+// compactStore is Compact; without always it copies the file only where that is worthwhile.
+func (s *Store) compactStore(ctx context.Context, keep time.Duration, always bool) (c Compaction, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	begun := time.Now()
@@ -108,10 +109,10 @@ type MaintainOptions struct {
 	Hour int
 }
 
-// Maintain drops the tombstones that are old enough once a day, and copies the file when a quarter of
-// it, and 64 MiB, is unused or a quarter of its records, and 100,000, are dropped. It returns nil when ctx ends or the store is closed, and an error
-// only when the store has failed: what else goes wrong gets a line in the log, and is tried again
-// the next day.
+// Maintain drops the tombstones that are old enough once a day, and copies the file when a quarter
+// of it, and 64 MiB, is unused or a quarter of its records, and 100,000, are dropped. It returns
+// nil when ctx ends or the store is closed, and an error only when the store has failed: what else
+// goes wrong gets a line in the log, and is tried again the next day.
 func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 	for {
 		timer := time.NewTimer(untilHour(time.Now(), o.Hour))
@@ -121,7 +122,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 			timer.Stop()
 			return nil
 		}
-		c, err := s.compact(ctx, o.Keep, false)
+		c, err := s.compactStore(ctx, o.Keep, false)
 		switch {
 		case err == nil:
 			s.log.Info("the store was compacted", "forgotten", c.Forgotten, "horizon", c.Horizon.Seq,

@@ -14,8 +14,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// List and Changes read in pages, each in a transaction of its own that ends
-// before the consumer sees a record. A page ends at whichever comes first.
+// List and Changes read in pages, each in a transaction of its own that ends before the consumer
+// sees a record. A page ends at whichever comes first.
 const (
 	pageRecords = 256
 	pageBytes   = 1 << 20
@@ -35,14 +35,14 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 			return err
 		}
 		if raw == nil {
-			return missing(key)
+			return missingError(key)
 		}
 		r, err := decodeRecord(wanted, raw)
 		if err != nil {
 			return err
 		}
 		if r.Deleted {
-			return missing(key)
+			return missingError(key)
 		}
 		found = cloneRecord(r)
 		return nil
@@ -50,12 +50,12 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 	return found, err
 }
 
-// missing is the error for a key without a record. It is put into words only when
-// somebody reads them: many ask for what is not there.
-type missing string
+// missingError is the error for a key without a record. Its text is built only when it is read,
+// since reads of missing keys are frequent.
+type missingError string
 
-func (m missing) Error() string { return fmt.Sprintf("%q: %v", string(m), store.ErrNotFound) }
-func (m missing) Unwrap() error { return store.ErrNotFound }
+func (m missingError) Error() string { return fmt.Sprintf("%q: %v", string(m), store.ErrNotFound) }
+func (m missingError) Unwrap() error { return store.ErrNotFound }
 
 // List yields the living records of a prefix in key order, as store.Store says.
 func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.Record, error] {
@@ -90,8 +90,8 @@ type entry struct {
 	err    error
 }
 
-// readList returns a page of the records from a key on, and where the next page
-// begins, nil for nowhere. With an error come the records before it.
+// readList returns a page of the records from a key on, and where the next page begins, nil for
+// nowhere. With an error come the records before it.
 func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
 		records := tx.Bucket(recordsBucket)
@@ -129,7 +129,7 @@ func (s *Store) Changes(ctx context.Context, after store.Cursor) iter.Seq2[store
 			return
 		}
 		needed := after.Seq
-		if needed == 0 { // what was deleted before is never yielded, so its deletion is not missed
+		if needed == 0 { // a record deleted before is never yielded, so its deletion is not missed
 			needed = s.Head().Seq
 		}
 		for place := after.Seq; ; {
@@ -173,8 +173,8 @@ func (s *Store) checkCursor(c store.Cursor) error {
 	return nil
 }
 
-// waitNewer waits until something newer than place is on disk, or the store is closed, which the next
-// read will notice, or ctx ends.
+// waitNewer waits until something newer than place is on disk, or the store is closed, which the
+// next read will notice, or ctx ends.
 func (s *Store) waitNewer(ctx context.Context, place uint64) {
 	for {
 		seq, grown := s.file.Progress()
@@ -214,7 +214,7 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []e
 		c := log.Cursor()
 		last, _ := c.Last()
 		if len(last) != 8 {
-			return corrupt("the log ends with the entry %x", last)
+			return corruptError("the log ends with the entry %x", last)
 		}
 		seen, reached = binary.BigEndian.Uint64(last), binary.BigEndian.Uint64(last)
 		if err := boltfile.CheckSeek(log, logKey(place+1)); err != nil {

@@ -22,9 +22,8 @@ const (
 //
 //	sequence 8 | flags 1 | CRC-32C 4 | value
 //
-// with the checksum over key, value, flags and sequence. The sequence comes
-// last in it, so that a caller can sum key and value before its number is
-// known.
+// with the checksum over key, value, flags and sequence. The sequence comes last in it, so that a
+// caller can sum key and value before its number is known.
 const (
 	flagsAt    = 8
 	sumAt      = 9
@@ -35,11 +34,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// change is one store.Write, encoded in the goroutine of its caller so that the
-// one goroutine that commits has little left to do.
+// change is one store.Write, encoded in the goroutine of its caller so that the one goroutine that
+// commits has little left to do.
 type change struct {
 	key    []byte
-	raw    []byte // the record; sequence and checksum are set by stamp
+	raw    []byte // the record; sequence and checksum are set by setSequence
 	sum    uint32 // CRC-32C of key and value
 	delete bool
 	expect *uint64
@@ -87,8 +86,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// stamp gives the record its number and returns its bytes.
-func (c *change) stamp(seq uint64) []byte {
+// setSequence gives the record its number and returns its bytes.
+func (c *change) setSequence(seq uint64) []byte {
 	binary.BigEndian.PutUint64(c.raw, seq)
 	binary.BigEndian.PutUint32(c.raw[sumAt:], addStamp(c.sum, c.raw))
 	return c.raw
@@ -108,12 +107,12 @@ type record store.Record
 // the value.
 func decodeRecord(key, raw []byte) (record, error) {
 	if len(raw) < headerSize || len(raw) > headerSize+maxValue {
-		return record{}, &recordError{corrupt("record %q has an impossible size", key)}
+		return record{}, &recordError{corruptError("record %q has an impossible size", key)}
 	}
 	value := raw[headerSize:]
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	if addStamp(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
-		return record{}, &recordError{corrupt("record %q does not match its checksum", key)}
+		return record{}, &recordError{corruptError("record %q does not match its checksum", key)}
 	}
 	r := record{
 		Key:     string(key),

@@ -3,15 +3,15 @@
 //
 // # The data directory
 //
-// FORMAT, HEAD and LOCK are those of package boltfile, which also keeps what is written safe;
-// store.bolt holds the records. Other packages keep their own files beside these.
+// FORMAT, HEAD and LOCK are those of package boltfile, which also makes writes durable; store.bolt
+// holds the records. Other packages keep their own files beside these.
 //
 // # The file
 //
-// Bucket "records" maps a key to its latest write (see record.go), tombstones included. Bucket "log"
-// maps the sequence of that write to the key, so it has one entry for every record, and its last
-// entry is the head of the log. Bucket "meta" holds store id and incarnation, the horizon below
-// which tombstones are dropped, and marks, which tell at what time the log ended where (see
+// Bucket "records" maps a key to its latest write (see record.go), tombstones included. Bucket
+// "log" maps the sequence of that write to the key, so it has one entry for every record, and its
+// last entry is the head of the log. Bucket "meta" holds store id and incarnation, the horizon
+// below which tombstones are dropped, and marks, which tell at what time the log ended where (see
 // forget.go). Format 1 had neither of the last two; Open raises it to 2.
 package boltstore
 
@@ -57,8 +57,8 @@ type Options struct {
 	// Log gets a line when the store was rolled back, when it fails and when it was compacted; nil
 	// for none.
 	Log *slog.Logger
-	// MinFree is the number of bytes of free disk below which Apply of anything but deletions answers
-	// store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
+	// MinFree is the number of bytes of free disk below which Apply of anything but deletions
+	// answers store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
 	MinFree int64
 	// KeepDeletion tells which keys keep their tombstones behind the horizon, for a follower that
 	// must see every deletion even when it begins anew; nil means none.
@@ -85,10 +85,10 @@ var _ store.Store = (*Store)(nil)
 // Open opens the store in dir, or begins one there: dir may be missing (its parent must exist) or
 // hold no store. Close must be called. The errors are those of boltfile.Open.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	return open(ctx, dir, o, nil)
+	return openWith(ctx, dir, o, nil)
 }
 
-func open(ctx context.Context, dir string, o Options, fileOptions *boltfile.Options) (*Store, error) {
+func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.Options) (*Store, error) {
 	if fileOptions == nil {
 		fileOptions = &boltfile.Options{}
 	}
@@ -146,33 +146,33 @@ func (s *Store) cursorAt(seq uint64) store.Cursor {
 
 // Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
 // or the file turned out to be damaged while it was written to. From then on Apply answers
-// store.ErrUnknown. The process should end with a non-zero code: only reading the file anew tells
-// what it holds.
+// store.ErrUnknown. The process should end with a non-zero code: only opening the store again shows
+// whether the commit was kept.
 func (s *Store) Failed() <-chan struct{} { return s.file.Failed() }
 
 // Err returns why the store failed, nil as long as it has not. It matches store.ErrUnknown.
 func (s *Store) Err() error { return s.file.Err() }
 
-// Close ends all Changes, waits for running calls and releases the files. An Apply that has begun to
-// commit still gets its answer, a compaction is given up. Calling it again does nothing.
+// Close ends all Changes, waits for running calls and releases the files. An Apply that has begun
+// to commit still gets its answer, a compaction is given up. Calling it again does nothing.
 func (s *Store) Close() error { return s.file.Close() }
 
 // readLogged returns the record that an entry of the log names.
 func readLogged(records *bolt.Bucket, seq, key []byte) (r record, err error) {
 	raw := records.Get(key)
 	if raw == nil {
-		return r, corrupt("the log names %q, which has no record", key)
+		return r, corruptError("the log names %q, which has no record", key)
 	}
 	if r, err = decodeRecord(key, raw); err != nil {
 		return r, err
 	}
 	if len(seq) != 8 || r.Seq != binary.BigEndian.Uint64(seq) {
-		return r, corrupt("the log and the record %q disagree on its sequence", key)
+		return r, corruptError("the log and the record %q disagree on its sequence", key)
 	}
 	return r, nil
 }
 
-// Upkeep is what was forgotten and compacted since the store was opened.
+// Upkeep counts forgotten deletions and compactions since the store was opened.
 type Upkeep struct {
 	Forgotten   int           // tombstones dropped
 	Compactions int           // times that the file was replaced by a compact copy
@@ -199,11 +199,11 @@ func (s *Store) countUpkeep(count func(u *Upkeep)) {
 	count(&s.upkeep)
 }
 
-// isUnsaid reports an error that comes because the store or the context ended.
+// isEnd reports an error that comes because the store or the context ended.
 func isEnd(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrClosed)
 }
 
-func corrupt(form string, args ...any) error {
+func corruptError(form string, args ...any) error {
 	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

@@ -42,7 +42,7 @@ func openFaulty(t testing.TB, dir string) *faultyStore {
 		return f.commit(tx, file)
 	}}
 	var err error
-	if f.Store, err = open(t.Context(), dir, Options{MinFree: -1, KeepDeletion: keepsKept}, &o); err != nil {
+	if f.Store, err = openWith(t.Context(), dir, Options{MinFree: -1, KeepDeletion: keepsKept}, &o); err != nil {
 		t.Fatalf("Open: %v", err)
 	}
 	return f
@@ -68,7 +68,7 @@ func TestStore(t *testing.T) {
 
 // fileSubject is the store as a user of package boltfile.
 var fileSubject = filetest.Subject{Name: BoltFile, Format: format, Open: func(ctx context.Context, dir string, o boltfile.Options) (filetest.Handle, error) {
-	s, err := open(ctx, dir, Options{Log: o.Log, MinFree: o.MinFree}, &o)
+	s, err := openWith(ctx, dir, Options{Log: o.Log, MinFree: o.MinFree}, &o)
 	return handle{s}, err
 }}
 

@@ -11,7 +11,7 @@ import (
 	"gazetteer/store"
 )
 
-func forget(t testing.TB, s store.Store, seq uint64) {
+func moveHorizon(t testing.TB, s store.Store, seq uint64) {
 	t.Helper()
 	upTo := s.Head()
 	upTo.Seq = seq
@@ -20,7 +20,7 @@ func forget(t testing.TB, s store.Store, seq uint64) {
 	}
 }
 
-func compact(t testing.TB, subject Subject, s store.Store) {
+func mustCompact(t testing.TB, subject Subject, s store.Store) {
 	t.Helper()
 	if err := subject.Compact(t, s); err != nil {
 		t.Fatalf("Compact: %v", err)
@@ -33,7 +33,7 @@ func wantGone(t testing.TB, s store.Store, after store.Cursor) {
 	n := 0
 	for r, err := range s.Changes(t.Context(), after) {
 		if n++; !errors.Is(err, store.ErrCursorGone) {
-			t.Fatalf("the cursor %d behind the horizon yields %s, error %v", after.Seq, show(r), err)
+			t.Fatalf("the cursor %d behind the horizon yields %s, error %v", after.Seq, formatRecord(r), err)
 		}
 	}
 	if n != 1 {
@@ -42,17 +42,17 @@ func wantGone(t testing.TB, s store.Store, after store.Cursor) {
 }
 
 func testHorizon(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	if h := s.Horizon(); h.Seq != 0 || h.Store != s.Head().Store {
 		t.Fatalf("the horizon of an empty store is %+v", h)
 	}
-	forget(t, s, 0)
-	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1"))) // 1 2 3
+	moveHorizon(t, s, 0)
+	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1"))) // 1 2 3
 	second := s.Head()
-	apply(t, s, store.Delete("a"))           // 4
-	apply(t, s, store.Put("d", []byte("1"))) // 5
-	apply(t, s, store.Delete("b"))           // 6
-	apply(t, s, store.Put("c", []byte("2"))) // 7
+	mustApply(t, s, store.Delete("a"))           // 4
+	mustApply(t, s, store.Put("d", []byte("1"))) // 5
+	mustApply(t, s, store.Delete("b"))           // 6
+	mustApply(t, s, store.Put("c", []byte("2"))) // 7
 	for _, wrong := range []store.Cursor{
 		{Store: "another", Incarnation: second.Incarnation, Seq: 1},
 		{Store: second.Store, Incarnation: second.Incarnation + 1, Seq: 1},
@@ -68,45 +68,45 @@ func testHorizon(t *testing.T, subject Subject) {
 		return store.Cursor{Store: second.Store, Incarnation: second.Incarnation, Seq: seq}
 	}
 	for range 2 {
-		forget(t, s, 5)
-		forget(t, s, 2) // never back
+		moveHorizon(t, s, 5)
+		moveHorizon(t, s, 2) // never back
 		if h := s.Horizon(); h != at(5) {
 			t.Fatalf("the horizon is %+v, want %+v", h, at(5))
 		}
-		want(t, "from zero", changes(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7")
-		want(t, "from the beginning of a named log", changes(t, s, at(0)), "d=1@5", "b-@6", "c=2@7")
-		want(t, "from the horizon", changes(t, s, at(5)), "b-@6", "c=2@7")
-		want(t, "living records", list(t, s, "", ""), "c=2@7", "d=1@5")
+		wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7")
+		wantRecords(t, "from the beginning of a named log", readChanges(t, s, at(0)), "d=1@5", "b-@6", "c=2@7")
+		wantRecords(t, "from the horizon", readChanges(t, s, at(5)), "b-@6", "c=2@7")
+		wantRecords(t, "living records", listRecords(t, s, "", ""), "c=2@7", "d=1@5")
 		wantGone(t, s, at(4))
 		wantGone(t, s, at(1))
-		compact(t, subject, s)
+		mustCompact(t, subject, s)
 	}
-	want(t, "a forgotten key", []string{get(t, s, "a")}, "")
+	wantRecords(t, "a forgotten key", []string{getRecord(t, s, "a")}, "")
 	_, err := s.Apply(t.Context(), store.PutIf("a", nil, 4))
 	wantErr(t, err, store.ErrConflict)
-	if seq := apply(t, s, store.PutIf("a", []byte("back"), 0)); seq != 8 {
+	if seq := mustApply(t, s, store.PutIf("a", []byte("back"), 0)); seq != 8 {
 		t.Fatalf("the next write has sequence %d, want 8", seq)
 	}
-	if seq := apply(t, s, store.Delete("b")); seq != 8 {
+	if seq := mustApply(t, s, store.Delete("b")); seq != 8 {
 		t.Fatalf("deleting what is deleted returned %d, want 8", seq)
 	}
-	want(t, "in the end", changes(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7", "a=back@8")
+	wantRecords(t, "in the end", readChanges(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7", "a=back@8")
 }
 
-// testHorizonAtTheEnd forgets everything: the newest write stays, be it a deletion, so that a reader
-// that begins anew ends where Head stands.
+// testHorizonAtTheEnd forgets everything: the newest write stays, be it a deletion, so that a
+// reader that begins anew ends where Head stands.
 func testHorizonAtTheEnd(t *testing.T, subject Subject) {
 	dir := t.TempDir()
 	s := subject.Open(t, dir)
-	apply(t, s, store.Put("a", nil), store.Put("b", nil))
-	apply(t, s, store.Delete("a"))
-	apply(t, s, store.Delete("b"))
-	forget(t, s, s.Head().Seq)
+	mustApply(t, s, store.Put("a", nil), store.Put("b", nil))
+	mustApply(t, s, store.Delete("a"))
+	mustApply(t, s, store.Delete("b"))
+	moveHorizon(t, s, s.Head().Seq)
 	if h := s.Horizon(); h.Seq != 3 {
 		t.Fatalf("the horizon is %d, want 3: one behind the newest write", h.Seq)
 	}
-	compact(t, subject, s)
-	want(t, "from zero", changes(t, s, store.Cursor{}), "b-@4")
+	mustCompact(t, subject, s)
+	wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "b-@4")
 	head := s.Head()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -116,28 +116,28 @@ func testHorizonAtTheEnd(t *testing.T, subject Subject) {
 	if s.Head() != head {
 		t.Fatalf("after reopening Head is %+v, it was %+v", s.Head(), head)
 	}
-	want(t, "after reopening", changes(t, s, store.Cursor{}), "b-@4")
-	apply(t, s, store.Put("c", nil))
-	forget(t, s, 4)
-	want(t, "after another write", changes(t, s, store.Cursor{}), "c=@5")
+	wantRecords(t, "after reopening", readChanges(t, s, store.Cursor{}), "b-@4")
+	mustApply(t, s, store.Put("c", nil))
+	moveHorizon(t, s, 4)
+	wantRecords(t, "after another write", readChanges(t, s, store.Cursor{}), "c=@5")
 }
 
 // testHorizonPassesReaders moves the horizon while sequences of Changes run.
 func testHorizonPassesReaders(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	const n = 1_000 // several pages
 	var writes []store.Write
 	for i := range n {
 		writes = append(writes, store.Put(fmt.Sprintf("k/%04d", i), nil))
 	}
-	apply(t, s, writes...)
-	apply(t, s, store.Delete("k/0000"))
+	mustApply(t, s, writes...)
+	mustApply(t, s, store.Delete("k/0000"))
 	read := func(after store.Cursor, move func()) (got []string, err error) {
 		for r, err := range s.Changes(t.Context(), after) {
 			if err != nil {
 				return got, err
 			}
-			if got = append(got, show(r)); len(got) == 1 {
+			if got = append(got, formatRecord(r)); len(got) == 1 {
 				move()
 			}
 			if r.Seq == s.Head().Seq {
@@ -146,25 +146,26 @@ func testHorizonPassesReaders(t *testing.T, subject Subject) {
 		}
 		return got, nil
 	}
-	// A reader from the beginning misses nothing when deletions from before its start are forgotten.
-	got, err := read(store.Cursor{}, func() { forget(t, s, n) })
+	// A reader from the beginning misses nothing when deletions from before its start are
+	// forgotten.
+	got, err := read(store.Cursor{}, func() { moveHorizon(t, s, n) })
 	if err != nil || len(got) != n {
 		t.Fatalf("a reader from the beginning got %d of %d records, error %v", len(got), n, err)
 	}
 	// It would miss one of a record that it has been given.
 	_, err = read(store.Cursor{}, func() {
-		apply(t, s, store.Delete("k/0001"))
-		apply(t, s, store.Put("end", nil))
-		forget(t, s, s.Head().Seq)
+		mustApply(t, s, store.Delete("k/0001"))
+		mustApply(t, s, store.Put("end", nil))
+		moveHorizon(t, s, s.Head().Seq)
 	})
 	wantErr(t, err, store.ErrCursorGone)
 	// So would one from the middle.
 	middle := s.Horizon()
-	apply(t, s, writes...)
+	mustApply(t, s, writes...)
 	_, err = read(middle, func() {
-		apply(t, s, store.Delete("k/0002"))
-		apply(t, s, store.Put("end", nil))
-		forget(t, s, s.Head().Seq)
+		mustApply(t, s, store.Delete("k/0002"))
+		mustApply(t, s, store.Put("end", nil))
+		moveHorizon(t, s, s.Head().Seq)
 	})
 	wantErr(t, err, store.ErrCursorGone)
 	// One that waits at the end has missed nothing, and goes on.
@@ -178,12 +179,12 @@ func testHorizonPassesReaders(t *testing.T, subject Subject) {
 			if last = err; err != nil {
 				break
 			}
-			records <- show(r)
+			records <- formatRecord(r)
 		}
 		ended <- last
 	}()
-	forget(t, s, s.Head().Seq)
-	seq := apply(t, s, store.Put("more", nil))
+	moveHorizon(t, s, s.Head().Seq)
+	seq := mustApply(t, s, store.Put("more", nil))
 	if got := <-records; got != fmt.Sprintf("more=@%d", seq) {
 		t.Fatalf("a reader at the end got %s", got)
 	}
@@ -194,26 +195,26 @@ func testHorizonPassesReaders(t *testing.T, subject Subject) {
 }
 
 func testKeptDeletions(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	apply(t, s, store.Put(KeptPrefix+"a", nil), store.Put("b", nil))
-	apply(t, s, store.Delete(KeptPrefix+"a"), store.Delete("b"))
-	apply(t, s, store.Put("end", nil))
+	s := openStore(t, subject)
+	mustApply(t, s, store.Put(KeptPrefix+"a", nil), store.Put("b", nil))
+	mustApply(t, s, store.Delete(KeptPrefix+"a"), store.Delete("b"))
+	mustApply(t, s, store.Put("end", nil))
 	for range 2 {
-		forget(t, s, 4)
-		want(t, "from zero", changes(t, s, store.Cursor{}), KeptPrefix+"a-@3", "end=@5")
-		compact(t, subject, s)
+		moveHorizon(t, s, 4)
+		wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), KeptPrefix+"a-@3", "end=@5")
+		mustCompact(t, subject, s)
 	}
 }
 
 func testHorizonReopened(t *testing.T, subject Subject) {
 	dir := t.TempDir()
 	s := subject.Open(t, dir)
-	apply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil))
+	mustApply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil))
 	old := s.Head()
-	apply(t, s, store.Delete("a"))
-	apply(t, s, store.Put("end", nil))
-	forget(t, s, 4)
-	compact(t, subject, s)
+	mustApply(t, s, store.Delete("a"))
+	mustApply(t, s, store.Put("end", nil))
+	moveHorizon(t, s, 4)
+	mustCompact(t, subject, s)
 	horizon := s.Horizon()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -225,16 +226,16 @@ func testHorizonReopened(t *testing.T, subject Subject) {
 		t.Fatalf("after reopening the horizon is %+v, it was %+v", s.Horizon(), horizon)
 	}
 	wantGone(t, s, old)
-	want(t, "from zero", changes(t, s, store.Cursor{}), "b=@2", "c=@3", "end=@5")
+	wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "b=@2", "c=@3", "end=@5")
 }
 
-// testFollowersBehindTheHorizon lets followers run, stop, fall behind and begin anew, beside writers
-// that put and delete and while the store forgets and is compacted. In the end each holds exactly
-// what the store holds.
+// testFollowersBehindTheHorizon lets followers run, stop, fall behind and begin anew, beside
+// writers that put and delete and while the store forgets and is compacted. In the end each holds
+// exactly what the store holds.
 func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	const writers, rounds = 4, 200
-	s := open(t, subject)
-	apply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil), store.Put("d", nil), store.Put("e", nil))
+	s := openStore(t, subject)
+	mustApply(t, s, store.Put("a", nil), store.Put("b", nil), store.Put("c", nil), store.Put("d", nil), store.Put("e", nil))
 	var writing, maintaining, following sync.WaitGroup
 	done := make(chan struct{})
 	for w := range writers {
@@ -272,19 +273,19 @@ func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	views := make([]map[string]string, 3)
 	rebuilds := make([]int, len(views))
 	for f := range views {
-		following.Go(func() { views[f], rebuilds[f] = followAnew(t, s, f*2) })
+		following.Go(func() { views[f], rebuilds[f] = followAndRebuild(t, s, f*2) })
 	}
 	writing.Wait()
 	close(done)
 	maintaining.Wait()
-	apply(t, s, store.Put("end", nil))
+	mustApply(t, s, store.Put("end", nil))
 	following.Wait()
 	truth := map[string]string{}
 	for r, err := range s.List(t.Context(), "", "") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		truth[r.Key] = show(r)
+		truth[r.Key] = formatRecord(r)
 	}
 	for f, view := range views {
 		if !maps.Equal(view, truth) {
@@ -296,10 +297,10 @@ func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	}
 }
 
-// followAnew keeps a copy of the store until the record "end" comes, and begins anew when its cursor
-// is gone. Three times it stops after so many records, if that is not 0, and takes its cursor up again
-// when the horizon has passed it.
-func followAnew(t *testing.T, s store.Store, most int) (view map[string]string, rebuilds int) {
+// followAndRebuild keeps a copy of the store until the record "end" comes, and begins anew when its
+// cursor is gone. Three times it stops after so many records, if that is not 0, and takes its
+// cursor up again when the horizon has passed it.
+func followAndRebuild(t *testing.T, s store.Store, most int) (view map[string]string, rebuilds int) {
 	view = map[string]string{}
 	cursor := store.Cursor{}
 	for {
@@ -319,7 +320,7 @@ func followAnew(t *testing.T, s store.Store, most int) (view map[string]string, 
 			if r.Deleted {
 				delete(view, r.Key)
 			} else {
-				view[r.Key] = show(r)
+				view[r.Key] = formatRecord(r)
 			}
 			if r.Key == "end" {
 				return view, rebuilds

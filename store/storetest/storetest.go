@@ -1,6 +1,6 @@
 // Package storetest is what every store.Store must pass: call [Run] from the tests of an
-// implementation. It knows the store only through its interface, and through a [Subject], which opens
-// it, makes its commits fail and compacts it.
+// implementation. It knows the store only through its interface, and through a [Subject], which
+// opens it, makes its commits fail and compacts it.
 package storetest
 
 import (
@@ -20,8 +20,7 @@ type Subject struct {
 	// Open opens the store kept in dir, which is empty at first. Keys with KeptPrefix keep their
 	// tombstones behind the horizon. Run closes it.
 	Open func(t testing.TB, dir string) store.Store
-	// FailCommit makes the next commit of s fail, with what it was to write kept
-	// or not.
+	// FailCommit makes the next commit of s fail, with what it was to write kept or not.
 	FailCommit func(t testing.TB, s store.Store, f Fault)
 	// Compact makes the files of s small without forgetting anything, while s serves.
 	Compact func(t testing.TB, s store.Store) error
@@ -75,8 +74,8 @@ func Run(t *testing.T, subject Subject) {
 	}
 }
 
-// open opens a fresh store that is closed with the test.
-func open(t testing.TB, subject Subject) store.Store {
+// openStore opens a fresh store that is closed with the test.
+func openStore(t testing.TB, subject Subject) store.Store {
 	t.Helper()
 	s := subject.Open(t, t.TempDir())
 	t.Cleanup(func() {
@@ -87,7 +86,7 @@ func open(t testing.TB, subject Subject) store.Store {
 	return s
 }
 
-func apply(t testing.TB, s store.Store, writes ...store.Write) uint64 {
+func mustApply(t testing.TB, s store.Store, writes ...store.Write) uint64 {
 	t.Helper()
 	seq, err := s.Apply(t.Context(), writes...)
 	if err != nil {
@@ -104,16 +103,16 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-// show writes a record as "key=value@seq", "key-@seq" for a tombstone.
-func show(r store.Record) string {
+// formatRecord writes a record as "key=value@seq", "key-@seq" for a tombstone.
+func formatRecord(r store.Record) string {
 	if r.Deleted {
 		return fmt.Sprintf("%s-@%d", r.Key, r.Seq)
 	}
 	return fmt.Sprintf("%s=%s@%d", r.Key, r.Value, r.Seq)
 }
 
-// get shows the record of key, "" when it does not exist.
-func get(t testing.TB, s store.Store, key string) string {
+// getRecord shows the record of key, "" when it does not exist.
+func getRecord(t testing.TB, s store.Store, key string) string {
 	t.Helper()
 	r, err := s.Get(t.Context(), key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -122,23 +121,23 @@ func get(t testing.TB, s store.Store, key string) string {
 	if err != nil {
 		t.Fatalf("Get(%q): %v", key, err)
 	}
-	return show(r)
+	return formatRecord(r)
 }
 
-func list(t testing.TB, s store.Store, prefix, after string) []string {
+func listRecords(t testing.TB, s store.Store, prefix, after string) []string {
 	t.Helper()
 	var got []string
 	for r, err := range s.List(t.Context(), prefix, after) {
 		if err != nil {
 			t.Fatalf("List(%q, %q): %v", prefix, after, err)
 		}
-		got = append(got, show(r))
+		got = append(got, formatRecord(r))
 	}
 	return got
 }
 
-// changes shows what lies in the log after the cursor now.
-func changes(t testing.TB, s store.Store, after store.Cursor) []string {
+// readChanges shows what lies in the log after the cursor now.
+func readChanges(t testing.TB, s store.Store, after store.Cursor) []string {
 	t.Helper()
 	head := s.Head()
 	var got []string
@@ -149,7 +148,7 @@ func changes(t testing.TB, s store.Store, after store.Cursor) []string {
 		if err != nil {
 			t.Fatalf("Changes(%v): %v", after, err)
 		}
-		got = append(got, show(r))
+		got = append(got, formatRecord(r))
 		if r.Seq >= head.Seq {
 			break
 		}
@@ -157,7 +156,7 @@ func changes(t testing.TB, s store.Store, after store.Cursor) []string {
 	return got
 }
 
-func want(t testing.TB, what string, got []string, want ...string) {
+func wantRecords(t testing.TB, what string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s:\n got %s\nwant %s", what, strings.Join(got, " "), strings.Join(want, " "))
@@ -165,17 +164,17 @@ func want(t testing.TB, what string, got []string, want ...string) {
 }
 
 func testRecords(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	want(t, "an empty store", append(list(t, s, "", ""), get(t, s, "a")), "")
-	if seq := apply(t, s, store.Put("a", []byte("1")), store.Put("b", nil)); seq != 2 {
+	s := openStore(t, subject)
+	wantRecords(t, "an empty store", append(listRecords(t, s, "", ""), getRecord(t, s, "a")), "")
+	if seq := mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", nil)); seq != 2 {
 		t.Fatalf("two first writes end at %d, want 2", seq)
 	}
-	apply(t, s, store.Put("a", []byte("2")))
-	want(t, "records", []string{get(t, s, "a"), get(t, s, "b"), get(t, s, "c"), get(t, s, "")}, "a=2@3", "b=@2", "", "")
+	mustApply(t, s, store.Put("a", []byte("2")))
+	wantRecords(t, "records", []string{getRecord(t, s, "a"), getRecord(t, s, "b"), getRecord(t, s, "c"), getRecord(t, s, "")}, "a=2@3", "b=@2", "", "")
 	if head := s.Head(); head.Seq != 3 || head.Store == "" || head.Incarnation == 0 {
 		t.Fatalf("Head is %+v, want sequence 3 of a named log", head)
 	}
-	if seq := apply(t, s); seq != 3 {
+	if seq := mustApply(t, s); seq != 3 {
 		t.Fatalf("an Apply of nothing returned %d, want 3", seq)
 	}
 
@@ -184,10 +183,10 @@ func testRecords(t *testing.T, subject Subject) {
 		t.Fatal(err)
 	}
 	clear(r.Value) // the reader owns it
-	want(t, "after the reader changed its copy", []string{get(t, s, "a")}, "a=2@3")
+	wantRecords(t, "after the reader changed its copy", []string{getRecord(t, s, "a")}, "a=2@3")
 
 	large := strings.Repeat("x", 16<<20)
-	apply(t, s, store.Put("large", []byte(large)))
+	mustApply(t, s, store.Put("large", []byte(large)))
 	if r, err := s.Get(t.Context(), "large"); err != nil || string(r.Value) != large {
 		t.Fatalf("a value of 16 MiB came back with %d bytes, error %v", len(r.Value), err)
 	}
@@ -204,27 +203,27 @@ func testRecords(t *testing.T, subject Subject) {
 }
 
 func testCompareAndSet(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	first := apply(t, s, store.PutIf("k", []byte("1"), 0))
+	s := openStore(t, subject)
+	first := mustApply(t, s, store.PutIf("k", []byte("1"), 0))
 	_, err := s.Apply(t.Context(), store.PutIf("k", []byte("x"), 0))
 	wantErr(t, err, store.ErrConflict)
-	second := apply(t, s, store.PutIf("k", []byte("2"), first))
+	second := mustApply(t, s, store.PutIf("k", []byte("2"), first))
 	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), first))
 	wantErr(t, err, store.ErrConflict)
 	_, err = s.Apply(t.Context(), store.PutIf("absent", []byte("x"), 7))
 	wantErr(t, err, store.ErrConflict)
-	apply(t, s, store.Write{Key: "k", Delete: true, Expect: &second})
+	mustApply(t, s, store.Write{Key: "k", Delete: true, Expect: &second})
 	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), second))
 	wantErr(t, err, store.ErrConflict)
 	_, err = s.Apply(t.Context(), store.PutIf("k", []byte("x"), second+1)) // the tombstone's number
 	wantErr(t, err, store.ErrConflict)
-	apply(t, s, store.PutIf("k", []byte("3"), 0))
-	want(t, "after a deletion the key does not exist", []string{get(t, s, "k")}, "k=3@4")
+	mustApply(t, s, store.PutIf("k", []byte("3"), 0))
+	wantRecords(t, "after a deletion the key does not exist", []string{getRecord(t, s, "k")}, "k=3@4")
 }
 
 func testAllOrNothing(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	apply(t, s, store.Put("taken", []byte("old")))
+	s := openStore(t, subject)
+	mustApply(t, s, store.Put("taken", []byte("old")))
 	writes := make([]store.Write, 0, 10_000)
 	for i := range 9_999 {
 		writes = append(writes, store.Put(fmt.Sprintf("new/%05d", i), []byte("x")))
@@ -232,20 +231,20 @@ func testAllOrNothing(t *testing.T, subject Subject) {
 	writes = slices.Insert(writes, 5_000, store.PutIf("taken", []byte("new"), 0))
 	_, err := s.Apply(t.Context(), writes...)
 	wantErr(t, err, store.ErrConflict)
-	want(t, "after 10,000 writes with one bad expectation", list(t, s, "", ""), "taken=old@1")
-	want(t, "its log", changes(t, s, store.Cursor{}), "taken=old@1")
+	wantRecords(t, "after 10,000 writes with one bad expectation", listRecords(t, s, "", ""), "taken=old@1")
+	wantRecords(t, "its log", readChanges(t, s, store.Cursor{}), "taken=old@1")
 
 	writes[5_000] = store.PutIf("taken", []byte("new"), 1)
-	if seq := apply(t, s, writes...); seq != 10_001 {
+	if seq := mustApply(t, s, writes...); seq != 10_001 {
 		t.Fatalf("10,000 writes after one end at %d, want 10001", seq)
 	}
-	if n := len(list(t, s, "new/", "")); n != 9_999 {
+	if n := len(listRecords(t, s, "new/", "")); n != 9_999 {
 		t.Fatalf("%d of 9,999 records are there", n)
 	}
 }
 
 func testInvalidWrites(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	tooMany := make([]store.Write, 20_001)
 	for i := range tooMany {
 		tooMany[i] = store.Put(fmt.Sprint("k", i), nil)
@@ -267,29 +266,29 @@ func testInvalidWrites(t *testing.T, subject Subject) {
 			wantErr(t, err, store.ErrInvalid)
 		})
 	}
-	want(t, "after invalid writes", changes(t, s, store.Cursor{}))
-	apply(t, s, store.Put(strings.Repeat("k", 1024), nil))
+	wantRecords(t, "after invalid writes", readChanges(t, s, store.Cursor{}))
+	mustApply(t, s, store.Put(strings.Repeat("k", 1024), nil))
 }
 
 func testDeletion(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	if seq := apply(t, s, store.Delete("absent")); seq != 0 {
+	s := openStore(t, subject)
+	if seq := mustApply(t, s, store.Delete("absent")); seq != 0 {
 		t.Fatalf("deleting what is not there returned %d, want 0", seq)
 	}
-	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
-	if seq := apply(t, s, store.Delete("a"), store.Delete("absent")); seq != 3 {
+	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
+	if seq := mustApply(t, s, store.Delete("a"), store.Delete("absent")); seq != 3 {
 		t.Fatalf("one real deletion returned %d, want 3", seq)
 	}
-	if seq := apply(t, s, store.Delete("a")); seq != 3 {
+	if seq := mustApply(t, s, store.Delete("a")); seq != 3 {
 		t.Fatalf("deleting twice returned %d, want 3", seq)
 	}
-	want(t, "list", list(t, s, "", ""), "b=1@2")
-	want(t, "deleted record", []string{get(t, s, "a")}, "")
-	want(t, "log", changes(t, s, store.Cursor{}), "b=1@2", "a-@3")
+	wantRecords(t, "list", listRecords(t, s, "", ""), "b=1@2")
+	wantRecords(t, "deleted record", []string{getRecord(t, s, "a")}, "")
+	wantRecords(t, "log", readChanges(t, s, store.Cursor{}), "b=1@2", "a-@3")
 }
 
 func testList(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	var writes []store.Write
 	var all []string
 	for i := range 3_000 {
@@ -297,17 +296,17 @@ func testList(t *testing.T, subject Subject) {
 		writes = append(writes, store.Put(key, []byte("v")))
 		all = append(all, fmt.Sprintf("%s=v@%d", key, i+1))
 	}
-	apply(t, s, writes...)
-	apply(t, s, store.Put("o", nil), store.Put("p", nil), store.Put("q", nil), store.Put("p0", nil))
-	want(t, "a prefix over many pages", list(t, s, "p/", ""), all...)
-	want(t, "after a key", list(t, s, "p/", "p/01499"), all[1_500:]...)
-	want(t, "after a key that is not there", list(t, s, "p/", "p/01499x"), all[1_500:]...)
-	want(t, "after a key before the prefix", list(t, s, "p/0299", "a"), all[2_990:]...)
-	want(t, "after a key past the prefix", list(t, s, "p/", "q"))
-	want(t, "after the last", list(t, s, "p/", "p/02999"))
-	want(t, "no such prefix", list(t, s, "nothing/", ""))
-	want(t, "an exact key", list(t, s, "p0", ""), "p0=@3004")
-	if n := len(list(t, s, "", "")); n != 3_004 {
+	mustApply(t, s, writes...)
+	mustApply(t, s, store.Put("o", nil), store.Put("p", nil), store.Put("q", nil), store.Put("p0", nil))
+	wantRecords(t, "a prefix over many pages", listRecords(t, s, "p/", ""), all...)
+	wantRecords(t, "after a key", listRecords(t, s, "p/", "p/01499"), all[1_500:]...)
+	wantRecords(t, "after a key that is not there", listRecords(t, s, "p/", "p/01499x"), all[1_500:]...)
+	wantRecords(t, "after a key before the prefix", listRecords(t, s, "p/0299", "a"), all[2_990:]...)
+	wantRecords(t, "after a key past the prefix", listRecords(t, s, "p/", "q"))
+	wantRecords(t, "after the last", listRecords(t, s, "p/", "p/02999"))
+	wantRecords(t, "no such prefix", listRecords(t, s, "nothing/", ""))
+	wantRecords(t, "an exact key", listRecords(t, s, "p0", ""), "p0=@3004")
+	if n := len(listRecords(t, s, "", "")); n != 3_004 {
 		t.Fatalf("the empty prefix lists %d records, want 3004", n)
 	}
 
@@ -315,37 +314,36 @@ func testList(t *testing.T, subject Subject) {
 	for _, w := range writes[:2_999] {
 		deletions = append(deletions, store.Delete(w.Key))
 	}
-	apply(t, s, deletions...)
-	want(t, "behind many tombstones", list(t, s, "p/", ""), all[2_999])
+	mustApply(t, s, deletions...)
+	wantRecords(t, "behind many tombstones", listRecords(t, s, "p/", ""), all[2_999])
 
 	large := make([]byte, 3<<20)
 	for i := range 5 {
-		apply(t, s, store.Put(fmt.Sprintf("large/%d", i), large))
+		mustApply(t, s, store.Put(fmt.Sprintf("large/%d", i), large))
 	}
-	if n := len(list(t, s, "large/", "")); n != 5 {
+	if n := len(listRecords(t, s, "large/", "")); n != 5 {
 		t.Fatalf("%d of 5 large records are listed", n)
 	}
 }
 
-// testListWhileWriting would hang or fail if a lock were held while the
-// consumer runs.
+// testListWhileWriting would hang or fail if a lock were held while the consumer runs.
 func testListWhileWriting(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	for i := range 10 {
-		apply(t, s, store.Put(fmt.Sprintf("k/%04d", i), []byte("1")))
+		mustApply(t, s, store.Put(fmt.Sprintf("k/%04d", i), []byte("1")))
 	}
 	n := 0
 	for r, err := range s.List(t.Context(), "k/", "") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		apply(t, s, store.PutIf(r.Key, []byte("2"), r.Seq), store.Put("grows/"+r.Key, make([]byte, 1<<20)))
+		mustApply(t, s, store.PutIf(r.Key, []byte("2"), r.Seq), store.Put("grows/"+r.Key, make([]byte, 1<<20)))
 		n++
 	}
 	if n != 10 {
 		t.Fatalf("the list had %d records, want 10", n)
 	}
-	want(t, "one of them", []string{get(t, s, "k/0003")}, "k/0003=2@17")
+	wantRecords(t, "one of them", []string{getRecord(t, s, "k/0003")}, "k/0003=2@17")
 
 	n = 0
 	for r, err := range s.Changes(t.Context(), store.Cursor{}) {
@@ -355,35 +353,35 @@ func testListWhileWriting(t *testing.T, subject Subject) {
 		if n++; n > 20 { // each of the 20 records once, then what is written here
 			break
 		}
-		apply(t, s, store.Put("seen/"+r.Key, nil))
+		mustApply(t, s, store.Put("seen/"+r.Key, nil))
 	}
 }
 
 func testReplay(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1")))
-	apply(t, s, store.Put("a", []byte("2")))
+	s := openStore(t, subject)
+	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")), store.Put("c", []byte("1")))
+	mustApply(t, s, store.Put("a", []byte("2")))
 	middle := s.Head()
-	apply(t, s, store.Delete("b"), store.Put("d", []byte("1")))
-	apply(t, s, store.Put("a", []byte("3")))
-	want(t, "from zero", changes(t, s, store.Cursor{}), "c=1@3", "b-@5", "d=1@6", "a=3@7")
-	want(t, "from the middle", changes(t, s, middle), "b-@5", "d=1@6", "a=3@7")
-	want(t, "from the end", changes(t, s, s.Head()))
-	apply(t, s, store.Put("b", []byte("back")))
-	want(t, "a key that came back", changes(t, s, middle), "d=1@6", "a=3@7", "b=back@8")
+	mustApply(t, s, store.Delete("b"), store.Put("d", []byte("1")))
+	mustApply(t, s, store.Put("a", []byte("3")))
+	wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "c=1@3", "b-@5", "d=1@6", "a=3@7")
+	wantRecords(t, "from the middle", readChanges(t, s, middle), "b-@5", "d=1@6", "a=3@7")
+	wantRecords(t, "from the end", readChanges(t, s, s.Head()))
+	mustApply(t, s, store.Put("b", []byte("back")))
+	wantRecords(t, "a key that came back", readChanges(t, s, middle), "d=1@6", "a=3@7", "b=back@8")
 
 	var many []store.Write
 	for i := range 2_000 {
 		many = append(many, store.Put(fmt.Sprintf("m/%04d", i), []byte("x")))
 	}
-	apply(t, s, many...)
-	if got := changes(t, s, store.Cursor{}); len(got) != 2_004 || got[2_003] != "m/1999=x@2008" {
+	mustApply(t, s, many...)
+	if got := readChanges(t, s, store.Cursor{}); len(got) != 2_004 || got[2_003] != "m/1999=x@2008" {
 		t.Fatalf("a replay over many pages has %d records, the last %s", len(got), got[len(got)-1])
 	}
 }
 
 func testChangesWait(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	records := make(chan store.Record)
@@ -399,8 +397,8 @@ func testChangesWait(t *testing.T, subject Subject) {
 		ended <- last
 	}()
 	for i := range 20 {
-		seq := apply(t, s, store.Put("k", fmt.Append(nil, i)))
-		if got := show(<-records); got != fmt.Sprintf("k=%d@%d", i, seq) {
+		seq := mustApply(t, s, store.Put("k", fmt.Append(nil, i)))
+		if got := formatRecord(<-records); got != fmt.Sprintf("k=%d@%d", i, seq) {
 			t.Fatalf("after write %d the follower got %s", i, got)
 		}
 	}
@@ -411,9 +409,9 @@ func testChangesWait(t *testing.T, subject Subject) {
 }
 
 func testCursorGone(t *testing.T, subject Subject) {
-	s, other := open(t, subject), open(t, subject)
-	apply(t, s, store.Put("a", nil))
-	apply(t, other, store.Put("a", nil))
+	s, other := openStore(t, subject), openStore(t, subject)
+	mustApply(t, s, store.Put("a", nil))
+	mustApply(t, other, store.Put("a", nil))
 	head := s.Head()
 	for name, c := range map[string]store.Cursor{
 		"another store":       other.Head(),
@@ -432,14 +430,14 @@ func testCursorGone(t *testing.T, subject Subject) {
 			}
 		})
 	}
-	want(t, "the beginning of a named log", changes(t, s, store.Cursor{Store: head.Store, Incarnation: head.Incarnation}), "a=@1")
+	wantRecords(t, "the beginning of a named log", readChanges(t, s, store.Cursor{Store: head.Store, Incarnation: head.Incarnation}), "a=@1")
 }
 
 func testReopen(t *testing.T, subject Subject) {
 	dir := t.TempDir()
 	s := subject.Open(t, dir)
-	apply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
-	apply(t, s, store.Delete("a"))
+	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
+	mustApply(t, s, store.Delete("a"))
 	head := s.Head()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -449,15 +447,15 @@ func testReopen(t *testing.T, subject Subject) {
 	if s.Head() != head {
 		t.Fatalf("after reopening Head is %+v, it was %+v", s.Head(), head)
 	}
-	want(t, "log", changes(t, s, store.Cursor{}), "b=1@2", "a-@3")
-	if seq := apply(t, s, store.Put("c", nil)); seq != 4 {
+	wantRecords(t, "log", readChanges(t, s, store.Cursor{}), "b=1@2", "a-@3")
+	if seq := mustApply(t, s, store.Put("c", nil)); seq != 4 {
 		t.Fatalf("the next write has sequence %d, want 4", seq)
 	}
 }
 
 func testClosed(t *testing.T, subject Subject) {
 	s := subject.Open(t, t.TempDir())
-	apply(t, s, store.Put("a", nil))
+	mustApply(t, s, store.Put("a", nil))
 	arrived, ended := make(chan bool), make(chan error)
 	go func() {
 		var last error
@@ -488,10 +486,9 @@ func testClosed(t *testing.T, subject Subject) {
 	}
 }
 
-// testOneWinner lets eight callers change one key from the same state, over and
-// over.
+// testOneWinner lets eight callers change one key from the same state, over and over.
 func testOneWinner(t *testing.T, subject Subject) {
-	s := open(t, subject)
+	s := openStore(t, subject)
 	var seq uint64
 	for round := range 200 {
 		wins := make(chan uint64, 8)
@@ -518,11 +515,11 @@ func testOneWinner(t *testing.T, subject Subject) {
 	}
 }
 
-// testGroupedCallers mixes callers that must succeed with callers that must
-// fail. Each owns its keys, so every outcome is known.
+// testGroupedCallers mixes callers that must succeed with callers that must fail. Each owns its
+// keys, so every outcome is known.
 func testGroupedCallers(t *testing.T, subject Subject) {
-	s := open(t, subject)
-	apply(t, s, store.Put("taken", nil))
+	s := openStore(t, subject)
+	mustApply(t, s, store.Put("taken", nil))
 	var callers sync.WaitGroup
 	for i := range 16 {
 		callers.Go(func() {
@@ -544,21 +541,20 @@ func testGroupedCallers(t *testing.T, subject Subject) {
 		})
 	}
 	callers.Wait()
-	if n := len(list(t, s, "good/", "")); n != 640 {
+	if n := len(listRecords(t, s, "good/", "")); n != 640 {
 		t.Errorf("%d of 640 good records are there", n)
 	}
-	want(t, "records of callers that failed", list(t, s, "bad/", ""))
+	wantRecords(t, "records of callers that failed", listRecords(t, s, "bad/", ""))
 	if head := s.Head(); head.Seq != 641 {
 		t.Errorf("641 writes end at sequence %d", head.Seq)
 	}
 }
 
-// testFollowers lets four followers, one of which starts anew again and again,
-// run beside eight writers that put, overwrite and delete. In the end each must
-// hold exactly what the store holds.
+// testFollowers lets four followers, one of which starts anew again and again, run beside eight
+// writers that put, overwrite and delete. In the end each must hold exactly what the store holds.
 func testFollowers(t *testing.T, subject Subject) {
 	const writers, rounds = 8, 150
-	s := open(t, subject)
+	s := openStore(t, subject)
 	var writing sync.WaitGroup
 	for w := range writers {
 		writing.Go(func() {
@@ -585,10 +581,10 @@ func testFollowers(t *testing.T, subject Subject) {
 	views := make([]map[string]string, 4)
 	var following sync.WaitGroup
 	for f := range views {
-		following.Go(func() { views[f] = follow(t, s, f == 0) })
+		following.Go(func() { views[f] = followUntilEnd(t, s, f == 0) })
 	}
 	writing.Wait()
-	apply(t, s, store.Put("end", nil))
+	mustApply(t, s, store.Put("end", nil))
 	following.Wait()
 
 	truth := map[string]string{}
@@ -596,7 +592,7 @@ func testFollowers(t *testing.T, subject Subject) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		truth[r.Key] = show(r)
+		truth[r.Key] = formatRecord(r)
 	}
 	for f, view := range views {
 		for key, record := range truth {
@@ -610,9 +606,9 @@ func testFollowers(t *testing.T, subject Subject) {
 	}
 }
 
-// follow keeps a copy of the store until the record "end" comes. An impatient
+// followUntilEnd keeps a copy of the store until the record "end" comes. An impatient
 // follower stops after each few records and takes its cursor up again.
-func follow(t *testing.T, s store.Store, impatient bool) map[string]string {
+func followUntilEnd(t *testing.T, s store.Store, impatient bool) map[string]string {
 	view := map[string]string{}
 	cursor := s.Head()
 	cursor.Seq = 0
@@ -631,7 +627,7 @@ func follow(t *testing.T, s store.Store, impatient bool) map[string]string {
 			if r.Deleted {
 				delete(view, r.Key)
 			} else {
-				view[r.Key] = show(r)
+				view[r.Key] = formatRecord(r)
 			}
 			if r.Key == "end" {
 				return view
@@ -643,8 +639,8 @@ func follow(t *testing.T, s store.Store, impatient bool) map[string]string {
 	}
 }
 
-// testFailedCommit makes the commit of a group fail both ways, and at each of
-// three places in a history.
+// testFailedCommit makes the commit of a group fail both ways, and at each of three places in a
+// history.
 func testFailedCommit(t *testing.T, subject Subject) {
 	for _, fault := range []Fault{NotPersisted, PersistedAnyway} {
 		for before := range 3 {
@@ -659,10 +655,10 @@ func failCommit(t *testing.T, subject Subject, fault Fault, before int) {
 	dir := t.TempDir()
 	s := subject.Open(t, dir)
 	for i := range before {
-		apply(t, s, store.Put("kept", fmt.Append(nil, i)))
+		mustApply(t, s, store.Put("kept", fmt.Append(nil, i)))
 	}
 	head := s.Head()
-	log := changes(t, s, store.Cursor{})
+	log := readChanges(t, s, store.Cursor{})
 
 	subject.FailCommit(t, s, fault)
 	_, err := s.Apply(t.Context(), store.Put("kept", []byte("doubtful")), store.Put("new", nil))
@@ -683,10 +679,10 @@ func failCommit(t *testing.T, subject Subject, fault Fault, before int) {
 		t.Errorf("incarnation %d became %d though nothing acknowledged was lost", head.Incarnation, s.Head().Incarnation)
 	}
 	if fault == NotPersisted {
-		want(t, "log after reopening", changes(t, s, store.Cursor{}), log...)
+		wantRecords(t, "log after reopening", readChanges(t, s, store.Cursor{}), log...)
 	} else {
 		n := head.Seq
-		want(t, "log after reopening", changes(t, s, store.Cursor{}), fmt.Sprintf("kept=doubtful@%d", n+1), fmt.Sprintf("new=@%d", n+2))
+		wantRecords(t, "log after reopening", readChanges(t, s, store.Cursor{}), fmt.Sprintf("kept=doubtful@%d", n+1), fmt.Sprintf("new=@%d", n+2))
 	}
-	apply(t, s, store.PutIf("later", []byte("works"), 0))
+	mustApply(t, s, store.PutIf("later", []byte("works"), 0))
 }

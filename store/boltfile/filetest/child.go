@@ -21,8 +21,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Tests that need a second process run this binary again, with what it should
-// do in the environment.
+// Tests that need a second process run this binary again, with what it should do in the
+// environment.
 const (
 	roleEnv = "FILETEST_ROLE"
 	dirEnv  = "FILETEST_DIR"
@@ -34,7 +34,7 @@ func Main(m *testing.M, s Subject) {
 	case "":
 		os.Exit(m.Run())
 	case "hold":
-		hold(childHandle(s, nil))
+		holdFile(childHandle(s, nil))
 	case "write":
 		writeWithoutEnd(childHandle(s, nil))
 	case "write-one-thread":
@@ -52,8 +52,8 @@ func Main(m *testing.M, s Subject) {
 // tests.
 const childTime = 5 * time.Minute
 
-// child prepares a process in one of the roles above.
-func child(t *testing.T, role, dir string, wrap ...string) *exec.Cmd {
+// startChild prepares a process in one of the roles above.
+func startChild(t *testing.T, role, dir string, wrap ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -86,8 +86,8 @@ func failChild(err error) {
 	os.Exit(3)
 }
 
-// hold keeps the file until its standard input ends.
-func hold(h Handle) {
+// holdFile keeps the file until its standard input ends.
+func holdFile(h Handle) {
 	fmt.Println("open")
 	io.Copy(io.Discard, os.Stdin)
 	h.Close()

@@ -22,7 +22,7 @@ func testCutWhileOpen(t *testing.T, subject Subject) {
 	for _, size := range []int64{0, pageSize, 2 * pageSize, 20 * pageSize} {
 		t.Run(fmt.Sprintf("to %d bytes", size), func(t *testing.T) {
 			dir := subject.closedDir(t, 0)
-			h := subject.open(t, dir)
+			h := subject.openHandle(t, dir)
 			var all []Change
 			for i := range 2_000 {
 				all = append(all, Change{Key: fmt.Sprintf("k/%04d", i), Value: []byte(entryValue(i, i))})
@@ -90,9 +90,9 @@ func testFloorOfFreeSpace(t *testing.T, subject Subject) {
 		t.Errorf("compacting: error %v, want ErrFull", err)
 	}
 	closeHandle(t, h)
-	h = subject.open(t, dir)
+	h = subject.openHandle(t, dir)
 	defer h.Close()
-	put(t, h, 1)
+	putRecords(t, h, 1)
 }
 
 func testFailureIsReported(t *testing.T, subject Subject) {
@@ -142,8 +142,8 @@ func FailCommit(kept bool) func(tx *bolt.Tx, file *os.File) error {
 	}
 }
 
-// testFailingCommit makes a commit fail both ways. Neither is acknowledged, nor is anything after it;
-// the next process finds the file as the commit left it.
+// testFailingCommit makes a commit fail both ways. Neither is acknowledged, nor is anything after
+// it; the next process finds the file as the commit left it.
 func testFailingCommit(t *testing.T, subject Subject) {
 	for _, kept := range []bool{false, true} {
 		t.Run(fmt.Sprintf("kept %v", kept), func(t *testing.T) {
@@ -162,7 +162,7 @@ func testFailingCommit(t *testing.T, subject Subject) {
 				t.Errorf("compacting: error %v, want ErrUnknown", err)
 			}
 			_ = h.Close() // it may complain of the file that was taken from it
-			h = subject.open(t, dir)
+			h = subject.openHandle(t, dir)
 			defer h.Close()
 			wantIncarnation(t, h, 1)
 			if _, err := h.Get(t.Context(), "doubtful"); isMissing(err) == kept {
@@ -171,8 +171,8 @@ func testFailingCommit(t *testing.T, subject Subject) {
 			if _, err := h.Get(t.Context(), "later"); !isMissing(err) {
 				t.Errorf("the write after it: %v", err)
 			}
-			put(t, h, 1)
-			verify(t, subject, h)
+			putRecords(t, h, 1)
+			verifyHandle(t, subject, h)
 		})
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// tmpfs mounts a small file system, or skips where that is not allowed.
-func tmpfs(t *testing.T, options string) string {
+// mountTmpfs mounts a small file system, or skips where that is not allowed.
+func mountTmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
@@ -65,10 +65,10 @@ func freeSpace(t testing.TB, dir string) int64 {
 	return int64(s.Bavail) * s.Bsize
 }
 
-// testFullDisk fills a disk of 6 MiB: first with a floor, which keeps room for
-// deletions, then without one, until the system says no.
+// testFullDisk fills a disk of 6 MiB: first with a floor, which keeps room for deletions, then
+// without one, until the system says no.
 func testFullDisk(t *testing.T, subject Subject) {
-	disk := tmpfs(t, "size=6m")
+	disk := mountTmpfs(t, "size=6m")
 	dir := filepath.Join(disk, "data")
 	value := make([]byte, 50_000)
 	n := 0
@@ -97,7 +97,7 @@ func testFullDisk(t *testing.T, subject Subject) {
 		t.Fatal(err)
 	}
 
-	s = subject.open(t, dir)
+	s = subject.openHandle(t, dir)
 	for range 20 { // refused again and again, it stays whole
 		if err := fill(s); !errors.Is(err, store.ErrFull) {
 			t.Fatalf("without a floor: %v", err)
@@ -109,7 +109,7 @@ func testFullDisk(t *testing.T, subject Subject) {
 	if _, err := s.Get(t.Context(), "k/0001"); err != nil {
 		t.Errorf("reading: %v", err)
 	}
-	verify(t, subject, s)
+	verifyHandle(t, subject, s)
 	for i := 1; i < 20; i++ {
 		if err := s.Write(t.Context(), Change{Key: fmt.Sprintf("k/%04d", i), Delete: true}); err != nil {
 			t.Errorf("deleting from a full disk: %v", err)
@@ -118,18 +118,18 @@ func testFullDisk(t *testing.T, subject Subject) {
 	if err := s.Write(t.Context(), Change{Key: "again", Value: value}); err != nil {
 		t.Errorf("writing when there is room again: %v", err)
 	}
-	verify(t, subject, s)
+	verifyHandle(t, subject, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = subject.open(t, dir)
+	s = subject.openHandle(t, dir)
 	defer s.Close()
-	verify(t, subject, s)
+	verifyHandle(t, subject, s)
 	wantIncarnation(t, s, 1)
 }
 
 func testFullDiskAtTheBeginning(t *testing.T, subject Subject) {
-	disk := tmpfs(t, "size=16k")
+	disk := mountTmpfs(t, "size=16k")
 	dir := filepath.Join(disk, "data")
 	if _, err := subject.Open(t.Context(), dir, boltfile.Options{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want that of the system", err)
@@ -137,13 +137,13 @@ func testFullDiskAtTheBeginning(t *testing.T, subject Subject) {
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {
 		t.Fatal(err)
 	}
-	subject.open(t, dir).Close()
+	subject.openHandle(t, dir).Close()
 }
 
 func testReadOnlyDisk(t *testing.T, subject Subject) {
-	disk := tmpfs(t, "size=1m")
+	disk := mountTmpfs(t, "size=1m")
 	dir := filepath.Join(disk, "data")
-	subject.open(t, dir).Close()
+	subject.openHandle(t, dir).Close()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +154,8 @@ func testReadOnlyDisk(t *testing.T, subject Subject) {
 	}
 }
 
-// asNobody runs f without the rights of root: the right to files belongs to a
-// thread on Linux. Without root it just runs f.
+// asNobody runs f without the rights of root: the right to files belongs to a thread on Linux.
+// Without root it just runs f.
 func asNobody(t *testing.T, f func()) {
 	if os.Getuid() != 0 {
 		f()
@@ -197,8 +197,8 @@ func testUnwritableDirectory(t *testing.T, subject Subject) {
 	}
 }
 
-// strace returns the words that run a program under strace, or skips.
-func strace(t *testing.T, inject string) []string {
+// straceArgs returns the words that run a program under strace, or skips.
+func straceArgs(t *testing.T, inject string) []string {
 	t.Helper()
 	path := need.Program(t, "strace")
 	if err := exec.Command(path, "-o", os.DevNull, "true").Run(); err != nil {
@@ -207,9 +207,9 @@ func strace(t *testing.T, inject string) []string {
 	return []string{path, "-f", "-qq", "-o", os.DevNull, "-e", "inject=" + inject}
 }
 
-// testFailingSync has the system refuse the first and the second sync of the
-// first and the third commit. The first refusal of a commit leaves nothing of
-// it, the second all of it; neither is acknowledged, and nothing after it.
+// testFailingSync has the system refuse the first and the second sync of the first and the third
+// commit. The first refusal of a commit leaves nothing of it, the second all of it; neither is
+// acknowledged, and nothing after it.
 func testFailingSync(t *testing.T, subject Subject) {
 	for sync := 1; sync <= 6; sync++ {
 		if sync == 3 || sync == 4 {
@@ -217,7 +217,7 @@ func testFailingSync(t *testing.T, subject Subject) {
 		}
 		t.Run(fmt.Sprintf("sync %d", sync), func(t *testing.T) {
 			dir := subject.closedDir(t, 0)
-			cmd := child(t, "write-one-thread", dir, strace(t, fmt.Sprintf("fdatasync:error=EIO:when=%d", sync))...)
+			cmd := startChild(t, "write-one-thread", dir, straceArgs(t, fmt.Sprintf("fdatasync:error=EIO:when=%d", sync))...)
 			out, err := cmd.Output()
 			if cmd.ProcessState.ExitCode() != 1 {
 				t.Fatalf("the writer: %v\n%s", err, out)
@@ -230,7 +230,7 @@ func testFailingSync(t *testing.T, subject Subject) {
 			if string(out) != want {
 				t.Errorf("the writer says\n%swant\n%s", out, want)
 			}
-			s := subject.open(t, dir)
+			s := subject.openHandle(t, dir)
 			defer s.Close()
 			present := acknowledged + 1 - sync%2
 			for n := 1; n <= acknowledged+1; n++ {
@@ -239,22 +239,22 @@ func testFailingSync(t *testing.T, subject Subject) {
 				}
 			}
 			wantIncarnation(t, s, 1)
-			verify(t, subject, s)
+			verifyHandle(t, subject, s)
 		})
 	}
 }
 
-// testFailingWrite has the system refuse the pages of a commit with an error
-// that is not about space. It refuses every write from the fifth on: a single one
-// might be of the zeroes ahead, which a commit can do without.
+// testFailingWrite has the system refuse the pages of a commit with an error that is not about
+// space. It refuses every write from the fifth on: a single one might be of the zeroes ahead, which
+// a commit can do without.
 func testFailingWrite(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 0)
-	cmd := child(t, "write-one-thread", dir, strace(t, "pwrite64:error=EIO:when=5+")...)
+	cmd := startChild(t, "write-one-thread", dir, straceArgs(t, "pwrite64:error=EIO:when=5+")...)
 	out, _ := cmd.Output()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "input/output error\nand says so\n") {
 		t.Fatalf("the writer says\n%s", out)
 	}
-	s := subject.open(t, dir)
+	s := subject.openHandle(t, dir)
 	defer s.Close()
 	n := strings.Count(string(out), "acknowledged\n")
 	for i := range n {
@@ -262,21 +262,21 @@ func testFailingWrite(t *testing.T, subject Subject) {
 			t.Error(err)
 		}
 	}
-	verify(t, subject, s)
+	verifyHandle(t, subject, s)
 }
 
-// testKillWhileBeginning kills the process at each system call with which it
-// begins a store. Whatever is left, the next one begins it or goes on with it.
+// testKillWhileBeginning kills the process at each system call with which it begins a store.
+// Whatever is left, the next one begins it or goes on with it.
 func testKillWhileBeginning(t *testing.T, subject Subject) {
 	kills := 0
 	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "renameat", "ftruncate"} {
 		for n := 1; ; n++ {
 			dir := filepath.Join(t.TempDir(), "data")
-			cmd := child(t, "open", dir, strace(t, fmt.Sprintf("%s:signal=KILL:when=%d", call, n))...)
+			cmd := startChild(t, "open", dir, straceArgs(t, fmt.Sprintf("%s:signal=KILL:when=%d", call, n))...)
 			if err := cmd.Run(); err == nil {
 				break
 			}
-			if cmd.ProcessState.Exited() { // strace ends as who it traces does
+			if cmd.ProcessState.Exited() { // strace ends as the traced process does
 				t.Fatalf("not killed at %s %d: %v", call, n, cmd.ProcessState)
 			}
 			kills++
@@ -285,7 +285,7 @@ func testKillWhileBeginning(t *testing.T, subject Subject) {
 				t.Errorf("killed at %s %d: %v", call, n, err)
 				continue
 			}
-			put(t, s, 1)
+			putRecords(t, s, 1)
 			wantIncarnation(t, s, 1)
 			s.Close()
 		}
@@ -295,19 +295,19 @@ func testKillWhileBeginning(t *testing.T, subject Subject) {
 	}
 }
 
-// testFullDiskDuringRebuild has the disk run full while the file is rebuilt, at the first try by the
-// floor and then by the system: the old file goes on serving.
+// testFullDiskDuringRebuild has the disk run full while the file is rebuilt, at the first try by
+// the floor and then by the system: the old file goes on serving.
 func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
-	disk := tmpfs(t, "size=12m")
+	disk := mountTmpfs(t, "size=12m")
 	dir := filepath.Join(disk, "data")
-	h := subject.open(t, dir)
+	h := subject.openHandle(t, dir)
 	fillForRebuild(t, h)
 	usage, err := h.File().Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is left lets the copy begin, as the file has many free pages, and not end: a ballast grows
-	// as the copy does.
+	// What is left lets the copy begin, as the file has many free pages, and not end: a ballast
+	// grows as the copy does.
 	for _, left := range []int64{64 << 10, 256 << 10, usage.Bytes / 4} {
 		ballast := filepath.Join(disk, "ballast")
 		if err := os.WriteFile(ballast, make([]byte, max(freeSpace(t, disk)-left, 0)), 0o600); err != nil {
@@ -322,11 +322,11 @@ func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
 			t.Fatalf("the file has failed: %v", err)
 		}
 		checkRebuilt(t, h)
-		verify(t, subject, h)
+		verifyHandle(t, subject, h)
 		if err := os.Remove(ballast); err != nil {
 			t.Fatal(err)
 		}
-		put(t, h, 3)
+		putRecords(t, h, 3)
 	}
 	if err := h.Compact(t.Context()); err != nil {
 		t.Errorf("with room again: %v", err)
@@ -352,9 +352,9 @@ func (c *fillingCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
 // rebuildCalls are the system calls with which a rebuild changes something that lasts.
 var rebuildCalls = []string{"fdatasync", "fsync", "pwrite64", "renameat", "unlinkat", "ftruncate", "openat"}
 
-// testKillWhileRebuilding kills the process at the n-th of each of these system calls, which all come
-// from the thread that rebuilds or the one that commits, while another goroutine writes: nothing
-// acknowledged is lost, and the next process finds no unfinished copy.
+// testKillWhileRebuilding kills the process at the n-th of each of these system calls, which all
+// come from the thread that rebuilds or the one that commits, while another goroutine writes:
+// nothing acknowledged is lost, and the next process finds no unfinished copy.
 func testKillWhileRebuilding(t *testing.T, subject Subject) {
 	files := subject.filledFiles(t)
 	kills := 0
@@ -400,10 +400,10 @@ func nextCall(n int) int { return n + 1 + n/3 }
 func (s Subject) filledFiles(t *testing.T) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	h := s.open(t, dir)
+	h := s.openHandle(t, dir)
 	fillForRebuild(t, h)
 	closeHandle(t, h)
-	return s.snapshot(t, dir)
+	return s.readFiles(t, dir)
 }
 
 // compactChild compacts a copy of the files in a process with an injected fault, and checks what it
@@ -411,8 +411,8 @@ func (s Subject) filledFiles(t *testing.T) map[string]string {
 func compactChild(t *testing.T, subject Subject, files map[string]string, inject string) *os.ProcessState {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	restore(t, dir, files)
-	cmd := child(t, "compact", dir, strace(t, inject)...)
+	restoreFiles(t, dir, files)
+	cmd := startChild(t, "compact", dir, straceArgs(t, inject)...)
 	cmd.Stderr = nil
 	out := scanOutput(t, cmd)
 	if err := cmd.Start(); err != nil {
@@ -436,7 +436,7 @@ func compactChild(t *testing.T, subject Subject, files map[string]string, inject
 			t.Errorf("after %s: write %d of %d: %v", inject, n, acknowledged, err)
 		}
 	}
-	verify(t, subject, h)
-	put(t, h, 1)
+	verifyHandle(t, subject, h)
+	putRecords(t, h, 1)
 	return cmd.ProcessState
 }

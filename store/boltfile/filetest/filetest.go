@@ -1,7 +1,7 @@
-// Package filetest is what every user of package boltfile must pass: damaged, cut and foreign files,
-// full, read-only and failing disks, kill -9 at any moment, and replacing the file while it serves.
-// Call [Run] from the tests of the user, and [Main] from its TestMain: tests that need a second
-// process run the test binary again.
+// Package filetest is what every user of package boltfile must pass: damaged, cut and foreign
+// files, full, read-only and failing disks, kill -9 at any moment, and replacing the file while it
+// serves. Call [Run] from the tests of the user, and [Main] from its TestMain: tests that need a
+// second process run the test binary again.
 package filetest
 
 import (
@@ -90,8 +90,9 @@ const (
 	rebuiltSuffix = ".rebuilt"
 )
 
-// open opens the subject without a floor of free space, so that tests pass on a full machine too.
-func (s Subject) open(t testing.TB, dir string) Handle {
+// openHandle opens the subject without a floor of free space, so that tests pass on a full machine
+// too.
+func (s Subject) openHandle(t testing.TB, dir string) Handle {
 	t.Helper()
 	h, err := s.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
 	if err != nil {
@@ -107,8 +108,8 @@ func closeHandle(t testing.TB, h Handle) {
 	}
 }
 
-// put writes n records of some size, each in a Write of its own.
-func put(t testing.TB, h Handle, n int) {
+// putRecords writes n records of some size, each in a Write of its own.
+func putRecords(t testing.TB, h Handle, n int) {
 	t.Helper()
 	for i := range n {
 		if err := h.Write(t.Context(), Change{Key: fmt.Sprintf("k/%04d", i), Value: []byte(strings.Repeat(string(rune('a'+i%26)), 100))}); err != nil {
@@ -121,17 +122,17 @@ func put(t testing.TB, h Handle, n int) {
 func (s Subject) closedDir(t testing.TB, n int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	h := s.open(t, dir)
-	put(t, h, n)
+	h := s.openHandle(t, dir)
+	putRecords(t, h, n)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// snapshot returns the content of every file in dir except the lock, and of the bolt file without
+// readFiles returns the content of every file in dir except the lock, and of the bolt file without
 // the room to grow at its end.
-func (s Subject) snapshot(t testing.TB, dir string) map[string]string {
+func (s Subject) readFiles(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	entries, err := os.ReadDir(dir)
@@ -151,8 +152,8 @@ func (s Subject) snapshot(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// restore writes a snapshot into a new directory.
-func restore(t testing.TB, dir string, files map[string]string) {
+// restoreFiles writes a snapshot into a new directory.
+func restoreFiles(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -164,7 +165,7 @@ func restore(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-func edit(t testing.TB, path string, change func([]byte) []byte) {
+func editFile(t testing.TB, path string, change func([]byte) []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, change(mustRead(t, path)), 0o600); err != nil {
 		t.Fatal(err)
@@ -180,8 +181,8 @@ func mustRead(t testing.TB, path string) []byte {
 	return b
 }
 
-// verify checks the subject and the file.
-func verify(t testing.TB, s Subject, h Handle) {
+// verifyHandle checks the subject and the file.
+func verifyHandle(t testing.TB, s Subject, h Handle) {
 	t.Helper()
 	h.Verify(t)
 	f, err := os.Open(filepath.Join(h.File().Dir(), s.Name))

@@ -12,8 +12,8 @@ import (
 // killsEnv sets how often TestKill kills; 20 times when it is not set.
 const killsEnv = "KILLS"
 
-// testKill kills a process that writes, at random moments: while it opens the
-// store, after a few acknowledgements, after many.
+// testKill kills a process that writes, at random moments: while it opens the store, after a few
+// acknowledgements, after many.
 func testKill(t *testing.T, subject Subject) {
 	kills := 20
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
@@ -24,12 +24,12 @@ func testKill(t *testing.T, subject Subject) {
 	total := 0
 	for range kills {
 		total += killOnce(t, subject, dir, []int{0, rand.IntN(20), rand.IntN(300)}[rand.IntN(3)], acknowledged)
-		s := subject.open(t, dir)
+		s := subject.openHandle(t, dir)
 		wantIncarnation(t, s, 1)
 		for w, n := range acknowledged {
 			acknowledged[w] = checkWriter(t, s, w, n)
 		}
-		verify(t, subject, s)
+		verifyHandle(t, subject, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -37,11 +37,11 @@ func testKill(t *testing.T, subject Subject) {
 	t.Logf("%d acknowledged writes over %d kills", total, kills)
 }
 
-// killOnce runs a writer until that many acknowledgements have come, kills it,
-// and notes every one that came until its end.
+// killOnce runs a writer until that many acknowledgements have come, kills it, and notes every one
+// that came until its end.
 func killOnce(t *testing.T, subject Subject, dir string, after int, acknowledged []int) int {
 	t.Helper()
-	cmd := child(t, "write", dir)
+	cmd := startChild(t, "write", dir)
 	out := scanOutput(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func killOnce(t *testing.T, subject Subject, dir string, after int, acknowledged
 	return n
 }
 
-// checkWriter looks for everything that a writer was told is there, and returns
-// how far the writer came: one more write may be there that was not answered.
+// checkWriter looks for everything that a writer was told is there, and returns how far the writer
+// came: one more write may be there that was not answered.
 func checkWriter(t *testing.T, s Handle, w, acknowledged int) (last int) {
 	t.Helper()
 	if value, err := s.Get(t.Context(), lastKey(w)); err == nil {

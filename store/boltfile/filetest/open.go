@@ -70,13 +70,13 @@ func checkPrivateFiles(t *testing.T, subject Subject, umask int) {
 			t.Fatal(err)
 		}
 	}
-	subject.open(t, dir).Close()
+	subject.openHandle(t, dir).Close()
 	modes()
 }
 
 func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 1)
-	holder := child(t, "hold", dir)
+	holder := startChild(t, "hold", dir)
 	stdin, err := holder.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	if !out.Scan() {
 		t.Fatal("the holder did not open the store")
 	}
-	before := subject.snapshot(t, dir)
+	before := subject.readFiles(t, dir)
 	synctest.Test(t, func(t *testing.T) { // whose clock counts the waits alone
 		start := time.Now()
 		_, err = subject.Open(t.Context(), dir, boltfile.Options{})
@@ -103,7 +103,7 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	if want := fmt.Sprintf("data directory %s is in use by process %d", dir, holder.Process.Pid); err != nil && err.Error() != want {
 		t.Errorf("it says %q, want %q", err, want)
 	}
-	for name, content := range subject.snapshot(t, dir) {
+	for name, content := range subject.readFiles(t, dir) {
 		if content != before[name] {
 			t.Errorf("%s was touched", name)
 		}
@@ -112,12 +112,12 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	if err := holder.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	subject.open(t, dir).Close()
+	subject.openHandle(t, dir).Close()
 }
 
 func testHeldWithoutPID(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 1)
-	s := subject.open(t, dir)
+	s := subject.openHandle(t, dir)
 	defer s.Close()
 	if err := os.Truncate(filepath.Join(dir, lockFile), 0); err != nil {
 		t.Fatal(err)
@@ -177,11 +177,11 @@ func testUnusableDirectory(t *testing.T, subject Subject) {
 	}
 }
 
-// testDamagedFiles has every way in which a file of the directory can be wrong
-// at opening. Each is refused with a remedy and stays as it is.
+// testDamagedFiles has every way in which a file of the directory can be wrong at opening. Each is
+// refused with a remedy and stays as it is.
 func testDamagedFiles(t *testing.T, subject Subject) {
 	other := subject.closedDir(t, 1)
-	base := subject.snapshot(t, subject.closedDir(t, 200))
+	base := subject.readFiles(t, subject.closedDir(t, 200))
 	cut := func(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:n] } }
 	replaced := func(with string) func([]byte) []byte { return func([]byte) []byte { return []byte(with) } }
 	for _, c := range []struct {
@@ -218,16 +218,16 @@ func testDamagedFiles(t *testing.T, subject Subject) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
-			restore(t, dir, base)
+			restoreFiles(t, dir, base)
 			path := filepath.Join(dir, c.file)
 			if c.change == nil {
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
 				}
 			} else {
-				edit(t, path, c.change)
+				editFile(t, path, c.change)
 			}
-			before := subject.snapshot(t, dir)
+			before := subject.readFiles(t, dir)
 			for range 2 { // the second time shows that the first left no lock
 				_, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
 				var damaged *boltfile.DamagedError
@@ -238,7 +238,7 @@ func testDamagedFiles(t *testing.T, subject Subject) {
 					t.Errorf("it says %q, want the file, %q and the remedy on one line", err, c.says)
 				}
 			}
-			after := subject.snapshot(t, dir)
+			after := subject.readFiles(t, dir)
 			for name := range after {
 				if after[name] != before[name] {
 					t.Errorf("%s was changed", name)
@@ -268,19 +268,19 @@ func foreignBolt(t *testing.T) string {
 
 // selfReference points the first child of every branch page to that page.
 func selfReference(b []byte) []byte {
-	branches(b, func(page []byte) { order.PutUint64(page[pageHeaderSize+8:], order.Uint64(page)) })
+	changeBranches(b, func(page []byte) { order.PutUint64(page[pageHeaderSize+8:], order.Uint64(page)) })
 	return b
 }
 
 // doubleReference points the second child of every branch page to its first.
 func doubleReference(b []byte) []byte {
-	branches(b, func(page []byte) {
+	changeBranches(b, func(page []byte) {
 		order.PutUint64(page[pageHeaderSize+elementSize+8:], order.Uint64(page[pageHeaderSize+8:]))
 	})
 	return b
 }
 
-func branches(b []byte, change func(page []byte)) {
+func changeBranches(b []byte, change func(page []byte)) {
 	for at := 2 * pageSize; at < UsedBytes(b); at += pageSize {
 		if order.Uint16(b[at+8:]) == branchPage {
 			change(b[at:])
@@ -299,16 +299,16 @@ func freeUsedPage(b []byte) []byte {
 func testNewerFormat(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 3)
 	path := filepath.Join(dir, boltfile.FormatFile)
-	edit(t, path, func([]byte) []byte {
+	editFile(t, path, func([]byte) []byte {
 		return fmt.Appendf(nil, `{"format":%d,"store":"x","incarnation":1,"epoch":"later"}`, subject.Format+1)
 	})
-	before := subject.snapshot(t, dir)
+	before := subject.readFiles(t, dir)
 	_, err := subject.Open(t.Context(), dir, boltfile.Options{})
 	var newer *boltfile.FormatError
 	if !errors.As(err, &newer) || newer.Format != subject.Format+1 || !strings.Contains(err.Error(), "newer program") {
 		t.Fatalf("error %v, want a FormatError", err)
 	}
-	for name, content := range subject.snapshot(t, dir) {
+	for name, content := range subject.readFiles(t, dir) {
 		if content != before[name] {
 			t.Errorf("%s was changed", name)
 		}
@@ -320,21 +320,21 @@ func testOlderFormat(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 3)
 	path := filepath.Join(dir, boltfile.FormatFile)
 	today := fmt.Sprintf(`"format":%d`, subject.Format)
-	edit(t, path, func(b []byte) []byte { return bytes.Replace(b, []byte(today), []byte(`"format":1`), 1) })
-	h := subject.open(t, dir)
+	editFile(t, path, func(b []byte) []byte { return bytes.Replace(b, []byte(today), []byte(`"format":1`), 1) })
+	h := subject.openHandle(t, dir)
 	wantIncarnation(t, h, 1)
 	if _, err := h.Get(t.Context(), "k/0002"); err != nil {
 		t.Error(err)
 	}
-	verify(t, subject, h)
+	verifyHandle(t, subject, h)
 	closeHandle(t, h)
 	if text := mustRead(t, path); !bytes.Contains(text, []byte(today)) {
 		t.Errorf("FORMAT holds %s", text)
 	}
 }
 
-// testUnfinishedBeginning has the states in which a process can be killed while
-// it begins a file: each is completed, and nothing else is.
+// testUnfinishedBeginning has the states in which a process can be killed while it begins a file:
+// each is completed, and nothing else is.
 func testUnfinishedBeginning(t *testing.T, subject Subject) {
 	t.Run("before FORMAT", func(t *testing.T) {
 		dir := t.TempDir()
@@ -343,9 +343,9 @@ func testUnfinishedBeginning(t *testing.T, subject Subject) {
 				t.Fatal(err)
 			}
 		}
-		s := subject.open(t, dir)
+		s := subject.openHandle(t, dir)
 		defer s.Close()
-		put(t, s, 1)
+		putRecords(t, s, 1)
 	})
 	t.Run("after FORMAT", func(t *testing.T) {
 		dir := subject.closedDir(t, 0)
@@ -353,15 +353,15 @@ func testUnfinishedBeginning(t *testing.T, subject Subject) {
 		if err := os.Rename(path, path+newSuffix); err != nil {
 			t.Fatal(err)
 		}
-		s := subject.open(t, dir)
+		s := subject.openHandle(t, dir)
 		defer s.Close()
-		put(t, s, 1)
+		putRecords(t, s, 1)
 		wantIncarnation(t, s, 1)
 	})
 }
 
-// testRollback has every way in which acknowledged writes can be lost behind the
-// store's back. Each opens as a new incarnation and is said loudly.
+// testRollback has every way in which acknowledged writes can be lost behind the store's back. Each
+// opens as a new incarnation and is said loudly.
 func testRollback(t *testing.T, subject Subject) {
 	olderMeta := func(b []byte, newer bool) []byte {
 		page := b[:pageSize]
@@ -378,22 +378,22 @@ func testRollback(t *testing.T, subject Subject) {
 		says   string
 	}{
 		{"newer meta page zeroed", func(t *testing.T, dir string, _ []byte) {
-			edit(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, true) })
+			editFile(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, true) })
 		}, 11, "write 12 was acknowledged"},
 		{"newer meta page zeroed and HEAD lost", func(t *testing.T, dir string, _ []byte) {
-			edit(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, true) })
+			editFile(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, true) })
 			if err := os.Remove(filepath.Join(dir, headFile)); err != nil {
 				t.Fatal(err)
 			}
 		}, 11, "one of the two meta pages"},
 		{"older meta page zeroed", func(t *testing.T, dir string, _ []byte) {
-			edit(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, false) })
+			editFile(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, false) })
 		}, 12, "one of the two meta pages"},
 		{"an older file", func(t *testing.T, dir string, old []byte) {
-			edit(t, filepath.Join(dir, subject.Name), func([]byte) []byte { return old })
+			editFile(t, filepath.Join(dir, subject.Name), func([]byte) []byte { return old })
 		}, 10, "write 12 was acknowledged"},
 		{"FORMAT of another incarnation", func(t *testing.T, dir string, _ []byte) {
-			edit(t, filepath.Join(dir, boltfile.FormatFile), func(b []byte) []byte {
+			editFile(t, filepath.Join(dir, boltfile.FormatFile), func(b []byte) []byte {
 				return bytes.Replace(b, []byte(`"incarnation":1`), []byte(`"incarnation":5`), 1)
 			})
 		}, 12, "one of them was replaced"},
@@ -401,8 +401,8 @@ func testRollback(t *testing.T, subject Subject) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := subject.closedDir(t, 10)
 			old := mustRead(t, filepath.Join(dir, subject.Name))
-			s := subject.open(t, dir)
-			put(t, s, 2)
+			s := subject.openHandle(t, dir)
+			putRecords(t, s, 2)
 			before := s.File().Incarnation()
 			s.Close()
 			c.change(t, dir, old)
@@ -420,8 +420,8 @@ func testRollback(t *testing.T, subject Subject) {
 			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Level != "ERROR" || !strings.Contains(line.Why, c.says) {
 				t.Errorf("the log has %q, want one error that says %q", log.String(), c.says)
 			}
-			put(t, s, 1)
-			verify(t, subject, s)
+			putRecords(t, s, 1)
+			verifyHandle(t, subject, s)
 			s.Close()
 
 			log.Reset()
@@ -442,8 +442,8 @@ func testHeadLost(t *testing.T, subject Subject) {
 	for name, content := range map[string]string{"empty": "", "rubbish": "rubbish", "flipped": "00000000000000000001 00000000000000000009 00000000\n"} {
 		t.Run(name, func(t *testing.T) {
 			dir := subject.closedDir(t, 3)
-			edit(t, filepath.Join(dir, headFile), func([]byte) []byte { return []byte(content) })
-			s := subject.open(t, dir)
+			editFile(t, filepath.Join(dir, headFile), func([]byte) []byte { return []byte(content) })
+			s := subject.openHandle(t, dir)
 			defer s.Close()
 			if seq, _ := s.File().Progress(); seq != 3 {
 				t.Errorf("the file is at sequence %d, want 3", seq)

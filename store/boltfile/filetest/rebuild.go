@@ -64,7 +64,7 @@ func copyIsGone(t testing.TB, subject Subject, dir string) {
 
 func testRebuild(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 10)
-	h := subject.open(t, dir)
+	h := subject.openHandle(t, dir)
 	fillForRebuild(t, h)
 	before, err := h.File().Usage(t.Context())
 	if err != nil {
@@ -91,24 +91,24 @@ func testRebuild(t *testing.T, subject Subject) {
 		}
 		copyIsGone(t, subject, dir)
 		checkRebuilt(t, h)
-		verify(t, subject, h)
+		verifyHandle(t, subject, h)
 	}
-	put(t, h, 20)
+	putRecords(t, h, 20)
 	checkRebuilt(t, h)
 	closeHandle(t, h)
-	h = subject.open(t, dir)
+	h = subject.openHandle(t, dir)
 	defer h.Close()
 	wantIncarnation(t, h, 1)
 	checkRebuilt(t, h)
-	verify(t, subject, h)
+	verifyHandle(t, subject, h)
 }
 
-// testRebuildBesideWriters has writers put, overwrite and delete, and readers read, while the file is
-// rebuilt again and again.
+// testRebuildBesideWriters has writers put, overwrite and delete, and readers read, while the file
+// is rebuilt again and again.
 func testRebuildBesideWriters(t *testing.T, subject Subject) {
 	const writers = 4
 	dir := subject.closedDir(t, 0)
-	h := subject.open(t, dir)
+	h := subject.openHandle(t, dir)
 	fillForRebuild(t, h)
 	var stop atomic.Bool
 	var running sync.WaitGroup
@@ -152,11 +152,11 @@ func testRebuildBesideWriters(t *testing.T, subject Subject) {
 			}
 		}
 		checkRebuilt(t, h)
-		verify(t, subject, h)
+		verifyHandle(t, subject, h)
 	}
 	check()
 	closeHandle(t, h)
-	h = subject.open(t, dir)
+	h = subject.openHandle(t, dir)
 	defer h.Close()
 	wantIncarnation(t, h, 1)
 	check()
@@ -167,7 +167,7 @@ type brokenCopier struct{ at int }
 
 var errBroken = errors.New("broken")
 
-func (c *brokenCopier) step(n int) error {
+func (c *brokenCopier) failAt(n int) error {
 	if c.at == n {
 		return errBroken
 	}
@@ -175,24 +175,24 @@ func (c *brokenCopier) step(n int) error {
 }
 
 func (c *brokenCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
-	if err := c.step(1); err != nil {
+	if err := c.failAt(1); err != nil {
 		return err
 	}
 	return to.Update(ctx, 1, func(*bolt.Tx) error {
 		if c.at == 2 {
 			panic("broken")
 		}
-		return c.step(3)
+		return c.failAt(3)
 	})
 }
 
-func (c *brokenCopier) CatchUp(_, _ *bolt.Tx, _ int) (int, error) { return 0, c.step(4) }
-func (c *brokenCopier) Verify(_, _ *bolt.Tx) error                { return c.step(5) }
+func (c *brokenCopier) CatchUp(_, _ *bolt.Tx, _ int) (int, error) { return 0, c.failAt(4) }
+func (c *brokenCopier) Verify(_, _ *bolt.Tx) error                { return c.failAt(5) }
 
 // testFailingRebuild has a rebuild fail at each step of its copier: the old file goes on serving.
 func testFailingRebuild(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 5)
-	h := subject.open(t, dir)
+	h := subject.openHandle(t, dir)
 	fillForRebuild(t, h)
 	for at := 1; at <= 5; at++ {
 		_, err := h.File().Rebuild(t.Context(), &brokenCopier{at})
@@ -200,7 +200,7 @@ func testFailingRebuild(t *testing.T, subject Subject) {
 			t.Errorf("step %d: error %v", at, err)
 		}
 		copyIsGone(t, subject, dir)
-		put(t, h, 1)
+		putRecords(t, h, 1)
 		checkRebuilt(t, h)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -236,7 +236,7 @@ func (c *waitingCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
 
 func testCloseDuringRebuild(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 5)
-	h := subject.open(t, dir)
+	h := subject.openHandle(t, dir)
 	c := &waitingCopier{begun: make(chan struct{})}
 	ended := make(chan error, 1)
 	go func() {
@@ -252,7 +252,7 @@ func testCloseDuringRebuild(t *testing.T, subject Subject) {
 		t.Errorf("the rebuild: %v", err)
 	}
 	copyIsGone(t, subject, dir)
-	h = subject.open(t, dir)
+	h = subject.openHandle(t, dir)
 	defer h.Close()
-	put(t, h, 5)
+	putRecords(t, h, 5)
 }
