@@ -44,12 +44,16 @@ func (h *Server) openAPI(e Environment) error {
 		return fmt.Errorf("set up the requests of owners: %w", err)
 	}
 	answers := &answer.Answers{Store: h.Store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler}
-	h.api, err = api.New(api.Options{
+	options := api.Options{
 		Now:     e.Now,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
-		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.witnesses.newestAnchor, Publish: h.witnesses.publishFunc(), Limits: limits,
-	})
+		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits,
+	}
+	if h.witnesses.Len() > 0 {
+		options.Publish = h.witnesses.AskAll
+	}
+	h.api, err = api.New(options)
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}

@@ -82,7 +82,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	if public != nil {
 		group.Go(func() error { return h.registry.Run(ctx) })
 	}
-	if public != nil && len(h.witnesses.list) > 0 {
+	if public != nil && h.witnesses.Len() > 0 {
 		group.Go(func() error {
 			return h.witnesses.Run(ctx, h.logCosignFailure)
 		})

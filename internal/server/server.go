@@ -40,8 +40,8 @@ type Server struct {
 	directory     *directory.Directory
 	joiner        *join.Joiner
 	audit         *audit.Log
-	witnesses     *cosigners     // of our log
-	witness       *audit.Witness // of the logs of others
+	witnesses     *audit.Cosigners // of our log
+	witness       *audit.Witness   // of the logs of others
 	Crawler       *crawler.Crawler
 	api           *api.API
 	recorder      *recorder

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+const (
+	// cosignInterval is the time between two rounds of asking the witnesses.
+	cosignInterval = time.Hour
+	// cosignTimeout is how long one witness may take to answer.
+	cosignTimeout = 30 * time.Second
+)
+
+// A Cosigner is a witness that is asked to cosign a log.
+type Cosigner struct {
+	Key note.Verifier
+	URL string // the prefix of its submission URL, without a slash at the end
+}
+
+// ParseCosigner reads a witness from its public key and its URL, with a space between.
+func ParseCosigner(text string) (Cosigner, error) {
+	fields := strings.Fields(text)
+	if len(fields) != 2 || !strings.HasPrefix(fields[1], "http://") && !strings.HasPrefix(fields[1], "https://") {
+		return Cosigner{}, errors.New("want the public key of a witness and the URL to send checkpoints to")
+	}
+	key, err := NewVerifier(fields[0])
+	return Cosigner{Key: key, URL: strings.TrimSuffix(fields[1], "/")}, err
+}
+
+// An Anchor is a tree that a witness has cosigned.
+type Anchor struct {
+	Witness    string // the name of its key
+	Time       time.Time
+	Checkpoint Checkpoint
+	Signed     []byte // the checkpoint with its signatures
+}
+
+// Cosigners asks witnesses to cosign a log, and remembers the newest tree that one of them cosigned.
+// Its methods may be called from any goroutine. [NewCosigners] makes one.
+type Cosigners struct {
+	log  *Log
+	list []Cosigner
+
+	mu     sync.Mutex // guards following
+	newest *Anchor
+}
+
+// NewCosigners returns the witnesses of a log. It asks none of them.
+func NewCosigners(l *Log, list []Cosigner) *Cosigners { return &Cosigners{log: l, list: list} }
+
+// Len returns how many witnesses there are.
+func (c *Cosigners) Len() int { return len(c.list) }
+
+// Run asks the witnesses every hour until ctx ends, and then returns nil. It gives the error of each round
+// to failed: a witness that does not answer stops nothing.
+func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
+	tick := time.NewTicker(cosignInterval)
+	defer tick.Stop()
+	for {
+		if err := c.AskAll(ctx); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// AskAll asks every witness to cosign the newest checkpoint. The error joins those of the witnesses that
+// did not.
+func (c *Cosigners) AskAll(ctx context.Context) error {
+	client := &http.Client{Timeout: cosignTimeout}
+	var all error
+	for _, witness := range c.list {
+		if err := c.askWitness(ctx, client, witness); err != nil {
+			all = errors.Join(all, fmt.Errorf("witness %s: %w", witness.Key.Name(), err))
+		}
+	}
+	return all
+}
+
+func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness Cosigner) error {
+	if c.log.Head().N == 0 {
+		return nil // there is nothing to cosign yet
+	}
+	if err := c.log.Cosign(ctx, client, witness.URL, witness.Key); err != nil {
+		return err
+	}
+	signed, err := c.log.Checkpoint()
+	if err != nil {
+		return err
+	}
+	at, err := CheckCosignature(signed, witness.Key)
+	if err != nil {
+		return nil // another checkpoint was signed meanwhile: the next round cosigns it
+	}
+	key, err := NewVerifier(c.log.Key())
+	if err != nil {
+		return err
+	}
+	checkpoint, err := ParseCheckpoint(signed, key)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newest = &Anchor{Witness: witness.Key.Name(), Time: at, Checkpoint: checkpoint, Signed: signed}
+	return nil
+}
+
+// NewestAnchor returns the newest tree that a witness cosigned, false if there is none since the start.
+func (c *Cosigners) NewestAnchor() (Anchor, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.newest == nil {
+		return Anchor{}, false
+	}
+	return *c.newest, true
+}
