@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -25,31 +25,26 @@ const (
 	maxCrawlHosts = 20_000
 )
 
-// crawlPath and streamPath are the routes whose answers may take any time.
-const crawlPath = "/admin/crawl"
-
-func isAdminPath(path string) bool { return strings.HasPrefix(path, "/admin/") }
-
 // adminRoutes declares what only the owner of the data directory may ask. They
 // have an engine and an OpenAPI document of their own, so that no mistake of
 // wiring can show them to the public.
 func (a *API) adminRoutes() error {
-	h := a.newDescription(a.admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
 	crawl := huma.Operation{
-		OperationID: "crawl", Method: http.MethodPost, Path: crawlPath,
+		OperationID: "crawl", Method: http.MethodPost, Path: route.CrawlPath,
 		Summary: "Add hosts and wait for their results, one line of JSON each",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
-			Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: schemaOf[crawler.Result](h)}},
+			Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
 		}},
 	}
-	addRoute(a, h, crawl, a.crawlHosts)
-	describeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
-	addRoute(a, h, getOperation("status", "/admin/status", "How the crawl, the store and the index stand"), a.getOperatorStatus)
+	route.Handle(a.Mux, h, crawl, a.crawlHosts)
+	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
+	route.Handle(a.Mux, h, route.Get("status", "/admin/status", "How the crawl, the store and the index stand"), a.getOperatorStatus)
 	a.compactRoutes(h)
 	a.blockRoutes(h)
-	a.agentAdminRoutes(h)
-	return a.finishRoutes(h, a.admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
+	a.registry.DeclareOperator(h)
+	return a.Finish(h, a.Admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }
 
 // CrawlBody documents the body of a crawl.
@@ -57,26 +52,22 @@ type CrawlBody struct {
 	Hosts []string `json:"hosts" doc:"names of hosts, 1 to 20,000"`
 }
 
-type crawlInput struct{ body requestBody }
+type crawlInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *crawlInput) Resolve(ctx huma.Context) []error {
-	in.body.readJSON(ctx, maxCrawlBody)
+	in.body.ReadJSON(ctx, maxCrawlBody)
 	return nil
 }
 
-type streamOutput struct {
-	Body func(huma.Context)
-}
-
-func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutput, error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
 	if a.crawl == nil {
-		return nil, newProblem(unavailable, "this process does not crawl", "start it with crawling switched on").withRetry(time.Minute)
+		return nil, route.NewProblem(route.Unavailable, "this process does not crawl", "start it with crawling switched on").WithRetry(time.Minute)
 	}
-	hosts, err := readHostList(in.body.text)
+	hosts, err := readHostList(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +75,7 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*streamOutput, er
 	if err := a.add(ctx, hosts...); err != nil {
 		return nil, err
 	}
-	return &streamOutput{Body: func(ctx huma.Context) { a.streamCrawlResults(ctx, hosts) }}, nil
+	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCrawlResults(ctx, hosts) }}, nil
 }
 
 // readHostList reads the body of a crawl, strictly.
@@ -96,7 +87,7 @@ func readHostList(text []byte) ([]string, error) {
 	hosts := make([]string, len(names))
 	for i, item := range names {
 		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
-			return nil, problemFor(err).withLocation(nodeLocation(item))
+			return nil, route.ProblemFor(err).WithLocation(route.NodeLocation(item))
 		}
 	}
 	return hosts, nil
@@ -111,23 +102,19 @@ func readHostNames(text []byte, most int) ([]*protocol.Node, error) {
 	}
 	list := root.Member("hosts")
 	if list == nil || list.Kind != protocol.Array || len(list.Items) == 0 || len(root.Items) > 1 {
-		return nil, newProblem(badField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
-			withLocation(Location{Pointer: "/hosts"})
+		return nil, route.NewProblem(route.BadField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
+			WithLocation(route.Location{Pointer: "/hosts"})
 	}
 	if len(list.Items) > most {
-		return nil, newProblem(badField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
-			withLocation(nodeLocation(list))
+		return nil, route.NewProblem(route.BadField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
+			WithLocation(route.NodeLocation(list))
 	}
 	for _, item := range list.Items {
 		if item.Kind != protocol.String {
-			return nil, newProblem(badField, "the name of a host must be a string", `for example "example.com"`).withLocation(nodeLocation(item))
+			return nil, route.NewProblem(route.BadField, "the name of a host must be a string", `for example "example.com"`).WithLocation(route.NodeLocation(item))
 		}
 	}
 	return list.Items, nil
-}
-
-func nodeLocation(n *protocol.Node) Location {
-	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }
 
 // streamCrawlResults writes each result as it comes. It takes as long as the hosts
@@ -151,7 +138,7 @@ func (a *API) streamCrawlResults(ctx huma.Context, hosts []string) {
 	})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			a.log.Error("crawl for the socket ended early", "error", err)
+			a.Log.Error("crawl for the socket ended early", "error", err)
 		}
 		// The answer has begun, so only a cut tells that it is not whole.
 		panic(http.ErrAbortHandler)
@@ -168,16 +155,16 @@ type OperatorStatus struct {
 	Version string         `json:"version"`
 }
 
-func (a *API) getOperatorStatus(context.Context, *struct{}) (*output[OperatorStatus], error) {
+func (a *API) getOperatorStatus(context.Context, *struct{}) (*route.Output[OperatorStatus], error) {
 	s := OperatorStatus{
-		Store: a.answers.Store.Head(), Index: a.answers.Index.Cursor(),
-		PID: os.Getpid(), Version: a.version,
+		Store: a.Answers.Store.Head(), Index: a.Answers.Index.Cursor(),
+		PID: os.Getpid(), Version: a.Version,
 	}
-	s.Ready = a.ready.observeCursors(s.Index, s.Store)
-	if a.answers.Crawler != nil {
-		s.Crawler = a.answers.Crawler.Status()
+	s.Ready = a.Ready.ObserveCursors(s.Index, s.Store)
+	if a.Answers.Crawler != nil {
+		s.Crawler = a.Answers.Crawler.Status()
 	}
-	out := jsonOutput(s)
+	out := route.JSON(s)
 	out.CacheControl = "no-store"
 	return out, nil
 }

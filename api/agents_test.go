@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
 )
@@ -49,7 +50,7 @@ func register(t testing.TB, h *house) registered {
 func routesOf(h *house, admin bool) (routes []string) {
 	engine := h.api.Engine()
 	if admin {
-		engine = h.api.AdminEngine()
+		engine = h.api.OperatorEngine()
 	}
 	for _, r := range engine.Routes() {
 		routes = append(routes, r.Method+" "+r.Path)
@@ -196,7 +197,7 @@ func TestMembersThatARegistrationLeavesOut(t *testing.T) {
 		`"open_source": true, "recovery_commitment": null`:       nil,
 	} {
 		r := h.ask("POST", "/api/v1/agents/register", `{"name": "Odd", "public_key": "`+publicKey(seeded(7))+`", `+body+`}`, "Content-Type", jsonType)
-		var answer api.RegistrationAnswer
+		var answer air.RegistrationAnswer
 		decodeInto(t, r, &answer)
 		kept := slices.DeleteFunc(answer.Warnings, func(w string) bool { return strings.HasPrefix(w, "An agent named") })
 		if r.StatusCode != 201 || len(kept) != len(want) {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -14,12 +15,12 @@ import (
 
 // blockRoutes declares how the operator keeps hosts from being visited and shown.
 func (a *API) blockRoutes(h huma.API) {
-	addRoute(a, h, getOperation("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.listBlocks)
+	route.Handle(a.Mux, h, route.Get("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.listBlocks)
 	block := huma.Operation{OperationID: "block-host", Method: http.MethodPost, Path: "/admin/blocks",
 		Summary: "Have a host visited no more, and what it published removed"}
-	addRoute(a, h, block, a.addBlock)
-	describeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
-	addRoute(a, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
+	route.Handle(a.Mux, h, block, a.addBlock)
+	route.DescribeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
+	route.Handle(a.Mux, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
 		Summary: "Let a host be visited again, whoever blocked it"}, a.removeBlock)
 }
 
@@ -37,13 +38,13 @@ type BlockBody struct {
 
 // keeper of blocks of this process, or the refusal of one that has none.
 func (a *API) findBlocker() (answer.Blocker, error) {
-	if a.answers.Blocks == nil {
-		return nil, newProblem(unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
+	if a.Answers.Blocks == nil {
+		return nil, route.NewProblem(route.Unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
 	}
-	return a.answers.Blocks, nil
+	return a.Answers.Blocks, nil
 }
 
-func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*output[BlockList], error) {
+func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[BlockList], error) {
 	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
@@ -52,28 +53,28 @@ func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*output[BlockList], 
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(BlockList{answer.OrEmpty(all)})
+	out := route.JSON(BlockList{answer.OrEmpty(all)})
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-type blockInput struct{ body requestBody }
+type blockInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *blockInput) Resolve(ctx huma.Context) []error {
-	in.body.readJSON(ctx, 4<<10)
+	in.body.ReadJSON(ctx, 4<<10)
 	return nil
 }
 
-func (a *API) addBlock(ctx context.Context, in *blockInput) (*output[crawler.Block], error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
 	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBlock(in.body.text)
+	b, err := readBlock(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (a *API) addBlock(ctx context.Context, in *blockInput) (*output[crawler.Blo
 		return nil, err
 	}
 	b, _, err = keeper.Blocked(ctx, b.Host)
-	return jsonOutput(b), err
+	return route.JSON(b), err
 }
 
 // readBlock reads the body of a block, strictly.
@@ -100,14 +101,14 @@ func readBlock(text []byte) (crawler.Block, error) {
 		return b, err
 	}
 	refused := func(n *protocol.Node, detail string) error {
-		return newProblem(badField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).withLocation(nodeLocation(n))
+		return route.NewProblem(route.BadField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).WithLocation(route.NodeLocation(n))
 	}
 	host := root.Member("host")
 	if root.Kind != protocol.Object || host == nil || host.Kind != protocol.String {
 		return b, refused(root, "the body must be an object with a member host, a string")
 	}
 	if b.Host, err = fetch.CheckHost(host.Text); err != nil {
-		return b, problemFor(err).withLocation(nodeLocation(host))
+		return b, route.ProblemFor(err).WithLocation(route.NodeLocation(host))
 	}
 	known := 1
 	if n := root.Member("subdomains"); n != nil {
@@ -130,18 +131,18 @@ func readBlock(text []byte) (crawler.Block, error) {
 
 type unblockInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body requestBody
+	body route.RequestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *unblockInput) Resolve(ctx huma.Context) []error {
-	in.body.readEmpty(ctx)
+	in.body.ReadEmpty(ctx)
 	return nil
 }
 
-func (a *API) removeBlock(ctx context.Context, in *unblockInput) (*output[BlockList], error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) removeBlock(ctx context.Context, in *unblockInput) (*route.Output[BlockList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
 	keeper, err := a.findBlocker()
 	if err != nil {
@@ -156,9 +157,9 @@ func (a *API) removeBlock(ctx context.Context, in *unblockInput) (*output[BlockL
 	case err != nil:
 		return nil, err
 	case !blocked:
-		return nil, newProblem(noService, "the host is not blocked", "see /admin/blocks for those that are")
+		return nil, route.NewProblem(route.NoService, "the host is not blocked", "see /admin/blocks for those that are")
 	case b.Host != host:
-		return nil, newProblem(notOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
+		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
 	}
 	if err := keeper.Unblock(ctx, host); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -17,12 +18,12 @@ import (
 
 // catalogueRoutes declares what there is, by verb, namespace and data class.
 func (a *API) catalogueRoutes(h huma.API) {
-	addRoute(a, h, getOperation("list-verbs", "/api/v1/verbs", "The verbs that are offered, in order"), a.listVerbs)
-	addRoute(a, h, getOperation("verb", "/api/v1/verbs/{verb}", "A verb, its family, and the operations that bear it"), a.getVerb)
-	addRoute(a, h, getOperation("list-namespaces", "/api/v1/namespaces", "The namespaces that qualify verbs, in order"), a.listNamespaces)
-	addRoute(a, h, getOperation("namespace", "/api/v1/namespaces/{ns}", "A namespace: who uses it and with what right, its verbs and operations"), a.getNamespace)
-	addRoute(a, h, getOperation("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.listDataClasses)
-	addRoute(a, h, getOperation("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.getDataClass)
+	route.Handle(a.Mux, h, route.Get("list-verbs", "/api/v1/verbs", "The verbs that are offered, in order"), a.listVerbs)
+	route.Handle(a.Mux, h, route.Get("verb", "/api/v1/verbs/{verb}", "A verb, its family, and the operations that bear it"), a.getVerb)
+	route.Handle(a.Mux, h, route.Get("list-namespaces", "/api/v1/namespaces", "The namespaces that qualify verbs, in order"), a.listNamespaces)
+	route.Handle(a.Mux, h, route.Get("namespace", "/api/v1/namespaces/{ns}", "A namespace: who uses it and with what right, its verbs and operations"), a.getNamespace)
+	route.Handle(a.Mux, h, route.Get("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.listDataClasses)
+	route.Handle(a.Mux, h, route.Get("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.getDataClass)
 }
 
 // catalogueInput asks for a page of a list of names.
@@ -32,8 +33,8 @@ type catalogueInput struct {
 }
 
 // pageOfNames cuts a page out of a sorted list of names.
-func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, route string, all []T, name func(T) string) (page []T, next, link string, err error) {
-	c, err := a.readCursor(ctx, in.Cursor, route)
+func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, list string, all []T, name func(T) string) (page []T, next, link string, err error) {
+	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -43,7 +44,7 @@ func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, r
 	}
 	page = all[from:min(len(all), from+in.Limit)]
 	if from+len(page) < len(all) {
-		next, link = a.nextPage(ctx, path, route, cursor{After: name(page[len(page)-1])})
+		next, link = a.NextPage(ctx, path, list, route.Cursor{After: name(page[len(page)-1])})
 	}
 	return answer.OrEmpty(page), next, link, nil
 }
@@ -56,13 +57,13 @@ type VerbList struct {
 	Next   string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*output[VerbList], error) {
-	done := a.answers.TrackSequence()
-	verbs, err := a.answers.Verbs(ctx)
+func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*route.Output[VerbList], error) {
+	done := a.Answers.TrackSequence()
+	verbs, err := a.Answers.Verbs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(VerbList{Total: len(verbs)})
+	out := route.JSON(VerbList{Total: len(verbs)})
 	_, out.Body.Behind = done()
 	out.Body.Verbs, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/verbs", "verbs", verbs, func(v index.VerbCount) string { return v.Verb })
 	return out, err
@@ -106,10 +107,10 @@ type Intent struct {
 	Caution    string          `json:"caution,omitempty" doc:"set when a text of the service tries to instruct a model"`
 }
 
-func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], error) {
-	count, family, err := a.answers.Verb(ctx, in.Verb)
+func (a *API) getVerb(ctx context.Context, in *verbInput) (*route.Output[VerbPage], error) {
+	count, family, err := a.Answers.Verb(ctx, in.Verb)
 	if errors.Is(err, answer.ErrNoVerb) && len(family) > 0 {
-		return nil, newProblem(noVerb, "no operation bears this verb", "offered and related to it are "+joinRelatives(family)).withCause(err)
+		return nil, route.NewProblem(route.NoVerb, "no operation bears this verb", "offered and related to it are "+joinRelatives(family)).WithCause(err)
 	}
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (a *API) getVerb(ctx context.Context, in *verbInput) (*output[VerbPage], er
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(VerbPage{VerbCount: count, Family: family, OperationPage: page, Intents: listIntents(page.Hits)})
+	out := route.JSON(VerbPage{VerbCount: count, Family: family, OperationPage: page, Intents: listIntents(page.Hits)})
 	out.Link = link
 	return out, nil
 }
@@ -129,7 +130,7 @@ func joinRelatives(family []answer.Relative) string {
 	for _, r := range family[:min(len(family), answer.MaxNear)] {
 		words = append(words, r.Verb+" ("+r.Relation+")")
 	}
-	return joinWords(words)
+	return route.JoinWords(words)
 }
 
 func listIntents(hits []answer.Hit) []Intent {
@@ -142,27 +143,27 @@ func listIntents(hits []answer.Hit) []Intent {
 }
 
 // listOperations returns one page of what filters find, in order of host.
-func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, path, route string) (OperationPage, string, error) {
-	c, err := a.readCursor(ctx, cursorText, route)
+func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, path, list string) (OperationPage, string, error) {
+	c, err := a.ReadCursor(ctx, cursorText, list)
 	if err != nil {
 		return OperationPage{}, "", err
 	}
 	q.Offset = c.Offset
-	r, err := a.answers.Search(ctx, q)
+	r, err := a.Answers.Search(ctx, q)
 	if err != nil {
 		return OperationPage{}, "", err
 	}
-	hits, err := a.answers.Hits(ctx, r.Hits, a.now())
+	hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
 	if err != nil {
 		return OperationPage{}, "", err
 	}
-	page := OperationPage{Hits: hits, Total: r.Total, Seq: r.Seq, Behind: a.answers.Behind(r.Seq)}
+	page := OperationPage{Hits: hits, Total: r.Total, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq)}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		page.Moved = r.Seq - c.Seq
 	}
 	link := ""
-	if r.More && q.Offset+q.Limit <= maxOffset {
-		page.Next, link = a.nextPage(ctx, path, route, cursor{Offset: q.Offset + q.Limit, Seq: r.Seq})
+	if r.More && q.Offset+q.Limit <= route.MaxOffset {
+		page.Next, link = a.NextPage(ctx, path, list, route.Cursor{Offset: q.Offset + q.Limit, Seq: r.Seq})
 	}
 	return page, link, nil
 }
@@ -175,13 +176,13 @@ type NamespaceList struct {
 	Next       string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*output[NamespaceList], error) {
-	done := a.answers.TrackSequence()
-	all, err := a.answers.Namespaces(ctx)
+func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*route.Output[NamespaceList], error) {
+	done := a.Answers.TrackSequence()
+	all, err := a.Answers.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(NamespaceList{Total: len(all)})
+	out := route.JSON(NamespaceList{Total: len(all)})
 	_, out.Body.Behind = done()
 	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n answer.NamespaceCount) string { return n.Namespace })
 	return out, err
@@ -199,8 +200,8 @@ type NamespacePage struct {
 	OperationPage
 }
 
-func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[NamespacePage], error) {
-	n, err := a.answers.Namespace(ctx, in.NS)
+func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*route.Output[NamespacePage], error) {
+	n, err := a.Answers.Namespace(ctx, in.NS)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*output[Nam
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(NamespacePage{n, page})
+	out := route.JSON(NamespacePage{n, page})
 	out.Link = link
 	return out, nil
 }
@@ -223,13 +224,13 @@ type ClassList struct {
 	Next    string              `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*output[ClassList], error) {
-	done := a.answers.TrackSequence()
-	all, err := a.answers.DataClasses(ctx)
+func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*route.Output[ClassList], error) {
+	done := a.Answers.TrackSequence()
+	all, err := a.Answers.DataClasses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(ClassList{Total: len(all)})
+	out := route.JSON(ClassList{Total: len(all)})
 	_, out.Body.Behind = done()
 	out.Body.Classes, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c answer.ClassCount) string { return c.Class })
 	return out, err
@@ -247,8 +248,8 @@ type DataClassPage struct {
 	OperationPage
 }
 
-func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*output[DataClassPage], error) {
-	c, err := a.answers.DataClass(ctx, in.Class)
+func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*route.Output[DataClassPage], error) {
+	c, err := a.Answers.DataClass(ctx, in.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*output[Dat
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(DataClassPage{c, page})
+	out := route.JSON(DataClassPage{c, page})
 	out.Link = link
 	return out, nil
 }

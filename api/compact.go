@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"gazetteer/api/route"
 	"gazetteer/store/boltstore"
 )
 
@@ -19,9 +20,6 @@ type Compactor interface {
 	Compact(ctx context.Context, keep time.Duration) (boltstore.Compaction, error)
 	Upkeep(ctx context.Context) (boltstore.Upkeep, error)
 }
-
-// compactPath is a route whose answer may take any time.
-const compactPath = "/admin/compact"
 
 // CompactResult says what a compaction did.
 type CompactResult struct {
@@ -46,29 +44,29 @@ func (in *compactInput) Resolve(ctx huma.Context) []error {
 }
 
 func (a *API) compactRoutes(h huma.API) {
-	addRoute(a, h, huma.Operation{
-		OperationID: "compact", Method: http.MethodPost, Path: compactPath,
+	route.Handle(a.Mux, h, huma.Operation{
+		OperationID: "compact", Method: http.MethodPost, Path: route.CompactPath,
 		Summary: "Drop old deletions from the store and give its unused disk space back, while it serves",
 	}, a.compactStore)
 }
 
-func (a *API) compactStore(ctx context.Context, in *compactInput) (*output[CompactResult], error) {
-	s, ok := a.answers.Store.(Compactor)
+func (a *API) compactStore(ctx context.Context, in *compactInput) (*route.Output[CompactResult], error) {
+	s, ok := a.Answers.Store.(Compactor)
 	if !ok {
-		return nil, newProblem(unavailable, "this store cannot be compacted", "use the tools of the database that holds it")
+		return nil, route.NewProblem(route.Unavailable, "this store cannot be compacted", "use the tools of the database that holds it")
 	}
 	keep := a.horizon
 	if in.Keep != "" {
 		var err error
 		if keep, err = time.ParseDuration(in.Keep); err != nil || keep < 0 {
-			return nil, newProblem(badParameter, fmt.Sprintf("keep=%s is not a duration", in.Keep), "give hours or minutes, for example keep=168h").withLocation(Location{Parameter: "keep"})
+			return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("keep=%s is not a duration", in.Keep), "give hours or minutes, for example keep=168h").WithLocation(route.Location{Parameter: "keep"})
 		}
 	}
 	c, err := s.Compact(ctx, keep)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(CompactResult{
+	out := route.JSON(CompactResult{
 		Forgotten: c.Forgotten, Horizon: c.Horizon.Seq, BytesBefore: c.Before, BytesAfter: c.After,
 		TookMS: milliseconds(c.Took), PauseMS: milliseconds(c.Pause),
 	})
@@ -80,8 +78,8 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // writeStoreMetrics writes the size of the store's file and what was compacted since the start.
 func (a *API) writeStoreMetrics(ctx context.Context, b *bytes.Buffer, gauge func(string, float64)) {
-	gauge("store_horizon", float64(a.answers.Store.Horizon().Seq))
-	s, ok := a.answers.Store.(Compactor)
+	gauge("store_horizon", float64(a.Answers.Store.Horizon().Seq))
+	s, ok := a.Answers.Store.(Compactor)
 	if !ok {
 		return
 	}

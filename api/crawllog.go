@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 )
@@ -23,13 +24,13 @@ type crawlLogInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-func (a *API) getCrawlLog(ctx context.Context, in *crawlLogInput) (*output[CrawlLogPage], error) {
+func (a *API) getCrawlLog(ctx context.Context, in *crawlLogInput) (*route.Output[CrawlLogPage], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
-	route := "crawl-log " + host
-	c, err := a.readCursor(ctx, in.Cursor, route)
+	list := "crawl-log " + host
+	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
 		return nil, err
 	}
@@ -40,15 +41,15 @@ func (a *API) getCrawlLog(ctx context.Context, in *crawlLogInput) (*output[Crawl
 		}
 	}
 	// One more than asked for tells whether there is another page.
-	visits, err := a.answers.CrawlLog(ctx, host, before, in.Limit+1)
+	visits, err := a.Answers.CrawlLog(ctx, host, before, in.Limit+1)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(CrawlLogPage{Host: host, Visits: answer.OrEmpty(visits)})
+	out := route.JSON(CrawlLogPage{Host: host, Visits: answer.OrEmpty(visits)})
 	if len(visits) > in.Limit {
 		out.Body.Visits = visits[:in.Limit]
 		last := visits[in.Limit-1].At.UTC().Format(time.RFC3339Nano)
-		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/services/"+host+"/crawl-log", route, cursor{After: last})
+		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services/"+host+"/crawl-log", list, route.Cursor{After: last})
 	}
 	return out, nil
 }

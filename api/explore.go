@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -27,10 +28,10 @@ func (a *API) exploreRoutes(h huma.API) {
 		Summary:     "How many operations have which values of a field",
 		Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted.",
 	}
-	addRoute(a, h, op, a.exploreFacets)
-	describeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
-	addRoute(a, h, getOperation("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggestQueries)
-	addRoute(a, h, getOperation("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.listSimilar)
+	route.Handle(a.Mux, h, op, a.exploreFacets)
+	route.DescribeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
+	route.Handle(a.Mux, h, route.Get("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggestQueries)
+	route.Handle(a.Mux, h, route.Get("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.listSimilar)
 }
 
 // ExploreBody documents the body of an exploration.
@@ -51,8 +52,8 @@ type Exploration struct {
 	Query  QueryView `json:"query" doc:"how the filters were understood"`
 }
 
-func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Exploration], error) {
-	b, err := a.readBodyQuery(in.body, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
+func (a *API) exploreFacets(ctx context.Context, in *route.BodyInput) (*route.Output[Exploration], error) {
+	b, err := a.readBodyQuery(in.Received, []string{"facets", "limit", "cursor", "within_tokens", "as"}, []string{"fields", "limit"})
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +69,12 @@ func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Explora
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.TrackSequence()
-	counts, err := a.answers.Index.Explore(ctx, q, fields, min(limit+1, answer.MaxExplored))
+	done := a.Answers.TrackSequence()
+	counts, err := a.Answers.Index.Explore(ctx, q, fields, min(limit+1, answer.MaxExplored))
 	if err != nil {
 		return nil, b.locateError(err)
 	}
-	out := jsonOutput(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
+	out := route.JSON(Exploration{Facets: map[string][]index.Count{}, Query: viewQuery(q)})
 	out.Body.Seq, out.Body.Behind = done()
 	for _, field := range fields {
 		found := counts[field]
@@ -89,11 +90,11 @@ func (a *API) exploreFacets(ctx context.Context, in *bodyInput) (*output[Explora
 // exploredFields reads the member fields: a text, or a list of texts.
 func exploredFields(n *protocol.Node) ([]string, error) {
 	bad := func(n *protocol.Node, message string) error {
-		w := Location{Pointer: "/fields"}
+		w := route.Location{Pointer: "/fields"}
 		if n != nil {
-			w = locationOf(n)
+			w = route.BodyLocation(n)
 		}
-		return newProblem(badField, message, "the fields are "+joinWords(query.FacetFields())).withLocation(w)
+		return route.NewProblem(route.BadField, message, "the fields are "+route.JoinWords(query.FacetFields())).WithLocation(w)
 	}
 	if n == nil {
 		return nil, bad(nil, "fields is missing")
@@ -109,7 +110,7 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 		}
 		named, err := readFacetFields([]string{item.Text}, "fields")
 		if err != nil {
-			return nil, bad(item, problemFor(err).problem.Detail)
+			return nil, bad(item, route.ProblemFor(err).Problem.Detail)
 		}
 		for _, field := range named {
 			if !slices.Contains(fields, field) {
@@ -125,11 +126,11 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 
 func exploredLimit(n *protocol.Node) (int, error) {
 	if n == nil {
-		return defaultLimit, nil
+		return route.DefaultLimit, nil
 	}
 	limit, err := strconv.Atoi(n.Text)
 	if n.Kind != protocol.Number || err != nil || limit < 1 || limit > answer.MaxExplored {
-		return 0, newProblem(badField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", answer.MaxExplored)).withLocation(locationOf(n))
+		return 0, route.NewProblem(route.BadField, "limit is no number of values", fmt.Sprintf("give a whole number from 1 to %d", answer.MaxExplored)).WithLocation(route.BodyLocation(n))
 	}
 	return limit, nil
 }
@@ -154,13 +155,13 @@ type Suggestion struct {
 	Query string `json:"query" doc:"the query that finds its operations"`
 }
 
-func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*output[Suggestions], error) {
-	done := a.answers.TrackSequence()
-	found, err := a.answers.Index.Suggest(ctx, in.Q, in.Limit)
+func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*route.Output[Suggestions], error) {
+	done := a.Answers.TrackSequence()
+	found, err := a.Answers.Index.Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
+	out := route.JSON(Suggestions{Q: in.Q, Suggestions: []Suggestion{}})
 	_, out.Body.Behind = done()
 	for _, s := range found {
 		out.Body.Suggestions = append(out.Body.Suggestions, Suggestion{s, queryFor(s)})
@@ -203,22 +204,22 @@ type SimilarServices struct {
 	Note     string                 `json:"note,omitempty" doc:"why there are none"`
 }
 
-func (a *API) listSimilar(ctx context.Context, in *similarInput) (*output[SimilarServices], error) {
+func (a *API) listSimilar(ctx context.Context, in *similarInput) (*route.Output[SimilarServices], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
-	done := a.answers.TrackSequence()
-	found, err := a.answers.Index.Similar(ctx, host, in.Limit)
+	done := a.Answers.TrackSequence()
+	found, err := a.Answers.Index.Similar(ctx, host, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(SimilarServices{Host: host, Services: answer.OrEmpty(found)})
+	out := route.JSON(SimilarServices{Host: host, Services: answer.OrEmpty(found)})
 	_, out.Body.Behind = done()
 	if len(found) > 0 {
 		return out, nil
 	}
-	switch publishes, known, err := a.answers.HostKnown(ctx, host); {
+	switch publishes, known, err := a.Answers.HostKnown(ctx, host); {
 	case err != nil:
 		return nil, err
 	case !known:

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/call"
 	"gazetteer/protocol"
 )
@@ -29,13 +30,13 @@ func (a *API) exportRoute(h huma.API) {
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The operations in the form that was asked for, in their order.",
 			Content: map[string]*huma.MediaType{
-				"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[call.MCP](h), schemaOf[call.Functions](h)}}},
+				"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}},
 				"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
 			},
 		}},
 	}
-	addRoute(a, h, op, a.exportByBody)
-	describeBody[ExportBody](h, h.OpenAPI().Paths[exportPath].Post)
+	route.Handle(a.Mux, h, op, a.exportByBody)
+	route.DescribeBody[ExportBody](h, h.OpenAPI().Paths[exportPath].Post)
 }
 
 // ExportBody documents the body of an export.
@@ -44,26 +45,26 @@ type ExportBody struct {
 	As         string   `json:"as" enum:"mcp,functions,curl" doc:"the form"`
 }
 
-func (a *API) exportByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) exportByBody(ctx context.Context, in *route.BodyInput) (*route.PageOutput, error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
 	}
-	ids, as, err := readExport(in.body.text)
+	ids, as, err := readExport(in.Received.Text)
 	if err != nil {
 		return nil, err
 	}
 	var chosen []call.Offer
 	met := map[string]bool{}
 	for _, n := range ids {
-		o, err := a.answers.Offer(ctx, n.Text)
+		o, err := a.Answers.Offer(ctx, n.Text)
 		if errors.Is(err, answer.ErrNoOperation) {
-			return nil, newProblem(noOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").withLocation(locationOf(n))
+			return nil, route.NewProblem(route.NoOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").WithLocation(route.BodyLocation(n))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if met[o.ID] { // the host in another spelling
-			return nil, newProblem(badField, "the operation is listed twice", "list it once").withLocation(locationOf(n))
+			return nil, route.NewProblem(route.BadField, "the operation is listed twice", "list it once").WithLocation(route.BodyLocation(n))
 		}
 		met[o.ID] = true
 		chosen = append(chosen, o)
@@ -78,13 +79,13 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 		return nil, "", err
 	}
 	bad := func(n *protocol.Node, pointer, message, help string) error {
-		w := locationOf(n)
+		w := route.BodyLocation(n)
 		w.Pointer += pointer
-		return newProblem(badField, message, help).withLocation(w)
+		return route.NewProblem(route.BadField, message, help).WithLocation(w)
 	}
 	const form = `send {"operations": ["host/kind/id"], "as": "mcp"}`
 	if root.Kind != protocol.Object {
-		return nil, "", newProblem(badBody, "the body is no JSON object", form).withLocation(locationOf(root))
+		return nil, "", route.NewProblem(route.BadBody, "the body is no JSON object", form).WithLocation(route.BodyLocation(root))
 	}
 	for _, m := range root.Items {
 		if m.Key != "operations" && m.Key != "as" {
@@ -111,7 +112,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	}
 	met := map[string]bool{}
 	for _, item := range n.Items {
-		if item.Kind != protocol.String || len(item.Text) > maxParameter {
+		if item.Kind != protocol.String || len(item.Text) > route.MaxParameter {
 			return nil, "", bad(item, "", "this is no id of an operation", "take the id of a hit of /api/v1/search: host/kind/id")
 		}
 		if met[item.Text] {
@@ -132,7 +133,7 @@ func callOffers(hits []answer.Hit) []call.Offer {
 }
 
 // exportOperations writes operations in a form for callers.
-func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
+func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Offer, next, link string) (*route.PageOutput, error) {
 	if err := a.addSchemas(ctx, as, chosen); err != nil {
 		return nil, err
 	}
@@ -142,11 +143,11 @@ func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Off
 // exportWithin writes as many of the operations in a form for callers as fit the
 // tokens, in their order. next makes the cursor and Link of the page behind the
 // first n of them.
-func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, tokens int, next func(n int) (next, link string)) (*pageOutput, error) {
+func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, tokens int, next func(n int) (next, link string)) (*route.PageOutput, error) {
 	if err := a.addSchemas(ctx, as, chosen); err != nil {
 		return nil, err
 	}
-	var best *pageOutput
+	var best *route.PageOutput
 	write := func(n int) (takes int, err error) {
 		cursor, link := next(n)
 		out, err := writeTools(as, chosen[:n], cursor, link)
@@ -163,8 +164,8 @@ func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, 
 		return nil, err
 	}
 	if best == nil {
-		return nil, newProblem(badParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
-			withLocation(Location{Parameter: "within_tokens"})
+		return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
+			WithLocation(route.Location{Parameter: "within_tokens"})
 	}
 	// What n of them take grows with n, so that the most that fit are found by halves.
 	for fit, most := 1, len(chosen); fit < most; {
@@ -183,15 +184,15 @@ func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, 
 }
 
 // writeTools writes operations, which have their schemas, in a form for callers.
-func writeTools(as string, chosen []call.Offer, next, link string) (*pageOutput, error) {
+func writeTools(as string, chosen []call.Offer, next, link string) (*route.PageOutput, error) {
 	tools := call.Tools(chosen)
 	switch as {
 	case "mcp":
-		return jsonPage(call.ToMCP(tools, next), link)
+		return route.JSONPage(call.ToMCP(tools, next), link)
 	case "functions":
-		return jsonPage(call.ToFunctions(tools, next), link)
+		return route.JSONPage(call.ToFunctions(tools, next), link)
 	default:
-		return &pageOutput{ContentType: "text/plain; charset=utf-8", Link: link, Body: []byte(call.ToCurl(tools))}, nil
+		return &route.PageOutput{ContentType: "text/plain; charset=utf-8", Link: link, Body: []byte(call.ToCurl(tools))}, nil
 	}
 }
 
@@ -201,5 +202,5 @@ func (a *API) addSchemas(ctx context.Context, as string, chosen []call.Offer) er
 	if as == "curl" {
 		return nil
 	}
-	return a.answers.AddSchemas(ctx, chosen)
+	return a.Answers.AddSchemas(ctx, chosen)
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -272,7 +272,7 @@ func TestGuessesAreSlowedDown(t *testing.T) {
 			t.Errorf("guess %d: %s %s", i, r.Status, r.body)
 		}
 	}
-	var v api.RegistrationAnswer
+	var v air.RegistrationAnswer
 	decodeInto(t, h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType), &v)
 	if v.AirID == "" {
 		t.Error("guesses keep a network from registering")

@@ -44,11 +44,11 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	gauge("store_sequence", float64(s.Store))
 	gauge("index_sequence", float64(s.Index))
 	gauge("index_lag", float64(max(s.Store, s.Index)-s.Index))
-	if c, ok := a.answers.Crawler.(CrawlMetrics); ok {
+	if c, ok := a.Answers.Crawler.(CrawlMetrics); ok {
 		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}
 	a.writeStoreMetrics(ctx, &b, gauge)
-	writeLimitMetrics(&b, a.limits)
+	writeLimitMetrics(&b, a.Limits)
 	metrics.WriteProcessMetrics(&b)
 	return b.Bytes()
 }

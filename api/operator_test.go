@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -33,13 +34,13 @@ func (h *house) operate(method, path, body string, status int) bufferedResponse 
 }
 
 // apply posts a registration, and wants that status.
-func (h *house) applyFor(name string, status int) api.RegistrationAnswer {
+func (h *house) applyFor(name string, status int) air.RegistrationAnswer {
 	h.t.Helper()
 	r := h.ask("POST", "/api/v1/agents/register", `{"name": "`+name+`", "public_key": "`+newKey(h.t)+`"}`, "Content-Type", jsonType)
 	if r.StatusCode != status {
 		h.t.Fatalf("register %s: %s, want %d\n%s", name, r.Status, status, r.body)
 	}
-	var v api.RegistrationAnswer
+	var v air.RegistrationAnswer
 	decodeInto(h.t, r, &v)
 	return v
 }
@@ -51,7 +52,7 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
 		t.Errorf("the answer is %+v", first)
 	}
-	var v api.ApplicationAnswer
+	var v air.ApplicationAnswer
 	decodeInto(t, h.get(first.Application, 200), &v)
 	if v.Status != "waiting" || v.Note != "write to door@registry.example" || v.Expires.IsZero() {
 		t.Errorf("it waits as %+v", v)
@@ -61,7 +62,7 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 			t.Errorf("of an agent that waits it says %+v", p)
 		}
 	}
-	var list api.ApplicationList
+	var list air.ApplicationList
 	decodeInto(t, h.operate("GET", "/admin/registry/applications?limit=1", "", 200), &list)
 	if len(list.Applications) != 1 || list.Next == "" {
 		t.Fatalf("the first page is %+v", list)
@@ -107,7 +108,7 @@ func TestTheDoorClosesItself(t *testing.T) {
 	h.applyFor("Second", 201)
 	now = now.Add(2 * 24 * time.Hour)
 	waits := h.applyFor("Third", 202)
-	var v api.RegistryStatus
+	var v air.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
 	if v.Admission.Mode != admission.ModeApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
 		t.Errorf("it stands as %+v", v)
@@ -143,7 +144,7 @@ func TestBlockLists(t *testing.T) {
 			t.Errorf("%s from a banned network: %s %s", what, r.Status, r.body)
 		}
 	}
-	var list api.BanList
+	var list air.BanList
 	decodeInto(t, h.operate("GET", "/admin/registry/bans", "", 200), &list)
 	if len(list.Bans) != 2 {
 		t.Errorf("the lists are %+v", list)
@@ -172,7 +173,7 @@ func TestReports(t *testing.T) {
 		}
 	}
 	r := post(`{"reason": "malware", "text": "it served me a virus <script>alert(1)</script>", "contact": "me@reporter.example"}`)
-	var v api.ReportView
+	var v air.ReportView
 	if decodeInto(t, r, &v); r.StatusCode != 201 || v.Status != "open" || !v.Due.Equal(seen.Add(72*time.Hour)) {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
@@ -184,12 +185,12 @@ func TestReports(t *testing.T) {
 	if decodeInto(t, seenByAll, &v); v.Status != "overdue" || bytes.Contains(seenByAll.body, []byte("virus")) || bytes.Contains(seenByAll.body, []byte("reporter.example")) {
 		t.Errorf("the public sees %s", seenByAll.body)
 	}
-	var standing api.RegistryStatus
+	var standing air.RegistryStatus
 	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &standing)
-	if standing.Reports != (api.ReportCount{Open: 1, Overdue: 1, OldestHour: 73}) {
+	if standing.Reports != (air.ReportCount{Open: 1, Overdue: 1, OldestHour: 73}) {
 		t.Errorf("it stands as %+v", standing)
 	}
-	var list api.ReportList
+	var list air.ReportList
 	decodeInto(t, h.operate("GET", "/admin/registry/reports?overdue=true&air_id="+a.AirID, "", 200), &list)
 	if len(list.Reports) != 1 || list.Reports[0].Contact != "me@reporter.example" {
 		t.Fatalf("the operator sees %+v", list)
@@ -222,7 +223,7 @@ func TestMerges(t *testing.T) {
 	h := newHouse(t, options{})
 	from, into, third := proved(t, h, 1, ""), proved(t, h, 2, ""), proved(t, h, 3, "")
 	send := func(x transfer.Merge) bufferedResponse {
-		body := encode(t, api.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
+		body := encode(t, air.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 			FromSignature: x.FromSignature, IntoSignature: x.IntoSignature})
 		return h.ask("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
 	}
@@ -233,7 +234,7 @@ func TestMerges(t *testing.T) {
 		t.Errorf("a merge carried to another agent: %+v", p)
 	}
 	r := send(x)
-	var v api.AgentStatusAnswer
+	var v air.AgentStatusAnswer
 	if decodeInto(t, r, &v); r.StatusCode != 200 || v.AirID != into.AirID {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
@@ -294,7 +295,7 @@ func TestAnAgentMovesHouse(t *testing.T) {
 		t.Errorf("another media type: %s", p.Status)
 	}
 	imported := send(r.body)
-	var v api.ImportedAgent
+	var v air.ImportedAgent
 	if decodeInto(t, imported, &v); imported.StatusCode != 200 || v.AirID != a.AirID || v.Origin != "registry.example" || v.Entries != 21 || v.Signed != 21 {
 		t.Fatalf("%s %s", imported.Status, imported.body)
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/join"
 	"gazetteer/registry"
 )
 
 // orchestrateRoutes declares the question of an orchestrator.
 func (a *API) orchestrateRoutes(h huma.API) {
-	addRoute(a, h, getOperation("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrateOperations)
+	route.Handle(a.Mux, h, route.Get("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrateOperations)
 }
 
 type orchestrateInput struct {
@@ -35,7 +36,7 @@ type orchestrateInput struct {
 
 // Resolve reads what huma does not (huma.Resolver).
 func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
-	in.client = clientAddress(humagin.Unwrap(ctx))
+	in.client = route.ClientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
@@ -47,43 +48,37 @@ type OrchestratePage struct {
 	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (*output[OrchestratePage], error) {
-	q, err := readQuery(queryOf(ctx))
+func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (*route.Output[OrchestratePage], error) {
+	q, err := readQuery(route.Query(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
-		return nil, newProblem(badQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").withLocation(Location{Parameter: "q"})
+		return nil, route.NewProblem(route.BadQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").WithLocation(route.Location{Parameter: "q"})
 	}
 	require, err := registry.ParseRequire(in.Require)
 	if err != nil {
-		return nil, withParameter(err, "require")
+		return nil, route.InParameter(err, "require")
 	}
 	least, ok := join.ParseStrength(in.Join)
 	if !ok {
-		return nil, newProblem(badParameter, fmt.Sprintf("join: there is no join %.40q", in.Join), "write proved, mutual or claimed").withLocation(Location{Parameter: "join"})
+		return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("join: there is no join %.40q", in.Join), "write proved, mutual or claimed").WithLocation(route.Location{Parameter: "join"})
 	}
-	c, err := a.readCursor(ctx, in.Cursor, "orchestrate")
+	c, err := a.ReadCursor(ctx, in.Cursor, "orchestrate")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.currentDirectory(ctx); err != nil {
+	if _, err := a.CurrentDirectory(ctx); err != nil {
 		return nil, err
 	}
 	q.Limit, q.Offset = in.Limit, c.Offset
-	offers, err := a.answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.admitLookup(ctx, in.client)}, in.Joined, a.now())
+	offers, err := a.Answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.AdmitLookup(ctx, in.client)}, in.Joined, a.Now())
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(OrchestratePage{ServedOperations: offers, Require: require, Join: least})
-	if offers.More && offers.NextOffset < maxOffset {
-		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/orchestrate", "orchestrate", cursor{Offset: offers.NextOffset})
+	out := route.JSON(OrchestratePage{ServedOperations: offers, Require: require, Join: least})
+	if offers.More && offers.NextOffset < route.MaxOffset {
+		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/orchestrate", "orchestrate", route.Cursor{Offset: offers.NextOffset})
 	}
 	return out, nil
-}
-
-// admitLookup counts the DIDs of other hosts that are looked for on behalf of a
-// client.
-func (a *API) admitLookup(ctx context.Context, client netip.Addr) func() error {
-	return func() error { return admitClient(ctx, a.lookups, client, "DIDs of other hosts") }
 }

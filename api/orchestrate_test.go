@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/join"
@@ -163,7 +164,7 @@ func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 		"verb=BOOK": {at, above}, "verb=%20book&require=domain": {at, above}, "verb=BOOK&q=nobody": nil, "verb=FLY": nil,
 		"capability=BOOK": {stranger}, "verb=BOOK&capability=BOOK": nil, "": {at, above, silent, stranger},
 	} {
-		var list api.AgentList
+		var list air.AgentList
 		decodeInto(t, h.get("/api/v1/agents?"+query, 200), &list)
 		var got, ids []string
 		for _, a := range list.Agents {

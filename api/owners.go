@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
-	"gazetteer/crawler"
+	"gazetteer/api/route"
 	"gazetteer/crawler/owner"
 	"gazetteer/protocol"
 )
@@ -27,16 +25,16 @@ func (a *API) ownerRoutes(h huma.API) {
 		op := huma.Operation{OperationID: o.id, Method: http.MethodPost, Path: "/api/v1/services/{host}/" + o.id, Summary: o.summary, Description: o.description}
 		op.Responses = map[string]*huma.Response{"202": {
 			Description: "Nothing has changed: the answer says what was looked at, and what to publish.",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[owner.Answer](h)}},
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.Answer](h)}},
 		}}
-		addRoute(a, h, op, func(ctx context.Context, in *ownerRequestInput) (*output[owner.Answer], error) {
+		route.Handle(a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
 			return a.handleOwnerRequest(ctx, o.wish, in)
 		})
 		post := h.OpenAPI().Paths[op.Path].Post
-		describeBody[OptOutBody](h, post)
+		route.DescribeBody[OptOutBody](h, post)
 		post.RequestBody.Required = false
 	}
-	addRoute(a, h, huma.Operation{
+	route.Handle(a.Mux, h, huma.Operation{
 		OperationID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", DefaultStatus: http.StatusAccepted,
 		Summary: "Have a host visited again now, at most once in 10 minutes",
 		Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
@@ -51,28 +49,28 @@ type OptOutBody struct {
 
 type ownerRequestInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body requestBody
+	body route.RequestBody
 }
 
 // Resolve reads the body, if there is one (huma.Resolver).
 func (in *ownerRequestInput) Resolve(ctx huma.Context) []error {
-	in.body.readOptional(ctx, 4<<10)
+	in.body.ReadOptional(ctx, 4<<10)
 	return nil
 }
 
-func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*output[owner.Answer], error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
-	subdomains, err := readSubdomains(in.body.text)
+	subdomains, err := readSubdomains(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.answers.HandleOwnerRequest(ctx, wish, in.Host, subdomains, in.body.client, a.signedRequest(&in.body))
+	found, err := a.Answers.HandleOwnerRequest(ctx, wish, in.Host, subdomains, in.body.Client, a.SignedRequest(&in.body))
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(found)
+	out := route.JSON(found)
 	out.CacheControl = "no-store"
 	if !found.Done {
 		out.Status = http.StatusAccepted
@@ -97,57 +95,30 @@ func readSubdomains(text []byte) (bool, error) {
 	case root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.Bool:
 		return n.True(), nil
 	}
-	return false, newProblem(badField, "the body may be left out, or be an object with the one member subdomains, true or false", `for example {"subdomains": true}`).
-		withLocation(Location{Pointer: "/subdomains"})
+	return false, route.NewProblem(route.BadField, "the body may be left out, or be an object with the one member subdomains, true or false", `for example {"subdomains": true}`).
+		WithLocation(route.Location{Pointer: "/subdomains"})
 }
 
 type recrawlInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body requestBody
+	body route.RequestBody
 }
 
 // Resolve takes the request without a body (huma.Resolver).
 func (in *recrawlInput) Resolve(ctx huma.Context) []error {
-	in.body.readEmpty(ctx)
+	in.body.ReadEmpty(ctx)
 	return nil
 }
 
-func (a *API) recrawlHost(ctx context.Context, in *recrawlInput) (*output[answer.Submission], error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) recrawlHost(ctx context.Context, in *recrawlInput) (*route.Output[answer.Submission], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
-	s, err := a.answers.Recrawl(ctx, in.Host, in.body.client, a.signedRequest(&in.body))
+	s, err := a.Answers.Recrawl(ctx, in.Host, in.body.Client, a.SignedRequest(&in.body))
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(s)
+	out := route.JSON(s)
 	out.Status, out.CacheControl = http.StatusAccepted, "no-store"
 	return out, nil
-}
-
-// ownerProblem covers what owners ask for.
-func ownerProblem(err error) *problemError {
-	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
-		if e.Block.By == crawler.ByOwner {
-			return newProblem(optedOut, e.Why(), e.Help())
-		}
-		return newProblem(blockedHost, e.Why(), e.Help())
-	}
-	if e, ok := errors.AsType[*crawler.SoonError](err); ok {
-		return newProblem(rateLimited, e.Error(), "wait as long as Retry-After says").withRetry(e.Wait)
-	}
-	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
-		return newProblem(notOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
-	}
-	switch {
-	case errors.Is(err, owner.ErrNotOut):
-		return newProblem(notOptedOut, "the owner of this host has not opted out, so there is nothing to withdraw", "name the host to have it visited: POST /api/v1/submissions")
-	case errors.Is(err, owner.ErrOperator):
-		return newProblem(blockedHost, "it is the operator of this server who does not visit the host", "ask the operator; the page /bot says where")
-	case errors.Is(err, crawler.ErrBlocked): // by somebody who was faster
-		return newProblem(blockedHost, "the host is not visited", "ask for the host itself to learn whose wish that is")
-	case errors.Is(err, answer.ErrNoOwnerRequests):
-		return newProblem(unavailable, "wishes of owners are not taken here", "ask the operator; the page /bot says where").withRetry(time.Hour)
-	}
-	return nil
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/index/query"
 	"gazetteer/registry"
 )
 
 // resolveRoute declares how names become addresses.
 func (a *API) resolveRoute(h huma.API) {
-	resolve := getOperation("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
+	resolve := route.Get("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
 	resolve.Responses = map[string]*huma.Response{"300": {
 		Description: "More than one service bears the name: the caller chooses among the candidates.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[answer.Resolution](h)}},
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[answer.Resolution](h)}},
 	}}
-	addRoute(a, h, resolve, a.resolveName)
+	route.Handle(a.Mux, h, resolve, a.resolveName)
 }
 
 type resolveInput struct {
@@ -34,18 +35,18 @@ type resolveInput struct {
 
 // Resolve reads what huma does not (huma.Resolver).
 func (in *resolveInput) Resolve(ctx huma.Context) []error {
-	in.client = clientAddress(humagin.Unwrap(ctx))
+	in.client = route.ClientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
-func (a *API) resolveName(ctx context.Context, in *resolveInput) (*output[answer.Resolution], error) {
+func (a *API) resolveName(ctx context.Context, in *resolveInput) (*route.Output[answer.Resolution], error) {
 	if err := checkName(strings.TrimSpace(in.Name)); err != nil {
 		return nil, err
 	}
-	r, err := a.answers.Resolve(ctx, in.Name, a.admitLookup(ctx, in.client), a.now())
+	r, err := a.Answers.Resolve(ctx, in.Name, a.AdmitLookup(ctx, in.client), a.Now())
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == "id" {
-		return nil, newProblem(badParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", answer.CleanText(in.Name, 80)), e.Help+", or "+verbForm).
-			withLocation(Location{Parameter: "name"})
+		return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", answer.CleanText(in.Name, 80)), e.Help+", or "+verbForm).
+			WithLocation(route.Location{Parameter: "name"})
 	}
 	if errors.Is(err, answer.ErrNoName) {
 		return nil, a.nameProblem(ctx, in.Name, err)
@@ -53,7 +54,7 @@ func (a *API) resolveName(ctx context.Context, in *resolveInput) (*output[answer
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(r)
+	out := route.JSON(r)
 	if r.Ambiguous {
 		out.Status = http.StatusMultipleChoices
 	}
@@ -66,7 +67,7 @@ const verbForm = "NAMESPACE.VERB with the last dot between the two, such as acme
 // checkName refuses a name that is empty, or half of NAMESPACE.VERB.
 func checkName(name string) error {
 	bad := func(message string, column int) error {
-		return newProblem(badParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").withLocation(Location{Parameter: "name", Column: column})
+		return route.NewProblem(route.BadParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").WithLocation(route.Location{Parameter: "name", Column: column})
 	}
 	switch dot := strings.LastIndexByte(name, '.'); {
 	case name == "":
@@ -85,9 +86,9 @@ func checkName(name string) error {
 
 // nameProblem says what there is instead of a NAMESPACE.VERB that nobody offers.
 func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
-	r := problemFor(cause)
+	r := route.ProblemFor(cause)
 	namespace, _, _ := answer.SplitVerb(strings.TrimSpace(name))
-	counts, err := a.answers.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"verb"}, defaultLimit)
+	counts, err := a.Answers.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"verb"}, route.DefaultLimit)
 	if err != nil {
 		return err
 	}
@@ -96,14 +97,14 @@ func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
 		verbs = append(verbs, c.Value)
 	}
 	if len(verbs) > 0 {
-		return newProblem(noName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+joinWords(verbs)).withCause(r.cause)
+		return route.NewProblem(route.NoName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+route.JoinWords(verbs)).WithCause(r.Cause)
 	}
-	alike, err := a.answers.FindLookalikes(ctx, strings.ToLower(namespace))
+	alike, err := a.Answers.FindLookalikes(ctx, strings.ToLower(namespace))
 	if err != nil {
 		return err
 	}
 	if len(alike) > 0 {
-		return newProblem(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+joinWords(alike)).withCause(r.cause)
+		return route.NewProblem(route.NoName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+route.JoinWords(alike)).WithCause(r.Cause)
 	}
-	return newProblem(noName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").withCause(r.cause)
+	return route.NewProblem(route.NoName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").WithCause(r.Cause)
 }

@@ -4,236 +4,51 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
-	"net/http"
-	"net/url"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
-// maxOffset is how deep a search can be paged: beyond it, better words help more.
-const maxOffset = 10_000
-
 // publicRoutes declares what everybody may ask.
 func (a *API) publicRoutes(publicURL string) error {
-	h := a.newDescription(a.public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
+	h := a.Describe(a.Public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
 		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
 		"explained in x-problems.", publicURL)
 	a.searchRoutes(h)
 	a.exportRoute(h)
 	a.exploreRoutes(h)
-	addRoute(a, h, getOperation("list-services", "/api/v1/services", "List services in order of host"), a.listServices)
-	addRoute(a, h, getOperation("service", "/api/v1/services/{host}", "All that is known of a host"), a.getService)
-	addRoute(a, h, getOperation("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.getCrawlLog)
-	addRoute(a, h, describeRawBytes(getOperation("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.getDocument)
-	addRoute(a, h, getOperation("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.listVersions)
-	addRoute(a, h, describeRawBytes(getOperation("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.getVersion)
+	route.Handle(a.Mux, h, route.Get("list-services", "/api/v1/services", "List services in order of host"), a.listServices)
+	route.Handle(a.Mux, h, route.Get("service", "/api/v1/services/{host}", "All that is known of a host"), a.getService)
+	route.Handle(a.Mux, h, route.Get("crawl-log", "/api/v1/services/{host}/crawl-log", "Every request made to a host in the last 90 days, and why"), a.getCrawlLog)
+	route.Handle(a.Mux, h, route.RawBytes(route.Get("document", "/api/v1/services/{host}/documents/{kind}", "A current document, byte for byte")), a.getDocument)
+	route.Handle(a.Mux, h, route.Get("list-versions", "/api/v1/services/{host}/documents/{kind}/versions", "The stored versions of a document, newest first"), a.listVersions)
+	route.Handle(a.Mux, h, route.RawBytes(route.Get("version", "/api/v1/services/{host}/documents/{kind}/versions/{digest}", "A stored version of a document, byte for byte")), a.getVersion)
 	a.catalogueRoutes(h)
 	a.resolveRoute(h)
 	a.orchestrateRoutes(h)
 	a.validateRoute(h)
-	addRoute(a, h, getOperation("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.listRules)
-	addRoute(a, h, getOperation("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.getRule)
+	route.Handle(a.Mux, h, route.Get("list-rules", "/api/v1/rules", "Every rule that documents are judged by"), a.listRules)
+	route.Handle(a.Mux, h, route.Get("rule", "/api/v1/rules/{code}", "A rule with its section and an example"), a.getRule)
 	a.schemaRoute(h)
 	a.submissionRoutes(h)
 	a.ownerRoutes(h)
 	a.statusRoutes(h)
-	a.agentRoutes(h)
-	addRoute(a, h, getOperation("health", "/healthz", "The process is alive"), a.getHealth)
-	addRoute(a, h, getOperation("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.getReadiness)
-	if err := a.finishRoutes(h, a.public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {
+	a.registry.Declare(h)
+	route.Handle(a.Mux, h, route.Get("health", "/healthz", "The process is alive"), a.getHealth)
+	route.Handle(a.Mux, h, route.Get("readiness", "/readyz", "The index is at the store's sequence; 503 until then"), a.getReadiness)
+	if err := a.Finish(h, a.Public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {
 		return err
 	}
-	a.fixed = fixedRoutes(a.public.Routes())
+	a.Fixed = route.FixedRoutes(a.Public.Routes())
 	return nil
-}
-
-// fixedRoutes are the methods of each address without a variable part.
-func fixedRoutes(routes gin.RoutesInfo) map[string][]string {
-	fixed := map[string][]string{}
-	for _, r := range routes {
-		if !strings.ContainsAny(r.Path, ":*") {
-			fixed[r.Path] = append(fixed[r.Path], r.Method)
-		}
-	}
-	return fixed
-}
-
-// newDescription sets up the description of the routes of one engine, with huma's
-// defaults changed: no routes and no members of its own, no page that loads
-// scripts from elsewhere.
-func (a *API) newDescription(e *gin.Engine, title, description, publicURL string) huma.API {
-	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
-	config := huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI:    "3.1.0",
-			Info:       &huma.Info{Title: title, Version: "1", Description: description},
-			Components: &huma.Components{Schemas: schemas},
-			Extensions: map[string]any{"x-problems": problemKinds()},
-		},
-		Formats:       huma.DefaultFormats,
-		DefaultFormat: "application/json",
-	}
-	if publicURL != "" {
-		config.Servers = []*huma.Server{{URL: publicURL}}
-	}
-	h := humagin.New(e, config)
-	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.validateParameters(schemas, ctx, next) })
-	return h
-}
-
-// schemaOf returns a reference to the schema of a type in h's description.
-func schemaOf[T any](h huma.API) *huma.Schema {
-	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
-}
-
-// finishRoutes adds the description itself as the last route, and HEAD to every GET
-// that ends.
-func (a *API) finishRoutes(h huma.API, e *gin.Engine, path, summary string) error {
-	var text []byte
-	op := getOperation("openapi", path, summary)
-	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
-	addRoute(a, h, op, func(context.Context, *struct{}) (*rawOutput, error) {
-		return &rawOutput{ContentType: "application/openapi+json", Body: text}, nil
-	})
-	text, err := json.Marshal(h.OpenAPI())
-	if err != nil {
-		return fmt.Errorf("write the OpenAPI document: %w", err)
-	}
-	for _, r := range e.Routes() {
-		if r.Method == http.MethodGet && r.Path != streamPath {
-			e.HEAD(r.Path, r.HandlerFunc)
-		}
-	}
-	return nil
-}
-
-// ownPackages are those whose types are named without their package in the description.
-var ownPackages = []string{"answer", "api"}
-
-// schemaName names the schema of a type: by its package too, unless it is ours, because several
-// packages have a Document.
-func schemaName(t reflect.Type, hint string) string {
-	name := huma.DefaultSchemaNamer(t, hint)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	at := strings.LastIndexByte(t.PkgPath(), '/')
-	if from := t.PkgPath()[at+1:]; t.Name() != "" && from != "" && !slices.Contains(ownPackages, from) {
-		return strings.ToUpper(from[:1]) + from[1:] + name
-	}
-	return name
-}
-
-// getOperation begins the description of a GET.
-func getOperation(id, path, summary string) huma.Operation {
-	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
-}
-
-// describeRawBytes describes an answer of bytes that are somebody else's.
-func describeRawBytes(op huma.Operation) huma.Operation {
-	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
-	op.Responses = map[string]*huma.Response{"200": {
-		Description: "The bytes as the host sent them.",
-		Content: map[string]*huma.MediaType{
-			"application/json": bytes(), "application/yaml": bytes(), "application/octet-stream": bytes(),
-		},
-	}}
-	return op
-}
-
-// addRoute declares one operation. Parameters are judged by [API.strict]; errors
-// become refusals here, so a handler returns whatever error it met.
-func addRoute[I, O any](a *API, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
-	op.SkipValidateParams = true // done by strict
-	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
-	}
-	mediaType := "application/problem+json"
-	plain := isAgentOperation(&op)
-	if plain {
-		mediaType = "application/json"
-	}
-	op.Responses["default"] = &huma.Response{
-		Description: "A problem; its code is explained in x-problems.",
-		Content:     map[string]*huma.MediaType{mediaType: {Schema: schemaOf[Problem](h)}},
-	}
-	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
-		whole := a.indexComplete()
-		out, err := work(ctx, in)
-		if err != nil {
-			if isIndexMiss(err) && !(whole && a.indexComplete()) {
-				err = errIndexIncomplete()
-			}
-			r := a.completeProblem(op.Path, err)
-			r.plain = plain
-			return nil, r
-		}
-		return out, nil
-	})
-	// Huma describes its own error too, which no route answers with.
-	for _, unused := range []string{"HumaErrorModel", "HumaErrorDetail"} {
-		delete(h.OpenAPI().Components.Schemas.Map(), unused)
-	}
-}
-
-// isAgentOperation reports whether an operation belongs to the AIR registry, whose
-// clients have their own idea of an error.
-func isAgentOperation(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }
-
-// An output is an answer in JSON.
-type output[T any] struct {
-	CacheControl string `header:"Cache-Control"`
-	Link         string `header:"Link"`
-	Status       int
-	Body         T
-}
-
-func jsonOutput[T any](v T) *output[T] { return &output[T]{Status: http.StatusOK, Body: v} }
-
-// A rawOutput is an answer of bytes.
-type rawOutput struct {
-	ContentType        string `header:"Content-Type"`
-	CacheControl       string `header:"Cache-Control"`
-	ContentDisposition string `header:"Content-Disposition"`
-	SecurityPolicy     string `header:"Content-Security-Policy"`
-	ReprDigest         string `header:"Repr-Digest"`
-	Body               []byte
-}
-
-// readCursor reads the cursor of a list; without one the list begins at its front.
-func (a *API) readCursor(ctx context.Context, text, route string) (cursor, error) {
-	if text == "" {
-		return cursor{}, nil
-	}
-	return a.cursors.decodeCursor(text, route, queryOf(ctx), a.answers.Store.Head())
-}
-
-// nextPage returns the cursor and Link of the page that c begins.
-func (a *API) nextPage(ctx context.Context, path, route string, c cursor) (next, link string) {
-	c.Log = a.answers.Store.Head()
-	query := queryOf(ctx)
-	next = a.cursors.encodeCursor(c, route, query)
-	to := url.Values{}
-	for name, values := range query {
-		to[name] = values
-	}
-	to.Set("cursor", next)
-	return next, "<" + path + "?" + to.Encode() + `>; rel="next"`
 }
 
 type servicesInput struct {
@@ -247,18 +62,18 @@ type ServiceList struct {
 	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-func (a *API) listServices(ctx context.Context, in *servicesInput) (*output[ServiceList], error) {
-	c, err := a.readCursor(ctx, in.Cursor, "services")
+func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Output[ServiceList], error) {
+	c, err := a.ReadCursor(ctx, in.Cursor, "services")
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.answers.Services(ctx, c.After, in.Limit)
+	page, err := a.Answers.Services(ctx, c.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(ServiceList{ServicePage: page})
+	out := route.JSON(ServiceList{ServicePage: page})
 	if page.After != "" {
-		out.Body.Next, out.Link = a.nextPage(ctx, "/api/v1/services", "services", cursor{After: page.After})
+		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services", "services", route.Cursor{After: page.After})
 	}
 	return out, nil
 }
@@ -267,26 +82,26 @@ type hostInput struct {
 	Host string `path:"host" doc:"the name of a host, such as www.example.com"`
 }
 
-func (a *API) getService(ctx context.Context, in *hostInput) (*output[answer.Service], error) {
+func (a *API) getService(ctx context.Context, in *hostInput) (*route.Output[answer.Service], error) {
 	host, err := fetch.CheckHost(in.Host)
 	if err != nil {
 		return nil, err
 	}
 	// What is read after the record is as new, or newer; then the next request
 	// finds another sequence.
-	record, err := a.answers.Store.Get(ctx, store.HostKey(host))
+	record, err := a.Answers.Store.Get(ctx, store.HostKey(host))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	found := err == nil
-	v, err := a.answers.Service(ctx, host)
+	v, err := a.Answers.Service(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		markCacheable(ctx, record.Key, record.Seq)
+		route.MarkCacheable(ctx, record.Key, record.Seq)
 	}
-	return jsonOutput(v), nil
+	return route.JSON(v), nil
 }
 
 // documentInput and the inputs like it repeat their fields: huma sets only
@@ -296,8 +111,8 @@ type documentInput struct {
 	Kind storedKind `path:"kind" doc:"the format of the document"`
 }
 
-func (a *API) getDocument(ctx context.Context, in *documentInput) (*rawOutput, error) {
-	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), "")
+func (a *API) getDocument(ctx context.Context, in *documentInput) (*route.RawOutput, error) {
+	d, err := a.Answers.Document(ctx, in.Host, document.Kind(in.Kind), "")
 	if err != nil {
 		return nil, err
 	}
@@ -310,8 +125,8 @@ type versionInput struct {
 	Digest string     `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
 }
 
-func (a *API) getVersion(ctx context.Context, in *versionInput) (*rawOutput, error) {
-	d, err := a.answers.Document(ctx, in.Host, document.Kind(in.Kind), in.Digest)
+func (a *API) getVersion(ctx context.Context, in *versionInput) (*route.RawOutput, error) {
+	d, err := a.Answers.Document(ctx, in.Host, document.Kind(in.Kind), in.Digest)
 	if err != nil {
 		return nil, err
 	}
@@ -321,9 +136,9 @@ func (a *API) getVersion(ctx context.Context, in *versionInput) (*rawOutput, err
 // rawBytesOutput serves a stranger's bytes so that no browser runs them: a media
 // type of our choice, sandboxed, and what is neither JSON nor YAML only to be
 // saved. They are never transformed: their digest is part of the answer.
-func rawBytesOutput(d answer.RawDocument, cache string) *rawOutput {
+func rawBytesOutput(d answer.RawDocument, cache string) *route.RawOutput {
 	sum := sha256.Sum256(d.Bytes)
-	out := &rawOutput{
+	out := &route.RawOutput{
 		ContentType:    safeMediaType(d),
 		CacheControl:   cache + ", no-transform",
 		SecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -370,12 +185,12 @@ type VersionList struct {
 	Versions []answer.Version `json:"versions" doc:"newest first, at most 100"`
 }
 
-func (a *API) listVersions(ctx context.Context, in *documentInput) (*output[VersionList], error) {
-	host, versions, err := a.answers.ListVersions(ctx, in.Host, document.Kind(in.Kind))
+func (a *API) listVersions(ctx context.Context, in *documentInput) (*route.Output[VersionList], error) {
+	host, versions, err := a.Answers.ListVersions(ctx, in.Host, document.Kind(in.Kind))
 	if err != nil {
 		return nil, err
 	}
-	return jsonOutput(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
+	return route.JSON(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
 }
 
 // Health says that the process is alive.
@@ -383,19 +198,19 @@ type Health struct {
 	Status string `json:"status" doc:"ok"`
 }
 
-func (a *API) getHealth(context.Context, *struct{}) (*output[Health], error) {
-	out := jsonOutput(Health{Status: "ok"})
+func (a *API) getHealth(context.Context, *struct{}) (*route.Output[Health], error) {
+	out := route.JSON(Health{Status: "ok"})
 	out.CacheControl = "no-store"
 	return out, nil
 }
 
-func (a *API) getReadiness(context.Context, *struct{}) (*output[Readiness], error) {
-	index, head := a.answers.Index.Cursor(), a.answers.Store.Head()
-	if !a.ready.observeCursors(index, head) {
-		return nil, newProblem(notReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
-			"ask again in a moment").withRetry(time.Second)
+func (a *API) getReadiness(context.Context, *struct{}) (*route.Output[route.Readiness], error) {
+	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
+	if !a.Ready.ObserveCursors(index, head) {
+		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
+			"ask again in a moment").WithRetry(time.Second)
 	}
-	out := jsonOutput(Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
+	out := route.JSON(route.Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
 	out.CacheControl = "no-store"
 	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/document"
 )
 
@@ -26,7 +27,7 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	report := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/reports", `{"reason": "spam", "text": "it writes to everybody"}`, "Content-Type", jsonType)
-	var reported api.ReportView
+	var reported air.ReportView
 	decodeInto(t, report, &reported)
 	if h.answers.Log != nil {
 		h.logged()

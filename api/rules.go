@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 )
 
 // RuleList is every rule.
@@ -10,18 +11,18 @@ type RuleList struct {
 	Rules []answer.RuleView `json:"rules"`
 }
 
-func (a *API) listRules(context.Context, *struct{}) (*output[RuleList], error) {
-	return jsonOutput(RuleList{a.answers.Rules()}), nil
+func (a *API) listRules(context.Context, *struct{}) (*route.Output[RuleList], error) {
+	return route.JSON(RuleList{a.Answers.Rules()}), nil
 }
 
 type ruleInput struct {
 	Code string `path:"code" maxLength:"20" doc:"the code of a rule, such as AI303 or AGIS302"`
 }
 
-func (a *API) getRule(_ context.Context, in *ruleInput) (*output[answer.RuleView], error) {
-	r, err := a.answers.Rule(in.Code)
+func (a *API) getRule(_ context.Context, in *ruleInput) (*route.Output[answer.RuleView], error) {
+	r, err := a.Answers.Rule(in.Code)
 	if err != nil {
 		return nil, err
 	}
-	return jsonOutput(r), nil
+	return route.JSON(r), nil
 }

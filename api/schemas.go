@@ -2,20 +2,16 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/route"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
 )
-
-// ErrNoSchema: no schema has that name. Test with errors.Is.
-var ErrNoSchema = errors.New("no schema has this name")
 
 // schemas are the JSON Schemas of the formats by their file names, which are
 // their $id too: relative, so that the address they are read at completes it.
@@ -26,29 +22,29 @@ var schemas = map[string]func() []byte{
 	"ai-discovery-1.0.json": aidiscovery.Schema,
 }
 
+// schemaNames says what there is, for a person.
+func schemaNames() string { return strings.Join(slices.Sorted(maps.Keys(schemas)), ", ") }
+
 const schemaType = "application/schema+json"
 
 // schemaRoute declares where editors read the schemas.
 func (a *API) schemaRoute(h huma.API) {
-	op := getOperation("schema", "/schemas/{name}", "The JSON Schema (2020-12) of a format, for editors")
+	op := route.Get("schema", "/schemas/{name}", "The JSON Schema (2020-12) of a format, for editors")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The schema. What our readers accept is never refused by it; they know rules that no schema can say.",
 		Content:     map[string]*huma.MediaType{schemaType: {Schema: &huma.Schema{Type: huma.TypeObject}}},
 	}}
-	addRoute(a, h, op, a.getSchema)
+	route.Handle(a.Mux, h, op, a.getSchema)
 }
 
 type schemaInput struct {
 	Name string `path:"name" maxLength:"40" doc:"agis-1.0.json, agis-summary-1.0.json or ai-discovery-1.0.json"`
 }
 
-func (a *API) getSchema(_ context.Context, in *schemaInput) (*rawOutput, error) {
+func (a *API) getSchema(_ context.Context, in *schemaInput) (*route.RawOutput, error) {
 	text, ok := schemas[in.Name]
 	if !ok {
-		return nil, fmt.Errorf("%w: %q", ErrNoSchema, in.Name)
+		return nil, route.NewProblem(route.NoSchema, "no schema has this name", "ask for one of "+schemaNames()).WithLocation(route.Location{Parameter: "name"})
 	}
-	return &rawOutput{ContentType: schemaType, CacheControl: "public, max-age=86400", Body: text()}, nil
+	return &route.RawOutput{ContentType: schemaType, CacheControl: "public, max-age=86400", Body: text()}, nil
 }
-
-// schemaNames says what there is, for a person.
-func schemaNames() string { return strings.Join(slices.Sorted(maps.Keys(schemas)), ", ") }

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/call"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -24,27 +25,27 @@ const searchPath = "/api/v1/search"
 
 // searchRoutes declares what is asked of the index.
 func (a *API) searchRoutes(h huma.API) {
-	op := getOperation("search", searchPath, "Find operations by words and filters, best first")
+	op := route.Get("search", searchPath, "Find operations by words and filters, best first")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
 		"different filters must all hold. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
 		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
 	op.Responses = searchResponses(h)
-	addRoute(a, h, op, a.searchOperations)
+	route.Handle(a.Mux, h, op, a.searchOperations)
 	byBody := huma.Operation{
 		OperationID: "search-by-body", Method: http.MethodPost, Path: searchPath, Responses: searchResponses(h),
 		Summary:     "The same search, asked with a JSON object",
 		Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer.",
 	}
-	addRoute(a, h, byBody, a.searchByBody)
+	route.Handle(a.Mux, h, byBody, a.searchByBody)
 	paths := h.OpenAPI().Paths
-	describeBody[SearchBody](h, paths[searchPath].Post)
+	route.DescribeBody[SearchBody](h, paths[searchPath].Post)
 	a.searchParameters = paths[searchPath].Get.Parameters
 }
 
 // searchResponses describes the forms of an answer.
 func searchResponses(h huma.API) map[string]*huma.Response {
-	either := &huma.Schema{AnyOf: []*huma.Schema{schemaOf[SearchPage](h), schemaOf[CompactPage](h), schemaOf[call.MCP](h), schemaOf[call.Functions](h)}}
+	either := &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[SearchPage](h), route.SchemaOf[CompactPage](h), route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}
 	return map[string]*huma.Response{"200": {
 		Description: "A page of results; with within_tokens, as=mcp, as=functions or as=curl another form of it.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: either}, "text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
@@ -193,22 +194,6 @@ func viewQuery(q query.Query) QueryView {
 	}
 }
 
-// A pageOutput is an answer that may have one of several forms.
-type pageOutput struct {
-	ContentType string `header:"Content-Type"`
-	Link        string `header:"Link"`
-	Body        []byte
-}
-
-// jsonPage writes v as huma does.
-func jsonPage(v any, link string) (*pageOutput, error) {
-	var b bytes.Buffer
-	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
-		return nil, fmt.Errorf("write the answer: %w", err)
-	}
-	return &pageOutput{ContentType: "application/json", Link: link, Body: b.Bytes()}, nil
-}
-
 // A searchRequest is a search as it was asked for.
 type searchRequest struct {
 	query  query.Query
@@ -218,8 +203,8 @@ type searchRequest struct {
 	values url.Values // all of it, which a cursor is bound to
 }
 
-func (a *API) searchOperations(ctx context.Context, _ *searchInput) (*pageOutput, error) {
-	s, err := readSearch(queryOf(ctx))
+func (a *API) searchOperations(ctx context.Context, _ *searchInput) (*route.PageOutput, error) {
+	s, err := readSearch(route.Query(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -269,11 +254,11 @@ func readQuery(values url.Values) (query.Query, error) {
 		to := f.values(&q)
 		for i, v := range values[f.name] {
 			if v = strings.TrimSpace(v); v == "" {
-				return q, newProblem(badParameter, f.name+" is empty", "give it a value, or leave it out").withLocation(Location{Parameter: f.name}).withValueIndex(i)
+				return q, route.NewProblem(route.BadParameter, f.name+" is empty", "give it a value, or leave it out").WithLocation(route.Location{Parameter: f.name}).WithValueIndex(i)
 			}
 			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
-				return q, newProblem(badParameter, f.name+" holds a character that makes text look other than it is", "remove it").
-					withLocation(Location{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).withValueIndex(i)
+				return q, route.NewProblem(route.BadParameter, f.name+" holds a character that makes text look other than it is", "remove it").
+					WithLocation(route.Location{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).WithValueIndex(i)
 			}
 			if !slices.Contains(*to, v) {
 				*to = append(*to, v)
@@ -297,7 +282,7 @@ func checkQuery(q query.Query) error {
 	for _, f := range searchFilters {
 		names = append(names, f.name)
 	}
-	return newProblem(badQuery, "there is nothing to search for", "give words in q, or a filter: "+joinWords(names)).withLocation(Location{Parameter: "q", Column: 1})
+	return route.NewProblem(route.BadQuery, "there is nothing to search for", "give words in q, or a filter: "+route.JoinWords(names)).WithLocation(route.Location{Parameter: "q", Column: 1})
 }
 
 // readFacetFields reads names of fields with commas between.
@@ -309,8 +294,8 @@ func readFacetFields(lists []string, parameter string) ([]string, error) {
 				continue
 			}
 			if !slices.Contains(query.FacetFields(), name) {
-				return nil, newProblem(badParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+joinWords(query.FacetFields())).
-					withLocation(Location{Parameter: parameter}).withValueIndex(i)
+				return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+route.JoinWords(query.FacetFields())).
+					WithLocation(route.Location{Parameter: parameter}).WithValueIndex(i)
 			}
 			fields = append(fields, name)
 		}
@@ -319,26 +304,26 @@ func readFacetFields(lists []string, parameter string) ([]string, error) {
 }
 
 // runSearch searches and writes the answer in the form that was asked for.
-func (a *API) runSearch(ctx context.Context, s searchRequest) (*pageOutput, error) {
+func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput, error) {
 	if err := checkQuery(s.query); err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, queryKey{}, s.values)
-	c, err := a.readCursor(ctx, s.cursor, "search")
+	ctx = context.WithValue(ctx, route.QueryKey{}, s.values)
+	c, err := a.ReadCursor(ctx, s.cursor, "search")
 	if err != nil {
 		return nil, err
 	}
 	s.query.Offset = c.Offset
-	r, err := a.answers.Search(ctx, s.query)
+	r, err := a.Answers.Search(ctx, s.query)
 	if err != nil {
 		return nil, err
 	}
-	hits, err := a.answers.Hits(ctx, r.Hits, a.now())
+	hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
 	if err != nil {
 		return nil, err
 	}
 	page := SearchPage{
-		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
+		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
 		Services: r.Services, Classes: r.Classes, Near: r.Near, Query: viewQuery(s.query),
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
@@ -362,27 +347,24 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*pageOutput, erro
 	if s.as != "" {
 		return a.exportOperations(ctx, s.as, callOffers(hits), page.Next, link)
 	}
-	return jsonPage(page, link)
+	return route.JSONPage(page, link)
 }
 
 // nextSearchPage returns the cursor and Link of the page behind so many results; both
 // are "" where nothing may lie any more.
 func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, seq uint64) (next, link string) {
 	if s.query.Limit == 0 {
-		shown = max(shown, defaultLimit)
+		shown = max(shown, route.DefaultLimit)
 	}
-	if s.query.Offset+shown > maxOffset {
+	if s.query.Offset+shown > route.MaxOffset {
 		return "", ""
 	}
-	return a.nextPage(ctx, searchPath, "search", cursor{Offset: s.query.Offset + shown, Seq: seq})
+	return a.NextPage(ctx, searchPath, "search", route.Cursor{Offset: s.query.Offset + shown, Seq: seq})
 }
-
-// defaultLimit is how many entries a page has when nobody says.
-const defaultLimit = 20
 
 // compactPage leaves as many hits as fit the tokens, in their order. The cursor of
 // the next page, which is of no use to a model, stands in Link alone.
-func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*pageOutput, error) {
+func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*route.PageOutput, error) {
 	p := CompactPage{
 		Hits: []answer.CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
 		Behind: page.Behind, Moved: page.Moved, Note: page.Note, Facets: page.Facets, Near: page.Near,
@@ -435,7 +417,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 		}
 		p.Tokens = int(cost) + 1
 	}
-	return jsonPage(p, link)
+	return route.JSONPage(p, link)
 }
 
 // tokenCost is what a value takes as JSON.

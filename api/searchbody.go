@@ -8,11 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/route"
 	"gazetteer/protocol"
 )
 
-func (a *API) searchByBody(ctx context.Context, in *bodyInput) (*pageOutput, error) {
-	b, err := a.readBodyQuery(in.body, nil, nil)
+func (a *API) searchByBody(ctx context.Context, in *route.BodyInput) (*route.PageOutput, error) {
+	b, err := a.readBodyQuery(in.Received, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,16 +33,16 @@ type bodyQuery struct {
 
 // readBodyQuery reads a JSON object whose members are the parameters of a search
 // without some of them, and others, which are no values but members.
-func (a *API) readBodyQuery(b requestBody, without, others []string) (bodyQuery, error) {
-	if b.err != nil {
-		return bodyQuery{}, b.err
+func (a *API) readBodyQuery(b route.RequestBody, without, others []string) (bodyQuery, error) {
+	if b.Err != nil {
+		return bodyQuery{}, b.Err
 	}
-	root, err := protocol.ReadJSON(b.text, protocol.Limits{})
+	root, err := protocol.ReadJSON(b.Text, protocol.Limits{})
 	if err != nil {
 		return bodyQuery{}, err
 	}
 	if root.Kind != protocol.Object {
-		return bodyQuery{}, newProblem(badBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).withLocation(locationOf(root))
+		return bodyQuery{}, route.NewProblem(route.BadBody, "the body is no JSON object", `send an object such as {"q": "book a table"}`).WithLocation(route.BodyLocation(root))
 	}
 	var known []string
 	parameters := map[string]*huma.Param{}
@@ -59,7 +60,7 @@ func (a *API) readBodyQuery(b requestBody, without, others []string) (bodyQuery,
 		switch {
 		case slices.Contains(others, m.Key):
 		case p == nil:
-			return bodyQuery{}, newProblem(badField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+joinWords(known)).withLocation(locationOf(m))
+			return bodyQuery{}, route.NewProblem(route.BadField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+route.JoinWords(known)).WithLocation(route.BodyLocation(m))
 		default:
 			if q.values[p.Name], err = memberValues(p, m); err != nil {
 				return bodyQuery{}, q.locateError(err)
@@ -86,12 +87,12 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 	texts := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		if n.Kind != kind {
-			return nil, newProblem(badField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).withLocation(locationOf(n))
+			return nil, route.NewProblem(route.BadField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).WithLocation(route.BodyLocation(n))
 		}
 		texts = append(texts, n.Text)
 	}
 	// The checker needs no schemas of other types for texts, numbers and truths.
-	return texts, parameterChecker{}.checkValues(p, texts)
+	return texts, route.ParameterChecker{}.CheckValues(p, texts)
 }
 
 // locateError says of what is wrong with a parameter where it stands in the body; of
@@ -100,28 +101,23 @@ func (b bodyQuery) locateError(err error) error {
 	if err == nil {
 		return nil
 	}
-	r := problemFor(err)
-	w := r.problem.Where
+	r := route.ProblemFor(err)
+	w := r.Problem.Where
 	if w == nil || w.Parameter == "" {
 		return err
 	}
-	if r.problem.Code == badParameter.Code {
-		r.problem.Type, r.problem.Title, r.problem.Code = problemType(badField), badField.Title, badField.Code
+	if r.Problem.Code == route.BadParameter.Code {
+		r.Problem.Type, r.Problem.Title, r.Problem.Code = route.ProblemType(route.BadField), route.BadField.Title, route.BadField.Code
 	}
 	n := b.members[w.Parameter]
 	if n == nil {
-		return r.withLocation(Location{Pointer: "/" + w.Parameter})
+		return r.WithLocation(route.Location{Pointer: "/" + w.Parameter})
 	}
-	if n.Kind == protocol.Array && r.nth > 0 {
-		n = n.Items[r.nth-1]
+	if n.Kind == protocol.Array && r.Nth > 0 {
+		n = n.Items[r.Nth-1]
 	}
 	if w.Column > 0 { // within the text, which escapes may have made longer in the body
-		return r.withLocation(Location{Pointer: n.Pointer, Column: w.Column})
+		return r.WithLocation(route.Location{Pointer: n.Pointer, Column: w.Column})
 	}
-	return r.withLocation(locationOf(n))
-}
-
-// locationOf is the place of a node in a body.
-func locationOf(n *protocol.Node) Location {
-	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+	return r.WithLocation(route.BodyLocation(n))
 }

@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 )
@@ -45,10 +46,10 @@ func (p *pipes) dial() net.Conn {
 // serveInMemory serves an API over pipes until the test ends.
 func serveInMemory(t *testing.T, a *api.API) *pipes {
 	t.Helper()
-	server := api.Server(a.Handler(), nil)
+	server := route.NewServer(a.Handler(), nil)
 	listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 	served := make(chan struct{})
-	go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
+	go func() { defer close(served); server.Serve(route.StrictLines(listener)) }()
 	t.Cleanup(func() { server.Close(); <-served })
 	return listener
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/route"
 )
 
 // TestSlowConnectionsOverSockets holds 2,000 connections over loopback, as many as
@@ -82,9 +83,9 @@ func serveOnLoopback(t *testing.T, a *api.API) (at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := api.Server(a.Handler(), nil)
+	server := route.NewServer(a.Handler(), nil)
 	served := make(chan struct{})
-	go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
+	go func() { defer close(served); server.Serve(route.StrictLines(listener)) }()
 	t.Cleanup(func() { server.Close(); <-served })
 	return listener.Addr().String()
 }

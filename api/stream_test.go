@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/index"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -132,11 +133,11 @@ func TestManyFollowers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := api.Server(a.Handler(), nil)
+		server := route.NewServer(a.Handler(), nil)
 		server.RegisterOnShutdown(a.EndStreams)
 		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 		served := make(chan struct{})
-		go func() { defer close(served); server.Serve(api.StrictLines(listener)) }()
+		go func() { defer close(served); server.Serve(route.StrictLines(listener)) }()
 		defer func() { server.Close(); <-served }()
 
 		before := inUse()

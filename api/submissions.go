@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 )
@@ -28,24 +29,24 @@ func (a *API) submissionRoutes(h huma.API) {
 		Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
 			"nothing is visited sooner because it is named again.",
 	}
-	addRoute(a, h, op, a.submitHosts)
-	describeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
-	addRoute(a, h, getOperation("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.getSubmission)
+	route.Handle(a.Mux, h, op, a.submitHosts)
+	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
+	route.Handle(a.Mux, h, route.Get("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.getSubmission)
 }
 
-type submitInput struct{ body requestBody }
+type submitInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *submitInput) Resolve(ctx huma.Context) []error {
-	in.body.readJSON(ctx, 64<<10)
+	in.body.ReadJSON(ctx, 64<<10)
 	return nil
 }
 
-func (a *API) submitHosts(ctx context.Context, in *submitInput) (*output[SubmissionList], error) {
-	if in.body.err != nil {
-		return nil, in.body.err
+func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[SubmissionList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
 	}
-	hosts, err := readHostNames(in.body.text, maxSubmittedHosts)
+	hosts, err := readHostNames(in.body.Text, maxSubmittedHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +57,11 @@ func (a *API) submitHosts(ctx context.Context, in *submitInput) (*output[Submiss
 	if err := noneIsAHost(hosts); err != nil {
 		return nil, err
 	}
-	list, err := a.answers.Submit(ctx, names, in.body.client)
+	list, err := a.Answers.Submit(ctx, names, in.body.Client)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(SubmissionList{list})
+	out := route.JSON(SubmissionList{list})
 	out.Status = http.StatusAccepted
 	return out, nil
 }
@@ -78,17 +79,17 @@ func noneIsAHost(names []*protocol.Node) error {
 	if !ok {
 		return err
 	}
-	return newProblem(badHost, "the host name cannot be used: "+e.Problem, e.Help).withLocation(nodeLocation(names[0]))
+	return route.NewProblem(route.BadHost, "the host name cannot be used: "+e.Problem, e.Help).WithLocation(route.NodeLocation(names[0]))
 }
 
 type submissionInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
 }
 
-func (a *API) getSubmission(ctx context.Context, in *submissionInput) (*output[answer.Submission], error) {
-	s, err := a.answers.Submission(ctx, in.Host)
+func (a *API) getSubmission(ctx context.Context, in *submissionInput) (*route.Output[answer.Submission], error) {
+	s, err := a.Answers.Submission(ctx, in.Host)
 	if err != nil {
 		return nil, err
 	}
-	return jsonOutput(s), nil
+	return route.JSON(s), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
@@ -59,8 +60,8 @@ type validateInput struct {
 // returns it.
 func (in *validateInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
-	in.client = clientAddress(c)
-	in.text, in.err = readBody(c, MaxDocument, documentTypes...)
+	in.client = route.ClientAddress(c)
+	in.text, in.err = route.ReadBody(c, MaxDocument, documentTypes...)
 	return nil
 }
 
@@ -72,7 +73,7 @@ func (a *API) validateRoute(h huma.API) {
 		Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
 			"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings.",
 	}
-	addRoute(a, h, op, a.validateDocument)
+	route.Handle(a.Mux, h, op, a.validateDocument)
 	// Described afterwards, or huma reads the body and judges it itself.
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 	for _, t := range documentTypes {
@@ -81,7 +82,7 @@ func (a *API) validateRoute(h huma.API) {
 	h.OpenAPI().Paths[op.Path].Post.RequestBody = body
 }
 
-func (a *API) validateDocument(ctx context.Context, in *validateInput) (*output[Validation], error) {
+func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.Output[Validation], error) {
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -92,11 +93,11 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*output[
 	if address, ok := addressIn(in.text); ok {
 		s.Text, s.Address = nil, address
 	}
-	judgements, err := a.answers.Validate(ctx, s)
+	judgements, err := a.Answers.Validate(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	out := jsonOutput(Validation{Valid: true, Results: []ResultView{}})
+	out := route.JSON(Validation{Valid: true, Results: []ResultView{}})
 	for _, j := range judgements {
 		out.Body.Valid = out.Body.Valid && j.Valid
 		out.Body.Results = append(out.Body.Results, viewResult(j))
@@ -132,5 +133,5 @@ func checkDocumentText(text []byte) error {
 	if slices.ContainsFunc(text, func(b byte) bool { return b > ' ' }) {
 		return nil
 	}
-	return newProblem(badBody, "the body is empty", fmt.Sprintf("send a document, at most %d bytes, or {\"url\": \"https://…\"}", MaxDocument))
+	return route.NewProblem(route.BadBody, "the body is empty", fmt.Sprintf("send a document, at most %d bytes, or {\"url\": \"https://…\"}", MaxDocument))
 }

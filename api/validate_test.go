@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
@@ -92,7 +93,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"an address where nothing is fetched", "", `{"url": "https://api.example.com/.well-known/ai"}`, "application/json", 503, "unavailable"},
 	} {
 		_, r := h.validate(c.path, c.body, c.contentType)
-		var p api.Problem
+		var p route.Problem
 		if err := json.Unmarshal(r.body, &p); err != nil || r.StatusCode != c.status || p.Code != c.code || p.Help == "" {
 			t.Errorf("%s: %s %s", c.name, r.Status, r.body)
 		}

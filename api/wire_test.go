@@ -15,7 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/api"
+	"gazetteer/api/route"
 )
 
 // describeRawBytes sends bytes over a socket and returns the statuses of what comes back
@@ -167,7 +167,7 @@ func TestAccessLog(t *testing.T) {
 
 // TestServerLimits: a server without one of these can be held up by one client.
 func TestServerLimits(t *testing.T) {
-	s := api.Server(http.NotFoundHandler(), nil)
+	s := route.NewServer(http.NotFoundHandler(), nil)
 	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
 		t.Errorf("a limit is missing: %+v", s)
 	}

@@ -111,7 +111,7 @@ func (a *Answers) completeHit(h index.Hit, host *crawler.Host, now time.Time) Hi
 		out.Provenance.Elsewhere = strings.ToLower(u.Hostname())
 	}
 	if a.Log != nil {
-		out.Provenance.Log = LogPrefix + "/proof?" + url.Values{"key": {store.VersionKey(h.Host, string(h.Kind), h.ChangedAt, h.Digest)}}.Encode()
+		out.Provenance.Log = LogPath + "/proof?" + url.Values{"key": {store.VersionKey(h.Host, string(h.Kind), h.ChangedAt, h.Digest)}}.Encode()
 	}
 	return out
 }

@@ -102,5 +102,5 @@ func inputSchemas(text []byte) map[string]json.RawMessage {
 	return schemas
 }
 
-// LogPrefix is where the transparency log lies.
-const LogPrefix = "/log"
+// LogPath is where the transparency log lies.
+const LogPath = "/log"

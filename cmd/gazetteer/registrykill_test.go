@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -217,7 +217,7 @@ func newKey() (ed25519.PrivateKey, string) {
 // agent registers an agent with a proof of its key.
 func (c caller) agent(ctx context.Context) (airID string, ok bool) {
 	key, multikey := newKey()
-	var made api.RegistrationAnswer
+	var made air.RegistrationAnswer
 	status := c.send(ctx, http.MethodPost, "/api/v1/agents/register", map[string]any{"name": "kill test", "no_secret": true,
 		"public_key": did.FormatPublicKey(key.Public().(ed25519.PublicKey))}, multikey, key, &made)
 	if status != http.StatusCreated {
@@ -293,7 +293,7 @@ func (c caller) rotate(ctx context.Context, r *rotator) {
 		}
 		r.next, _ = newKey()
 		x := registry.NewRotation(didOf(r.airID), r.key, r.next, "", time.Now())
-		status := c.send(ctx, http.MethodPost, cli.AgentPath(r.airID, "/keys"), api.RotationBody{Agent: x.Agent, CurrentKey: x.From, PublicKey: x.To,
+		status := c.send(ctx, http.MethodPost, cli.AgentPath(r.airID, "/keys"), air.RotationBody{Agent: x.Agent, CurrentKey: x.From, PublicKey: x.To,
 			Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce, OldSignature: x.OldSignature, NewSignature: x.NewSignature}, "", nil, nil)
 		switch status {
 		case http.StatusOK:

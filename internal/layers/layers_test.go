@@ -35,6 +35,8 @@ var rows = [][]string{
 	{"registry/registrar"},
 	{"join", "crawler/owner"},
 	{"api/answer"},
+	{"api/route"},
+	{"api/air"},
 	{"api", "lint/command"},
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house

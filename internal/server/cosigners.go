@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"gazetteer/api"
 	"gazetteer/internal/exit"
 	"gazetteer/registry/audit"
+	"gazetteer/api/air"
 )
 
 // parseCosigners reads the witnesses of the log from the configuration: a public key and a URL each.
@@ -23,11 +23,11 @@ func parseCosigners(lines []string, log *audit.Log) (*audit.Cosigners, error) {
 }
 
 // newestAnchor returns the newest tree that a witness of the log cosigned, nil for none.
-func (h *Server) newestAnchor() *api.Anchor {
+func (h *Server) newestAnchor() *air.Anchor {
 	a, ok := h.witnesses.NewestAnchor()
 	if !ok {
 		return nil
 	}
-	return &api.Anchor{AnchoredAt: a.Time.UTC().Format(time.RFC3339), TipHash: fmt.Sprintf("%x", a.Checkpoint.Hash[:]), EntryCount: a.Checkpoint.N,
+	return &air.Anchor{AnchoredAt: a.Time.UTC().Format(time.RFC3339), TipHash: fmt.Sprintf("%x", a.Checkpoint.Hash[:]), EntryCount: a.Checkpoint.N,
 		Witness: a.Witness, Checkpoint: string(a.Signed)}
 }

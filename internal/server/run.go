@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"gazetteer/api"
+	"gazetteer/api/route"
 	"gazetteer/internal/config"
 	"gazetteer/registry/audit"
 	"gazetteer/store/boltstore"
@@ -154,7 +154,7 @@ func (h *Server) watchStore(ctx context.Context) error {
 
 // serveListener answers on l until ctx ends, then finishes what runs within the grace.
 func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http.Handler) error {
-	server := api.Server(handler, h.log)
+	server := route.NewServer(handler, h.log)
 	server.RegisterOnShutdown(h.api.EndStreams)
 	stopped := make(chan error, 1)
 	go func() {
@@ -166,7 +166,7 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http
 		}
 		stopped <- nil
 	}()
-	if err := server.Serve(api.StrictLines(l)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(route.StrictLines(l)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return <-stopped

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -51,7 +51,7 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 			return err
 		}
 	}
-	var done api.AgentStatusAnswer
+	var done air.AgentStatusAnswer
 	raw, err := server.SendJSON(c.Context(), http.MethodPost, cli.AgentPath(keys.AirID, below), nil, cli.NewSigner(owner, key), &done)
 	if err != nil || a.JSON {
 		return a.PrintJSON(raw, err)

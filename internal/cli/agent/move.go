@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
 	"gazetteer/internal/cli"
 	"gazetteer/registry/transfer"
+	"gazetteer/api/air"
 )
 
 func (a *verbs) mergeCommand(k *keyring) *cobra.Command {
@@ -54,8 +54,8 @@ func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *k
 		}
 	}
 	x := transfer.NewMerge(from.String(), into.String(), fromKey, intoKey, a.Environment.Now())
-	var v api.AgentStatusAnswer
-	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), api.MergeBody{
+	var v air.AgentStatusAnswer
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), air.MergeBody{
 		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 		FromSignature: x.FromSignature, IntoSignature: x.IntoSignature,
 	}, nil, &v)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
@@ -150,7 +150,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	if err != nil {
 		return err
 	}
-	var made api.RegistrationAnswer
+	var made air.RegistrationAnswer
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", ""), body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
 	if cli.IsRefusedByRule(err, "key-taken") || cli.IsRefusedByRule(err, "key-used") {
 		return exit.Usagef("%v\nIf an earlier try was cut off, it got through: look the agent up by its name, then run: %s", err, a.formatAgentCommand(k, "show AIR-…"))
@@ -176,7 +176,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 }
 
 // printApplication tells of a registration that waits for the operator.
-func (a *verbs) printApplication(k *keyring, made api.RegistrationAnswer, raw []byte) error {
+func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte) error {
 	if err := k.annotateKeys(made.DID); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry/audit"
@@ -52,17 +52,17 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	if err != nil {
 		return err
 	}
-	var entries api.LogEntries // newest first
+	var entries air.LogEntries // newest first
 	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {store.AgentKey(airID)}}.Encode(), nil, nil, &entries); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(entries.Entries, func(e api.LogEntry) bool { return !e.Erased && !e.Deleted })
+	i := slices.IndexFunc(entries.Entries, func(e air.LogEntry) bool { return !e.Erased && !e.Deleted })
 	if i < 0 {
 		return exit.NotFoundf("the transparency log has nothing of %s", airID)
 	}
 	entry := entries.Entries[i]
 	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
-	var inclusion api.LogInclusion
+	var inclusion air.LogInclusion
 	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/inclusion"+query, nil, nil, &inclusion); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -69,7 +69,7 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 	if err != nil {
 		return err
 	}
-	var answer api.DomainAnswer
+	var answer air.DomainAnswer
 	raw, err := server.SendJSON(c.Context(), http.MethodPost, cli.AgentPath(keys.AirID, "/domains"), map[string]string{"domain": domain}, cli.NewSigner(owner, key), &answer)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 
 // printDomain tells what came of looking at a domain; rotated says that the agent
 // had another key before.
-func (a *verbs) printDomain(k *keyring, answer api.DomainAnswer, rotated bool) {
+func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
 	a.PrintField("agent", answer.AirID)
 	d := answer.Domain
 	if answer.Proved {
@@ -131,7 +131,7 @@ func (a *verbs) removeDomain(c *cobra.Command, server *cli.Client, k *keyring, d
 	if err != nil {
 		return err
 	}
-	var left api.DomainList
+	var left air.DomainList
 	raw, err := server.SendJSON(c.Context(), http.MethodDelete, cli.AgentPath(keys.AirID, "/domains/"+url.PathEscape(domain)), nil, cli.NewSigner(owner, key), &left)
 	if err != nil || a.JSON {
 		return a.PrintJSON(raw, err)

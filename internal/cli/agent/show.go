@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -38,7 +38,7 @@ type shownAgent struct {
 	Record   json.RawMessage    `json:"record"`
 	Keys     registry.KeysView  `json:"keys"`
 	Evidence []evidence.Signal  `json:"evidence"`
-	Domains  []api.DomainAnswer `json:"domains"`
+	Domains  []air.DomainAnswer `json:"domains"`
 }
 
 func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, args []string) error {
@@ -55,11 +55,11 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &shown.Keys); err != nil {
 		return err
 	}
-	var evidence api.EvidenceList
+	var evidence air.EvidenceList
 	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/evidence"), nil, nil, &evidence); err != nil {
 		return err
 	}
-	var domains api.DomainList
+	var domains air.DomainList
 	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/domains"), nil, nil, &domains); err != nil {
 		return err
 	}

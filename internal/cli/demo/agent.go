@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/search"
 	"gazetteer/internal/exit"
@@ -82,7 +83,7 @@ func (d *demo) registerAgent(ctx context.Context) error {
 		return fmt.Errorf("give the agent an inbox: %w", err)
 	}
 	d.nameAgent(owner.String(), did.FormatMultikey(public))
-	var proof api.DomainAnswer
+	var proof air.DomainAnswer
 	if _, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(registered.AirID, "/domains"), map[string]any{"domain": demoDomain}, cli.NewSigner(owner, key), &proof); err != nil {
 		return fmt.Errorf("prove the domain %s: %w", demoDomain, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 )
@@ -24,7 +24,7 @@ func (a *verbs) suspendCommand() *cobra.Command {
 func (a *verbs) deleteCommand() *cobra.Command {
 	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "the reason, which its owner sees",
 		func(ctx context.Context, server *cli.Client, airID, reason string) error {
-			var v api.DeletedAgent
+			var v air.DeletedAgent
 			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
 			if done, err := a.sendRequest(ctx, server, http.MethodDelete, path, nil, &v); done || err != nil {
 				return err
@@ -170,7 +170,7 @@ func (a *verbs) importAgents(ctx context.Context, server *cli.Client, f *os.File
 	if err != nil {
 		return err
 	}
-	var v api.ImportedAgent
+	var v air.ImportedAgent
 	raw, err := server.DecodeAnswer(response, &v)
 	if err != nil || a.JSON {
 		return a.PrintJSON(raw, err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry/admission"
@@ -94,7 +94,7 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 	}
 	all := []admission.Ban{}
 	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
-		var list api.BanList
+		var list air.BanList
 		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
 		all = append(all, list.Bans...)
 		return list.Next, err
@@ -161,7 +161,7 @@ their texts before you have seen it yourself.`,
 func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.Values) error {
 	all := []admission.Report{}
 	err := a.eachPage(operatorRoot+"/reports", query, func(path string) (string, error) {
-		var list api.ReportList
+		var list air.ReportList
 		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
 		all = append(all, list.Reports...)
 		return list.Next, err
@@ -215,7 +215,7 @@ restored, a deleted one cannot. The note is for the reporters.
 		Args: cli.ExactArgs(2, "the ID of a report and what is done: dismissed, suspended or deleted"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var list api.ReportList
+				var list air.ReportList
 				path := operatorRoot + "/reports/" + url.PathEscape(args[0]) + "/settle"
 				done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, map[string]string{"outcome": args[1], "note": note}, &list)
 				if done || err != nil {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry"
@@ -77,7 +77,7 @@ func formatCreator(v registry.CreatorView) string {
 
 // changeAgent sends what is done with an agent and tells how it stands then.
 func (a *verbs) changeAgent(ctx context.Context, server *cli.Client, method, path string, body any) error {
-	var v api.AgentStatusAnswer
+	var v air.AgentStatusAnswer
 	if done, err := a.sendRequest(ctx, server, method, path, body, &v); done || err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry"
@@ -44,7 +44,7 @@ talk to the socket in the data directory, which only its owner can open.
 }
 
 func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
-	var v api.RegistryStatus
+	var v air.RegistryStatus
 	if done, err := a.sendRequest(ctx, server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ operator used the registry.
 					if note != "" {
 						return exit.Usagef("--note needs a mode: gazetteer registry admission approval --note …")
 					}
-					var v api.RegistryStatus
+					var v air.RegistryStatus
 					if done, err := a.sendRequest(c.Context(), server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
 						return err
 					}
@@ -138,7 +138,7 @@ has been restored.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var v api.AnchorAnswer
+				var v air.AnchorAnswer
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, "/api/v1/admin/cron/publish-anchor", nil, &v); done || err != nil {
 					return err
 				}
@@ -165,9 +165,9 @@ func (a *verbs) applicationsCommand() *cobra.Command {
 }
 
 func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error {
-	all := []api.ApplicationView{}
+	all := []air.ApplicationView{}
 	err := a.eachPage(operatorRoot+"/applications", url.Values{}, func(path string) (string, error) {
-		var list api.ApplicationList
+		var list air.ApplicationList
 		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
 		all = append(all, list.Applications...)
 		return list.Next, err
@@ -223,7 +223,7 @@ reason; the registration itself is deleted at once.
 				return exit.Usagef("refuse needs --reason, which the applicant sees")
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var v api.RefusedApplication
+				var v air.RefusedApplication
 				done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/refuse", map[string]string{"reason": reason}, &v)
 				if done || err != nil {
 					return err

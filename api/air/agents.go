@@ -1,0 +1,362 @@
+package air
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/directory"
+	"gazetteer/store"
+)
+
+func (a *Routes) Declare(h huma.API) {
+	register := route.TagAsAgents(huma.Operation{
+		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
+		Summary: "Register an agent; the answer shows its secret this once",
+	})
+	register.Responses = map[string]*huma.Response{"202": {
+		Description: "The registration waits for the operator's approval; application is where to ask for it.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
+	}}
+	route.Handle(a.Mux, h, register, a.registerAgent)
+	route.DescribeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.getAgentByUsername)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.getAgent)
+	update := route.TagAsAgents(huma.Operation{
+		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
+		Summary: "Change an agent's record; signed by its key, or with its secret",
+	})
+	route.Handle(a.Mux, h, update, a.updateAgent)
+	route.DescribeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.getDIDDocument)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.getTrustScore)
+	a.attestationRoutes(h)
+	a.keyRoutes(h)
+	a.domainRoutes(h)
+	a.waitingRoutes(h)
+	a.reportRoutes(h)
+	a.moveRoutes(h)
+	a.identifierRoutes(h)
+	a.logRoutes(h)
+	a.witnessRoutes(h)
+	a.registryRoutes(h)
+}
+
+// RegistrationBody documents the members of a registration.
+// [registry.ReadRegistration] reads it.
+type RegistrationBody struct {
+	Name                   string                     `json:"name" doc:"of the agent"`
+	PublicKey              string                     `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
+	CreatorDID             string                     `json:"creator_did,omitempty" doc:"who stands behind the agent; left out, the agent's own DID is minted"`
+	CreatorName            string                     `json:"creator_name,omitempty"`
+	CreatorType            string                     `json:"creator_type,omitempty"`
+	Description            string                     `json:"description,omitempty"`
+	Capabilities           []string                   `json:"capabilities,omitempty"`
+	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
+	OpenSource             bool                       `json:"open_source,omitempty"`
+	CodeRepository         string                     `json:"code_repository,omitempty"`
+	DocumentationURL       string                     `json:"documentation_url,omitempty"`
+	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the public key that can take over"`
+	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
+	Proof                  *ProofBody                 `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request takes its place"`
+}
+
+// ProofBody documents the answer to a challenge.
+type ProofBody struct {
+	Challenge string `json:"challenge" doc:"from /api/v1/challenges"`
+	Signature string `json:"signature" doc:"multibase (z, base58btc) of the Ed25519 signature over the statement of the challenge"`
+}
+
+// UpdateBody documents the members of an update: at least one of them.
+// [registry.ReadUpdate] reads it.
+type UpdateBody struct {
+	Username               *string                    `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
+	Description            string                     `json:"description,omitempty"`
+	Capabilities           []string                   `json:"capabilities,omitempty"`
+	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
+	OpenSource             bool                       `json:"open_source,omitempty"`
+	CodeRepository         string                     `json:"code_repository,omitempty"`
+	DocumentationURL       string                     `json:"documentation_url,omitempty"`
+	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
+	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
+	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
+}
+
+type registerInput struct{ body route.RequestBody }
+
+// Resolve reads the body (huma.Resolver).
+func (in *registerInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	return nil
+}
+
+// RegistrationAnswer answers a registration.
+type RegistrationAnswer struct {
+	registry.RegistrationView
+	DID         string   `json:"did" doc:"of the agent itself"`
+	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
+	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
+}
+
+func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.Output[RegistrationAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	registration, err := registry.ReadRegistration(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	warnings := append(a.warnOfSameName(registration.Name), warnOfIgnoredMembers(registration.Ignored)...)
+	registration.Request, registration.Client = a.SignedRequest(&in.body), in.body.Client
+	agent, secret, err := a.Answers.Registry.Register(ctx, registration)
+	if err != nil {
+		return nil, err
+	}
+	out := route.Written(a.Mux, RegistrationAnswer{RegistrationView: a.Answers.Registry.RegistrationView(agent, secret), DID: a.Answers.Registry.DID(agent.AirID), Warnings: warnings})
+	out.Status = http.StatusCreated
+	if agent.Status == registry.Pending {
+		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
+	}
+	return out, nil
+}
+
+// warnOfSameName warns of agents that have the name already. It does not wait for the
+// directory: names are not unique, and a registration must not be slow for a
+// warning.
+func (a *Routes) warnOfSameName(name string) []string {
+	if a.Answers.Directory == nil {
+		return nil
+	}
+	v, err := a.Answers.Directory.CheckName(name)
+	if err != nil || !v.Exists {
+		return nil // what is wrong with a name is said by the registration
+	}
+	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
+}
+
+// warnOfIgnoredMembers warns of members that a registration has in vain: one that was
+// mistyped, or a handle, which is claimed afterwards.
+func warnOfIgnoredMembers(names []string) []string {
+	const most = 5
+	var out []string
+	for i, name := range names {
+		switch {
+		case i == most:
+			return append(out, fmt.Sprintf("%d more members are not known in a registration and were left out.", len(names)-most))
+		case name == "username":
+			out = append(out, "username was left out: claim a handle with PUT once the agent is registered.")
+		default:
+			out = append(out, fmt.Sprintf("%q is not known in a registration and was left out.", answer.CleanText(name, 40)))
+		}
+	}
+	return out
+}
+
+type listInput struct {
+	Limit      int    `query:"limit" minimum:"1" default:"20" doc:"how many agents on one page, 1 to 100; more are not given"`
+	Offset     int    `query:"offset" minimum:"0" doc:"how many agents to leave out"`
+	Q          string `query:"q" maxLength:"200" doc:"words that must stand in the name, handle, description, creator's name, capabilities or AIR ID"`
+	Capability string `query:"capability" maxLength:"200" doc:"a capability that the agent lists"`
+	Verb       string `query:"verb" maxLength:"200" doc:"a verb such as BOOK that is offered at a domain which the agent has shown to be its own"`
+	Require    string `query:"require" doc:"evidence that must hold, with commas between: key, age, domain, did, inbox, agis, repository, attestations"`
+}
+
+// AgentList is one page of agents.
+type AgentList struct {
+	Agents []registry.RowView `json:"agents" doc:"those of which most is proved or observed first, then the oldest; never by claimed points"`
+	Total  int                `json:"total"`
+	Limit  int                `json:"limit"`
+	Offset int                `json:"offset"`
+}
+
+func (a *Routes) listAgents(ctx context.Context, in *listInput) (*route.Output[AgentList], error) {
+	require, err := registry.ParseRequire(in.Require)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.CurrentDirectory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := a.Answers.HostsOffering(ctx, strings.TrimSpace(in.Verb))
+	if err != nil {
+		return nil, err
+	}
+	limit := min(in.Limit, registry.MaxList)
+	found, total := d.Search(directory.Query{Words: in.Q, Capability: in.Capability, Hosts: hosts, Require: require, Offset: in.Offset, Limit: limit})
+	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
+	for _, agent := range found {
+		row := registry.NewRowView(agent.Agent)
+		row.Verified = attestation.NewVerifiedStatus(agent.Agent).Verified
+		list.Agents = append(list.Agents, row)
+	}
+	return route.JSON(list), nil
+}
+
+type nameInput struct {
+	Name string `query:"name" doc:"the name of an agent"`
+}
+
+func (a *Routes) checkName(ctx context.Context, in *nameInput) (*route.Output[directory.NameView], error) {
+	if strings.TrimSpace(in.Name) == "" {
+		return nil, route.NewProblem(route.BadParameter, "Query parameter 'name' is required", "add ?name= and the name").WithLocation(route.Location{Parameter: "name"})
+	}
+	d, err := a.CurrentDirectory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.CheckName(in.Name)
+	if err != nil {
+		return nil, route.InParameter(err, "name")
+	}
+	return route.JSON(v), nil
+}
+
+type usernameQuery struct {
+	Username string `query:"username" doc:"a handle, in any spelling"`
+}
+
+func (a *Routes) checkUsername(ctx context.Context, in *usernameQuery) (*route.Output[registry.UsernameView], error) {
+	if strings.TrimSpace(in.Username) == "" {
+		return nil, route.NewProblem(route.BadParameter, "Query parameter 'username' is required", "add ?username= and the handle").WithLocation(route.Location{Parameter: "username"})
+	}
+	v, err := a.Answers.Registry.CheckUsername(ctx, in.Username)
+	if err != nil {
+		return nil, err
+	}
+	return route.JSON(v), nil
+}
+
+type usernameInput struct {
+	Username string `path:"username" doc:"a handle, in any spelling"`
+	Require  string `query:"require" doc:"evidence that must hold, with commas between"`
+}
+
+func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*route.Output[registry.RecordView], error) {
+	agent, _, err := a.Answers.Registry.ByHandle(ctx, in.Username)
+	if errors.Is(err, registry.ErrNoAgent) {
+		return nil, route.NewProblem(route.NoAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
+	}
+	if err != nil {
+		return nil, route.InParameter(err, "username")
+	}
+	if err := a.requireEvidence(ctx, agent, in.Require); err != nil {
+		return nil, err
+	}
+	return route.JSON(a.Answers.Registry.RecordView(agent)), nil
+}
+
+// requireEvidence refuses an agent that does not show the evidence which the caller
+// needs.
+func (a *Routes) requireEvidence(ctx context.Context, agent registry.Agent, text string) error {
+	signals, err := registry.ParseRequire(text)
+	if err != nil {
+		return err
+	}
+	missing, err := a.Answers.Registry.MissingSignals(ctx, agent, signals)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	r := route.NewProblem(route.NoEvidence, "the agent does not show "+route.JoinWords(missing), "see /api/v1/agents/"+agent.AirID+"/evidence for what it shows")
+	r.Problem.AirID, r.Problem.Missing = agent.AirID, missing
+	return r
+}
+
+type lookupInput struct {
+	AirID   string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Require string `query:"require" doc:"evidence that must hold, with commas between"`
+}
+
+// findAgent returns an agent that shows the required evidence, and lets the answer
+// about it be kept.
+func (a *Routes) findAgent(ctx context.Context, in *lookupInput) (registry.Agent, error) {
+	agent, seq, err := a.Answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return agent, route.WithAirID(err, in.AirID)
+	}
+	if agent.Recovery == nil { // which comes into force by time alone
+		route.MarkCacheable(ctx, store.AgentKey(agent.AirID), seq)
+	}
+	return agent, a.requireEvidence(ctx, agent, in.Require)
+}
+
+func (a *Routes) getAgent(ctx context.Context, in *lookupInput) (*route.Output[registry.RecordView], error) {
+	agent, err := a.findAgent(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if agent.Status == registry.Erased {
+		return nil, route.WithAirID(agent.Usable(), in.AirID)
+	}
+	return route.JSON(a.Answers.Registry.RecordView(agent)), nil
+}
+
+func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Output[registry.UpdateView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	update, err := registry.ReadUpdate(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	if len(in.ifMatch) > 0 {
+		update.If = func(now registry.Agent) error { return a.checkIfMatch(now, in.ifMatch) }
+	}
+	agent, fields, err := a.Answers.Registry.Update(ctx, in.AirID, a.ReadCredentials(&in.body, in.Secret), update)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.Written(a.Mux, registry.NewUpdateView(agent, fields)), nil
+}
+
+// checkIfMatch refuses to change an agent whose record is another one than the caller
+// has read.
+func (a *Routes) checkIfMatch(now registry.Agent, ifMatch []string) error {
+	tags, err := route.JSONETags(a.Answers.Registry.RecordView(now))
+	if err != nil || route.MatchesETag(ifMatch, tags) {
+		return err
+	}
+	return route.NewProblem(route.OtherVersion, "the agent's record was changed since it was read: its ETag is "+tags[0]+" now", "read it again, and send the change with its ETag, or without If-Match").
+		WithLocation(route.Location{Header: "If-Match"})
+}
+
+func (a *Routes) getDIDDocument(ctx context.Context, in *lookupInput) (*route.Output[did.Document], error) {
+	agent, err := a.findAgent(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := agent.Resolvable(); err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	out := route.JSON(a.Answers.Registry.DIDDocument(agent))
+	out.CacheControl = documentCache
+	return out, nil
+}
+
+// documentCache: senders keep a document for 50 to 70 seconds; no cache on the
+// way may make that longer (A2A §4.5).
+const documentCache = "public, max-age=50"
+
+func (a *Routes) getTrustScore(ctx context.Context, in *agentInput) (*route.Output[registry.TrustScoreView], error) {
+	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.JSON(a.Answers.Registry.TrustScoreView(agent)), nil
+}

@@ -1,0 +1,171 @@
+package air
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+)
+
+// attestationRoutes declares what agents say of each other.
+func (a *Routes) attestationRoutes(h huma.API) {
+	attest := route.TagAsAgents(huma.Operation{
+		OperationID: "attest", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/attestations", DefaultStatus: http.StatusCreated,
+		Summary: "Attest another agent; signed with the attester's key, sent by the attester",
+	})
+	route.Handle(a.Mux, h, attest, a.addAttestation)
+	route.DescribeBody[AttestationBody](h, h.OpenAPI().Paths[attest.Path].Post)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("list-attestations", "/api/v1/agents/{air_id}/attestations", "What others attest of an agent, oldest first")), a.listAttestations)
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{
+		OperationID: "revoke-attestation", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/attestations/{n}",
+		Summary: "Take an attestation back; only its attester may",
+	}), a.revokeAttestation)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("recent-attestations", "/api/v1/attestations/recent", "The newest attestations of all")), a.listRecentAttestations)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-graph", "/api/v1/agents/{air_id}/graph", "Who attests an agent, and whom it attests")), a.getAttestationGraph)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-dependents", "/api/v1/agents/{air_id}/dependents", "Who depends on an agent, step by step")), a.listDependents)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("graph-stats", "/api/v1/graph/stats", "All active attestations, counted")), a.getGraphStats)
+}
+
+// AttestationBody documents the members of an attestation.
+// [attestation.ReadRequest] reads it.
+type AttestationBody struct {
+	AttesterAirID   string `json:"attester_air_id" doc:"who attests"`
+	AttestationType string `json:"attestation_type" enum:"identity_verification,operator_confirmation,dependency,safety_review"`
+	SignedAt        string `json:"signed_at" doc:"when it was signed, in ISO 8601; at most an hour ago"`
+	Statement       string `json:"statement,omitempty" doc:"in words"`
+	Signature       string `json:"signature_multibase" doc:"z and base58btc of the Ed25519 signature over the canonical JSON (RFC 8785) of attestation_type, attester_air_id, signed_at, statement and subject_air_id"`
+}
+
+func (a *Routes) addAttestation(ctx context.Context, in *updateInput) (*route.Output[attestation.AttestedView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	request, err := attestation.ReadRequest(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	t, subject, err := a.Answers.Registry.Attest(ctx, in.AirID, request, a.ReadCredentials(&in.body, in.Secret))
+	if err != nil {
+		if view, ok := attestation.ErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+			return nil, route.AgentProblemIn(err, view).WithCause(err)
+		}
+		return nil, err
+	}
+	out := route.Written(a.Mux, attestation.NewAttestedView(t, subject))
+	out.Status = http.StatusCreated
+	return out, nil
+}
+
+func (a *Routes) listAttestations(ctx context.Context, in *agentInput) (*route.Output[attestation.ListView], error) {
+	return agentOutput(a, ctx, in.AirID, a.Answers.Registry.AttestationsView)
+}
+
+// agentOutput answers with a view of an agent.
+func agentOutput[T any](a *Routes, ctx context.Context, airID string, view func(context.Context, registry.Agent) (T, error)) (*route.Output[T], error) {
+	agent, _, err := a.Answers.Registry.Agent(ctx, airID)
+	if err != nil {
+		return nil, route.WithAirID(err, airID)
+	}
+	v, err := view(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	return route.JSON(v), nil
+}
+
+type revokeInput struct {
+	AirID  string `path:"air_id" doc:"the AIR ID of the agent that is attested"`
+	N      string `path:"n" doc:"the number of the attestation, from 1"`
+	Secret string `header:"X-Agent-Secret" doc:"the attester's secret; not needed by a signed request"`
+	body   route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *revokeInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+func (a *Routes) revokeAttestation(ctx context.Context, in *revokeInput) (*route.Output[attestation.RevokedView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	n, err := strconv.Atoi(in.N)
+	if err != nil || n < 1 {
+		return nil, route.NewProblem(route.BadParameter, "invalid attestation_id", "it is a whole number from 1").WithLocation(route.Location{Parameter: "n"})
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	t, subject, err := a.Answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.ReadCredentials(&in.body, in.Secret))
+	if err != nil {
+		if view, ok := attestation.RevocationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+			return nil, route.AgentProblemIn(err, view).WithCause(err)
+		}
+		return nil, err
+	}
+	return route.Written(a.Mux, attestation.NewRevokedView(t, subject)), nil
+}
+
+type recentInput struct {
+	Limit int `query:"limit" minimum:"1" default:"50" doc:"how many, 1 to 200; more are not given"`
+}
+
+func (a *Routes) listRecentAttestations(ctx context.Context, in *recentInput) (*route.Output[attestation.RecentView], error) {
+	v, err := a.Answers.Registry.RecentView(ctx, min(in.Limit, 200))
+	if err != nil {
+		return nil, err
+	}
+	return route.JSON(v), nil
+}
+
+func (a *Routes) getAttestationGraph(ctx context.Context, in *agentInput) (*route.Output[attestation.GraphView], error) {
+	return agentOutput(a, ctx, in.AirID, a.Answers.Registry.GraphView)
+}
+
+type dependentsInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Depth int    `query:"depth" minimum:"1" default:"6" doc:"how many steps, 1 to 10; more are not taken"`
+	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
+}
+
+func (a *Routes) listDependents(ctx context.Context, in *dependentsInput) (*route.Output[attestation.DependentsView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (attestation.DependentsView, error) {
+		return a.Answers.Registry.DependentsView(ctx, agent, min(in.Depth, 10), min(in.Limit, 1000))
+	})
+}
+
+// countInterval is how long the counts of all attestations are kept: making them
+// reads every one.
+const countInterval = 10 * time.Second
+
+// attestationCounts keeps the counts of all attestations.
+type attestationCounts struct {
+	mu    sync.Mutex // guards following, and lets one request count for all
+	until time.Time
+	view  attestation.GraphStatsView
+}
+
+func (a *Routes) getGraphStats(ctx context.Context, _ *struct{}) (*route.Output[attestation.GraphStatsView], error) {
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	if now := a.Now(); !now.Before(a.counts.until) {
+		v, err := a.Answers.Registry.GraphStatsView(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a.counts.view, a.counts.until = v, now.Add(countInterval)
+	}
+	return route.JSON(a.counts.view), nil
+}

@@ -1,0 +1,163 @@
+package air
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/registry/evidence"
+)
+
+// domainRoutes declares what shows that an agent is who it says.
+func (a *Routes) domainRoutes(h huma.API) {
+	prove := route.TagAsAgents(huma.Operation{
+		OperationID: "prove-domain", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/domains",
+		Summary: "Look whether the owner of a domain names the agent; the answer tells what was asked and what came back",
+	})
+	prove.Responses = map[string]*huma.Response{"202": {
+		Description: "The domain is not proved yet; it is looked at again within the hour.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[DomainAnswer](h)}},
+	}}
+	route.Handle(a.Mux, h, prove, a.proveDomain)
+	route.DescribeBody[DomainBody](h, h.OpenAPI().Paths[prove.Path].Post)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-domains", "/api/v1/agents/{air_id}/domains", "The domains of an agent, with the last look at each")), a.listDomains)
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{
+		OperationID: "give-up-domain", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/domains/{domain}",
+		Summary: "Take a domain from an agent",
+	}), a.removeDomain)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-evidence", "/api/v1/agents/{air_id}/evidence", "What there is to judge an agent by, each marked claimed, proved or observed")), a.listEvidence)
+}
+
+// DomainBody documents the body of a proof of a domain.
+type DomainBody struct {
+	Domain string `json:"domain" doc:"the name of a domain, such as example.com"`
+}
+
+// DomainAnswer tells how a domain of an agent stands.
+type DomainAnswer struct {
+	AirID  string          `json:"air_id"`
+	Proved bool            `json:"proved"`
+	Domain registry.Domain `json:"domain" doc:"with what was asked, from where, what came back, and what was expected"`
+	// Publish is what the owner of the domain has to publish.
+	Publish Publication `json:"publish"`
+}
+
+// A Publication is what shows that the owner of a domain names an agent.
+type Publication struct {
+	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
+	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
+}
+
+func (a *Routes) domainPublication(agent registry.Agent, domain string) Publication {
+	return Publication{a.Answers.Registry.DomainRecord(agent), []string{
+		"TXT " + evidence.DomainLabel + "." + domain, "TXT " + domain, "https://" + domain + evidence.DomainFile,
+	}}
+}
+
+func (a *Routes) domainAnswer(agent registry.Agent, d registry.Domain) DomainAnswer {
+	return DomainAnswer{AirID: agent.AirID, Proved: !d.Since.IsZero() && d.Withdrawn.IsZero(), Domain: d, Publish: a.domainPublication(agent, d.Name)}
+}
+
+func (a *Routes) proveDomain(ctx context.Context, in *updateInput) (*route.Output[DomainAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	domain, err := readDomain(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	if err := route.AdmitClient(ctx, a.proofs, in.body.Client, "proofs of domains"); err != nil {
+		return nil, err
+	}
+	d, agent, err := a.Answers.Registry.ProveDomain(ctx, in.AirID, domain, a.ReadCredentials(&in.body, in.Secret))
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	out := route.Written(a.Mux, a.domainAnswer(agent, d))
+	if !out.Body.Proved {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+// readDomain reads the body of a proof of a domain, strictly.
+func readDomain(text []byte) (string, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: route.MaxAgentBody, Depth: 4, Members: 16})
+	if err != nil {
+		return "", err
+	}
+	if n := root.Member("domain"); root.Kind == protocol.Object && len(root.Items) == 1 && n != nil && n.Kind == protocol.String {
+		return n.Text, nil
+	}
+	return "", route.NewProblem(route.BadField, "the body must be an object with the one member domain, a string", `for example {"domain": "example.com"}`).WithLocation(route.Location{Pointer: "/domain"})
+}
+
+// DomainList holds the domains of an agent.
+type DomainList struct {
+	AirID   string         `json:"air_id"`
+	Domains []DomainAnswer `json:"domains"`
+}
+
+func (a *Routes) listDomains(ctx context.Context, in *agentInput) (*route.Output[DomainList], error) {
+	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (DomainList, error) {
+		list := DomainList{AirID: agent.AirID, Domains: []DomainAnswer{}}
+		for _, d := range agent.Domains {
+			list.Domains = append(list.Domains, a.domainAnswer(agent, d))
+		}
+		return list, nil
+	})
+}
+
+type removeDomainInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Domain string `path:"domain" doc:"a domain of the agent"`
+	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
+	body   route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *removeDomainInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+func (a *Routes) removeDomain(ctx context.Context, in *removeDomainInput) (*route.Output[DomainList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	agent, err := a.Answers.Registry.RemoveDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.ReadCredentials(&in.body, in.Secret))
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	a.NoteWrite()
+	out, err := a.listDomains(ctx, &agentInput{agent.AirID})
+	if err == nil {
+		out.CacheControl = "no-store"
+	}
+	return out, err
+}
+
+// EvidenceList is what there is to judge an agent by.
+type EvidenceList struct {
+	AirID    string            `json:"air_id"`
+	Evidence []evidence.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`
+}
+
+func (a *Routes) listEvidence(ctx context.Context, in *agentInput) (*route.Output[EvidenceList], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (EvidenceList, error) {
+		signals, err := a.Answers.Registry.Evidence(ctx, agent)
+		return EvidenceList{AirID: agent.AirID, Evidence: answer.OrEmpty(signals)}, err
+	})
+}

@@ -1,0 +1,49 @@
+package air
+
+import (
+	"gazetteer/api/route"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+)
+
+type agentInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+}
+
+type updateInput struct {
+	AirID   string   `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Secret  string   `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
+	IfMatch string   `header:"If-Match" doc:"the ETag of the record that is to be changed; another one meanwhile is a 412"`
+	ifMatch []string // all lines of it
+	body    route.RequestBody
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *updateInput) Resolve(ctx huma.Context) []error {
+	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
+	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	return nil
+}
+
+type operatorInput struct {
+	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	body  route.RequestBody
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *operatorInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	return nil
+}
+
+type ownerInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
+	body   route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *ownerInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}

@@ -1,0 +1,148 @@
+package air
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/route"
+	"gazetteer/registry"
+)
+
+// keyRoutes declares what an owner does with the keys of an agent, and how an
+// agent ends.
+func (a *Routes) keyRoutes(h huma.API) {
+	post := func(id, path, summary string) huma.Operation {
+		return route.TagAsAgents(huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary})
+	}
+	challenge := post("new-challenge", "/api/v1/challenges", "A challenge, to prove possession of a key at registration")
+	route.Handle(a.Mux, h, challenge, a.createChallenge)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-keys", "/api/v1/agents/{air_id}/keys", "The keys of an agent, the current one first, with when each was in use")), a.listKeys)
+	rotate := post("rotate-key", "/api/v1/agents/{air_id}/keys", "Put a new key in the place of the current one; signed by both")
+	route.Handle(a.Mux, h, rotate, a.rotateKey)
+	route.DescribeBody[RotationBody](h, h.OpenAPI().Paths[rotate.Path].Post)
+	recovery := post("recover-agent", "/api/v1/agents/{air_id}/recovery", "Take an agent over with its recovery key, after a delay; or withdraw that")
+	recovery.DefaultStatus = http.StatusAccepted
+	route.Handle(a.Mux, h, recovery, a.recoverKey)
+	route.DescribeBody[RecoveryBody](h, h.OpenAPI().Paths[recovery.Path].Post)
+	route.Handle(a.Mux, h, post("deactivate-agent", "/api/v1/agents/{air_id}/deactivate", "End an agent for good; its keys and history stay"), a.deactivateAgent)
+	route.Handle(a.Mux, h, post("erase-agent", "/api/v1/agents/{air_id}/erase", "Remove what an agent is and was; hashes in the log stay. It cannot be undone"), a.eraseAgent)
+}
+
+func (a *Routes) createChallenge(_ context.Context, in *route.EmptyInput) (*route.Output[registry.Challenge], error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
+	}
+	c, err := a.Answers.Registry.Challenge()
+	if err != nil {
+		return nil, err
+	}
+	out := route.JSON(c)
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+func (a *Routes) listKeys(ctx context.Context, in *agentInput) (*route.Output[registry.KeysView], error) {
+	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (registry.KeysView, error) {
+		return a.Answers.Registry.KeysView(agent), nil
+	})
+}
+
+// RotationBody documents the members of a rotation. [registry.ReadRotation]
+// reads it.
+type RotationBody struct {
+	Agent        string `json:"agent" doc:"the DID of the agent"`
+	CurrentKey   string `json:"current_key" doc:"the key in use, as a multikey or in base64url"`
+	PublicKey    string `json:"public_key" doc:"the new key"`
+	Created      string `json:"created" doc:"UTC in whole seconds, 2026-01-31T12:00:00Z; at most five minutes ago"`
+	Nonce        string `json:"nonce" doc:"8 to 128 characters that were never used before"`
+	Commitment   string `json:"recovery_commitment,omitempty" doc:"to a recovery key, for an agent that has none yet"`
+	OldSignature string `json:"old_signature" doc:"multibase signature of the statement by the key in use"`
+	NewSignature string `json:"new_signature" doc:"multibase signature of the statement by the new key"`
+}
+
+// RecoveryBody documents the members of a recovery. [registry.ReadRecovery]
+// reads it.
+type RecoveryBody struct {
+	Agent             string `json:"agent" doc:"the DID of the agent"`
+	CurrentKey        string `json:"current_key" doc:"the key that is to be replaced"`
+	PublicKey         string `json:"public_key,omitempty" doc:"the new key; left out to withdraw the recovery under way"`
+	RecoveryKey       string `json:"recovery_key" doc:"the key that the agent committed to"`
+	NextCommitment    string `json:"next_commitment,omitempty" doc:"to the next recovery key"`
+	Created           string `json:"created" doc:"UTC in whole seconds"`
+	Nonce             string `json:"nonce" doc:"8 to 128 characters that were never used before"`
+	RecoverySignature string `json:"recovery_signature" doc:"multibase signature of the statement by the recovery key"`
+	NewSignature      string `json:"new_signature,omitempty" doc:"multibase signature of the statement by the new key"`
+}
+
+func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[registry.KeysView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	x, err := registry.ReadRotation(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	x.Client = in.body.Client
+	agent, err := a.Answers.Registry.Rotate(ctx, in.AirID, x)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.Written(a.Mux, a.Answers.Registry.KeysView(agent)), nil
+}
+
+func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output[registry.KeysView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	x, err := registry.ReadRecovery(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	x.Client = in.body.Client
+	agent, err := a.Answers.Registry.Recover(ctx, in.AirID, x)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	out := route.Written(a.Mux, a.Answers.Registry.KeysView(agent))
+	out.Status = http.StatusAccepted
+	return out, nil
+}
+
+// AgentStatusAnswer says how an agent stands that was taken out of service.
+type AgentStatusAnswer struct {
+	AirID   string    `json:"air_id"`
+	Status  string    `json:"status" enum:"deactivated,erased,suspended,active"`
+	Updated time.Time `json:"updated"`
+	Message string    `json:"message"`
+}
+
+func (a *Routes) deactivateAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
+	return a.endAgent(ctx, in, a.Answers.Registry.Deactivate, "The agent is deactivated for good. Its keys and history stay, so that what it signed can still be judged.")
+}
+
+func (a *Routes) eraseAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
+	return a.endAgent(ctx, in, a.Answers.Registry.Erase, "The agent is erased. Only its AIR ID is kept, so that nobody else gets it, and hashes in the transparency log.")
+}
+
+func (a *Routes) endAgent(ctx context.Context, in *ownerInput, end func(context.Context, string, registry.Credentials) (registry.Agent, error), message string) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err
+	}
+	agent, err := end(ctx, in.AirID, a.ReadCredentials(&in.body, in.Secret))
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.Written(a.Mux, AgentStatusAnswer{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
+}

@@ -1,0 +1,246 @@
+package air
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/registry/audit"
+)
+
+// logRoutes declares the files of the transparency log (C2SP tlog-tiles), the
+// answers for those who do not want to compute, and the reference's two
+// questions.
+func (a *Routes) logRoutes(h huma.API) {
+	text := map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}
+	bytes := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{}}}
+	of := func(schema *huma.Schema) map[string]*huma.MediaType {
+		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	}
+	log := func(id, path, summary string, content map[string]*huma.MediaType) huma.Operation {
+		op := route.Get(id, answer.LogPath+path, summary)
+		op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
+		return op
+	}
+	route.Handle(a.Mux, h, log("log-checkpoint", "/checkpoint", "The newest signed checkpoint of the transparency log", text), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, log("log-key", "/key", "The public key of the log; trust one that you have from elsewhere more", text), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, log("log-entries", "/entries", "The leaves of a record and of those below it, newest first", of(route.SchemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
+	route.Handle(a.Mux, h, log("log-inclusion", "/inclusion", "A leaf with the proof that the log has it", of(route.SchemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
+	route.Handle(a.Mux, h, log("log-consistency", "/consistency", "The proof that a tree has all that an older one had", of(route.SchemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
+	route.Handle(a.Mux, h, log("log-proof", "/proof", "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)", text), logAnswer[logProofInput](a))
+	// Tiles have paths of any depth, which OpenAPI knows no word for.
+	const tile = answer.LogPath + "/tile/"
+	route.Handle(a.Mux, h, log("log-tile", "/tile/*path", "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes", bytes), logAnswer[logTileInput](a))
+	paths := h.OpenAPI().Paths
+	paths[tile+"{path}"] = paths[tile+"*path"]
+	delete(paths, tile+"*path")
+
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("audit-verify", "/api/v1/audit/verify", "Check entries of the log against its signed tree, here; gazetteer log verify does it without trust in this server")), a.verifyLog)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("audit-anchor", "/api/v1/audit/anchor", "The newest tree that a witness outside has cosigned; null for none")), a.getAnchor)
+}
+
+// The inputs document the parameters, which package audit reads.
+type (
+	logEntriesInput struct {
+		Key   string `query:"key" doc:"the key of a record, such as agent/AIR-7K2M-9QXD-4TZN"`
+		Limit int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many, 1 to 100"`
+	}
+	logInclusionInput struct {
+		Index int    `query:"index" minimum:"0" doc:"the number of a leaf, from 0"`
+		Key   string `query:"key" doc:"or the key of a record, for its newest leaf"`
+		Size  int    `query:"size" minimum:"0" doc:"of the tree; the newest when left out"`
+	}
+	logConsistencyInput struct {
+		Old int `query:"old" minimum:"0" doc:"the size of the tree that you know"`
+		New int `query:"new" minimum:"0" doc:"the size of the other; the newest when left out"`
+	}
+	logProofInput struct {
+		Index int    `query:"index" minimum:"0" doc:"the number of a leaf, from 0"`
+		Key   string `query:"key" doc:"or the key of a record, for its newest leaf"`
+	}
+	logTileInput struct {
+		Path string `path:"path" doc:"level and number, as 0/x001/234 or entries/000.p/7"`
+	}
+)
+
+// LogEntry documents a leaf of the log.
+type LogEntry struct {
+	Index    int64  `json:"index"`
+	Key      string `json:"key" doc:"of the record"`
+	LeafHash string `json:"leaf_hash" doc:"base64"`
+	Erased   bool   `json:"erased,omitempty"`
+	Deleted  bool   `json:"deleted,omitempty"`
+	Leaf     string `json:"leaf,omitempty" doc:"the text that was hashed"`
+}
+
+// LogEntries documents the leaves of a record.
+type LogEntries struct {
+	Key     string     `json:"key"`
+	Entries []LogEntry `json:"entries" doc:"newest first"`
+	More    bool       `json:"more" doc:"there are older ones"`
+}
+
+// LogInclusion documents the proof of a leaf.
+type LogInclusion struct {
+	Entry      LogEntry `json:"entry"`
+	Size       int64    `json:"size" doc:"of the tree"`
+	Hashes     []string `json:"hashes" doc:"base64, from the leaf's neighbour up"`
+	Checkpoint string   `json:"checkpoint,omitempty" doc:"the signed tree, when it is the newest"`
+}
+
+// LogConsistency documents the proof between two trees.
+type LogConsistency struct {
+	Old    int64    `json:"old"`
+	New    int64    `json:"new"`
+	Hashes []string `json:"hashes" doc:"base64"`
+}
+
+// logAnswer hands a request over to the log.
+func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput, error) {
+	return func(context.Context, *I) (*route.StreamOutput, error) {
+		if a.Answers.Log == nil {
+			return nil, answer.ErrNoLog
+		}
+		return &route.StreamOutput{Body: func(ctx huma.Context) {
+			c := humagin.Unwrap(ctx)
+			if ctx.Query("key") != "" {
+				a.awaitLog(ctx.Context())
+			}
+			inner := c.Request.Clone(ctx.Context())
+			inner.URL.Path = strings.TrimPrefix(inner.URL.Path, answer.LogPath)
+			// The answer is tagged and compressed, and conditions are judged, by
+			// the layer that does so for all routes.
+			for _, name := range []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"} {
+				inner.Header.Del(name)
+			}
+			a.Answers.Log.Handler().ServeHTTP(c.Writer, inner)
+			header := c.Writer.Header()
+			header.Del("Accept-Ranges")
+			if strings.HasPrefix(inner.URL.Path, "/tile/") && !strings.HasPrefix(inner.URL.Path, "/tile/entries/") && c.Writer.Status() == http.StatusOK {
+				header.Set("Cache-Control", header.Get("Cache-Control")+", no-transform") // hashes do not shrink
+			}
+		}}, nil
+	}
+}
+
+// logTimeout is how long a question about a record waits for the log to have what was
+// stored before it was asked: who sees an entry of a history looks for its leaf
+// next.
+const logTimeout = 2 * time.Second
+
+// awaitLog waits for that. A log that is far behind answers what it can.
+func (a *Routes) awaitLog(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	a.Answers.Log.WaitFor(ctx, a.Answers.Store.Head().Seq) // without it the answer is about less
+}
+
+// An Anchor is a tree that somebody outside has seen.
+type Anchor struct {
+	_ struct{} `nullable:"true"`
+
+	AnchoredAt string `json:"anchored_at" doc:"when the witness cosigned"`
+	TipHash    string `json:"tip_hash" doc:"root of the tree, in hex"`
+	EntryCount int64  `json:"entry_count"`
+	Matches    *bool  `json:"matches,omitempty" doc:"the tree of now contains the one that was anchored"`
+	Witness    string `json:"witness,omitempty" doc:"who cosigned"`
+	Checkpoint string `json:"checkpoint,omitempty" doc:"what was cosigned, with all signatures"`
+}
+
+// AnchorAnswer holds the newest anchor.
+type AnchorAnswer struct {
+	Anchor *Anchor `json:"anchor"`
+}
+
+func (a *Routes) getAnchor(context.Context, *struct{}) (*route.Output[AnchorAnswer], error) {
+	if a.Answers.Log == nil {
+		return nil, answer.ErrNoLog
+	}
+	return route.JSON(AnchorAnswer{a.newestAnchor()}), nil
+}
+
+func (a *Routes) newestAnchor() *Anchor {
+	if a.anchored == nil {
+		return nil
+	}
+	return a.anchored()
+}
+
+// maxVerified bounds how many entries one request checks.
+const maxVerified = 1000
+
+type verifyInput struct {
+	From int `query:"from" minimum:"0" doc:"the entry behind which to begin; the last 256 entries when left out"`
+	To   int `query:"to" minimum:"0" doc:"the last entry to check; the newest when left out. At most 1,000 are checked at once"`
+}
+
+// LogCheck tells whether entries of the log are as its signed tree says.
+type LogCheck struct {
+	Valid          bool    `json:"valid"`
+	FirstBrokenID  *int64  `json:"first_broken_id" doc:"from 1; null for none"`
+	EntriesChecked int64   `json:"entries_checked"`
+	Count          int64   `json:"count" doc:"entries of the tree that was checked against"`
+	TipHash        string  `json:"tip_hash" doc:"its root, in hex"`
+	LiveTipHash    string  `json:"live_tip_hash" doc:"the root of the newest signed tree"`
+	LiveCount      int64   `json:"live_count"`
+	LastAnchor     *Anchor `json:"last_anchor"`
+}
+
+func (a *Routes) verifyLog(ctx context.Context, in *verifyInput) (*route.Output[LogCheck], error) {
+	log := a.Answers.Log
+	if log == nil {
+		return nil, answer.ErrNoLog
+	}
+	head := log.Head()
+	query := route.Query(ctx)
+	from, to := max(head.N-256, 0), head.N
+	if query.Has("to") {
+		to = min(int64(in.To), head.N)
+		from = max(to-256, 0)
+	}
+	if query.Has("from") {
+		from = min(int64(in.From), to)
+	}
+	to = min(to, from+maxVerified)
+	v := LogCheck{Valid: true, Count: head.N, TipHash: hex.EncodeToString(head.Hash[:])}
+	for i := from; i < to; i++ {
+		err := checkEntry(ctx, log, i, head.N)
+		if _, damaged := errors.AsType[*audit.DamagedError](err); damaged {
+			broken := i + 1
+			v.Valid, v.FirstBrokenID = false, &broken
+			break
+		}
+		if err != nil {
+			return nil, route.LogProblem(err)
+		}
+		v.EntriesChecked++
+	}
+	live := log.Head()
+	v.LiveTipHash, v.LiveCount, v.LastAnchor = hex.EncodeToString(live.Hash[:]), live.N, a.newestAnchor()
+	return route.JSON(v), nil
+}
+
+// checkEntry checks one leaf against the tree.
+func checkEntry(ctx context.Context, log *audit.Log, i, size int64) error {
+	e, err := log.Entry(ctx, i)
+	if err != nil {
+		return err
+	}
+	p, err := log.Prove(ctx, i, size)
+	if err != nil {
+		return err
+	}
+	if p.Leaf != e.Hash || !e.Erased && tlog.RecordHash(e.Leaf) != e.Hash {
+		return &audit.DamagedError{File: e.Key, Problem: "the leaf does not have the hash that the tree gives it"}
+	}
+	return nil
+}

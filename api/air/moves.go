@@ -1,0 +1,132 @@
+package air
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/route"
+	"gazetteer/registry/transfer"
+)
+
+// exportType is the media type of an export: one JSON object a line.
+const exportType = "application/x-ndjson"
+
+// exportContent describes the body of an export.
+func exportContent() map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{exportType: {Schema: &huma.Schema{Type: huma.TypeString}}}
+}
+
+// exportResponse describes an answer that is an export.
+func exportResponse() map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {
+		Description: "One JSON object a line: what it is, each entry of the history, attestations, the agent, and a digest of all before. A connection that is cut before that line did not finish.",
+		Content:     exportContent(),
+	}}
+}
+
+// moveRoutes declares how an owner joins two agents, or takes one elsewhere.
+func (a *Routes) moveRoutes(h huma.API) {
+	merge := route.TagAsAgents(huma.Operation{OperationID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge",
+		Summary: "End an agent in favour of another of its owner; signed by both"})
+	route.Handle(a.Mux, h, merge, a.mergeAgents)
+	route.DescribeBody[MergeBody](h, h.OpenAPI().Paths[merge.Path].Post)
+	export := route.TagAsAgents(route.Get("export-agent", "/api/v1/agents/{air_id}/export", "An agent with its whole history, for another registry; signed by its key"))
+	export.Responses = exportResponse()
+	route.Handle(a.Mux, h, export, a.exportAgentByOwner)
+}
+
+// MergeBody documents the members of a merge. [transfer.ReadMerge] reads it.
+type MergeBody struct {
+	From          string `json:"from" doc:"the DID of the agent that ends"`
+	FromKey       string `json:"from_key" doc:"its key in use, as a multikey or in base64url"`
+	Into          string `json:"into" doc:"the DID of the agent that stays"`
+	IntoKey       string `json:"into_key" doc:"its key in use"`
+	Created       string `json:"created" doc:"UTC in whole seconds, 2026-01-31T12:00:00Z; at most five minutes ago"`
+	Nonce         string `json:"nonce" doc:"8 to 128 characters that were never used before"`
+	FromSignature string `json:"from_signature" doc:"multibase signature of the statement by from_key"`
+	IntoSignature string `json:"into_signature" doc:"multibase signature of the statement by into_key"`
+}
+
+func (a *Routes) mergeAgents(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	x, err := transfer.ReadMerge(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	x.Client = in.body.Client
+	if err := a.Answers.Registry.AdmitChange(ctx, x.Client); err != nil {
+		return nil, err
+	}
+	agent, err := a.Answers.Registry.Merge(ctx, in.AirID, x)
+	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+}
+
+func (a *Routes) exportAgentByOwner(ctx context.Context, in *ownerInput) (*route.StreamOutput, error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+		return nil, err // it costs more than a change does
+	}
+	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
+	if err == nil {
+		err = a.Answers.Registry.VerifyRead(agent, *a.SignedRequest(&in.body))
+	}
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return a.exportAgent(in.AirID, transfer.ExportOptions{}), nil
+}
+
+// exportTimeout is how long an export may take to be read.
+const exportTimeout = 10 * time.Minute
+
+// exportAgent answers with an export. It is sent as it is read: a history may be longer
+// than what is held back for an answer, and take longer to fetch.
+func (a *Routes) exportAgent(airID string, o transfer.ExportOptions) *route.StreamOutput {
+	return &route.StreamOutput{Body: func(ctx huma.Context) {
+		c := humagin.Unwrap(ctx)
+		http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(exportTimeout))
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), exportTimeout)
+		defer cancel()
+		out := &exportWriter{c: c, name: airID + ".jsonl"}
+		err := a.Answers.Registry.Export(reading, airID, out, o)
+		switch {
+		case err == nil:
+		case out.begun:
+			// Only a cut tells that it is not whole.
+			panic(http.ErrAbortHandler)
+		default:
+			r := a.CompleteProblem(ctx.Operation().Path, route.WithAirID(err, airID))
+			r.Plain = true
+			route.WriteProblem(ctx, r)
+		}
+	}}
+}
+
+// exportWriter is an export under way: it begins with the first line, so that what
+// goes wrong before can still be answered properly.
+type exportWriter struct {
+	c     *gin.Context
+	name  string
+	begun bool
+}
+
+func (w *exportWriter) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.begun = true
+		w.c.Header("Content-Type", exportType)
+		w.c.Header("Content-Disposition", `attachment; filename="`+w.name+`"`)
+		w.c.Header("Cache-Control", "no-store")
+		w.c.Status(http.StatusOK)
+		w.c.Writer.Flush()
+	}
+	return w.c.Writer.Write(p)
+}

@@ -1,0 +1,432 @@
+package air
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/transfer"
+)
+
+// operatorRoutes declares how the operator looks after the registry: the door,
+// those who wait before it, block lists, reports, and agents that move. Each of
+// them tells the registry that it is looked after.
+func (a *Routes) operatorRoutes(h huma.API) {
+	const root = "/admin/registry"
+	op := func(id, method, path, summary string) huma.Operation {
+		return route.TagAsAgents(huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary})
+	}
+	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
+		item := h.OpenAPI().Paths[op.Path]
+		describe(h, map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method])
+	}
+	route.Handle(a.Mux, h, op("registry-standing", http.MethodGet, root, "The door, and what waits for the operator"), markAttended(a, a.getRegistryStatus))
+	door := op("set-door", http.MethodPut, root+"/door", "Set how new agents are taken")
+	route.Handle(a.Mux, h, door, markAttended(a, a.setAdmission))
+	body(door, route.DescribeBody[AdmissionBody])
+	route.Handle(a.Mux, h, op("list-applications", http.MethodGet, root+"/applications", "Registrations that wait, in order of AIR ID"), markAttended(a, a.listApplications))
+	route.Handle(a.Mux, h, op("approve-application", http.MethodPost, root+"/applications/{air_id}/approve", "Make an agent of a registration that waits"), markAttended(a, a.approveApplication))
+	refusal := op("refuse-application", http.MethodPost, root+"/applications/{air_id}/refuse", "Refuse a registration that waits")
+	route.Handle(a.Mux, h, refusal, markAttended(a, a.refuseApplication))
+	body(refusal, route.DescribeBody[SuspensionBody])
+	route.Handle(a.Mux, h, op("list-bans", http.MethodGet, root+"/bans", "The block lists"), markAttended(a, a.listBans))
+	ban := op("ban", http.MethodPost, root+"/bans", "Put something on a block list")
+	route.Handle(a.Mux, h, ban, markAttended(a, a.addBan))
+	body(ban, route.DescribeBody[BanBody])
+	route.Handle(a.Mux, h, op("lift-ban", http.MethodDelete, root+"/bans", "Take something off a block list"), markAttended(a, a.liftBan))
+	route.Handle(a.Mux, h, op("list-reports", http.MethodGet, root+"/reports", "Reports of abuse, oldest first"), markAttended(a, a.listReports))
+	settle := op("settle-report", http.MethodPost, root+"/reports/{id}/settle", "End a report: dismissed, or by suspending or deleting the agent")
+	route.Handle(a.Mux, h, settle, markAttended(a, a.closeReport))
+	body(settle, route.DescribeBody[ReportResultBody])
+	merge := op("merge-by-operator", http.MethodPost, "/admin/agents/{air_id}/merge", "End an agent in favour of another, for an owner who has lost a key")
+	route.Handle(a.Mux, h, merge, markAttended(a, a.mergeAgentsByOperator))
+	body(merge, route.DescribeBody[OperatorMergeBody])
+	export := op("export-with-secret", http.MethodGet, "/admin/agents/{air_id}/export", "An agent with its whole history and, if wished, the hash of its secret")
+	export.Responses = exportResponse()
+	route.Handle(a.Mux, h, export, markAttended(a, a.exportAgentByOperator))
+	imported := op("import-agent", http.MethodPost, root+"/import", "Take an agent over from its export; all of it is verified first")
+	route.Handle(a.Mux, h, imported, markAttended(a, a.importAgent))
+	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
+}
+
+// markAttended has the registry told that its operator looks after it.
+func markAttended[I, O any](a *Routes, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
+	return func(ctx context.Context, in *I) (*O, error) {
+		if err := a.Answers.Registry.RecordAttention(ctx); err != nil {
+			return nil, err
+		}
+		return work(ctx, in)
+	}
+}
+
+// readTexts reads a body that is an object of texts with these names and no
+// others; those in required must be there.
+func readTexts(text []byte, required, optional []string) (map[string]string, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: route.MaxAgentBody, Depth: 4, Members: 16})
+	if err != nil {
+		return nil, err
+	}
+	names := append(slices.Clone(required), optional...)
+	bad := func(detail string, w route.Location) error {
+		return route.NewProblem(route.BadField, detail, "the body is an object with "+route.JoinWords(names)+", all of them texts").WithLocation(w)
+	}
+	if root.Kind != protocol.Object {
+		return nil, bad("the body is no object", route.NodeLocation(root))
+	}
+	values := map[string]string{}
+	for _, n := range root.Items {
+		switch {
+		case !slices.Contains(names, n.Key):
+			return nil, bad(fmt.Sprintf("there is no member %.60q here", answer.CleanText(n.Key, 60)), route.NodeLocation(n))
+		case n.Kind != protocol.String:
+			return nil, bad(n.Key+" must be a text", route.NodeLocation(n))
+		}
+		values[n.Key] = n.Text
+	}
+	for _, name := range required {
+		if values[name] == "" {
+			return nil, bad(name+" is missing", route.Location{Pointer: "/" + name})
+		}
+	}
+	return values, nil
+}
+
+// RegistryStatus says what waits for the operator.
+type RegistryStatus struct {
+	Admission admission.PolicyState `json:"door"`
+	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
+	Reports   ReportCount           `json:"reports"`
+}
+
+// ReportCount says how the operator keeps up with reports.
+type ReportCount struct {
+	Open       int `json:"open"`
+	Overdue    int `json:"overdue"`
+	OldestHour int `json:"oldest_hours" doc:"age of the oldest open one"`
+}
+
+func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Output[RegistryStatus], error) {
+	var v RegistryStatus
+	var err error
+	if v.Admission, err = a.Answers.Registry.RegistrationPolicy(ctx); err != nil {
+		return nil, err
+	}
+	waiting, _, err := a.Answers.Registry.Applications(ctx, "", registry.MaxList)
+	if err != nil {
+		return nil, err
+	}
+	figures, err := a.Answers.Registry.ReportFigures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
+	return route.NoStore(v), nil
+}
+
+// AdmissionBody documents how new agents are to be taken.
+type AdmissionBody struct {
+	Mode string `json:"mode" enum:"open,approval,closed"`
+	Note string `json:"note,omitempty" doc:"what those are told who are not taken at once"`
+}
+
+func (a *Routes) setAdmission(ctx context.Context, in *route.BodyInput) (*route.Output[admission.PolicyState], error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
+	}
+	values, err := readTexts(in.Received.Text, []string{"mode"}, []string{"note"})
+	if err != nil {
+		return nil, err
+	}
+	state, err := a.Answers.Registry.SetRegistrationPolicy(ctx, values["mode"], values["note"])
+	if err != nil {
+		return nil, err
+	}
+	return route.Written(a.Mux, state), nil
+}
+
+type pageInput struct {
+	After string `query:"after" doc:"next of the page before"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"how many, 1 to 100"`
+}
+
+// ApplicationList is one page of registrations that wait.
+type ApplicationList struct {
+	Applications []ApplicationView `json:"applications"`
+	Next         string            `json:"next,omitempty" doc:"after of the next page; absent on the last"`
+}
+
+// ApplicationView is a registration that waits.
+type ApplicationView struct {
+	Agent   registry.RecordView `json:"agent"`
+	Proof   string              `json:"proof,omitempty" doc:"how possession of the key was shown; absent while it is only claimed"`
+	Asked   time.Time           `json:"asked"`
+	Expires time.Time           `json:"expires"`
+	Network string              `json:"network,omitempty"`
+}
+
+func (a *Routes) listApplications(ctx context.Context, in *pageInput) (*route.Output[ApplicationList], error) {
+	waiting, next, err := a.Answers.Registry.Applications(ctx, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	v := ApplicationList{Applications: []ApplicationView{}, Next: next}
+	for _, w := range waiting {
+		v.Applications = append(v.Applications, ApplicationView{Agent: a.Answers.Registry.RecordView(w.Agent), Proof: w.Agent.KeyProof, Asked: w.Asked, Expires: w.Expires, Network: w.Network})
+	}
+	return route.NoStore(v), nil
+}
+
+func (a *Routes) approveApplication(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	agent, err := a.Answers.Registry.Approve(ctx, in.AirID)
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is registered.")
+}
+
+// RefusedApplication says that a registration was refused.
+type RefusedApplication struct {
+	AirID  string `json:"air_id"`
+	Reason string `json:"reason"`
+}
+
+func (a *Routes) refuseApplication(ctx context.Context, in *operatorInput) (*route.Output[RefusedApplication], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	values, err := readTexts(in.body.Text, []string{"reason"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Answers.Registry.RefuseApplication(ctx, in.AirID, values["reason"]); err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.Written(a.Mux, RefusedApplication{in.AirID, values["reason"]}), nil
+}
+
+// BanBody documents a line of a block list.
+type BanBody struct {
+	Sort   string `json:"sort" enum:"key,handle,domain,network"`
+	Value  string `json:"value" doc:"a multikey, a handle, a domain, or an IP network"`
+	Reason string `json:"reason,omitempty" doc:"for the operator alone"`
+	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
+}
+
+func (a *Routes) addBan(ctx context.Context, in *route.BodyInput) (*route.Output[admission.Ban], error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
+	}
+	values, err := readTexts(in.Received.Text, []string{"sort", "value"}, []string{"reason", "until"})
+	if err != nil {
+		return nil, err
+	}
+	b := admission.Ban{Kind: values["sort"], Value: values["value"], Reason: values["reason"]}
+	if until := values["until"]; until != "" {
+		if b.Until, err = time.Parse(time.RFC3339, until); err != nil {
+			return nil, route.NewProblem(route.BadField, "until is no time", "write it as 2026-01-31T12:00:00Z").WithLocation(route.Location{Pointer: "/until"})
+		}
+	}
+	if b, err = a.Answers.Registry.Ban(ctx, b); err != nil {
+		return nil, err
+	}
+	return route.Written(a.Mux, b), nil
+}
+
+type liftInput struct {
+	Sort  string `query:"sort" required:"true" enum:"key,handle,domain,network" doc:"which block list"`
+	Value string `query:"value" required:"true" doc:"what is on it"`
+	body  route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *liftInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+func (a *Routes) liftBan(ctx context.Context, in *liftInput) (*route.Output[admission.Ban], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	b, err := a.Answers.Registry.LiftBan(ctx, in.Sort, in.Value)
+	if err != nil {
+		return nil, err
+	}
+	return route.Written(a.Mux, b), nil
+}
+
+type bansInput struct {
+	Sort  string `query:"sort" enum:"key,handle,domain,network" doc:"which block list; all when left out"`
+	After string `query:"after" doc:"next of the page before"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"how many, 1 to 100"`
+}
+
+// BanList is one page of the block lists.
+type BanList struct {
+	Bans []admission.Ban `json:"bans"`
+	Next string          `json:"next,omitempty" doc:"after of the next page; absent on the last"`
+}
+
+func (a *Routes) listBans(ctx context.Context, in *bansInput) (*route.Output[BanList], error) {
+	found, next, err := a.Answers.Registry.Bans(ctx, in.Sort, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return route.NoStore(BanList{answer.OrEmpty(found), next}), nil
+}
+
+type reportsInput struct {
+	AirID   string `query:"air_id" doc:"only about this agent"`
+	Overdue bool   `query:"overdue" doc:"true for those that are overdue"`
+	Settled bool   `query:"settled" doc:"true for those that are settled, too"`
+	After   string `query:"after" doc:"next of the page before"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"how many, 1 to 100"`
+}
+
+// ReportList is one page of reports.
+type ReportList struct {
+	Reports []admission.Report `json:"reports"`
+	Next    string             `json:"next,omitempty" doc:"after of the next page; absent on the last"`
+}
+
+func (a *Routes) listReports(ctx context.Context, in *reportsInput) (*route.Output[ReportList], error) {
+	found, next, err := a.Answers.Registry.Reports(ctx, admission.ReportFilter{AirID: in.AirID, Overdue: in.Overdue, Settled: in.Settled}, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return route.NoStore(ReportList{answer.OrEmpty(found), next}), nil
+}
+
+// ReportResultBody documents the end of a report.
+type ReportResultBody struct {
+	Outcome string `json:"outcome" enum:"dismissed,suspended,deleted"`
+	Note    string `json:"note,omitempty" doc:"for the reporter"`
+}
+
+type closeReportInput struct {
+	ID   string `path:"id" doc:"the ID of a report"`
+	body route.RequestBody
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *closeReportInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	return nil
+}
+
+func (a *Routes) closeReport(ctx context.Context, in *closeReportInput) (*route.Output[ReportList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	values, err := readTexts(in.body.Text, []string{"outcome"}, []string{"note"})
+	if err != nil {
+		return nil, err
+	}
+	settled, err := a.Answers.Registry.SettleReport(ctx, in.ID, values["outcome"], values["note"])
+	if err != nil {
+		return nil, err
+	}
+	return route.Written(a.Mux, ReportList{Reports: answer.OrEmpty(settled)}), nil
+}
+
+// OperatorMergeBody documents a merge by the operator.
+type OperatorMergeBody struct {
+	Into   string `json:"into" doc:"the AIR ID of the agent that stays"`
+	Reason string `json:"reason" doc:"kept with the agent that ends"`
+}
+
+func (a *Routes) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	values, err := readTexts(in.body.Text, []string{"into", "reason"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := a.Answers.Registry.MergeByOperator(ctx, in.AirID, values["into"], values["reason"])
+	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+}
+
+type operatorExportInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Secret bool   `query:"secret" doc:"true to have the hash of the agent's secret in it, so that its owner can go on with that; keep it from others"`
+}
+
+func (a *Routes) exportAgentByOperator(_ context.Context, in *operatorExportInput) (*route.StreamOutput, error) {
+	return a.exportAgent(in.AirID, transfer.ExportOptions{Secret: in.Secret}), nil
+}
+
+type importInput struct {
+	request *gin.Context
+	err     error
+}
+
+// Resolve takes the request, whose body is read by package registry
+// (huma.Resolver).
+func (in *importInput) Resolve(ctx huma.Context) []error {
+	in.request = humagin.Unwrap(ctx)
+	in.err = route.CheckMediaType(in.request.Request.Header, []string{exportType})
+	return nil
+}
+
+// importTimeout is how long an import may take to arrive and be verified.
+const importTimeout = 10 * time.Minute
+
+// ImportedAgent says what an import rests on.
+type ImportedAgent struct {
+	AirID   string   `json:"air_id"`
+	Status  string   `json:"status"`
+	Origin  string   `json:"origin" doc:"the DID host of the registry that exported it"`
+	Entries int      `json:"entries" doc:"of its history"`
+	Signed  int      `json:"signed" doc:"how many of them a key of the agent has signed; for the others there is only the word of the registry that exported them"`
+	Notes   []string `json:"notes" doc:"what could not be taken over"`
+}
+
+func (a *Routes) importAgent(ctx context.Context, in *importInput) (*route.Output[ImportedAgent], error) {
+	if in.err != nil {
+		route.CloseAfter(in.request)
+		return nil, in.err
+	}
+	// It may be some hundred megabytes, so the limits of an answer do not hold.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importTimeout)
+	defer cancel()
+	control, until := http.NewResponseController(in.request.Writer), time.Now().Add(importTimeout)
+	control.SetReadDeadline(until)
+	control.SetWriteDeadline(until)
+	lines := &importReader{from: in.request.Request.Body}
+	imported, err := a.Answers.Registry.Import(ctx, lines)
+	if lines.failed != nil {
+		err = route.NewProblem(route.BadBody, "the export was cut off on the way", "send the whole file")
+	}
+	if err != nil {
+		route.CloseAfter(in.request)
+		return nil, err
+	}
+	return route.Written(a.Mux, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, answer.OrEmpty(imported.Notes)}), nil
+}
+
+// importReader is a body that remembers how it broke off.
+type importReader struct {
+	from   io.Reader
+	failed error
+}
+
+func (r *importReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && err != io.EOF {
+		r.failed = err
+	}
+	return n, err
+}

@@ -1,0 +1,263 @@
+package air
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/route"
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+)
+
+// DeclareOperator declares what the operator does with agents: in the
+// reference's paths, and below /admin what it has no word for.
+func (a *Routes) DeclareOperator(h huma.API) {
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: route.AgentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), markAttended(a, a.deleteAgent))
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("registry-stats", route.OperatorPath+"stats", "Active agents, counted")), markAttended(a, a.registryStats))
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("recent-registrations", route.OperatorPath+"recent", "The newest active agents")), markAttended(a, a.recentRegistrations))
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: route.OperatorPath + "cron/did-wba-resolve",
+		Summary: "Look again at what is due of each agent, which also happens by itself"}), markAttended(a, a.recheckAgents))
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: route.OperatorPath + "cron/publish-anchor",
+		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), markAttended(a, a.publishAnchor))
+	suspend := route.TagAsAgents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
+	route.Handle(a.Mux, h, suspend, markAttended(a, a.suspendAgent))
+	route.DescribeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), markAttended(a, a.restoreAgent))
+	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
+		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), markAttended(a, a.eraseAgentByOperator))
+	a.operatorRoutes(h)
+}
+
+type deleteInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Reason string `query:"reason" maxLength:"500" doc:"why, for the record"`
+	body   route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *deleteInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+// DeletedAgent answers a deletion, in the reference's shape.
+type DeletedAgent struct {
+	AirID     string    `json:"air_id"`
+	Name      string    `json:"name"`
+	Status    string    `json:"status"`
+	DeletedAt time.Time `json:"deleted_at"`
+	Message   string    `json:"message"`
+}
+
+func (a *Routes) deleteAgent(ctx context.Context, in *deleteInput) (*route.Output[DeletedAgent], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	agent, err := a.Answers.Registry.Delete(ctx, in.AirID, in.Reason)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.Written(a.Mux, DeletedAgent{AirID: agent.AirID, Name: agent.Name, Status: agent.Status, DeletedAt: agent.Updated,
+		Message: "Agent deleted (soft delete). Its history is kept."}), nil
+}
+
+// RegistryStats counts active agents, in the reference's shape.
+type RegistryStats struct {
+	Total        int            `json:"total_agents"`
+	Real         int            `json:"real_agents"`
+	Demo         int            `json:"demo_agents"`
+	Verified     int            `json:"verified"`
+	Unverified   int            `json:"unverified"`
+	Recent       int            `json:"registered_last_7_days"`
+	AverageScore int            `json:"average_trust_score"`
+	Grades       map[string]int `json:"grade_distribution"`
+}
+
+func (a *Routes) registryStats(ctx context.Context, _ *struct{}) (*route.Output[RegistryStats], error) {
+	v := RegistryStats{Grades: map[string]int{}}
+	week := a.Now().Add(-7 * 24 * time.Hour)
+	sum := 0
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		score := registry.TrustScore(agent)
+		sum += score.Total
+		v.Total++
+		v.Grades[score.Grade]++
+		if attestation.NewVerifiedStatus(agent).Verified {
+			v.Verified++
+		}
+		if agent.Created.After(week) {
+			v.Recent++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.Real, v.Unverified = v.Total, v.Total-v.Verified
+	if v.Total > 0 {
+		v.AverageScore = (sum + v.Total/2) / v.Total
+	}
+	out := route.JSON(v)
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// eachAgent calls visit with every active agent.
+func (a *Routes) eachAgent(ctx context.Context, visit func(registry.Agent) error) error {
+	for after, more := "", true; more; more = after != "" {
+		found, next, err := a.Answers.Registry.List(ctx, registry.Filter{}, after, registry.MaxList)
+		if err != nil {
+			return err
+		}
+		for _, agent := range found {
+			if err := visit(agent); err != nil {
+				return err
+			}
+		}
+		after = next
+	}
+	return nil
+}
+
+type recentAgentsInput struct {
+	Limit int `query:"limit" minimum:"1" default:"20" doc:"how many agents, 1 to 100; more are not given"`
+}
+
+// RecentRegistrations lists the newest agents, in the reference's shape.
+type RecentRegistrations struct {
+	Agents []RecentRegistration `json:"recent_registrations"`
+	Count  int                  `json:"count"`
+}
+
+// RecentRegistration is one of them.
+type RecentRegistration struct {
+	AirID             string `json:"air_id"`
+	Name              string `json:"name"`
+	CreatorDID        string `json:"creator_did"`
+	CreatorName       string `json:"creator_name"`
+	CreatorType       string `json:"creator_type"`
+	Verified          bool   `json:"verified"`
+	IsDemo            bool   `json:"is_demo"`
+	VerificationLevel string `json:"verification_level"`
+	TrustScore        int    `json:"trust_score"`
+	TrustGrade        string `json:"trust_grade"`
+	Registered        string `json:"registered"`
+}
+
+func (a *Routes) recentRegistrations(ctx context.Context, in *recentAgentsInput) (*route.Output[RecentRegistrations], error) {
+	limit := min(in.Limit, registry.MaxList)
+	var newest []registry.Agent
+	trim := func() {
+		slices.SortFunc(newest, func(x, y registry.Agent) int {
+			return cmp.Or(y.Created.Compare(x.Created), cmp.Compare(x.AirID, y.AirID))
+		})
+		newest = newest[:min(len(newest), limit)]
+	}
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		if newest = append(newest, agent); len(newest) > 10*registry.MaxList {
+			trim()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	trim()
+	list := RecentRegistrations{Agents: []RecentRegistration{}, Count: len(newest)}
+	for _, agent := range newest {
+		row := registry.NewRowView(agent)
+		list.Agents = append(list.Agents, RecentRegistration{AirID: row.AirID, Name: row.Name, CreatorDID: agent.CreatorDID,
+			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: attestation.NewVerifiedStatus(agent).Verified,
+			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
+	}
+	out := route.JSON(list)
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// RecheckCount tells how many agents were looked at.
+type RecheckCount struct {
+	Checked int `json:"attended" doc:"agents of which something was due"`
+}
+
+func (a *Routes) recheckAgents(ctx context.Context, in *route.EmptyInput) (*route.Output[RecheckCount], error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
+	}
+	var v RecheckCount
+	now := a.Now()
+	err := a.eachAgent(ctx, func(agent registry.Agent) error {
+		if next := a.Answers.Registry.NextCheck(agent); next.IsZero() || next.After(now) {
+			return nil
+		}
+		v.Checked++
+		return a.Answers.Registry.Recheck(ctx, agent.AirID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return route.Written(a.Mux, v), nil
+}
+
+func (a *Routes) publishAnchor(ctx context.Context, in *route.EmptyInput) (*route.Output[AnchorAnswer], error) {
+	if in.Received.Err != nil {
+		return nil, in.Received.Err
+	}
+	if a.publish == nil {
+		return nil, route.NewProblem(route.Unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").WithRetry(time.Hour)
+	}
+	if a.Answers.Log != nil {
+		a.awaitLog(ctx) // what was acknowledged before is in the tree
+	}
+	if err := a.publish(ctx); err != nil {
+		return nil, route.NewProblem(route.Unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").WithRetry(time.Minute).WithCause(err)
+	}
+	return route.Written(a.Mux, AnchorAnswer{a.newestAnchor()}), nil
+}
+
+// SuspensionBody documents the body of a suspension.
+type SuspensionBody struct {
+	Reason string `json:"reason" doc:"why, which its owner is shown; at most 500 characters"`
+}
+
+func (a *Routes) suspendAgent(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	values, err := readTexts(in.body.Text, []string{"reason"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := a.Answers.Registry.Suspend(ctx, in.AirID, values["reason"])
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is suspended until it is restored.")
+}
+
+func (a *Routes) restoreAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	agent, err := a.Answers.Registry.Restore(ctx, in.AirID)
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is back in service.")
+}
+
+func (a *Routes) eraseAgentByOperator(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	agent, err := a.Answers.Registry.EraseByOperator(ctx, in.AirID)
+	return a.agentStatusOutput(agent, err, in.AirID, "The agent is erased.")
+}
+
+// agentStatusOutput tells how an agent stands now.
+func (a *Routes) agentStatusOutput(agent registry.Agent, err error, airID, message string) (*route.Output[AgentStatusAnswer], error) {
+	if err != nil {
+		return nil, route.WithAirID(err, airID)
+	}
+	return route.Written(a.Mux, AgentStatusAnswer{AirID: agent.AirID, Status: agent.Status, Updated: agent.Updated, Message: message}), nil
+}

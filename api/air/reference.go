@@ -1,0 +1,60 @@
+package air
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/route"
+	"gazetteer/registry"
+)
+
+// registryRoutes declares the reference's routes about the registry itself, and
+// its badge and history of an agent.
+func (a *Routes) registryRoutes(h huma.API) {
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("registry-health", "/api/v1/health", "The registry answers")), a.getRegistryHealth)
+	text := sync.OnceValues(func() ([]byte, error) { return h.OpenAPI().YAML() })
+	yaml := route.Get("openapi-yaml", "/api/v1/openapi.yaml", "The description of this API in OpenAPI 3.1, in YAML")
+	yaml.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/yaml": {Schema: &huma.Schema{}}}}}
+	route.Handle(a.Mux, h, route.TagAsAgents(yaml), func(context.Context, *struct{}) (*route.RawOutput, error) {
+		body, err := text()
+		if err != nil {
+			return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+		}
+		return &route.RawOutput{ContentType: "application/yaml", CacheControl: "public, max-age=300", Body: body}, nil
+	})
+	badge := route.Get("agent-badge", "/api/v1/agents/{air_id}/badge.svg", "A badge with what is known of an agent, or its score")
+	badge.Responses = map[string]*huma.Response{"200": {Description: "OK; also for an agent that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	route.Handle(a.Mux, h, route.TagAsAgents(badge), a.getBadge)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-history", "/api/v1/agents/{air_id}/history", "What happened to an agent, oldest first, each with what it rests on")), a.getHistory)
+}
+
+// RegistryHealth says that the registry answers, in the reference's shape.
+type RegistryHealth struct {
+	Status   string `json:"status" doc:"ok"`
+	Version  string `json:"version"`
+	Registry string `json:"registry" doc:"AIR"`
+	Draft    string `json:"draft" doc:"which edition of the protocol the answers follow"`
+}
+
+func (a *Routes) getRegistryHealth(context.Context, *struct{}) (*route.Output[RegistryHealth], error) {
+	out := route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: "draft-1-candidate"})
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+type historyInput struct {
+	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
+	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"how many entries, 1 to 100; more are not given"`
+	Offset int    `query:"offset" minimum:"0" doc:"how many entries to leave out"`
+}
+
+func (a *Routes) getHistory(ctx context.Context, in *historyInput) (*route.Output[registry.HistoryView], error) {
+	v, err := a.Answers.Registry.HistoryView(ctx, in.AirID, min(in.Limit, registry.MaxHistory), in.Offset)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	return route.JSON(v), nil
+}

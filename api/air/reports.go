@@ -1,0 +1,84 @@
+package air
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/route"
+	"gazetteer/registry/admission"
+)
+
+// reportRoutes declares how anybody tells the operator of abuse.
+func (a *Routes) reportRoutes(h huma.API) {
+	report := route.TagAsAgents(huma.Operation{OperationID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", DefaultStatus: http.StatusCreated,
+		Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at"})
+	route.Handle(a.Mux, h, report, a.createReport)
+	route.DescribeBody[ReportBody](h, h.OpenAPI().Paths[report.Path].Post)
+	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.getReport)
+}
+
+// ReportBody documents the members of a report. [admission.ReadReport] reads it.
+type ReportBody struct {
+	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
+	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
+	Contact string `json:"contact,omitempty" doc:"where you want to be told, for the operator alone"`
+}
+
+// ReportView is how a report stands, as whoever knows its ID may see it.
+type ReportView struct {
+	ID      string    `json:"id"`
+	AirID   string    `json:"air_id"`
+	Reason  string    `json:"reason"`
+	Created time.Time `json:"created"`
+	Due     time.Time `json:"due" doc:"when the operator should have looked at it"`
+	Status  string    `json:"status" enum:"open,overdue,settled"`
+	Settled time.Time `json:"settled,omitzero"`
+	Outcome string    `json:"outcome,omitempty" enum:"dismissed,suspended,deleted"`
+	Note    string    `json:"note,omitempty" doc:"of the operator"`
+	URL     string    `json:"url" doc:"where this can be read again"`
+}
+
+func (a *Routes) reportView(p admission.Report) ReportView {
+	status := "open"
+	switch {
+	case !p.Settled.IsZero():
+		status = "settled"
+	case p.Overdue(a.Now()):
+		status = "overdue"
+	}
+	return ReportView{ID: p.ID, AirID: p.AirID, Reason: p.Reason, Created: p.Created, Due: p.Due, Status: status,
+		Settled: p.Settled, Outcome: p.Outcome, Note: p.Note, URL: "/api/v1/reports/" + p.ID}
+}
+
+func (a *Routes) createReport(ctx context.Context, in *operatorInput) (*route.Output[ReportView], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	q, err := admission.ReadReport(in.body.Text)
+	if err != nil {
+		return nil, err
+	}
+	q.Client = in.body.Client
+	made, err := a.Answers.Registry.Report(ctx, in.AirID, q)
+	if err != nil {
+		return nil, route.WithAirID(err, in.AirID)
+	}
+	out := route.Written(a.Mux, a.reportView(made))
+	out.Status = http.StatusCreated
+	return out, nil
+}
+
+type reportInput struct {
+	ID string `path:"id" doc:"the ID of a report"`
+}
+
+func (a *Routes) getReport(ctx context.Context, in *reportInput) (*route.Output[ReportView], error) {
+	p, err := a.Answers.Registry.ReportByID(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return route.NoStore(a.reportView(p)), nil
+}

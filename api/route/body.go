@@ -1,0 +1,189 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+	"gazetteer/protocol"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+func NodeLocation(n *protocol.Node) Location {
+	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+}
+
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = 10 * time.Second
+
+// DescribeBody adds a JSON body to the description of an operation. It is done
+// after huma has set the operation up, for huma must not read it: it would let
+// duplicate members and other spellings of a name pass.
+func DescribeBody[T any](h huma.API, op *huma.Operation) {
+	op.RequestBody = &huma.RequestBody{
+		Required: true,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: SchemaOf[T](h)}},
+	}
+}
+
+// A body is the raw body of a request, read when huma resolves the input. Its
+// error waits there until the handler returns it.
+type RequestBody struct {
+	Text    []byte
+	Client  netip.Addr
+	request httpsig.Message // all of it, for a signature
+	Err     error
+}
+
+// ReadJSON reads the body, at most limit bytes of JSON.
+func (b *RequestBody) ReadJSON(ctx huma.Context, limit int64) {
+	c := humagin.Unwrap(ctx)
+	b.Client = ClientAddress(c)
+	b.Text, b.Err = ReadBody(c, limit, "application/json")
+	b.request = httpsig.FromRequest(c.Request, b.Text)
+}
+
+// ReadOptional is read for a body that may be left out.
+func (b *RequestBody) ReadOptional(ctx huma.Context, limit int64) {
+	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
+		b.Client, b.request = ClientAddress(c), httpsig.FromRequest(c.Request, nil)
+		return
+	}
+	b.ReadJSON(ctx, limit)
+}
+
+// ReadEmpty takes a request that needs no body, and refuses one that has one: a
+// signature would have to cover it.
+func (b *RequestBody) ReadEmpty(ctx huma.Context) {
+	c := humagin.Unwrap(ctx)
+	b.Client = ClientAddress(c)
+	if c.Request.ContentLength != 0 {
+		text, err := io.ReadAll(io.LimitReader(c.Request.Body, 3))
+		if b.Text = text; err != nil || len(text) > 0 && string(text) != "{}" {
+			CloseAfter(c)
+			b.Err = NewProblem(BadBody, "this request takes no body", "send it without one")
+			return
+		}
+	}
+	b.request = httpsig.FromRequest(c.Request, b.Text)
+}
+
+// ReadCredentials are what the request shows of who sent it.
+func (a *Mux) ReadCredentials(b *RequestBody, secret string) registry.Credentials {
+	return registry.Credentials{Secret: secret, Request: a.SignedRequest(b), Client: b.Client}
+}
+
+// SignedRequest is the request as its sender saw it: behind a proxy that ends TLS only
+// the public URL tells the scheme.
+func (a *Mux) SignedRequest(b *RequestBody) *httpsig.Message {
+	m := b.request
+	if a.publicHost != "" && strings.EqualFold(m.Authority, a.publicHost) {
+		m.Scheme = a.publicScheme
+	}
+	return &m
+}
+
+// ReadBody reads a body of one of the media types (of any, when none is named), of
+// at most limit bytes.
+func ReadBody(c *gin.Context, limit int64, mediaTypes ...string) ([]byte, error) {
+	r := c.Request
+	err := checkCoding(r.Header)
+	if len(mediaTypes) > 0 {
+		err = CheckMediaType(r.Header, mediaTypes)
+	}
+	if err != nil {
+		CloseAfter(c)
+		return nil, err
+	}
+	tooLarge := NewProblem(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "send less")
+	if r.ContentLength > limit {
+		CloseAfter(c)
+		return nil, tooLarge
+	}
+	// The deadline of the connection is restored by the server for the next
+	// request.
+	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTimeout))
+	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		CloseAfter(c)
+		return nil, NewProblem(bodyTimeoutProblem, "the body did not arrive in time", "send it at once")
+	case err != nil:
+		CloseAfter(c)
+		return nil, NewProblem(BadBody, "the body was cut off or is not well formed", "send the whole body")
+	case int64(len(text)) > limit:
+		CloseAfter(c)
+		return nil, tooLarge
+	}
+	return text, nil
+}
+
+// CloseAfter ends the connection after the answer: the rest of the body is not
+// worth reading. The server would read a part of it before it closes, so it gets
+// a moment only, in which the client can see the answer.
+func CloseAfter(c *gin.Context) {
+	c.Writer.Header().Set("Connection", "close")
+	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+}
+
+// CheckMediaType takes UTF-8 of the media types and nothing compressed.
+func CheckMediaType(h http.Header, mediaTypes []string) error {
+	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset := parameters["charset"]
+	if err != nil || !slices.Contains(mediaTypes, mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return NewProblem(wrongMediaType, "the body must be "+bodyForms(mediaTypes)+" in UTF-8", "send it with the header Content-Type: "+mediaTypes[0]).
+			WithLocation(Location{Header: "Content-Type"})
+	}
+	return checkCoding(h)
+}
+
+// checkCoding takes nothing compressed.
+func checkCoding(h http.Header) error {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return NewProblem(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").WithLocation(Location{Header: "Content-Encoding"})
+	}
+	return nil
+}
+
+// bodyForms names what a body may be.
+func bodyForms(mediaTypes []string) string {
+	if slices.Contains(mediaTypes, "application/yaml") {
+		return "JSON or YAML"
+	}
+	return "JSON"
+}
+
+type EmptyInput struct{ Received RequestBody }
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *EmptyInput) Resolve(ctx huma.Context) []error {
+	in.Received.ReadEmpty(ctx)
+	return nil
+}
+
+type BodyInput struct{ Received RequestBody }
+
+// Resolve reads the body (huma.Resolver).
+func (in *BodyInput) Resolve(ctx huma.Context) []error {
+	in.Received.ReadJSON(ctx, MaxAgentBody)
+	return nil
+}
+
+// BodyLocation is the place of a node in a body.
+func BodyLocation(n *protocol.Node) Location {
+	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
+}
+
+// MaxAgentBody is the largest body of a registration or an update. The longest
+// valid one has some 30 KB.
+const MaxAgentBody = 64 << 10

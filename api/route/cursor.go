@@ -1,0 +1,131 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"gazetteer/store"
+) // A cursor is where the next page begins, handed to the client as opaque text:
+// base64url of a 16-byte HMAC-SHA256 and what it authenticates. The MAC also
+// covers the route and the parameters of the request, which are not in the
+// text, so a cursor opens only the list it was made for.
+type Cursor struct {
+	Log   store.Cursor `json:"log"` // of the answer that handed it out
+	Until int64        `json:"until"`
+	// Offset is for lists by rank, After for lists by key.
+	Offset int    `json:"offset,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Seq is the sequence that a page by rank was based on, so that the next one
+	// can say whether the ranking may have moved.
+	Seq uint64 `json:"seq,omitempty"`
+}
+
+const (
+	cursorLife = 24 * time.Hour // and up to an hour more
+	cursorMAC  = 16
+	// maxCursor bounds the text of a cursor: a key of 512 bytes and the rest.
+	maxCursor = 1200
+)
+
+// cursorCodec makes and reads cursors.
+type cursorCodec struct {
+	key []byte
+	now func() time.Time
+}
+
+// boundParameters are the parameters of a list without those that may differ from page
+// to page: where it begins, how much of it there is, and in which form.
+func boundParameters(query url.Values) string {
+	bound := url.Values{}
+	for name, values := range query {
+		if !slices.Contains(unboundParameters, name) {
+			bound[name] = values
+		}
+	}
+	return bound.Encode()
+}
+
+var unboundParameters = []string{"cursor", "limit", "within_tokens", "as"}
+
+// EncodeCursor returns the text of c for the list at route with that query.
+func (k cursorCodec) EncodeCursor(c Cursor, route string, query url.Values) string {
+	// By the hour, and without the sequence, so that an answer which has not
+	// changed keeps its bytes and its tag.
+	c.Until = k.now().Add(cursorLife + time.Hour).Truncate(time.Hour).Unix()
+	c.Log.Seq = 0
+	payload, err := json.Marshal(c)
+	if err != nil {
+		panic("a cursor cannot be encoded: " + err.Error()) // it holds only strings and numbers
+	}
+	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, route, query), payload...))
+}
+
+// DecodeCursor returns the cursor in text. It refuses one that we did not make for this
+// list (400), and one that is older than a day or belongs to another log (410):
+// never is a cursor an empty page.
+func (k cursorCodec) DecodeCursor(text, route string, query url.Values, head store.Cursor) (Cursor, error) {
+	at := Location{Parameter: "cursor"}
+	bad := NewProblem(badCursor, "the cursor was altered, or made for another request or by another server",
+		"use the cursor of an answer unchanged, with the same path and parameters; leave it out to begin again").WithLocation(at)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC {
+		return Cursor{}, bad
+	}
+	mac, payload := raw[:cursorMAC], raw[cursorMAC:]
+	if !hmac.Equal(mac, k.signPayload(payload, route, query)) {
+		return Cursor{}, bad
+	}
+	var c Cursor
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return Cursor{}, bad
+	}
+	if c.Log.Store != head.Store || c.Log.Incarnation != head.Incarnation {
+		return Cursor{}, NewProblem(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").WithLocation(at)
+	}
+	if k.now().Unix() > c.Until {
+		return Cursor{}, NewProblem(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").WithLocation(at)
+	}
+	return c, nil
+}
+
+// signPayload authenticates payload for one list. The parts are joined by NUL, which
+// neither a route nor an encoded query can hold.
+func (k cursorCodec) signPayload(payload []byte, route string, query url.Values) []byte {
+	m := hmac.New(sha256.New, k.key)
+	m.Write(bytes.Join([][]byte{[]byte("cursor 1"), []byte(route), []byte(boundParameters(query)), payload}, []byte{0}))
+	return m.Sum(nil)[:cursorMAC]
+}
+
+// MaxOffset is how deep a search can be paged: beyond it, better words help more.
+const MaxOffset = 10_000
+
+// ReadCursor reads the cursor of a list; without one the list begins at its front.
+func (a *Mux) ReadCursor(ctx context.Context, text, route string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	return a.Cursors.DecodeCursor(text, route, Query(ctx), a.Answers.Store.Head())
+}
+
+// NextPage returns the cursor and Link of the page that c begins.
+func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next, link string) {
+	c.Log = a.Answers.Store.Head()
+	query := Query(ctx)
+	next = a.Cursors.EncodeCursor(c, route, query)
+	to := url.Values{}
+	for name, values := range query {
+		to[name] = values
+	}
+	to.Set("cursor", next)
+	return next, "<" + path + "?" + to.Encode() + `>; rel="next"`
+}
+
+// DefaultLimit is how many entries a page has when nobody says.
+const DefaultLimit = 20

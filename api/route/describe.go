@@ -1,0 +1,164 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// tagAgents marks the routes of the AIR registry. Their paths, shapes and error
+// words are those of the public reference, with members added, so that its
+// clients work unchanged.
+const tagAgents = "agents"
+
+// TagAsAgents marks an operation as one of the registry's.
+func TagAsAgents(op huma.Operation) huma.Operation {
+	op.Tags = []string{tagAgents}
+	return op
+}
+
+// EncodedAs describes an answer in the JSON of T that the handler writes itself.
+func EncodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[T](h)}}}}
+	return op
+}
+
+// FixedRoutes are the methods of each address without a variable part.
+func FixedRoutes(routes gin.RoutesInfo) map[string][]string {
+	fixed := map[string][]string{}
+	for _, r := range routes {
+		if !strings.ContainsAny(r.Path, ":*") {
+			fixed[r.Path] = append(fixed[r.Path], r.Method)
+		}
+	}
+	return fixed
+}
+
+// Describe sets up the description of the routes of one engine, with huma's
+// defaults changed: no routes and no members of its own, no page that loads
+// scripts from elsewhere.
+func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma.API {
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: title, Version: "1", Description: description},
+			Components: &huma.Components{Schemas: schemas},
+			Extensions: map[string]any{"x-problems": problemKinds()},
+		},
+		Formats:       huma.DefaultFormats,
+		DefaultFormat: "application/json",
+	}
+	if publicURL != "" {
+		config.Servers = []*huma.Server{{URL: publicURL}}
+	}
+	h := humagin.New(e, config)
+	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.validateParameters(schemas, ctx, next) })
+	return h
+}
+
+// SchemaOf returns a reference to the schema of a type in h's description.
+func SchemaOf[T any](h huma.API) *huma.Schema {
+	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// Finish adds the description itself as the last route, and HEAD to every GET
+// that ends.
+func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
+	var text []byte
+	op := Get("openapi", path, summary)
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
+	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
+		return &RawOutput{ContentType: "application/openapi+json", Body: text}, nil
+	})
+	text, err := json.Marshal(h.OpenAPI())
+	if err != nil {
+		return fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	for _, r := range e.Routes() {
+		if r.Method == http.MethodGet && r.Path != StreamPath {
+			e.HEAD(r.Path, r.HandlerFunc)
+		}
+	}
+	return nil
+}
+
+// ownPackages are those whose types are named without their package in the description.
+var ownPackages = []string{"air", "answer", "api", "route"}
+
+// schemaName names the schema of a type: by its package too, unless it is ours, because several
+// packages have a Document.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	at := strings.LastIndexByte(t.PkgPath(), '/')
+	if from := t.PkgPath()[at+1:]; t.Name() != "" && from != "" && !slices.Contains(ownPackages, from) {
+		return strings.ToUpper(from[:1]) + from[1:] + name
+	}
+	return name
+}
+
+// Get begins the description of a GET.
+func Get(id, path, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
+}
+
+// RawBytes describes an answer of bytes that are somebody else's.
+func RawBytes(op huma.Operation) huma.Operation {
+	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "The bytes as the host sent them.",
+		Content: map[string]*huma.MediaType{
+			"application/json": bytes(), "application/yaml": bytes(), "application/octet-stream": bytes(),
+		},
+	}}
+	return op
+}
+
+// Handle declares one operation. Parameters are judged by [API.strict]; errors
+// become refusals here, so a handler returns whatever error it met.
+func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
+	op.SkipValidateParams = true // done by strict
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	mediaType := "application/problem+json"
+	plain := isAgentOperation(&op)
+	if plain {
+		mediaType = "application/json"
+	}
+	op.Responses["default"] = &huma.Response{
+		Description: "A problem; its code is explained in x-problems.",
+		Content:     map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[Problem](h)}},
+	}
+	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		whole := a.indexComplete()
+		out, err := work(ctx, in)
+		if err != nil {
+			if isIndexMiss(err) && !(whole && a.indexComplete()) {
+				err = errIndexIncomplete()
+			}
+			r := a.CompleteProblem(op.Path, err)
+			r.Plain = plain
+			return nil, r
+		}
+		return out, nil
+	})
+	// Huma describes its own error too, which no route answers with.
+	for _, unused := range []string{"HumaErrorModel", "HumaErrorDetail"} {
+		delete(h.OpenAPI().Components.Schemas.Map(), unused)
+	}
+}
+
+// isAgentOperation reports whether an operation belongs to the AIR registry, whose
+// clients have their own idea of an error.
+func isAgentOperation(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }

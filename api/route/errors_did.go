@@ -1,0 +1,29 @@
+package route
+
+import (
+	"errors"
+	"gazetteer/api/answer"
+	"gazetteer/registry/resolve"
+	"time"
+)
+
+// didProblem says why the DID of another host leads nowhere; nil for another
+// error.
+func didProblem(err error) *Error {
+	if e, ok := errors.AsType[*answer.NameError](err); ok {
+		return NewProblem(BadParameter, "Invalid DID: "+e.Message, e.Help).WithLocation(Location{Parameter: "name"})
+	}
+	e, ok := errors.AsType[*resolve.Error](err)
+	if !ok {
+		return nil
+	}
+	at := Location{Parameter: "name"}
+	switch text := answer.CleanText(e.Error(), 500); {
+	case errors.Is(err, resolve.ErrDeactivated):
+		return NewProblem(agentGone, text, "its registry says that it is gone for good").WithLocation(at)
+	case errors.Is(err, resolve.ErrUnreachable):
+		return NewProblem(Unavailable, text, "try again in a moment").WithLocation(at).WithRetry(5 * time.Second)
+	default:
+		return NewProblem(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").WithLocation(at)
+	}
+}

@@ -1,0 +1,33 @@
+package route
+
+import (
+	"errors"
+	"gazetteer/registry/audit"
+	"net/http"
+	"time"
+)
+
+// LogProblem is what an error of the log means to a caller.
+func LogProblem(err error) error {
+	if errors.Is(err, audit.ErrGrowing) || errors.Is(err, audit.ErrClosed) {
+		return NewProblem(Unavailable, "the log cannot be read at the moment", "try again later").WithRetry(30 * time.Second).WithCause(err)
+	}
+	return err
+}
+
+// CosignProblem tells a log why its checkpoint was not cosigned.
+func CosignProblem(e *audit.WitnessError) *Error {
+	switch e.Status {
+	case http.StatusForbidden:
+		return NewProblem(notSigned, e.Problem, "sign it with the key that the operator of this witness was given").WithCause(e)
+	case http.StatusNotFound:
+		return NewProblem(NoName, e.Problem, "the operator lists the logs that are cosigned in registry.witness_for").WithCause(e)
+	case http.StatusUnprocessableEntity:
+		return NewProblem(badProof, e.Problem, "send the consistency proof from the size that was cosigned last").WithCause(e)
+	}
+	return NewProblem(BadBody, e.Problem, "it is written as C2SP tlog-witness has it").WithCause(e)
+}
+
+func NoWitness() *Error {
+	return NewProblem(Unavailable, "this server is no witness", "ask the operator of this server").WithRetry(time.Hour)
+}

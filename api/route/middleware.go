@@ -1,0 +1,255 @@
+package route
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/answer"
+	"gazetteer/limit"
+)
+
+// answerTimeout bounds the work for one answer. Streams lift it.
+const answerTimeout = 15 * time.Second
+
+// logRequest writes one line for each request: never its query, its body or a whole
+// address, since what somebody looks for is theirs. The route is the template,
+// so that a line cannot be filled with a stranger's text.
+func (a *Mux) logRequest(c *gin.Context) {
+	begun := time.Now()
+	defer func() {
+		route := c.FullPath()
+		if route == "" {
+			route = "none"
+		}
+		a.Log.LogAttrs(context.WithoutCancel(c.Request.Context()), slog.LevelInfo, "request",
+			slog.String("method", logMethod(c.Request.Method)), slog.String("route", route),
+			slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
+			slog.Duration("took", time.Since(begun)), slog.String("client", logNetwork(c)))
+	}()
+	c.Next()
+}
+
+// logMethod keeps methods of a stranger's invention out of the log.
+func logMethod(method string) string {
+	if slices.Contains(methods, method) {
+		return method
+	}
+	return "other"
+}
+
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
+}
+
+// ClientAddress is the address of the client: that of the connection, unless a proxy
+// that the operator trusts says otherwise. It is not valid on the Unix socket.
+func ClientAddress(c *gin.Context) netip.Addr {
+	a, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}
+
+// logNetwork names a client in the log: /24 or /48.
+func logNetwork(c *gin.Context) string {
+	if a := ClientAddress(c); a.IsValid() {
+		return limit.WideNetwork(a).String()
+	}
+	return "local"
+}
+
+// applyRoutePolicy gives each answer a time limit, and refuses what only a proxy or a
+// smuggler sends: a request that names its server in the request line. The
+// headers that every answer carries are set here too; a page replaces those it
+// wants otherwise.
+func (a *Mux) applyRoutePolicy(c *gin.Context) {
+	h := c.Writer.Header()
+	setHeaders(h, commonHeaders)
+	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublicPath(c.Request.URL.Path) {
+		setHeaders(h, publicReadHeaders)
+	}
+	if c.Request.URL.IsAbs() {
+		h.Set("Connection", "close")
+		a.sendError(c, NewProblem(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
+		return
+	}
+	if path := c.FullPath(); path == CrawlPath || path == CompactPath || path == StreamPath {
+		c.Next()
+		return
+	}
+	ctx, counted := limit.WithRecord(context.WithValue(c.Request.Context(), responseKey{}, c.Writer))
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	original := c.Request
+	c.Request = original.WithContext(ctx)
+	c.Next()
+	counted.SetHeaders(h)
+	// The layers above ask whether the client left, not whether we were slow.
+	c.Request = original
+}
+
+// commonHeaders are the headers of every answer.
+var commonHeaders = http.Header{
+	"X-Content-Type-Options":  {"nosniff"},
+	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	"Referrer-Policy":         {"no-referrer"},
+}
+
+// publicReadHeaders are those of public reads beside: anyone's page may read what anyone
+// may read, never with credentials.
+var publicReadHeaders = http.Header{
+	"Access-Control-Allow-Origin":   {"*"},
+	"Access-Control-Expose-Headers": {"ETag, Link, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After"},
+}
+
+// setHeaders sets headers. The values are shared by all answers: a header is
+// replaced or added to, never changed in place.
+func setHeaders(h, values http.Header) {
+	for name, value := range values {
+		h[name] = value
+	}
+}
+
+// isPublicPath reports whether a path belongs to the public API, not to the pages.
+func isPublicPath(path string) bool {
+	if strings.HasPrefix(path, "/agents/") {
+		return strings.HasSuffix(path, "/did.json")
+	}
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, answer.LogPath+"/") || strings.HasPrefix(path, WitnessPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
+		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+}
+
+// recoverPanic turns a panic into a 500, and one line in the log that the answer's
+// instance leads to.
+func (a *Mux) recoverPanic(c *gin.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		instance := newInstance()
+		a.Log.Error("panic", "instance", instance, "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if r, ok := c.Writer.(*bufferedResponse); ok && !r.streaming {
+			r.body.Reset()
+		}
+		r := NewProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		r.Problem.Instance = instance
+		a.sendProblem(c, r)
+	}()
+	c.Next()
+}
+
+// newInstance names one failure, in the answer and in the log.
+func newInstance() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// CompleteProblem completes a refusal: a failure of ours is logged under the instance
+// that the answer names. That too many search at once is none: it would fill the
+// log when there is the least time for it.
+func (a *Mux) CompleteProblem(route string, err error) *Error {
+	r := ProblemFor(err)
+	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !errors.Is(r.Cause, answer.ErrTooManySearches) {
+		r.Problem.Instance = newInstance()
+		a.Log.Error("failed to answer", "instance", r.Problem.Instance, "route", route, "code", r.Problem.Code, "error", r.Cause)
+	}
+	return r
+}
+
+// sendError answers with what err calls for, outside of huma's routes.
+func (a *Mux) sendError(c *gin.Context, err error) {
+	a.sendProblem(c, a.CompleteProblem(c.FullPath(), err))
+	c.Abort()
+}
+
+// sendProblem sends a refusal.
+func (a *Mux) sendProblem(c *gin.Context, r *Error) {
+	h := c.Writer.Header()
+	for name, values := range r.GetHeaders() {
+		h[name] = values
+	}
+	h.Set("Content-Type", r.ContentType(""))
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic("a problem cannot be encoded: " + err.Error()) // it holds only strings and numbers
+	}
+	c.Writer.WriteHeader(r.Problem.Status)
+	c.Writer.Write(append(body, '\n'))
+}
+
+// answerNoRoute answers for addresses where nothing is.
+func (a *Mux) answerNoRoute(c *gin.Context) {
+	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+		a.sendError(c, operatorOnly())
+		return
+	}
+	if a.notFound != nil && !isPublicPath(c.Request.URL.Path) {
+		a.notFound(c)
+		return
+	}
+	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
+}
+
+// answerNoMethod answers for methods that an address does not take. Gin has put those
+// it takes into Allow.
+func (a *Mux) answerNoMethod(c *gin.Context) {
+	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+		a.sendError(c, operatorOnly())
+		return
+	}
+	a.answerOtherMethod(c, strings.Split(c.Writer.Header().Get("Allow"), ", "))
+}
+
+// restrictFixedPaths answers the methods that an address made of words alone does not take:
+// "/api/v1/agents/register" would else be an agent to all methods but its own.
+func (a *Mux) restrictFixedPaths(c *gin.Context) {
+	taken := a.Fixed[c.Request.URL.Path]
+	if len(taken) == 0 || slices.Contains(taken, c.Request.Method) {
+		return
+	}
+	a.answerOtherMethod(c, slices.Clone(taken))
+	c.Abort()
+}
+
+// answerOtherMethod answers for a method that is not among those taken.
+func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
+	h := c.Writer.Header()
+	allowed = append(allowed, http.MethodOptions)
+	slices.Sort(allowed)
+	h.Set("Allow", strings.Join(allowed, ", "))
+	if c.Request.Method != http.MethodOptions {
+		a.sendError(c, NewProblem(wrongMethod, "the address does not take the method "+logMethod(c.Request.Method), "it takes "+JoinWords(allowed)))
+		return
+	}
+	// A preflight learns only of reads: a page of another origin cannot write.
+	wanted := c.GetHeader("Access-Control-Request-Method")
+	if slices.Contains(allowed, http.MethodGet) && isPublicPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+		h.Set("Access-Control-Allow-Headers", "Accept, If-None-Match")
+		h.Set("Access-Control-Max-Age", "86400")
+		h.Add("Vary", "Access-Control-Request-Method")
+	}
+	c.Writer.WriteHeader(http.StatusNoContent)
+	c.Abort()
+}

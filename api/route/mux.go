@@ -1,0 +1,190 @@
+package route
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/answer"
+	"gazetteer/limit"
+)
+
+// Options say what a [Mux] is made of. Only Answers is required.
+type Options struct {
+	Answers   *answer.Answers
+	Log       *slog.Logger // nil: silent
+	CursorKey []byte       // authenticates cursors; nil makes a new one
+	Version   string
+	PublicURL string
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed.
+	TrustedProxies []string
+	// Resolutions is how many DIDs of other hosts one client may have resolved in an hour,
+	// ResolutionsGlobal how many all clients together; 0 means 120 and 3,000.
+	Resolutions, ResolutionsGlobal int
+	MaxLag                         uint64           // see [readiness]; 10,000 when 0
+	Now                            func() time.Time // nil: time.Now
+	Limits                         *limit.Set
+}
+
+// A Mux serves routes: it has the two engines, public and operator, and what all routes share. Make
+// one with [newMux], declare routes with [addRoute], then serve its handlers.
+type Mux struct {
+	Answers     *answer.Answers
+	Log         *slog.Logger
+	Version     string
+	Cursors     cursorCodec
+	Limits      *limit.Set
+	Resolutions *limit.Limiter // of DIDs of other hosts
+	written     atomic.Uint64  // the store's sequence after the last write of a route
+	// publicHost and publicScheme are those of the public URL: clients sign them.
+	publicHost   string
+	publicScheme string
+	Ready        *readiness
+	responses    *responseCache
+	gzips        *gzipCache
+	notFound     gin.HandlerFunc // set before serving
+	// fixed are the methods of the public addresses without a variable part.
+	Fixed   map[string][]string
+	Now     func() time.Time
+	Started time.Time
+	Streams *streams
+
+	Public *gin.Engine
+	Admin  *gin.Engine
+}
+
+// New returns a mux without routes. It starts nothing.
+func New(o Options) (*Mux, error) {
+	if o.Answers == nil {
+		return nil, errors.New("api: Options.Answers is missing")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.CursorKey) == 0 {
+		o.CursorKey = make([]byte, 32)
+		rand.Read(o.CursorKey) // never fails
+	}
+	if len(o.CursorKey) < 16 {
+		return nil, fmt.Errorf("api: the cursor key has %d bytes; want 16 or more", len(o.CursorKey))
+	}
+	public, err := url.Parse(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("api: the public URL: %w", err)
+	}
+	a := &Mux{
+		Answers: o.Answers, Log: o.Log, Version: o.Version, Limits: o.Limits,
+		Cursors:     cursorCodec{key: o.CursorKey, now: o.Now},
+		Resolutions: o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
+		publicHost:  public.Host, publicScheme: public.Scheme,
+		Ready: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
+		Now:   o.Now, Started: o.Now(),
+		Streams: newStreams(o.Limits),
+	}
+	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {
+		return nil, err
+	}
+	if a.gzips, err = newGzipCache(); err != nil {
+		return nil, err
+	}
+	if a.Public, err = a.newEngine(o.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if a.Admin, err = a.newEngine(nil); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// newEngine returns a gin engine with its defaults made strict: 405 is told from
+// 404, nothing is redirected, no proxy is believed unless named.
+func (a *Mux) newEngine(trustedProxies []string) (*gin.Engine, error) {
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	// A name within a path may have a slash, which is written %2F there.
+	e.UseRawPath, e.UnescapePathValues = true, false
+	if err := e.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
+	}
+	e.Use(unescapeParams, a.logRequest, a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.recoverPanic, a.restrictFixedPaths)
+	e.NoRoute(a.answerNoRoute)
+	e.NoMethod(a.answerNoMethod)
+	return e, nil
+}
+
+// unescapeParams is the middleware that reads the parameters of a path which was matched
+// as it was written. gin would take a plus sign in them for a space.
+func unescapeParams(c *gin.Context) {
+	if c.Request.URL.RawPath == "" {
+		return
+	}
+	for i, p := range c.Params {
+		if value, err := url.PathUnescape(p.Value); err == nil { // the server has parsed it already
+			c.Params[i].Value = value
+		}
+	}
+}
+
+// Engine returns the engine of the public routes, for pages to be added to
+// before it serves. They get the API's limits, log, tags and compression.
+func (a *Mux) Engine() *gin.Engine { return a.Public }
+
+// SetNotFound sets the page for addresses outside the API where nothing is.
+// Call it before serving.
+func (a *Mux) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
+
+// Handler answers the public.
+func (a *Mux) Handler() http.Handler { return a.Public }
+
+// AdminHandler answers the owner of the data directory: what the public gets,
+// the routes below /admin, and what the AIR reference takes from its operator. It
+// must be reachable by nobody else, so serve it on a Unix socket of mode 0600.
+func (a *Mux) AdminHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAdminPath(r.URL.Path) || isOperatorRoute(r.Method, r.URL.Path) {
+			a.Admin.ServeHTTP(w, r)
+			return
+		}
+		a.Public.ServeHTTP(w, r)
+	})
+}
+
+// LocalAdminHandler is [API.AdminHandler] for an address of this machine, where any
+// of its programs can ask. A page in a browser must not be one of them: what names
+// another host than address (its own name was led here) and what a page of another
+// origin has sent is refused.
+func (a *Mux) LocalAdminHandler(address string) http.Handler {
+	handler := http.NewCrossOriginProtection().Handler(a.AdminHandler())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != address {
+			http.Error(w, "this is not the address of the operator's routes", http.StatusMisdirectedRequest)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// OperatorEngine returns the engine of the operator's routes, for pages to be added to before it
+// serves.
+func (a *Mux) OperatorEngine() *gin.Engine { return a.Admin }
+
+// CachedResponses returns how many responses are cached, and how many sets of headers they share.
+func (a *Mux) CachedResponses() (responses, headerSets int) {
+	a.responses.answers.CleanUp()
+	a.responses.mu.Lock()
+	defer a.responses.mu.Unlock()
+	return a.responses.answers.EstimatedSize(), len(a.responses.headers)
+}

@@ -1,0 +1,73 @@
+package route
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"github.com/danielgtaylor/huma/v2"
+	"net/http"
+)
+
+type StreamOutput struct {
+	Body func(huma.Context)
+}
+
+// Written is the answer to a write.
+func Written[T any](a *Mux, v T) *Output[T] {
+	a.NoteWrite()
+	out := JSON(v)
+	out.CacheControl = "no-store"
+	return out
+}
+
+// NoStore is an answer for the operator, which no cache keeps.
+func NoStore[T any](v T) *Output[T] {
+	out := JSON(v)
+	out.CacheControl = "no-store"
+	return out
+}
+
+// Encoded writes v with the media type.
+func Encoded(mediaType, cache string, v any) (*RawOutput, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return &RawOutput{ContentType: mediaType, CacheControl: cache, Body: append(body, '\n')}, nil
+}
+
+// An output is an answer in JSON.
+type Output[T any] struct {
+	CacheControl string `header:"Cache-Control"`
+	Link         string `header:"Link"`
+	Status       int
+	Body         T
+}
+
+func JSON[T any](v T) *Output[T] { return &Output[T]{Status: http.StatusOK, Body: v} }
+
+// A rawOutput is an answer of bytes.
+type RawOutput struct {
+	ContentType        string `header:"Content-Type"`
+	CacheControl       string `header:"Cache-Control"`
+	ContentDisposition string `header:"Content-Disposition"`
+	SecurityPolicy     string `header:"Content-Security-Policy"`
+	ReprDigest         string `header:"Repr-Digest"`
+	Body               []byte
+}
+
+// A pageOutput is an answer that may have one of several forms.
+type PageOutput struct {
+	ContentType string `header:"Content-Type"`
+	Link        string `header:"Link"`
+	Body        []byte
+}
+
+// JSONPage writes v as huma does.
+func JSONPage(v any, link string) (*PageOutput, error) {
+	var b bytes.Buffer
+	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	return &PageOutput{ContentType: "application/json", Link: link, Body: b.Bytes()}, nil
+}

@@ -1,0 +1,171 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/answer"
+)
+
+// MaxParameter bounds the value of any parameter, in bytes.
+const MaxParameter = 2048
+
+// Query returns the parsed query of the request that ctx belongs to.
+func Query(ctx context.Context) url.Values {
+	query, _ := ctx.Value(QueryKey{}).(url.Values)
+	return query
+}
+
+type QueryKey struct{}
+
+// validateParameters is the huma middleware that judges parameters by the schemas of the
+// operation, before huma reads them. Huma by itself ignores unknown query
+// parameters and all but the first of repeated ones, and answers 422 in a shape
+// of its own; a filter that was misspelled must not give a wider answer.
+func (a *Mux) validateParameters(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
+	query, err := ParameterChecker{schemas}.checkParameters(ctx)
+	if err != nil {
+		r := a.CompleteProblem(ctx.Operation().Path, err)
+		r.Plain = isAgentOperation(ctx.Operation())
+		WriteProblem(ctx, r)
+		return
+	}
+	next(huma.WithValue(ctx, QueryKey{}, query))
+}
+
+// WriteProblem sends r through huma's context.
+func WriteProblem(ctx huma.Context, r *Error) {
+	for name, values := range r.GetHeaders() {
+		ctx.SetHeader(name, values[0])
+	}
+	ctx.SetHeader("Content-Type", r.ContentType(""))
+	ctx.SetStatus(r.Problem.Status)
+	huma.DefaultJSONFormat.Marshal(ctx.BodyWriter(), r) // into our buffer, which takes everything
+}
+
+// A checker judges parameters by their schemas.
+type ParameterChecker struct{ schemas huma.Registry }
+
+func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) {
+	u := ctx.URL()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, NewProblem(BadParameter, "the query of the address is not well formed", `separate parameters by "&" and write special characters as %XX`)
+	}
+	op := ctx.Operation()
+	known := map[string]*huma.Param{}
+	var names []string
+	for _, p := range op.Parameters {
+		switch p.In {
+		case "query":
+			known[p.Name] = p
+			names = append(names, p.Name)
+		case "path":
+			if err := k.checkValue(p, p.Schema, ctx.Param(p.Name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, values := range query {
+		p := known[name]
+		if p == nil {
+			return nil, NewProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+JoinWords(names)).
+				WithLocation(Location{Parameter: answer.CleanText(name, 60)})
+		}
+		if err := k.CheckValues(p, values); err != nil {
+			return nil, err
+		}
+	}
+	return query, nil
+}
+
+// CheckValues judges the values of one query parameter.
+func (k ParameterChecker) CheckValues(p *huma.Param, values []string) error {
+	if p.Schema.Type != huma.TypeArray {
+		if len(values) > 1 {
+			return NewProblem(repeated, p.Name+" is given more than once", "give it once").WithLocation(Location{Parameter: p.Name})
+		}
+		if err := k.checkValue(p, p.Schema, values[0]); err != nil {
+			return err
+		}
+		return nil
+	}
+	if most := p.Schema.MaxItems; most != nil && len(values) > *most {
+		return NewProblem(BadParameter, fmt.Sprintf("%s is given %d times", p.Name, len(values)), fmt.Sprintf("give it at most %d times", *most)).
+			WithLocation(Location{Parameter: p.Name})
+	}
+	for i, v := range values {
+		if err := k.checkValue(p, p.Schema.Items, v); err != nil {
+			return err.WithValueIndex(i)
+		}
+	}
+	return nil
+}
+
+// checkValue judges one value by its schema; nil when it is fine.
+func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text string) *Error {
+	bad := func(message string) *Error {
+		return NewProblem(BadParameter, p.Name+": "+message, p.Name+" is "+p.Description).WithLocation(Location{Parameter: p.Name})
+	}
+	judged := text
+	if p.Name == "q" { // people's words may have several lines
+		judged = lineBreaks.Replace(text)
+	}
+	if column := unreadableColumn(judged); column > 0 {
+		return bad("it holds bytes that are not UTF-8 text, or control characters").WithLocation(Location{Parameter: p.Name, Column: column})
+	}
+	// What is too long for a query is said by whoever reads it.
+	if len(text) > MaxParameter && p.Name != "q" {
+		return bad(fmt.Sprintf("it has more than %d bytes", MaxParameter))
+	}
+	var value any = text
+	if p.Schema.Type == huma.TypeArray && schema.Enum != nil {
+		value = strings.ToLower(strings.TrimSpace(text)) // a filter, which the query language takes in any case
+	}
+	switch schema.Type {
+	case huma.TypeInteger:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || text[0] == '+' {
+			return bad("expected a whole number")
+		}
+		value = n
+	case huma.TypeBoolean:
+		if text != "true" && text != "false" {
+			return bad("expected true or false")
+		}
+		value = text == "true"
+	}
+	var result huma.ValidateResult
+	huma.Validate(k.schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &result)
+	if len(result.Errors) == 0 {
+		return nil
+	}
+	if detail, ok := result.Errors[0].(*huma.ErrorDetail); ok {
+		return bad(detail.Message)
+	}
+	return bad("it is not possible")
+}
+
+// lineBreaks makes spaces of the control characters that stand between words.
+var lineBreaks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+
+// unreadableColumn returns where the first character of a text is, from 1, that no
+// parameter may have, and 0 when there is none.
+func unreadableColumn(text string) int {
+	column := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		column++
+		if r == utf8.RuneError && size == 1 || answer.IsControl(r) {
+			return column
+		}
+		i += size
+	}
+	return 0
+}

@@ -1,0 +1,396 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/api/answer"
+	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/index/query"
+	"gazetteer/limit"
+	"gazetteer/protocol"
+	"gazetteer/protocol/did"
+	"gazetteer/store"
+)
+
+// A Problem is the body of every refusal and failure: an RFC 9457 problem
+// document that also carries the members which other conventions read. It says
+// what is wrong, by which rule, where, and how to mend it; it never holds a
+// path, a package, a stack or a text of the store.
+type Problem struct {
+	// Type is where the problem is described: /openapi.json#/x-problems/{code}.
+	Type   string `json:"type" doc:"where this sort of problem is described"`
+	Title  string `json:"title" doc:"the sort of problem, the same each time"`
+	Status int    `json:"status" doc:"the HTTP status of this answer"`
+	Detail string `json:"detail" doc:"what is wrong this time"`
+	// Instance is a URN that the server's log repeats; only with our own failures.
+	Instance string `json:"instance,omitempty" doc:"the name of this occurrence in the server's log"`
+	// Code names the sort of problem for ever.
+	Code string `json:"code" doc:"the sort of problem, stable, for programs"`
+	// Rule is the code of the rule that was broken, Section its place in the draft.
+	Rule    string    `json:"rule,omitempty" doc:"the rule that was broken"`
+	Section string    `json:"section,omitempty" doc:"the place in the draft or RFC"`
+	Where   *Location `json:"where,omitempty" doc:"where in the request"`
+	Help    string    `json:"help,omitempty" doc:"how to mend it"`
+	// AirID, Username and Hint stand where the AIR reference has them.
+	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
+	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
+	Hint     string `json:"hint,omitempty" doc:"the help again, for clients of the AIR reference"`
+	// Reason and the four behind it stand where the reference has them, for
+	// attestations.
+	Reason         string `json:"reason,omitempty" doc:"why the agent may not"`
+	AttestationID  int    `json:"attestation_id,omitempty" doc:"the attestation that is meant"`
+	ClaimedSubject string `json:"claimed_subject,omitempty" doc:"whose attestation the address says it is"`
+	ActualSubject  string `json:"actual_subject,omitempty" doc:"whose attestation it is"`
+	RevokedAt      string `json:"revoked_at,omitempty" doc:"when the attestation was revoked"`
+	MaxAge         int    `json:"max_age_seconds,omitempty" doc:"how old a signed time may be"`
+	// Expected and Got are what was wanted and what came, SignatureBase what the
+	// server holds a signature against that does not verify.
+	Expected      string `json:"expected,omitempty" doc:"what was wanted"`
+	Got           string `json:"got,omitempty" doc:"what came"`
+	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
+	// Missing are the signals of evidence that were required and do not hold.
+	Missing []string `json:"missing_evidence,omitempty" doc:"the required evidence that does not hold"`
+	// Retry is after how many seconds it may be tried again.
+	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
+
+	// What other conventions read: the AIR reference, ARD.
+	Error     string `json:"error" doc:"the detail again, for clients of the AIR reference"`
+	ErrorCode string `json:"errorCode" doc:"the code of the ARD convention"`
+	Message   string `json:"message" doc:"the detail again, for clients of the ARD convention"`
+}
+
+// Location is a place in a request: a parameter, or a place in its body.
+type Location struct {
+	Parameter string `json:"parameter,omitempty"`
+	Header    string `json:"header,omitempty"`
+	// Pointer is the JSON Pointer of the offending node of the body, "" also
+	// for the whole of it.
+	Pointer string `json:"pointer,omitempty"`
+	// Line and Column count from 1, in characters: a Hangul syllable is one, and so is
+	// each code point of an emoji. With a line they are a place in the body, without
+	// one the column is a place in the text of the parameter or of the node.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// A sort is a row of the table of problems.
+type problemKind struct {
+	Code   string `json:"code"`
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+}
+
+// The sorts of problems. A code is never used again for something else.
+var (
+	badRequest         = problemKind{"bad-request", 400, "The request cannot be understood"}
+	BadQuery           = problemKind{"bad-query", 400, "The search query cannot be read"}
+	unknownParameter   = problemKind{"unknown-parameter", 400, "There is no such parameter"}
+	repeated           = problemKind{"repeated-parameter", 400, "The parameter is given more than once"}
+	BadParameter       = problemKind{"bad-parameter", 400, "The parameter has an impossible value"}
+	BadHost            = problemKind{"bad-host", 400, "This is not the name of a public host"}
+	badCursor          = problemKind{"bad-cursor", 400, "The cursor is not one of ours for this request"}
+	BadBody            = problemKind{"bad-body", 400, "The body cannot be read"}
+	BadField           = problemKind{"bad-field", 400, "A member of the body has an impossible value"}
+	unauthorized       = problemKind{"unauthorized", 401, "The request does not prove who sends it"}
+	forbidden          = problemKind{"forbidden", 403, "The agent may not do this"}
+	notSigned          = problemKind{"not-signed", 403, "The log has not signed this"}
+	problemNoRoute     = problemKind{"not-found", 404, "There is nothing at this address"}
+	NoService          = problemKind{"no-service", 404, "The host is not known"}
+	noDocument         = problemKind{"no-document", 404, "The document is not known"}
+	NoVerb             = problemKind{"no-verb", 404, "No operation bears this verb"}
+	noNamespace        = problemKind{"no-namespace", 404, "No service uses this namespace"}
+	noClass            = problemKind{"no-data-class", 404, "No service holds this data class"}
+	NoOperation        = problemKind{"no-operation", 404, "The operation is not known"}
+	NoName             = problemKind{"no-name", 404, "Nothing bears this name"}
+	NoAgent            = problemKind{"no-agent", 404, "The agent is not known"}
+	noKey              = problemKind{"no-key", 404, "The agent has no public key"}
+	noPart             = problemKind{"no-part", 404, "The agent has nothing of this sort"}
+	noDID              = problemKind{"no-did", 404, "The DID does not resolve"}
+	noRule             = problemKind{"no-rule", 404, "No rule has this code"}
+	NoSchema           = problemKind{"no-schema", 404, "No schema has this name"}
+	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not take this method"}
+	bodyTimeoutProblem = problemKind{"body-timeout", 408, "The body did not arrive in time"}
+	conflict           = problemKind{"conflict", 409, "Somebody else was first"}
+	contradiction      = problemKind{"contradiction", 409, "This contradicts what is registered"}
+	NotOptedOut        = problemKind{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
+	blockedHost        = problemKind{"blocked-host", 403, "The operator does not visit this host"}
+	optedOut           = problemKind{"opted-out", 410, "The owner does not want this host to be shown"}
+	agentGone          = problemKind{"agent-gone", 410, "The agent is no more"}
+	NoEvidence         = problemKind{"no-evidence", 412, "The agent does not show the required evidence"}
+	OtherVersion       = problemKind{"other-version", 412, "The record was changed meanwhile"}
+	cursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
+	bodyTooLarge       = problemKind{"body-too-large", 413, "The body is too large"}
+	badProof           = problemKind{"bad-proof", 422, "The proof does not hold"}
+	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
+	rateLimited        = problemKind{"rate-limited", 429, "Too many requests"}
+	internal           = problemKind{"internal", 500, "We failed"}
+	damaged            = problemKind{"damaged", 500, "The stored bytes are damaged"}
+	clientGone         = problemKind{"client-gone", 499, "The client left"} // for the log: nobody reads it
+	NotReady           = problemKind{"not-ready", 503, "Not ready yet"}
+	searchTime         = problemKind{"search-timeout", 503, "The search took too long"}
+	searches           = problemKind{"too-many-searches", 503, "Too many searches at the same time"}
+	Unavailable        = problemKind{"unavailable", 503, "Not possible at the moment"}
+)
+
+// problemKinds is the whole table, for the OpenAPI document.
+func problemKinds() map[string]problemKind {
+	table := map[string]problemKind{}
+	for _, s := range []problemKind{
+		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
+		unauthorized, forbidden, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
+		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
+	} {
+		table[s.Code] = s
+	}
+	return table
+}
+
+// A refusal is a problem on its way to the client.
+type Error struct {
+	Problem Problem
+	Plain   bool          // for clients of the AIR reference: application/json
+	retry   time.Duration // for Retry-After; 0 is none
+	Current string        // where the newest of what was asked for is, for Link
+	Cause   error         // for our log only
+	Nth     int           // which value of a parameter it is about, from 1; 0 when it is not about one
+}
+
+// NewProblem returns a refusal of that sort, saying what is wrong this time and how
+// to mend it.
+func NewProblem(s problemKind, detail, help string) *Error {
+	return &Error{Problem: Problem{
+		Type: ProblemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
+		Detail: detail, Help: help,
+		Error: detail, Message: detail, ErrorCode: ardCode(s.Status),
+	}}
+}
+
+// ProblemType is the address of the row of a sort in the table of problems.
+func ProblemType(s problemKind) string { return "/openapi.json#/x-problems/" + s.Code }
+
+func (r *Error) Error() string { return r.Problem.Code + ": " + r.Problem.Detail }
+
+// GetStatus, GetHeaders, ContentType and MarshalJSON are what huma asks of an
+// error that it shall send as it is.
+func (r *Error) GetStatus() int { return r.Problem.Status }
+
+// GetHeaders returns what belongs to the refusal beside its body.
+func (r *Error) GetHeaders() http.Header {
+	h := http.Header{}
+	if r.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(limit.CeilSeconds(r.retry)))
+	}
+	if r.Current != "" {
+		h.Set("Link", "<"+r.Current+`>; rel="current"`)
+	}
+	if r.Problem.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Signature realm="agents", AgentSecret realm="agents"`)
+	}
+	return h
+}
+
+// ContentType returns the media type of the body. The reference's clients look
+// for plain JSON, so the routes they use answer with that.
+func (r *Error) ContentType(string) string {
+	if r.Plain {
+		return "application/json"
+	}
+	return "application/problem+json"
+}
+
+// MarshalJSON writes the problem. The standard encoder replaces invalid UTF-8,
+// so what a client sent cannot break the answer about it.
+func (r *Error) MarshalJSON() ([]byte, error) { return json.Marshal(r.Problem) }
+
+// Unwrap makes the cause visible to errors.Is.
+func (r *Error) Unwrap() error { return r.Cause }
+
+// WithLocation adds the place.
+func (r *Error) WithLocation(w Location) *Error {
+	r.Problem.Where = &w
+	return r
+}
+
+// WithValueIndex says which value of the parameter it is about, from 0.
+func (r *Error) WithValueIndex(i int) *Error {
+	r.Nth = i + 1
+	return r
+}
+
+// withRule adds the rule and its section.
+func (r *Error) withRule(rule, section string) *Error {
+	r.Problem.Rule, r.Problem.Section = rule, section
+	return r
+}
+
+// WithRetry asks to try again no sooner than d.
+func (r *Error) WithRetry(d time.Duration) *Error {
+	r.retry = max(d, time.Second)
+	r.Problem.Retry = limit.CeilSeconds(r.retry)
+	return r
+}
+
+// WithCause keeps the error behind the refusal for our log.
+func (r *Error) WithCause(err error) *Error {
+	r.Cause = err
+	return r
+}
+
+// AdmitClient counts one of what a client does against a limit, or refuses it and says when to
+// come back. A client without an address, which came over the operator's socket, is not counted.
+func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what string) error {
+	e, exceeded := errors.AsType[*limit.ExceededError](l.Take(ctx, client))
+	if !exceeded {
+		return nil
+	}
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", e.Quota, what)
+	if e.All {
+		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
+	}
+	return NewProblem(rateLimited, detail, "wait as long as Retry-After says").WithRetry(e.Wait)
+}
+
+// ardCode is the code of the ARD convention for a status.
+func ardCode(status int) string {
+	switch {
+	case status == 401:
+		return "UNAUTHENTICATED"
+	case status == 404, status == 410:
+		return "NOT_FOUND"
+	case status == 429:
+		return "RATE_LIMIT_EXCEEDED"
+	case status >= 500:
+		return "INTERNAL_ERROR"
+	default:
+		return "INVALID_ARGUMENT"
+	}
+}
+
+// ProblemFor turns any error of the packages below into what the client is told
+// about it. It is the error table of the whole API.
+func ProblemFor(err error) *Error {
+	if r, ok := errors.AsType[*Error](err); ok {
+		return r
+	}
+	if r := callerProblem(err); r != nil {
+		return r.WithCause(err)
+	}
+	return serverProblem(err).WithCause(err)
+}
+
+// callerProblem covers what the caller can mend; nil for the rest.
+func callerProblem(err error) *Error {
+	if e, ok := errors.AsType[*query.Error](err); ok {
+		return NewProblem(BadQuery, e.Message, e.Help).WithLocation(Location{Parameter: "q", Column: e.Offset + 1})
+	}
+	if e, ok := errors.AsType[*fetch.HostError](err); ok {
+		return NewProblem(BadHost, "the host name cannot be used: "+e.Problem, e.Help).WithLocation(Location{Parameter: "host"})
+	}
+	if e, ok := errors.AsType[*protocol.SyntaxError](err); ok {
+		return NewProblem(BadBody, "the body is not valid JSON: "+e.Message, "send one JSON object in UTF-8, with each member once").
+			withRule(e.Problem.String(), "RFC 8259").
+			WithLocation(Location{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
+	}
+	if e, ok := errors.AsType[*answer.QuotaError](err); ok {
+		return NewProblem(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).WithRetry(e.Wait)
+	}
+	if r := ownerProblem(err); r != nil {
+		return r
+	}
+	if r := agentProblem(err); r != nil {
+		return r
+	}
+	if r := didProblem(err); r != nil {
+		return r
+	}
+	if e, ok := errors.AsType[*did.Error](err); ok {
+		return NewProblem(BadParameter, e.Message, e.Help).withRule(e.Code, "")
+	}
+	switch {
+	case errors.Is(err, answer.ErrNoService):
+		return NewProblem(NoService, "nothing is known of this host", "see /api/v1/services for those that are known")
+	case errors.Is(err, answer.ErrNoDocument):
+		return NewProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
+	case errors.Is(err, answer.ErrNoVerb):
+		return NewProblem(NoVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
+	case errors.Is(err, answer.ErrNoNamespace):
+		return NewProblem(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
+	case errors.Is(err, answer.ErrNoClass):
+		return NewProblem(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
+	case errors.Is(err, answer.ErrNoName):
+		return NewProblem(NoName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
+	case errors.Is(err, answer.ErrNothingToValidate):
+		return NewProblem(BadBody, "there is nothing to judge, or two things at once", "send one document, or one address")
+	case errors.Is(err, answer.ErrNoFetcher):
+		return NewProblem(Unavailable, "documents are not fetched on request here", "send the document itself as the body")
+	case errors.Is(err, answer.ErrNoCrawl):
+		return NewProblem(Unavailable, "this process does not crawl", "name the host to a server that does").WithRetry(time.Hour)
+	case errors.Is(err, answer.ErrBusy):
+		return NewProblem(Unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").WithRetry(5 * time.Second)
+	case errors.Is(err, answer.ErrNoRule):
+		return NewProblem(noRule, "no rule has this code", "see /api/v1/rules for all of them").WithLocation(Location{Parameter: "code"})
+	case errors.Is(err, answer.ErrNoDirectory):
+		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
+	case errors.Is(err, answer.ErrNoLog):
+		return NewProblem(Unavailable, "no transparency log is kept here", "ask the operator of this server").WithRetry(time.Hour)
+	case errors.Is(err, store.ErrConflict):
+		return NewProblem(conflict, "the record was changed meanwhile", "read it again and repeat the change")
+	default:
+		return nil
+	}
+}
+
+// fieldPointer turns "service_endpoints[0].type" into a JSON Pointer.
+func fieldPointer(field string) string {
+	return "/" + strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
+}
+
+// serverProblem covers what is wrong on our side. What it was stands in our log.
+func serverProblem(err error) *Error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return NewProblem(clientGone, "the request was given up before it was answered", "")
+	case errors.Is(err, store.ErrFull):
+		return NewProblem(Unavailable, "there is no room for new data at the moment", "try again later; reading still works").WithRetry(5 * time.Minute)
+	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
+		return NewProblem(Unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").WithRetry(time.Minute)
+	case errors.Is(err, answer.ErrSearchTimeout):
+		return NewProblem(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").WithRetry(2 * time.Second)
+	case errors.Is(err, answer.ErrTooManySearches):
+		return NewProblem(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").WithRetry(time.Second)
+	case errors.Is(err, index.ErrUnavailable):
+		return NewProblem(NotReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").WithRetry(5 * time.Second)
+	case errors.Is(err, index.ErrClosed):
+		return NewProblem(Unavailable, "the server is stopping", "try again in a moment").WithRetry(5 * time.Second)
+	case errors.Is(err, context.DeadlineExceeded):
+		return NewProblem(Unavailable, "the answer took too long", "try again later").WithRetry(10 * time.Second)
+	case errors.Is(err, answer.ErrDamaged), errors.Is(err, store.ErrCorrupt):
+		return NewProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
+	default:
+		return NewProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+	}
+}
+
+// JoinWords joins words for a sentence: `a, b and c`.
+func JoinWords(words []string) string {
+	words = slices.Clone(words)
+	slices.Sort(words)
+	switch n := len(words); n {
+	case 0:
+		return "none"
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}

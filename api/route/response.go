@@ -1,0 +1,224 @@
+package route
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzip"
+)
+
+// minGzip is the smallest body worth compressing: a shorter one goes with its
+// headers in the two packets that a compressed one takes, too.
+const minGzip = 2048
+
+// A reply holds back what a handler writes until it is done, so that the answer
+// can get its tag, become a 304, be compressed, or be replaced by a problem.
+// Answers are bounded by the limits of their routes; what is not, flushes, and
+// from then on goes straight through.
+type bufferedResponse struct {
+	gin.ResponseWriter
+	gzips     *gzipCache
+	responses *responseCache
+	status    int
+	body      bytes.Buffer
+	streaming bool
+
+	// The record that the answer is made of, "" for one that is not kept.
+	key string
+	seq uint64
+}
+
+func (r *bufferedResponse) WriteHeader(status int) { r.status = status }
+func (r *bufferedResponse) WriteHeaderNow()        {}
+func (r *bufferedResponse) Status() int            { return r.status }
+func (r *bufferedResponse) Size() int              { return r.body.Len() }
+func (r *bufferedResponse) Written() bool          { return r.streaming || r.body.Len() > 0 }
+
+func (r *bufferedResponse) Write(p []byte) (int, error) {
+	if r.streaming {
+		return r.ResponseWriter.Write(p)
+	}
+	return r.body.Write(p)
+}
+
+func (r *bufferedResponse) WriteString(s string) (int, error) {
+	if r.streaming {
+		return r.ResponseWriter.WriteString(s)
+	}
+	return r.body.WriteString(s)
+}
+
+// Flush sends what is there. The answer is a stream from now on.
+func (r *bufferedResponse) Flush() {
+	if !r.streaming {
+		r.streaming = true
+		r.ResponseWriter.WriteHeader(r.status)
+		r.ResponseWriter.WriteHeaderNow()
+		r.ResponseWriter.Write(r.body.Bytes()) // a client that left is noticed by the next write
+		r.body.Reset()
+	}
+	r.ResponseWriter.Flush()
+}
+
+// Unwrap lets http.ResponseController find the connection's deadlines.
+func (r *bufferedResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+var responsePool = sync.Pool{New: func() any { return new(bufferedResponse) }}
+
+// maxPooled is the largest buffer kept for the next answer.
+const maxPooled = 256 << 10
+
+// bufferResponse is the middleware that answers through a [reply].
+func (a *Mux) bufferResponse(c *gin.Context) {
+	r := responsePool.Get().(*bufferedResponse)
+	r.ResponseWriter, r.gzips, r.responses, r.status, r.streaming = c.Writer, a.gzips, a.responses, c.Writer.Status(), false
+	r.key, r.seq = "", 0
+	original := c.Writer
+	c.Writer = r
+	defer func() {
+		c.Writer = original
+		r.ResponseWriter, r.gzips, r.responses = nil, nil, nil
+		if r.body.Cap() <= maxPooled {
+			r.body.Reset()
+			responsePool.Put(r)
+		}
+	}()
+	// Handlers know only GET: HEAD is the same answer without its body.
+	method := c.Request.Method
+	if method == http.MethodHead {
+		c.Request.Method = http.MethodGet
+	}
+	c.Next()
+	c.Request.Method = method
+	if r.streaming {
+		return
+	}
+	r.sendBuffered(c.Request)
+}
+
+// sendBuffered writes what was held back.
+func (r *bufferedResponse) sendBuffered(request *http.Request) {
+	w, h, body := r.ResponseWriter, r.Header(), r.body.Bytes()
+	switch {
+	case r.status >= http.StatusBadRequest:
+		h.Set("Cache-Control", "no-store")
+	case h.Get("Cache-Control") == "":
+		h.Set("Cache-Control", "no-cache") // keep it, ask before using it
+	}
+	read := request.Method == http.MethodGet || request.Method == http.MethodHead
+	if read && (r.status == http.StatusOK || r.status == http.StatusMultipleChoices) {
+		body = r.chooseRepresentation(request, body)
+		if r.status == http.StatusOK {
+			r.responses.addResponse(request, r.key, r.seq, h, body)
+		}
+		if r.status == http.StatusOK && listsETag(request.Header["If-None-Match"], h.Get("ETag")) {
+			h.Del("Content-Type")
+			h.Del("Content-Length")
+			h.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			w.WriteHeaderNow()
+			return
+		}
+	}
+	if r.status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(r.status)
+	w.WriteHeaderNow()
+	if request.Method != http.MethodHead {
+		w.Write(body) // a client that left needs no answer
+	}
+}
+
+// chooseRepresentation chooses between the plain and the compressed form of body and tags
+// it. Each form has a tag of its own: a strong tag names bytes (RFC 9110 §8.8.1).
+func (r *bufferedResponse) chooseRepresentation(request *http.Request, body []byte) []byte {
+	h := r.Header()
+	sum := sha256.Sum256(body)
+	tag := digestTag(sum)
+	if len(body) >= minGzip && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(request.Header["Accept-Encoding"]) {
+			h.Set("Content-Encoding", "gzip")
+			h.Set("ETag", `"`+tag+gzipSuffix)
+			return r.gzips.compressBody(sum, body)
+		}
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	return body
+}
+
+// gzipSuffix ends the tag of a form in gzip.
+const gzipSuffix = `-gzip"`
+
+// digestTag is the tag of bytes with that digest, without its quotes.
+func digestTag(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:16]) }
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
+	if err != nil {
+		panic("gzip: " + err.Error()) // the level is a constant
+	}
+	return w
+}}
+
+// gzipBytes returns body in gzip.
+func gzipBytes(body []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(body)/4 + 64)
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	w.Reset(&b)
+	w.Write(body) // a buffer takes everything
+	w.Close()
+	return b.Bytes()
+}
+
+// acceptsGzip reads Accept-Encoding (RFC 9110 §12.5.3): gzip by name or by "*",
+// unless its weight is 0.
+func acceptsGzip(header []string) bool {
+	accepted := false
+	for _, line := range header {
+		for item := range strings.SplitSeq(line, ",") {
+			coding, parameters, _ := strings.Cut(item, ";")
+			coding = strings.ToLower(strings.TrimSpace(coding))
+			if coding != "gzip" && coding != "*" {
+				continue
+			}
+			accepted = !hasZeroWeight(parameters)
+			if coding == "gzip" {
+				return accepted // the name outweighs "*"
+			}
+		}
+	}
+	return accepted
+}
+
+func hasZeroWeight(parameters string) bool {
+	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
+	if !found || strings.TrimSpace(strings.ToLower(name)) != "q" {
+		return false
+	}
+	weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	return err != nil || weight <= 0
+}
+
+// listsETag reports whether If-None-Match names tag. The comparison is weak, as
+// RFC 9110 §13.1.2 asks.
+func listsETag(header []string, tag string) bool {
+	for _, line := range header {
+		for item := range strings.SplitSeq(line, ",") {
+			item = strings.TrimSpace(item)
+			if item == "*" || strings.TrimPrefix(item, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

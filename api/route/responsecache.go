@@ -1,0 +1,221 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gin-gonic/gin"
+	"github.com/maypok86/otter/v2"
+
+	"gazetteer/store"
+)
+
+// The most bytes that are kept of answers, and of their compressed forms.
+const (
+	maxCachedBytes = 160 << 20 // the DID documents of 100,000 agents
+	maxGzipBytes   = 32 << 20
+)
+
+// entryOverhead is about what a kept answer costs beside path and body: the record of
+// it, its tag and length, and its place in the cache. Headers are shared.
+const entryOverhead = 512
+
+// A keeper holds whole answers that are asked for again and again, in each of
+// their forms. Each belongs to one record of the store and holds while that
+// record has the same sequence, so a kept answer is never older than one computed
+// now.
+type responseCache struct {
+	store   store.Store
+	answers *otter.Cache[representation, *cachedResponse]
+
+	mu      sync.Mutex             // guards following
+	headers map[string]http.Header // sets that many answers have in common
+}
+
+// A form is an answer in one representation.
+type representation struct {
+	path string
+	gzip bool
+}
+
+// A kept answer is what went out before: headers and body.
+type cachedResponse struct {
+	key    string // of the record that it is made of
+	seq    uint64
+	header http.Header // shared, never changed
+	tag    []string    // its ETag
+	length []string    // its Content-Length
+	body   []byte
+	head   atomic.Uint64 // the store's sequence when the record was looked at last
+}
+
+func newResponseCache(s store.Store) (*responseCache, error) {
+	answers, err := otter.New(&otter.Options[representation, *cachedResponse]{
+		MaximumWeight: maxCachedBytes,
+		Weigher: func(f representation, k *cachedResponse) uint32 {
+			return uint32(len(f.path) + len(k.body) + entryOverhead)
+		},
+		Executor: func(work func()) { work() }, // no goroutine of its own
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the kept answers: %w", err)
+	}
+	return &responseCache{store: s, answers: answers, headers: map[string]http.Header{}}, nil
+}
+
+// findFresh returns what is kept for a request, nil when that is nothing, or no
+// longer as the store is.
+func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" || r.URL.RawPath != "" || r.URL.IsAbs() || len(r.TransferEncoding) > 0 {
+		return nil
+	}
+	known := k.findRepresentation(r)
+	if known == nil {
+		return nil
+	}
+	// Read before the record: what has not changed until then is as it was.
+	head := k.store.Head().Seq
+	if known.head.Load() == head {
+		return known
+	}
+	record, err := k.store.Get(r.Context(), known.key)
+	if err != nil || record.Seq != known.seq {
+		// What was erased must not stay in memory either. What is wrong is said by
+		// whoever computes the answer.
+		for _, zip := range []bool{false, true} {
+			k.answers.Invalidate(representation{r.URL.Path, zip})
+		}
+		return nil
+	}
+	known.head.Store(head)
+	return known
+}
+
+// findRepresentation returns what is kept in the form that a request wants. What is too short to
+// be compressed has one form for all.
+func (k *responseCache) findRepresentation(r *http.Request) *cachedResponse {
+	if acceptsGzip(r.Header["Accept-Encoding"]) {
+		if known, ok := k.answers.GetIfPresent(representation{r.URL.Path, true}); ok {
+			return known
+		}
+		known, ok := k.answers.GetIfPresent(representation{r.URL.Path, false})
+		if !ok || known.header["Vary"] != nil {
+			return nil
+		}
+		return known
+	}
+	known, ok := k.answers.GetIfPresent(representation{r.URL.Path, false})
+	if !ok {
+		return nil
+	}
+	return known
+}
+
+// minExplicitLength is the size from which a body needs its length said: that of a shorter
+// one net/http says by itself, which costs less than another header does.
+const minExplicitLength = 2048
+
+// answerFromCache is the middleware that answers with what is kept.
+func (a *Mux) answerFromCache(c *gin.Context) {
+	known := a.responses.findFresh(c.Request)
+	if known == nil {
+		return
+	}
+	c.Abort()
+	h := c.Writer.Header()
+	setHeaders(h, known.header)
+	h["Etag"] = known.tag
+	if listsETag(c.Request.Header["If-None-Match"], known.tag[0]) {
+		h.Del("Content-Type")
+		h.Del("Content-Encoding")
+		c.Writer.WriteHeader(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	if len(known.body) >= minExplicitLength || c.Request.Method == http.MethodHead {
+		h["Content-Length"] = known.length
+	}
+	c.Writer.WriteHeader(http.StatusOK)
+	c.Writer.WriteHeaderNow()
+	if c.Request.Method != http.MethodHead {
+		c.Writer.Write(known.body) // a client that left needs no answer
+	}
+}
+
+// MarkCacheable lets the answer under way be kept as long as the record of key has that
+// sequence. Every change to what the answer is made of must come with a write to
+// that record: a visit writes its host's record, an update its agent's.
+func MarkCacheable(ctx context.Context, key string, seq uint64) {
+	if r, ok := ctx.Value(responseKey{}).(*bufferedResponse); ok {
+		r.key, r.seq = key, seq
+	}
+}
+
+// responseKey is where a request's context has its reply.
+type responseKey struct{}
+
+// addResponse keeps an answer as it is about to be sent.
+func (k *responseCache) addResponse(r *http.Request, key string, seq uint64, h http.Header, body []byte) {
+	if key == "" || r.URL.RawQuery != "" || r.URL.RawPath != "" || strings.Contains(h.Get("Cache-Control"), "no-store") {
+		return
+	}
+	known := &cachedResponse{key: key, seq: seq, header: k.shareHeaders(h), tag: []string{h.Get("ETag")}, length: []string{strconv.Itoa(len(body))}, body: bytes.Clone(body)}
+	k.answers.Set(representation{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known)
+}
+
+// maxHeaderSets is how many sets of headers are shared at most: a few in all, unless an
+// answer that is kept says something in its headers that no other says.
+const maxHeaderSets = 64
+
+// shareHeaders returns the set of headers that h is but for those of the one answer.
+func (k *responseCache) shareHeaders(h http.Header) http.Header {
+	header := h.Clone()
+	for _, name := range []string{"Connection", "Etag", "Content-Length"} {
+		delete(header, name)
+	}
+	var id strings.Builder
+	header.Write(&id) // in order of names
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if same, ok := k.headers[id.String()]; ok {
+		return same
+	}
+	if len(k.headers) < maxHeaderSets {
+		k.headers[id.String()] = header
+	}
+	return header
+}
+
+// A press compresses bodies, and remembers those it compressed lately.
+type gzipCache struct {
+	done *otter.Cache[[sha256.Size]byte, []byte]
+}
+
+func newGzipCache() (*gzipCache, error) {
+	done, err := otter.New(&otter.Options[[sha256.Size]byte, []byte]{
+		MaximumWeight: maxGzipBytes,
+		Weigher:       func(_ [sha256.Size]byte, b []byte) uint32 { return uint32(len(b) + 64) },
+		Executor:      func(work func()) { work() }, // no goroutine of its own
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the compressed answers: %w", err)
+	}
+	return &gzipCache{done: done}, nil
+}
+
+// compressBody returns body, whose SHA-256 is sum, in gzip.
+func (p *gzipCache) compressBody(sum [sha256.Size]byte, body []byte) []byte {
+	if done, ok := p.done.GetIfPresent(sum); ok {
+		return done
+	}
+	zipped := gzipBytes(body)
+	p.done.Set(sum, zipped)
+	return zipped
+}

@@ -1,0 +1,152 @@
+package route
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// StrictLines returns l with connections on which a request whose header is
+// not written as RFC 9112 has it is answered 400 and the connection closed:
+// lines end in CR LF (section 2.2), and none goes on in the next (section 5.2).
+// net/http takes both for good, and others before or behind us may not, so that
+// they and we would see different requests in the same bytes.
+func StrictLines(l net.Listener) net.Listener { return strictListener{l} }
+
+type strictListener struct{ net.Listener }
+
+func (l strictListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &strictConn{Conn: c}, nil
+}
+
+// A strictConn looks at the lines of each header as net/http reads them. Of a
+// body it knows only how long it is; behind one in chunks it looks at nothing
+// more, and [Server] closes such a connection after the answer.
+//
+// What it refuses it does not answer itself, since an answer to an earlier
+// request may be on its way: it hands on a header that net/http refuses.
+type strictConn struct {
+	net.Conn
+	// The goroutine that reads for net/http owns all below.
+	body    int64  // bytes of a body still to come, endless: all that comes
+	length  int64  // Content-Length of the header that is being read
+	chunks  bool   // it has a Transfer-Encoding
+	begun   bool   // the request line is behind us
+	line    []byte // what was read of the current line, cut at maxStoredLine
+	last    byte   // what was read last, 0 at the beginning of a line
+	refused bool
+	rest    []byte // of what is read in the place of what was refused
+}
+
+const (
+	unknownLength = math.MaxInt64
+	maxStoredLine = 64 // no line that matters here is longer
+)
+
+// invalidHeader is what net/http refuses wherever in a header it stands, with 400.
+const invalidHeader = "\x00\r\n\r\n"
+
+// Read reads for net/http, until a header is not as it has to be.
+func (c *strictConn) Read(p []byte) (int, error) {
+	if !c.refused {
+		n, err := c.Conn.Read(p)
+		good := c.scanBytes(p[:n])
+		if good == n {
+			return n, err
+		}
+		c.refused, c.rest = true, []byte(invalidHeader)
+		if good > 0 {
+			return good, nil
+		}
+	}
+	if len(c.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// CloseWrite lets net/http end an answer so that the client still reads it.
+func (c *strictConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// scanBytes follows what comes, and returns how much of it is good.
+func (c *strictConn) scanBytes(p []byte) int {
+	for at := 0; at < len(p); {
+		if c.body > 0 {
+			skip := int(min(c.body, int64(len(p)-at)))
+			if c.body != unknownLength {
+				c.body -= int64(skip)
+			}
+			at += skip
+			continue
+		}
+		if c.last == 0 && c.begun && (p[at] == ' ' || p[at] == '\t') {
+			return at // the line before goes on
+		}
+		part, _, ended := bytes.Cut(p[at:], []byte("\n"))
+		if room := maxStoredLine - len(c.line); room > 0 {
+			c.line = append(c.line, part[:min(room, len(part))]...)
+		}
+		if len(part) > 0 {
+			c.last = part[len(part)-1]
+		}
+		at += len(part)
+		if !ended {
+			return at
+		}
+		if c.last != '\r' {
+			return at
+		}
+		at++
+		c.endLine()
+	}
+	return len(p)
+}
+
+// endLine takes note of a line that is whole.
+func (c *strictConn) endLine() {
+	line := strings.TrimSuffix(string(c.line), "\r")
+	c.line, c.last = c.line[:0], 0
+	switch {
+	case line != "" && c.begun:
+		c.readLengthField(line)
+	case line != "":
+		c.begun = true
+	case c.begun: // the end of the header
+		c.body = c.length
+		if c.chunks {
+			c.body = unknownLength
+		}
+		c.begun, c.length, c.chunks = false, 0, false
+	}
+	// An empty line before a request is for net/http to judge.
+}
+
+// readLengthField takes note of how long a body is said to be. What net/http cannot read
+// as a length it refuses.
+func (c *strictConn) readLengthField(line string) {
+	name, value, _ := strings.Cut(line, ":")
+	switch {
+	case strings.EqualFold(name, "Transfer-Encoding"):
+		c.chunks = true
+	case strings.EqualFold(name, "Content-Length"):
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 63)
+		if err != nil || n < 0 || len(line) >= maxStoredLine {
+			n = unknownLength
+		}
+		c.length = n
+	}
+}

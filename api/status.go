@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/route"
+	"gazetteer/crawler"
+)
+
+// A Standing is how the server stands, for everybody.
+type ServerStatus struct {
+	At      time.Time `json:"at" doc:"when this was so"`
+	Started time.Time `json:"started" doc:"since when the server runs"`
+	Version string    `json:"version"`
+	Ready   bool      `json:"ready" doc:"answers may be relied on"`
+	// Store and Index are sequence numbers: what is stored, and what answers are
+	// based on.
+	Store uint64 `json:"store" doc:"the newest sequence of the store"`
+	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
+	// Crawler is absent in a process that does not crawl.
+	Crawler *crawler.Status `json:"crawler,omitempty"`
+}
+
+// ServerStatus says how the server stands now.
+func (a *API) ServerStatus() ServerStatus {
+	store, index := a.Answers.Store.Head(), a.Answers.Index.Cursor()
+	s := ServerStatus{
+		At: a.Now().UTC(), Started: a.Started.UTC(), Version: a.Version,
+		Ready: a.Ready.ObserveCursors(index, store), Store: store.Seq, Index: index.Seq,
+	}
+	if a.Answers.Crawler != nil {
+		status := a.Answers.Crawler.Status()
+		s.Crawler = &status
+	}
+	return s
+}
+
+// statusRoutes declares how the server stands, once and as a stream.
+func (a *API) statusRoutes(h huma.API) {
+	route.Handle(a.Mux, h, route.Get("standing", route.StatusPath, "How the crawl, the store and the index stand"), a.getStatus)
+	op := route.Get("standing-stream", route.StreamPath, "The same every second, as server-sent events")
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, " +
+			"and when a client does not read for a minute; it goes on with Last-Event-ID.",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+	route.Handle(a.Mux, h, op, a.followStatus)
+}
+
+func (a *API) getStatus(context.Context, *struct{}) (*route.Output[ServerStatus], error) {
+	out := route.JSON(a.ServerStatus())
+	out.CacheControl = "no-store"
+	return out, nil
+}
