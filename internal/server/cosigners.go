@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"gazetteer/api/air"
 	"gazetteer/internal/exit"
 	"gazetteer/registry/audit"
-	"gazetteer/api/air"
 )
 
 // parseCosigners reads the witnesses of the log from the configuration: a public key and a URL each.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/registry/transfer"
-	"gazetteer/api/air"
 )
 
 func (a *verbs) mergeCommand(k *keyring) *cobra.Command {
