@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -163,8 +164,10 @@ func transportFindings(a *fetch.Answer, kind document.Kind) []protocol.Finding {
 func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax error) {
 	switch c.Kind {
 	case document.AI, document.AIAlias:
-		doc, findings, err := aidiscovery.Parse(in.Text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: sameSite, Now: o.Today})
-		c.addFindings(findings, err)
+		read := func(text []byte) (*aidiscovery.Document, []protocol.Finding, error) {
+			return aidiscovery.Parse(text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: sameSite, Now: o.Today})
+		}
+		doc := readStandardJSON(c, in.Text, "AI203", read)
 		if doc != nil {
 			c.Operations = len(doc.Capabilities)
 		}
@@ -175,8 +178,10 @@ func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax err
 			c.full, c.Operations = doc, len(doc.Endpoints)
 		}
 	case document.AGISSummary:
-		doc, findings, err := agis.ParseSummary(in.Text, agis.Options{})
-		c.addFindings(findings, err)
+		read := func(text []byte) (*agis.Summary, []protocol.Finding, error) {
+			return agis.ParseSummary(text, agis.Options{})
+		}
+		doc := readStandardJSON(c, in.Text, "WK101", read)
 		if doc != nil {
 			c.summary, c.Operations = doc, len(doc.Methods)
 		}
@@ -190,6 +195,21 @@ func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax err
 		c.addFindings(doc.Findings, err)
 		c.Operations = len(doc.Operations)
 	}
+}
+
+// readStandardJSON runs a reader of JSON. If the text has trailing commas, comments or single
+// quotes, these are findings of the rule invalid, and the rest is checked as well. The text counts as
+// unreadable all the same.
+func readStandardJSON[D any](c *checkedInput, text []byte, invalid string, read func([]byte) (*D, []protocol.Finding, error)) *D {
+	doc, findings, err := read(text)
+	if err != nil && len(findings) == 1 && findings[0].Code == invalid {
+		standard, faults := repair.StandardJSON(text)
+		if again, more, errAgain := read(standard); len(faults) > 0 && errAgain == nil {
+			doc, findings = again, append(repair.SyntaxFindings(text, findings[0], faults), more...)
+		}
+	}
+	c.addFindings(findings, err)
+	return doc
 }
 
 func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {

@@ -2,8 +2,10 @@ package lint_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -380,5 +382,27 @@ func TestRewritten(t *testing.T) {
 	}
 	if accepted[document.AI] < 30 || accepted[document.AGIS] < 25 || accepted[document.AGISSummary] < 2 {
 		t.Errorf("only %v were accepted", accepted)
+	}
+}
+
+// A trailing comma, comments and single quotes are named once each, at their first place, and the
+// rest of the document is checked.
+func TestNearlyJSON(t *testing.T) {
+	text := "{'aiendpoint': '1.0', // one\n \"service\": {\"name\": \"n\", \"description\": \"d\",}, // two\n \"capabilities\": []}"
+	r := lint.Check(lint.Input{Name: "ai.json", Text: []byte(text), Kind: document.AI}, lint.Options{})
+	var got []string
+	for _, f := range r.Findings {
+		if f.Severity == protocol.Error {
+			got = append(got, fmt.Sprintf("%s %d:%d %s", f.Code, f.Line, f.Column, f.Message))
+		}
+	}
+	want := []string{
+		"AI203 1:2 this is not JSON: a string in single quotes (the first of 2)",
+		"AI203 1:23 this is not JSON: a comment (the first of 2)",
+		"AI203 2:45 this is not JSON: a trailing comma",
+		"AI218 3:18 capabilities is empty",
+	}
+	if !slices.Equal(got, want) || r.Valid || !r.Failed() {
+		t.Errorf("valid %v, failed %v, findings\n%s", r.Valid, r.Failed(), strings.Join(got, "\n"))
 	}
 }

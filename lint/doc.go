@@ -6,4 +6,6 @@
 // summary of a service with its full document. [Rule] explains a code. [Tell] recognizes a format.
 // A [Baseline] hides accepted findings. Package lint/repair repairs texts, package lint/format
 // writes results.
+//
+// Nothing here opens a file or a connection.
 package lint

@@ -96,6 +96,9 @@ func proposeSyntaxRepairs(r *reading) []Repair {
 	switch {
 	case r.kind == document.AGISSummary && r.skip > 0:
 		return []Repair{{r.findings[0], []protocol.Edit{{Offset: 0, End: r.skip}}}}
+	case (r.kind == document.AI || r.kind == document.AIAlias) && r.findings[0].Code == "AI203",
+		r.kind == document.AGISSummary && r.findings[0].Code == "WK101":
+		return r.appendRepair(nil, r.findings[0], syntaxEdits(r.body))
 	case r.kind == document.AGIS && r.findings[0].Code == "AGIS101":
 		return r.appendRepair(nil, r.findings[0], quoteTransitions(r.body))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -75,10 +77,14 @@ func normalizeName(s string) string { return strings.ToLower(separators.Replace(
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// languageTag writes en_US as en-US.
+// languageTag writes en_US as en-US. It leaves a tag alone that has the right form but no registered
+// language, such as english_US: the result would be valid and still wrong.
 func languageTag(r *reading, n *protocol.Node) []protocol.Edit {
 	tag := strings.ReplaceAll(n.Str(), "_", "-")
 	if tag == n.Text || !aidiscovery.WellFormedLanguage(tag) {
+		return nil
+	}
+	if _, err := language.Parse(tag); err != nil {
 		return nil
 	}
 	return r.replaceText(n, tag)

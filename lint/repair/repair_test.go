@@ -57,6 +57,11 @@ var cases = []struct {
 		`{"aiendpoint":"1.0", "capabilities":[{"method": "book"}]}`, nil},
 	{"language tags", document.AI, `{"aiendpoint":"1.0","service":{"language":["en_US", "pt_BR" , "en-us","xx_"]}}`,
 		`{"aiendpoint":"1.0","service":{"language":["en-US", "pt-BR","xx_"]}}`, []string{"AI314", "AI315", "AI315"}},
+	{"a language that does not exist", document.AI, `{"aiendpoint":"1.0","service":{"language":["english_US"]}}`,
+		`{"aiendpoint":"1.0","service":{"language":["english_US"]}}`, nil},
+	{"trailing commas, comments and single quotes", document.AI, "{\"aiendpoint\":'1.0', // the version\n \"meta\":{\"note\":\"a // b, 'c'\",}, /* end */}",
+		"{\"aiendpoint\":\"1.0\", \n \"meta\":{\"note\":\"a // b, 'c'\"} }", []string{"AI203"}},
+	{"a summary with a trailing comma", document.AGISSummary, `{"agis":"1.0","methods":["BOOK",],}`, `{"agis":"1.0","methods":["BOOK"]}`, []string{"WK101"}},
 	{"a category twice", document.AI, "{\"aiendpoint\":\"1.0\",\"service\":{\"category\":[\n  \"food\",\n  \"news\",\n  \"food\"\n]}}",
 		"{\"aiendpoint\":\"1.0\",\"service\":{\"category\":[\n  \"food\",\n  \"news\"\n]}}", []string{"AI310"}},
 	{"names in another case", document.AI, `{"AIEndpoint":"1.0","Service":{"Name":"N","description":"D"},"capabilities":[{"ID":"a"}],"tokenHints":{"compact-mode":true}}`,
@@ -341,4 +346,29 @@ func FuzzFix(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind byte, text []byte) {
 		check(t, "fuzz", kinds[int(kind)%len(kinds)], text)
 	})
+}
+
+// What StandardJSON changes keeps its length, and a second run finds nothing more.
+func TestStandardJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`:                            `{"a": 1}`,
+		"[1, 2,]":                             "[1, 2 ]",
+		"[1, // one,\n 2, # two\n]":           "[1,        \n 2       \n]",
+		`{'a': 'it "is"', 'b': 'c'}`:          `{"a": 'it "is"', "b": "c"}`,
+		`{"a": "// no, ]", /* , ] */ "b": 1}`: `{"a": "// no, ]",           "b": 1}`,
+		`["open`:                              `["open`,
+		"['open\n,]":                          "['open\n ]",
+		"/* open":                             "       ",
+	} {
+		got, faults := repair.StandardJSON([]byte(text))
+		if string(got) != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+		if changed := text != want; changed != (len(faults) > 0) {
+			t.Errorf("%q: faults %v", text, faults)
+		}
+		if again, _ := repair.StandardJSON(got); !bytes.Equal(again, got) {
+			t.Errorf("%q: a second run gives %q", text, again)
+		}
+	}
 }
