@@ -218,7 +218,7 @@ func TestMaintain(t *testing.T) {
 		s := openStore(t, dir)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- s.Maintain(ctx, MaintainOptions{Keep: 48 * time.Hour, Hour: 3}) }()
+		go func() { ended <- s.Maintain(ctx, MaintainOptions{Keep: 48 * time.Hour, KeepLeast: 1, Hour: 3}) }()
 		time.Sleep(untilHour(time.Now(), 12)) // noon
 		var horizons []uint64
 		for day := range 6 {
@@ -251,6 +251,36 @@ func TestMaintain(t *testing.T) {
 		}
 		if err := s.Maintain(t.Context(), MaintainOptions{Hour: 3}); err != nil {
 			t.Errorf("of a closed store: %v", err)
+		}
+	})
+}
+
+// TestMaintainKeepsTheNewestWrites: however old they are, the tombstones of so many writes stay.
+func TestMaintainKeepsTheNewestWrites(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t, dir)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Maintain(ctx, MaintainOptions{Keep: time.Hour, KeepLeast: 10, Hour: 3}) }()
+		for i := range 15 {
+			for _, w := range []store.Write{store.Put(benchKey(i), nil), store.Delete(benchKey(i))} {
+				if _, err := s.Apply(t.Context(), w); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(72 * time.Hour)
+		synctest.Wait()
+		if h := s.Horizon().Seq; h != 20 {
+			t.Errorf("the horizon is %d, want 20 of 30", h)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

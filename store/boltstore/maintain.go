@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,10 @@ const (
 	copyLeastBytes      = 64 << 20
 	copyLeastTombstones = 100_000
 )
+
+// keepLeast is how many of the newest writes the horizon stays behind: followers write their cursors
+// to disk less often than they read records that do not concern them.
+const keepLeast = 20_000
 
 // A Compaction says what [Store.Compact] did.
 type Compaction struct {
@@ -35,11 +40,12 @@ type Compaction struct {
 // room for the copy: then the tombstones were dropped, and new records take the place that they
 // had.
 func (s *Store) Compact(ctx context.Context, keep time.Duration) (Compaction, error) {
-	return s.compactStore(ctx, keep, true)
+	return s.compactStore(ctx, keep, keepLeast, true)
 }
 
-// compactStore is Compact; without always it copies the file only where that is worthwhile.
-func (s *Store) compactStore(ctx context.Context, keep time.Duration, always bool) (c Compaction, err error) {
+// compactStore is Compact; least is MaintainOptions.KeepLeast, and without always the file is copied
+// only where that is worthwhile.
+func (s *Store) compactStore(ctx context.Context, keep time.Duration, least uint64, always bool) (c Compaction, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	begun := time.Now()
@@ -52,6 +58,9 @@ func (s *Store) compactStore(ctx context.Context, keep time.Duration, always boo
 	seq, err := s.noteTime(ctx, begun, keep)
 	if err != nil {
 		return c, fmt.Errorf("note the time: %w", err)
+	}
+	if keep > 0 {
+		seq = min(seq, max(s.Head().Seq, least)-least)
 	}
 	if err := s.moveHorizon(ctx, seq); err != nil {
 		return c, err
@@ -105,6 +114,10 @@ func (s *Store) copyFile(ctx context.Context, c *Compaction) error {
 type MaintainOptions struct {
 	// Keep is how long deletions are kept for followers that have not seen them.
 	Keep time.Duration
+	// KeepLeast is how many of the newest writes keep their tombstones however old they are, so that a
+	// follower that was killed is not behind the horizon with the cursor that it has on disk; 20,000
+	// when 0.
+	KeepLeast uint64
 	// Hour is the hour of the day, in UTC, at the beginning of which the work is done.
 	Hour int
 }
@@ -122,7 +135,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 			timer.Stop()
 			return nil
 		}
-		c, err := s.compactStore(ctx, o.Keep, false)
+		c, err := s.compactStore(ctx, o.Keep, cmp.Or(o.KeepLeast, keepLeast), false)
 		switch {
 		case err == nil:
 			s.log.Info("the store was compacted", "forgotten", c.Forgotten, "horizon", c.Horizon.Seq,

@@ -52,7 +52,10 @@ func runLinux(t *testing.T, s Subject) {
 		{"kill while rebuilding", testKillWhileRebuilding},
 		{"failing calls while rebuilding", testFailingCallsWhileRebuilding},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // most of them wait for other processes
+			c.test(t, s)
+		})
 	}
 }
 
