@@ -88,8 +88,8 @@ type Document struct {
 	DataClasses []DataClass `json:"data_classes,omitempty"`
 	Links       []Link      `json:"links,omitempty"`
 	// Findings are what the reader of the format found, in the order of the
-	// text; those about a transport or another document are added by whoever
-	// fetched it.
+	// text; those about a transport or another document are added by the code
+	// that fetched it.
 	Findings []protocol.Finding `json:"findings,omitempty"`
 	// Level is the conformance level reached: 0 when a finding is an error,
 	// 1 else, and 2 for an AGIS document that declares all that Level 2 asks
@@ -113,7 +113,7 @@ type Service struct {
 	Categories  []string `json:"categories,omitempty"`
 	Languages   []string `json:"languages,omitempty"` // BCP 47
 	// Protocols are AGIS interaction_protocols. Only a summary has them (§11.1), so
-	// whoever fetches a full document gives it those of its summary, see [Protocols].
+	// the crawler gives a full document those of its summary, see [Protocols].
 	Protocols []string `json:"protocols,omitempty"`
 	Auth      string   `json:"auth,omitempty"` // AI Discovery auth.type
 	Docs      string   `json:"docs,omitempty"` // documentation URL

@@ -33,7 +33,7 @@ const (
 )
 
 // What strangers send instead of a document, or within one, as the reader of each
-// format tells it: a finding with the rule, the place, and how to mend it; what
+// format tells it: a finding with the rule, the place, and how to fix it; what
 // is no document is none, and nothing costs more than some megabytes.
 func TestHostileDocuments(t *testing.T) {
 	type reader struct {

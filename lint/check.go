@@ -65,9 +65,9 @@ type Result struct {
 	// Operations is the number of operations of the service.
 	Operations int
 	Tokens     Tokens
-	// Cuts says what to shorten, largest saving first. Only AI Discovery documents have it, since
+	// Savings says what to shorten, largest saving first. Only AI Discovery documents have it, since
 	// agents read them whole.
-	Cuts []aidiscovery.Cut
+	Savings []aidiscovery.Saving
 
 	unread bool // the text is not a document of its kind
 	strict bool
@@ -146,7 +146,7 @@ func checkInput(in Input, o Options) *checkedInput {
 	}
 	c.readDocument(in, o, guess, err)
 	if c.Kind == document.AI && root != nil && !c.unread {
-		c.Cuts = aidiscovery.Cuts(root)
+		c.Savings = aidiscovery.Savings(root)
 	}
 	return c
 }

@@ -192,8 +192,8 @@ func TestFiguresOfAResult(t *testing.T) {
 	if want := (lint.Tokens{Served: protocol.Tokens(text), Compact: protocol.Tokens(minimalAI)}); r.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", r.Tokens, want)
 	}
-	if len(r.Cuts) == 0 || r.Cuts[0].Saves == 0 {
-		t.Errorf("white space is no cut: %+v", r.Cuts)
+	if len(r.Savings) == 0 || r.Savings[0].Tokens == 0 {
+		t.Errorf("white space is no cut: %+v", r.Savings)
 	}
 }
 

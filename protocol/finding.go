@@ -47,9 +47,9 @@ func (s *Severity) UnmarshalText(text []byte) error {
 
 // A Finding is one thing a document does against its draft. The drafts demand
 // that a reader can act on it (AGIS §9.1: "specific, actionable"), so it says
-// which rule, where, what is wrong and how to mend it.
+// which rule, where, what is wrong and how to fix it.
 type Finding struct {
-	// Code names the rule for ever, for example "AI303" or "AGIS117".
+	// Code names the rule permanently, for example "AI303" or "AGIS117".
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	// Pointer is the RFC 6901 JSON Pointer of the offending node; "" is the

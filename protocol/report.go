@@ -17,7 +17,7 @@ type Rule struct {
 	// none.
 	Pass int
 	// Text says in one or two sentences what the rule asks for, Bad and Good
-	// show an excerpt that breaks it and the same excerpt mended.
+	// show an excerpt that breaks it and the same excerpt fixed.
 	Text, Bad, Good string
 }
 
@@ -82,7 +82,7 @@ func (r *Report) Findings() []Finding {
 	return append(r.findings[:len(r.findings):len(r.findings)], Finding{
 		Code: CodeMore, Severity: r.worst,
 		Message: fmt.Sprintf("%d more findings are not listed", r.dropped),
-		Help:    "mend the ones above and check again",
+		Help:    "fix the ones above and check again",
 	})
 }
 

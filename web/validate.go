@@ -197,7 +197,7 @@ type resultView struct {
 	Facts    string
 	Findings []checkedFinding
 	More     int
-	Cuts     []aidiscovery.Cut
+	Savings  []aidiscovery.Saving
 	Lines    []sourceLine
 	Rest     int // lines that are not shown
 }
@@ -216,13 +216,13 @@ const (
 	maxChecked = 200  // findings of one document
 	maxLines   = 3000 // of its text
 	maxColumns = 600  // characters of one line
-	maxCuts    = 10
+	maxSavings = 10
 )
 
 func resultOf(n int, j answer.ValidationResult) resultView {
 	v := resultView{
 		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: kindOf(string(j.Kind)),
-		Counts: countsOf(j.Findings), Cuts: j.Cuts[:min(len(j.Cuts), maxCuts)],
+		Counts: countsOf(j.Findings), Savings: j.Savings[:min(len(j.Savings), maxSavings)],
 	}
 	v.Verdict, v.Tone = "Valid", "good"
 	if !j.Valid {

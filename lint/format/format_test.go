@@ -74,7 +74,7 @@ func fixed(t testing.TB) []format.Report {
 		}}
 	}
 	clean := report("clean.json", document.AI, 2)
-	clean.Cuts = []aidiscovery.Cut{{Saves: 29, Message: "serve it without line breaks"}, {Pointer: "/service/description", Saves: 6, Message: "say it in fewer words"}, {Saves: 1, Message: "not worth a word"}}
+	clean.Savings = []aidiscovery.Saving{{Tokens: 29, Message: "serve it without line breaks"}, {Pointer: "/service/description", Tokens: 6, Message: "say it in fewer words"}, {Tokens: 1, Message: "not worth a word"}}
 	known := report("truncated.json", document.AI, 0,
 		protocol.Finding{Code: "AI203", Severity: protocol.Error, Pointer: "/service/name", Line: 1, Column: 47, Message: "the text ends before the JSON value does", Help: "serve one JSON object", Section: "AI Discovery §4.3"})
 	known.Hidden = 3

@@ -338,15 +338,15 @@ func (t textWriter) writeVerdict(r Report) {
 		fmt.Fprintf(t, "; %s", counts)
 	}
 	t.WriteByte('\n')
-	for _, c := range r.Cuts[:min(len(r.Cuts), mostCuts)] {
-		if c.Saves*worthwhile < r.Tokens.Served {
+	for _, c := range r.Savings[:min(len(r.Savings), mostCuts)] {
+		if c.Tokens*worthwhile < r.Tokens.Served {
 			break
 		}
 		where := ""
 		if c.Pointer != "" {
 			where = Visible(c.Pointer) + ": "
 		}
-		fmt.Fprintf(t, "  %s%s (saves about %s)\n", where, Visible(c.Message), plural(c.Saves, "token"))
+		fmt.Fprintf(t, "  %s%s (saves about %s)\n", where, Visible(c.Message), plural(c.Tokens, "token"))
 	}
 }
 

@@ -50,7 +50,7 @@ var explanations = []explanation{
 		"endpoints:\n  - method: BOOK\n    path: /reservation\n    semantic:\n      actor: agent\n"},
 	{"AGIS118", "Every document has a vocabulary block that lists the verbs it uses.",
 		"vocabulary: {}\n", "vocabulary:\n  declared_verbs: [BOOK]\n  domain: hospitality\n"},
-	{"AGIS119", "A sentence about the service helps whoever has to choose between services.",
+	{"AGIS119", "A sentence about the service helps anyone who has to choose between services.",
 		"description: \"\"\n", "description: Books tables in restaurants of the city\n"},
 	{"AGIS120", "The version of the service tells readers when the contract has changed. It may stand at the top level or in the vocabulary.",
 		"version: \"\"\n", "version: \"1.2.0\"\n"},
@@ -141,7 +141,7 @@ var explanations = []explanation{
 	{"AGIS411", "No two endpoints share method and path. The names of parameters make no difference.",
 		"- method: FIND\n  path: /guest/{id}\n- method: FIND\n  path: /guest/{name}\n",
 		"- method: FIND\n  path: /guest/{id}\n- method: FIND\n  path: /guest\n"},
-	{"AGIS412", "Whoever calls an endpoint has to fill the parameters of its path, so the input lists them as required.",
+	{"AGIS412", "A caller of an endpoint has to fill the parameters of its path, so the input lists them as required.",
 		"path: /reservation/{id}\ninput:\n  type: object\n",
 		"path: /reservation/{id}\ninput:\n  type: object\n  required: [id]\n  properties:\n    id: {type: string}\n"},
 

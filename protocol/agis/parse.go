@@ -14,7 +14,7 @@ import (
 // The zero value is fine.
 type Options struct {
 	Limits protocol.Limits
-	// Level is the conformance level of §3.3 that the document shall reach. At 2
+	// Level is the conformance level of §3.3 that the document must reach. At 2
 	// each field that Level 2 requires (Table 4) and an endpoint lacks is an
 	// error (AGIS520); below, it is a hint.
 	Level int

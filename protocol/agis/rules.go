@@ -10,7 +10,7 @@ import (
 
 // ruleTable has every rule of the draft that this project knows by code. The
 // hundreds of a code are the validation pass of AGIS §9.1; WK codes are for the
-// summary at /.well-known/agis.json (§11.1). A code keeps its meaning for ever;
+// summary at /.well-known/agis.json (§11.1). A code keeps its meaning permanently;
 // new rules get new codes. AGIS105, AGIS106, WK114 and WK115 are ours: limits of
 // this reader, and what §13 asks of documents said of summaries.
 var ruleTable = []protocol.Rule{

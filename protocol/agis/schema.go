@@ -189,7 +189,7 @@ var otherTypes = map[string]string{
 	"uuid": "string, format: uuid", "email": "string, format: email", "uri": "string, format: uri", "url": "string, format: uri",
 }
 
-// schemaHelp says how to mend the value of a keyword.
+// schemaHelp says how to fix the value of a keyword.
 func schemaHelp(m *protocol.Node, s shape) string {
 	if t := otherTypes[strings.ToLower(m.Str())]; m.Key == "type" && t != "" {
 		return "write {type: " + t + "}"

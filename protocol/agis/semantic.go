@@ -80,7 +80,7 @@ func (c *checker) checkActor(parent *protocol.Node) {
 	n := parent.Member("actor")
 	switch {
 	case n == nil || n.Kind == protocol.Null:
-		c.Add("AGIS503", placeOfAbsence(n, parent), "actor is missing", "add actor: agent, user or system, whoever initiates the action")
+		c.Add("AGIS503", placeOfAbsence(n, parent), "actor is missing", "add actor: agent, user or system: the one that initiates the action")
 	case !slices.Contains(actors, n.Str()):
 		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", none of agent, user and system", "say who initiates the action: agent, user or system")
 	}

@@ -92,21 +92,21 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 	}
 }
 
-// syntaxHelp says how to mend what a reader complains of.
+// syntaxHelp says how to fix what a reader complains of.
 func syntaxHelp(message string) string {
 	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
-		return "mend the JSON at this place; there may be nothing before or behind the one object"
+		return "fix the JSON at this place; there may be nothing before or behind the one object"
 	}
 	for _, m := range mistakes {
 		if strings.Contains(message, m.plain) {
 			return m.help
 		}
 	}
-	return "mend the text at this place or in the line above; the document is YAML or JSON in UTF-8"
+	return "fix the text at this place or in the line above; the document is YAML or JSON in UTF-8"
 }
 
 // mistakes are what people do wrong in YAML: how the parser words it, how a
-// person would, and how to mend it.
+// person would, and how to fix it.
 var mistakes = []struct{ parser, plain, help string }{
 	{"mapping values are not allowed", "a colon and a space stand inside a text without quotes, or the line is indented wrongly",
 		"put the text in quotes, or let the name begin in the same column as its neighbours"},

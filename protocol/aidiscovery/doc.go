@@ -4,10 +4,10 @@
 //
 // Begin with [Parse]. It returns the document in the draft's own words and the
 // findings of every rule in [Rules] that can be judged from the bytes alone.
-// [Transport] judges how the document was served, from an [Exchange] that whoever
+// [Transport] judges how the document was served, from an [Exchange] that the code that
 // fetched it fills in. [Rules] explains every rule with an example.
 //
 // [ParseParam] reads the small grammar of parameter descriptions (§3.3) in the
-// three dialects in use, and [Param.String] writes the draft's. [Cuts] lists what
+// three dialects in use, and [Param.String] writes the draft's. [Savings] lists what
 // makes a document cost its readers fewer tokens. [Schema] is for editors.
 package aidiscovery

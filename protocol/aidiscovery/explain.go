@@ -130,7 +130,7 @@ var explanations = []explanation{
 	{"AI401", "Each element of capabilities is an object.", `"capabilities": ["find_note"]`, `"capabilities": [{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}]`},
 	{"AI402", "A capability has an id.", `{"description": "Find a note", "endpoint": "/notes", "method": "GET"}`, `{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}`},
 	{"AI403", "The id of a capability is a string.", `"id": 1`, `"id": "find_note"`},
-	{"AI404", "An id is made of lower-case letters a to z, digits and underscores, a letter first. It stays the same for ever.", `"id": "findNote"`, `"id": "find_note"`},
+	{"AI404", "An id is made of lower-case letters a to z, digits and underscores, a letter first. It never changes.", `"id": "findNote"`, `"id": "find_note"`},
 	{"AI405", "An id has at most 64 characters.",
 		`"id": "find_note_by_word_or_by_day_or_by_label_in_all_folders_of_the_whole_team"`, `"id": "find_note"`},
 	{"AI406", "No two capabilities of a document have the same id.",

@@ -135,7 +135,7 @@ func allocated(text string) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	root, _ := protocol.ReadJSON([]byte(text), protocol.Limits{})
-	aidiscovery.Cuts(root)
+	aidiscovery.Savings(root)
 	_, _, _ = aidiscovery.Parse([]byte(text), options)
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc

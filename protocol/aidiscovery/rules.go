@@ -8,7 +8,7 @@ import (
 
 // ruleTable has every rule of the draft that this project knows by code, also
 // those that only a fetch or a second document can judge. A code keeps its
-// meaning for ever; new rules get new codes. AI207 is ours: a limit of this
+// meaning permanently; new rules get new codes. AI207 is ours: a limit of this
 // reader other than depth.
 var ruleTable = []protocol.Rule{
 	{Code: "AI101", Slug: "https-only", Severity: protocol.Error, Section: "AI Discovery §6.4", Basis: "must"},
@@ -118,7 +118,7 @@ var ruleTable = []protocol.Rule{
 var rules = protocol.ByCode(ruleTable)
 
 // Rules returns the table of rules, by code, each with its explanation and an
-// example of a text that breaks it and of the same mended.
+// example of a text that breaks it and of the same text fixed.
 func Rules() []protocol.Rule {
 	table := slices.Clone(ruleTable)
 	at := make(map[string]int, len(table))

@@ -445,7 +445,7 @@ func sameRewritten(t *testing.T, text []byte, findings []protocol.Finding) {
 	if err != nil {
 		t.Fatalf("accepted, but the tree: %v", err)
 	}
-	aidiscovery.Cuts(root)
+	aidiscovery.Savings(root)
 	for _, indent := range []string{"", " "} {
 		again := protocol.WriteJSON(root, indent)
 		if len(again) > aidiscovery.HardSize {

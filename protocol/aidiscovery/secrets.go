@@ -28,7 +28,7 @@ func (c *checker) checkTexts(n *protocol.Node) {
 func (c *checker) checkHostileText(n *protocol.Node, s string, add func(code string, n *protocol.Node, message, help string)) {
 	if what, ok := findCredential(s); ok {
 		// The message must not repeat the secret: findings are published.
-		add("AI901", n, "this text holds "+what, "remove it and revoke it; whoever read this document has it")
+		add("AI901", n, "this text holds "+what, "remove it and revoke it; everyone who read this document has it")
 	}
 	if what, ok := protocol.Instruction(s); ok {
 		add("AI904", n, "this text holds "+what+", which speaks to a model instead of describing the service", "describe the service only, in characters that can be seen")

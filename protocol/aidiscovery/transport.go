@@ -53,7 +53,7 @@ const (
 )
 
 // An Exchange is what happened when a document was asked for: all that
-// [Transport] judges. Whoever fetched fills it in.
+// [Transport] judges. The code that fetched it fills it in.
 type Exchange struct {
 	// Asked is the address of the first request, for example
 	// "https://example.com/.well-known/ai". Identity and relative endpoints of
@@ -262,7 +262,7 @@ func (t transport) judgeAliasCopy() []protocol.Finding {
 }
 
 // AliasOnly is the finding for a document that only /ai serves. The bytes do
-// not tell; whoever fetched them does.
+// not tell; the code that fetched them does.
 func AliasOnly() protocol.Finding {
 	return newFinding("AI113", "only /ai serves this document, so it is not authoritative", "serve the same document at /.well-known/ai")
 }

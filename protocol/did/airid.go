@@ -73,7 +73,7 @@ const airIDShape = len("AIR-XXXX-XXXX-XXXX")
 // example "AIR-7G3K-M9JQ-X2PT". Random is crypto/rand when nil. An AIR ID holds
 // no check digit: whether one was mistyped shows only when it is looked up.
 //
-// Sixty bits do not make a collision impossible, so whoever stores the ID must
+// Sixty bits do not make a collision impossible, so the registry that stores the ID must
 // do it on the condition that it is new.
 func MintAirID(random io.Reader) (string, error) {
 	if random == nil {

@@ -14,7 +14,7 @@
 // Every refusal is an [*Error] that names the rule and the repair.
 package did
 
-// An Error says which rule a text breaks and how to mend it. Message and Help
+// An Error says which rule a text breaks and how to fix it. Message and Help
 // may quote the text, so they are untrusted: escape them on output.
 type Error struct {
 	// Code names the rule, for example "key-small-order".

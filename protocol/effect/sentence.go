@@ -302,7 +302,7 @@ func (s sentence) findInfinitive(i, n int) int {
 }
 
 // bareInfinitive finds the verb in "Lets the guest reserve a room": a base form
-// that is classed, behind whoever does it.
+// that is classed, behind the one who does it.
 func (s sentence) bareInfinitive(i int) int {
 	first := i + 1
 	if s.isKind(i, determiners) {

@@ -50,7 +50,7 @@ const (
 	carriers
 	// information is what can only be read, told or worked out.
 	information
-	// made are things that exist because they were asked for: whoever gets one
+	// made are things that exist because they were asked for: the caller that gets one
 	// may have had it made.
 	made
 	// goods are things and money, which can be given and given back.

@@ -41,7 +41,7 @@ const (
 type Error struct {
 	Code    string // one of the Code constants
 	Message string
-	Help    string // how to mend it
+	Help    string // how to fix it
 	// Expected and Got are what was wanted and what came, "" where there is
 	// nothing to compare.
 	Expected string

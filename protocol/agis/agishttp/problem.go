@@ -24,7 +24,7 @@ type Problem struct {
 	Pass int `json:"pass,omitempty"`
 	// Section is the place in the draft.
 	Section string `json:"section,omitempty"`
-	// Help says how to mend the request.
+	// Help says how to fix the request.
 	Help string `json:"help,omitempty"`
 	// Header names the header that is at fault.
 	Header string `json:"header,omitempty"`

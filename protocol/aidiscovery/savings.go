@@ -12,12 +12,12 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Cut is one way to make a document cost fewer tokens.
-type Cut struct {
-	// Pointer leads to the value that the cut changes; "" is the whole text.
+// A Saving is one way to make a document cost fewer tokens.
+type Saving struct {
+	// Pointer leads to the value that it changes; "" is the whole text.
 	Pointer string
-	// Saves is how many tokens it saves, as [protocol.Tokens] counts them.
-	Saves int
+	// Tokens is how many tokens it saves, as [protocol.Tokens] counts them.
+	Tokens int
 	// Message says what to do.
 	Message string
 	// Remove is set when the member goes as a whole. Text is what a string
@@ -26,46 +26,46 @@ type Cut struct {
 	Text   string
 }
 
-// Cuts lists what to cut from a document, most tokens saved first. Every value
-// stands in at most one cut and each is counted on the compact form, so the
+// Savings lists what a document can do without, most tokens saved first. Every value
+// stands in at most one saving, and each is counted on the compact form, so the
 // tokens of the text that was read are those of the shortened compact text plus
-// all that is saved, but for rounding. Documents of other formats and values
+// all savings, but for rounding. Documents of other formats and values
 // without extents get what can be said of them.
-func Cuts(root *protocol.Node) []Cut {
+func Savings(root *protocol.Node) []Saving {
 	if root == nil {
 		return nil
 	}
-	c := cutter{strict: root.Member("aiendpoint").Str() == "1.0"}
+	c := savingFinder{strict: root.Member("aiendpoint").Str() == "1.0"}
 	c.findSpellingSavings(root)
 	if root.Member("aiendpoint") != nil || root.Member("capabilities") != nil {
 		c.visitDocument(root)
 	}
-	slices.SortStableFunc(c.cuts, func(a, b Cut) int { return cmp.Compare(b.Saves, a.Saves) })
-	return c.cuts
+	slices.SortStableFunc(c.savings, func(a, b Saving) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return c.savings
 }
 
-type cutter struct {
-	cuts   []Cut
-	strict bool // members that the draft does not define are known as such
+type savingFinder struct {
+	savings []Saving
+	strict  bool // members that the draft does not define are known as such
 	// said counts long texts that were met before, by their words.
 	said map[string]int
 }
 
-// addSaving keeps a cut that saves a token or more.
-func (c *cutter) addSaving(cut Cut, cost float64) {
-	if cut.Saves = int(math.Round(cost)); cut.Saves > 0 {
-		c.cuts = append(c.cuts, cut)
+// addSaving keeps what saves a token or more.
+func (c *savingFinder) addSaving(s Saving, cost float64) {
+	if s.Tokens = int(math.Round(cost)); s.Tokens > 0 {
+		c.savings = append(c.savings, s)
 	}
 }
 
 // findSpellingSavings finds what another spelling of the same values would save.
-func (c *cutter) findSpellingSavings(root *protocol.Node) {
+func (c *savingFinder) findSpellingSavings(root *protocol.Node) {
 	if root.End == 0 {
 		return
 	}
 	white := root.End - root.Offset - bareLength(root)
-	c.addSaving(Cut{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
-	c.addSaving(Cut{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escaped(root))
+	c.addSaving(Saving{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
+	c.addSaving(Saving{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escapedCost(root))
 }
 
 // bareLength is how many bytes a value takes with its own spelling of names, strings
@@ -84,8 +84,8 @@ func bareLength(n *protocol.Node) int {
 	return size
 }
 
-// escaped is what escapes cost more than the characters they stand for.
-func escaped(n *protocol.Node) float64 {
+// escapedCost is what escapes cost more than the characters they stand for.
+func escapedCost(n *protocol.Node) float64 {
 	cost := 0.0
 	if n.Kind == protocol.String {
 		cost = escapeCost(n.Text, n.End-n.Offset)
@@ -94,7 +94,7 @@ func escaped(n *protocol.Node) float64 {
 		cost += escapeCost(n.Key, n.KeyEnd-n.KeyOffset)
 	}
 	for _, item := range n.Items {
-		cost += escaped(item)
+		cost += escapedCost(item)
 	}
 	return cost
 }
@@ -128,31 +128,31 @@ func quoteText(text string) string {
 	return string(protocol.WriteJSON(&protocol.Node{Kind: protocol.String, Text: text}, ""))
 }
 
-// suggestRemoval cuts a member.
-func (c *cutter) suggestRemoval(n *protocol.Node, message string) {
+// suggestRemoval suggests that a member is left out.
+func (c *savingFinder) suggestRemoval(n *protocol.Node, message string) {
 	cost := protocol.TokenCost(quoteText(n.Key)) + protocol.TokenCost(string(protocol.WriteJSON(n, ""))) + 2.0/4 // colon and comma
-	c.addSaving(Cut{Pointer: n.Pointer, Message: message, Remove: true}, cost)
+	c.addSaving(Saving{Pointer: n.Pointer, Message: message, Remove: true}, cost)
 }
 
-// suggestReplacement cuts a string down to text.
-func (c *cutter) suggestReplacement(n *protocol.Node, text string, reasons []string) {
+// suggestReplacement suggests a shorter text for a string.
+func (c *savingFinder) suggestReplacement(n *protocol.Node, text string, reasons []string) {
 	cost := protocol.TokenCost(quoteText(n.Text)) - protocol.TokenCost(quoteText(text))
-	c.addSaving(Cut{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
+	c.addSaving(Saving{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
 }
 
 // suggestShortening tells how much a text of which only so many characters are advised
 // would save; which ones, a person must say.
-func (c *cutter) suggestShortening(n *protocol.Node, most int, whose string) bool {
+func (c *savingFinder) suggestShortening(n *protocol.Node, most int, whose string) bool {
 	l := protocol.Length(n.Text)
 	if l <= most {
 		return false
 	}
 	rest := string([]rune(n.Text)[most:])
-	c.addSaving(Cut{Pointer: n.Pointer, Message: fmt.Sprintf("shorten it: it has %d characters, %s %d", l, whose, most)}, protocol.TokenCost(rest))
+	c.addSaving(Saving{Pointer: n.Pointer, Message: fmt.Sprintf("shorten it: it has %d characters, %s %d", l, whose, most)}, protocol.TokenCost(rest))
 	return true
 }
 
-func (c *cutter) visitDocument(root *protocol.Node) {
+func (c *savingFinder) visitDocument(root *protocol.Node) {
 	c.said = map[string]int{}
 	for _, m := range root.Items {
 		switch m.Key {
@@ -177,15 +177,15 @@ func (c *cutter) visitDocument(root *protocol.Node) {
 	}
 }
 
-func (c *cutter) visitUnknownMember(m *protocol.Node) {
+func (c *savingFinder) visitUnknownMember(m *protocol.Node) {
 	if c.strict {
 		c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+", which the draft does not define here")
 	}
 }
 
-// visitMembers cuts what the draft does not define in an object, or the object when
+// visitMembers removes what the draft does not define in an object, or the object when
 // it is empty. It answers the members that are left.
-func (c *cutter) visitMembers(n *protocol.Node, names []string) []*protocol.Node {
+func (c *savingFinder) visitMembers(n *protocol.Node, names []string) []*protocol.Node {
 	if n.Kind != protocol.Object {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (c *cutter) visitMembers(n *protocol.Node, names []string) []*protocol.Node
 	return left
 }
 
-func (c *cutter) visitService(n *protocol.Node) {
+func (c *savingFinder) visitService(n *protocol.Node) {
 	for _, m := range c.visitMembers(n, []string{"name", "description", "category", "language"}) {
 		switch {
 		case m.Key == "description" && m.Kind == protocol.String:
@@ -220,7 +220,7 @@ func (c *cutter) visitService(n *protocol.Node) {
 // say something. The draft asks for compact ones and names no number.
 const adviceForParam = 120
 
-func (c *cutter) visitCapability(n *protocol.Node) {
+func (c *savingFinder) visitCapability(n *protocol.Node) {
 	for _, m := range c.visitMembers(n, []string{"id", "description", "endpoint", "method", "params", "returns"}) {
 		switch {
 		case m.Key == "description" && m.Kind == protocol.String:
@@ -242,7 +242,7 @@ func (c *cutter) visitCapability(n *protocol.Node) {
 	}
 }
 
-func (c *cutter) visitParam(n *protocol.Node) {
+func (c *savingFinder) visitParam(n *protocol.Node) {
 	p := ParseParam(n.Text)
 	if repeatsName(n.Key, p.Description) && p.Dialect != FreeText {
 		p.Description = ""
@@ -260,7 +260,7 @@ func (c *cutter) visitParam(n *protocol.Node) {
 }
 
 // isRepeated reports whether a long text stood in the document before.
-func (c *cutter) isRepeated(text string) bool {
+func (c *savingFinder) isRepeated(text string) bool {
 	const short = 40 // characters; what is shorter costs less than to look it up
 	if len(text) < short {
 		return false
@@ -284,8 +284,8 @@ func repeatsName(name, description string) bool {
 	return len(words) > 0
 }
 
-// visitProse cuts words that say nothing from a text.
-func (c *cutter) visitProse(n *protocol.Node) {
+// visitProse removes words that say nothing from a text.
+func (c *savingFinder) visitProse(n *protocol.Node) {
 	text := n.Text
 	var reasons []string
 	if spaced := strings.Join(strings.Fields(text), " "); spaced != text {
@@ -343,7 +343,7 @@ func capitalizeFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-func (c *cutter) visitAuth(n *protocol.Node) {
+func (c *savingFinder) visitAuth(n *protocol.Node) {
 	for _, m := range c.visitMembers(n, []string{"type", "header", "docs"}) {
 		if m.Key != "header" {
 			continue
@@ -359,9 +359,9 @@ func (c *cutter) visitAuth(n *protocol.Node) {
 	}
 }
 
-// visitHints cuts hints that are false, which is their default, or the object when
+// visitHints removes hints that are false, which is their default, or the object when
 // it says nothing else.
-func (c *cutter) visitHints(n *protocol.Node) {
+func (c *savingFinder) visitHints(n *protocol.Node) {
 	names := []string{"compact_mode", "field_filtering", "delta_support"}
 	isDefault := func(m *protocol.Node) bool { return m.Kind == protocol.Bool && !m.True() && isKnown(names, m.Key) }
 	if n.Kind == protocol.Object && len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m) }) {
@@ -375,7 +375,7 @@ func (c *cutter) visitHints(n *protocol.Node) {
 	}
 }
 
-func (c *cutter) visitMeta(n *protocol.Node) {
+func (c *savingFinder) visitMeta(n *protocol.Node) {
 	if n.Kind != protocol.Object {
 		return
 	}

@@ -32,10 +32,10 @@ func (c *checker) checkIntent(n *protocol.Node, method string) {
 	case effect.Contradicts:
 		c.Add("AGIS601", n, j.Why, describeRepair(j, method))
 	case effect.Doubtful:
-		c.Add("AGIS602", n, j.Why, "if both are right, write the intent with the verb of the method; if not, mend the one that is wrong")
+		c.Add("AGIS602", n, j.Why, "if both are right, write the intent with the verb of the method; if not, fix the one that is wrong")
 	case effect.NotJudged:
 		c.Add("AGIS603", n, j.Why+", so it could not be compared with the method "+protocol.Quote(method),
-			"nothing needs mending if a person finds that they agree; an English sentence that begins with a verb can be checked")
+			"nothing needs fixing if a person finds that they agree; an English sentence that begins with a verb can be checked")
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-func cutsOf(t *testing.T, text string) (*protocol.Node, []aidiscovery.Cut) {
+func savingsOf(t *testing.T, text string) (*protocol.Node, []aidiscovery.Saving) {
 	t.Helper()
 	root, err := protocol.ReadJSON([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, aidiscovery.Cuts(root)
+	return root, aidiscovery.Savings(root)
 }
 
-func TestCuts(t *testing.T) {
+func TestSavings(t *testing.T) {
 	const long = "The account that owns the repository. The name is not case sensitive."
 	for _, c := range []struct{ name, old, new, pointer, text string }{
 		{"unknown top level", `"auth"`, `"homepage": "https://example.com", "auth"`, "/homepage", ""},
@@ -44,31 +44,31 @@ func TestCuts(t *testing.T) {
 		{"too long", "Keeps notes.", strings.Repeat("Keeps notes. ", 20), "/service/description", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root, cuts := cutsOf(t, strings.Replace(base, c.old, c.new, 1))
-			i := slices.IndexFunc(cuts, func(cut aidiscovery.Cut) bool { return cut.Pointer == c.pointer })
+			root, savings := savingsOf(t, strings.Replace(base, c.old, c.new, 1))
+			i := slices.IndexFunc(savings, func(saving aidiscovery.Saving) bool { return saving.Pointer == c.pointer })
 			if i < 0 {
-				t.Fatalf("no cut at %s: %+v", c.pointer, cuts)
+				t.Fatalf("no saving at %s: %+v", c.pointer, savings)
 			}
-			if cuts[i].Text != c.text || cuts[i].Message == "" || cuts[i].Saves < 1 {
-				t.Errorf("%+v", cuts[i])
+			if savings[i].Text != c.text || savings[i].Message == "" || savings[i].Tokens < 1 {
+				t.Errorf("%+v", savings[i])
 			}
-			if len(cuts) != 2 || cuts[1-i].Pointer != "" { // the other is white space
-				t.Errorf("cuts %+v", cuts)
+			if len(savings) != 2 || savings[1-i].Pointer != "" { // the other is white space
+				t.Errorf("savings %+v", savings)
 			}
 			consistent(t, c.name, root)
 		})
 	}
-	if _, cuts := cutsOf(t, string(protocol.WriteJSON(mustRead(t, base), ""))); len(cuts) > 0 {
-		t.Errorf("nothing to cut, yet %+v", cuts)
+	if _, savings := savingsOf(t, string(protocol.WriteJSON(mustRead(t, base), ""))); len(savings) > 0 {
+		t.Errorf("nothing to cut, yet %+v", savings)
 	}
 	for _, honest := range []string{"This month's notes", "Use tags to find notes", "The service", "Endpoint", "Allows", "API keys of a user", "Used cars near a place"} {
-		_, cuts := cutsOf(t, strings.Replace(base, "Find a note", honest, 1))
-		if len(cuts) != 1 {
-			t.Errorf("%s: %+v", honest, cuts)
+		_, savings := savingsOf(t, strings.Replace(base, "Find a note", honest, 1))
+		if len(savings) != 1 {
+			t.Errorf("%s: %+v", honest, savings)
 		}
 	}
-	if aidiscovery.Cuts(nil) != nil {
-		t.Error("cuts of nothing")
+	if aidiscovery.Savings(nil) != nil {
+		t.Error("savings of nothing")
 	}
 }
 
@@ -86,13 +86,13 @@ func TestCutEscapes(t *testing.T) {
 			fmt.Fprintf(&escaped, `\u%04x`, r)
 		}
 	}
-	_, cuts := cutsOf(t, escaped.String())
+	_, savings := savingsOf(t, escaped.String())
 	want := protocol.Tokens(escaped.String()) - protocol.Tokens(plain)
-	if len(cuts) != 1 || cuts[0].Pointer != "" || cuts[0].Saves != want {
-		t.Errorf("%+v, want one cut that saves %d", cuts, want)
+	if len(savings) != 1 || savings[0].Pointer != "" || savings[0].Tokens != want {
+		t.Errorf("%+v, want one saving of %d", savings, want)
 	}
-	if _, cuts := cutsOf(t, plain); len(cuts) > 0 {
-		t.Errorf("%+v", cuts)
+	if _, savings := savingsOf(t, plain); len(savings) > 0 {
+		t.Errorf("%+v", savings)
 	}
 }
 
@@ -106,8 +106,8 @@ func mustRead(t *testing.T, text string) *protocol.Node {
 }
 
 // Whatever a document is: the most comes first, no value is cut twice, and what
-// is saved is what the text costs less after the cuts.
-func TestCutsAddUp(t *testing.T) {
+// is saved is what the text costs less after the savings.
+func TestSavingsAddUp(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.json")
 	if err != nil {
 		t.Fatal(err)
@@ -127,27 +127,27 @@ func TestCutsAddUp(t *testing.T) {
 	}
 }
 
-// consistent checks the cuts of a tree that was read from JSON and makes them.
+// consistent checks the savings of a tree that was read from JSON and makes them.
 func consistent(t *testing.T, name string, root *protocol.Node) {
 	t.Helper()
-	cuts := aidiscovery.Cuts(root)
-	byPointer := map[string]aidiscovery.Cut{}
+	savings := aidiscovery.Savings(root)
+	byPointer := map[string]aidiscovery.Saving{}
 	spelling := 0
 	saved, made := 0, 0
-	for i, cut := range cuts {
-		if i > 0 && cut.Saves > cuts[i-1].Saves {
-			t.Errorf("%s: the cuts are not sorted: %+v", name, cuts)
+	for i, saving := range savings {
+		if i > 0 && saving.Tokens > savings[i-1].Tokens {
+			t.Errorf("%s: the savings are not sorted: %+v", name, savings)
 		}
-		if cut.Pointer == "" {
-			spelling += cut.Saves
+		if saving.Pointer == "" {
+			spelling += saving.Tokens
 			continue
 		}
-		if _, twice := byPointer[cut.Pointer]; twice {
-			t.Errorf("%s: %s is cut twice", name, cut.Pointer)
+		if _, twice := byPointer[saving.Pointer]; twice {
+			t.Errorf("%s: %s is saving twice", name, saving.Pointer)
 		}
-		byPointer[cut.Pointer] = cut
-		if cut.Remove || cut.Text != "" {
-			saved += cut.Saves
+		byPointer[saving.Pointer] = saving
+		if saving.Remove || saving.Text != "" {
+			saved += saving.Tokens
 			made++
 		}
 	}
@@ -155,12 +155,12 @@ func consistent(t *testing.T, name string, root *protocol.Node) {
 	if root.Kind == protocol.Object && spelling > 0 {
 		served := float64(root.End-root.Offset) / 4 // of ASCII text; other texts are judged by their parts
 		if ascii(root) && math.Abs(served-before-float64(spelling)) > 1 {
-			t.Errorf("%s: compact form saves %.2f, the cut says %d", name, served-before, spelling)
+			t.Errorf("%s: compact form saves %.2f, the saving says %d", name, served-before, spelling)
 		}
 	}
 	after := protocol.TokenCost(string(protocol.WriteJSON(cutTree(root, byPointer), "")))
 	if math.Abs(before-after-float64(saved)) > float64(made)/2+1 {
-		t.Errorf("%s: %d cuts save %.2f, they say %d", name, made, before-after, saved)
+		t.Errorf("%s: %d savings save %.2f, they say %d", name, made, before-after, saved)
 	}
 }
 
@@ -170,16 +170,16 @@ func ascii(n *protocol.Node) bool {
 	return !odd && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !ascii(m) })
 }
 
-// cutTree returns the tree after the cuts.
-func cutTree(n *protocol.Node, cuts map[string]aidiscovery.Cut) *protocol.Node {
+// cutTree returns the tree after the savings.
+func cutTree(n *protocol.Node, savings map[string]aidiscovery.Saving) *protocol.Node {
 	out := *n
-	if cut, ok := cuts[n.Pointer]; ok && cut.Text != "" {
-		out.Text = cut.Text
+	if saving, ok := savings[n.Pointer]; ok && saving.Text != "" {
+		out.Text = saving.Text
 	}
 	out.Items = nil
 	for _, item := range n.Items {
-		if !cuts[item.Pointer].Remove {
-			out.Items = append(out.Items, cutTree(item, cuts))
+		if !savings[item.Pointer].Remove {
+			out.Items = append(out.Items, cutTree(item, savings))
 		}
 	}
 	return &out
