@@ -83,12 +83,12 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 // a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
 // [*Refusal].
 func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
-	if err := r.guard.CheckClient(ctx, who.Client, now); err != nil {
+	if err := r.guard.CheckClient(ctx, who.Client); err != nil {
 		return nil, err
 	}
 	authority, err := r.verifyCredentials(a, who, now)
 	if err != nil {
-		r.guard.CountFailure(who.Client, now, err)
+		r.guard.CountFailure(ctx, who.Client, err)
 		return nil, err
 	}
 	return authority, r.countWrite(a, now)

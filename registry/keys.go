@@ -36,7 +36,7 @@ func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent,
 		return Agent{}, err
 	}
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.rotateKey(ctx, x) })
-	r.guard.CountFailure(x.Client, r.now(), err)
+	r.guard.CountFailure(ctx, x.Client, err)
 	if err == nil {
 		r.log.Info("key rotated", "air_id", airID)
 	}
@@ -155,7 +155,7 @@ func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent
 		return Agent{}, err
 	}
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.requestRecovery(ctx, x) })
-	r.guard.CountFailure(x.Client, r.now(), err)
+	r.guard.CountFailure(ctx, x.Client, err)
 	if err == nil {
 		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
 	}

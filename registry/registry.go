@@ -71,9 +71,9 @@ type Guard interface {
 	// called by the commit function of HoldPolicy. For a new agent before is the zero value.
 	CheckAgent(before, after Agent, now time.Time) error
 	// CheckClient refuses a client whose network is blocked or has failed too many proofs.
-	CheckClient(ctx context.Context, client netip.Addr, now time.Time) error
+	CheckClient(ctx context.Context, client netip.Addr) error
 	// CountFailure counts a write of a client if err says that its proof did not hold.
-	CountFailure(client netip.Addr, now time.Time, err error)
+	CountFailure(ctx context.Context, client netip.Addr, err error)
 	// ExplainMissing says why there is no agent with an AIR ID: its registration waits for approval,
 	// was refused, or has expired. It returns nil when nothing is known about the AIR ID.
 	ExplainMissing(ctx context.Context, airID string) error
@@ -152,8 +152,8 @@ type noGuard struct{}
 
 func (noGuard) HoldPolicy(_ context.Context, commit func() error) error      { return commit() }
 func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                     { return nil }
-func (noGuard) CheckClient(context.Context, netip.Addr, time.Time) error     { return nil }
-func (noGuard) CountFailure(netip.Addr, time.Time, error)                    {}
+func (noGuard) CheckClient(context.Context, netip.Addr) error                { return nil }
+func (noGuard) CountFailure(context.Context, netip.Addr, error)              {}
 func (noGuard) ExplainMissing(context.Context, string) error                 { return nil }
 func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error) { return false, nil }
 

@@ -207,7 +207,7 @@ type SignedStatement struct {
 // VerifyStatement reports whether the current key of the agent signed a statement that is fresh and new,
 // and counts it as a write. A signature proves the key. A recovery under way forbids statements.
 func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err error) {
-	defer func() { c.registry.guard.CountFailure(s.Client, c.Now, err) }()
+	defer func() { c.registry.guard.CountFailure(ctx, s.Client, err) }()
 	if err := c.checkStatementTarget(s.Agent, s.Key, s.Kind); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return err
 	}
-	limits := &limit.Set{Now: e.Now}
+	limits := h.limits
 	validator, err := newValidator(h.Config, e, limits, h.recorder.recordCheck)
 	if err != nil {
 		return fmt.Errorf("set up the validator: %w", err)

@@ -15,6 +15,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/join"
+	"gazetteer/limit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
@@ -42,6 +43,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 	if err != nil {
 		return err
 	}
+	h.limits = &limit.Set{Now: e.Now}
 	if h.registry, err = registrar.New(registrar.Options{
 		Store: h.Store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.Config.PublicURL, AllowLoopback: c.AllowLoopback,
 		RequireProof: c.RequireProof, Mode: c.Admission,
@@ -50,7 +52,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentPerHour,
 			Reports: h.Config.API.ReportsPerDay,
 		},
-		Resolver: h.resolver, Web: web, DNS: newDNS(h.Config, e), Now: e.Now,
+		LimitSet: h.limits, Resolver: h.resolver, Web: web, DNS: newDNS(h.Config, e), Now: e.Now,
 	}); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/join"
+	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
@@ -40,6 +41,7 @@ type Server struct {
 	directory     *directory.Directory
 	joiner        *join.Joiner
 	audit         *audit.Log
+	limits        *limit.Set
 	witnesses     *audit.Cosigners // of our log
 	witness       *audit.Witness   // of the logs of others
 	Crawler       *crawler.Crawler

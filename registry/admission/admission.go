@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -27,6 +28,7 @@ type PolicyOptions struct {
 	// [Policy.RecordAttention]. The default is 7 days; a negative value means permanently.
 	Unattended time.Duration
 	Limits     Limits
+	LimitSet   *limit.Set       // lists the limits for the metrics; nil: a set of its own
 	Log        *slog.Logger     // nil: silent
 	Now        func() time.Time // nil: time.Now
 }
@@ -41,10 +43,10 @@ type Policy struct {
 	defaultMode   string // of the configuration
 	unattended    time.Duration
 	limits        Limits
-	registrations *networkLimiter
-	reports       *networkLimiter
-	changes       *networkLimiter
-	failures      *networkLimiter
+	registrations *limit.Limiter
+	reports       *limit.Limiter
+	changes       *limit.Limiter
+	failures      *limit.Limiter
 	blockLists    blockLists
 	policyCache   policyCache
 	applications  recordCounter
@@ -58,12 +60,15 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	if o.Mode != "" && !slices.Contains(policyModes, o.Mode) {
 		return nil, fmt.Errorf("registration mode %q: want one of %s", o.Mode, strings.Join(policyModes, ", "))
 	}
+	if o.LimitSet == nil {
+		o.LimitSet = &limit.Set{Now: o.Now}
+	}
 	limits := o.Limits.orDefaults()
 	p := &Policy{store: o.Store, log: o.Log, now: o.Now, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
-		registrations: newNetworkLimiter(limits.Registrations, limits.AllRegistrations, time.Hour),
-		reports:       newNetworkLimiter(limits.Reports, -1, 24*time.Hour),
-		changes:       newNetworkLimiter(limits.Changes, limits.AllChanges, time.Hour),
-		failures:      newNetworkLimiter(limits.Failures, -1, time.Hour),
+		registrations: newLimiter(o.LimitSet, "registrations", limits.Registrations, limits.AllRegistrations, time.Hour),
+		reports:       newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
+		changes:       newLimiter(o.LimitSet, "changes", limits.Changes, limits.AllChanges, time.Hour),
+		failures:      newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)

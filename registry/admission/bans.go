@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -320,7 +321,7 @@ func normalizeNetwork(text string) (string, error) {
 	}
 	p, err := netip.ParsePrefix(text)
 	if a, addrErr := netip.ParseAddr(text); addrErr == nil {
-		p, _ = networksOf(a)
+		p = limit.Network(a)
 		err = nil
 	}
 	if err != nil {

@@ -9,6 +9,9 @@ import (
 	"gazetteer/store"
 )
 
+// minCleanupInterval is the least time between two deletions of expired records that make room.
+const minCleanupInterval = time.Minute
+
 // A tally counts records that must not become too many. It is exact among all who
 // write through one registry.
 type recordCounter struct {

@@ -25,7 +25,7 @@ const mintAttempts = 8
 // up, and the store's otherwise. When Register returns without an error the agent
 // is on disk.
 func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (registry.Agent, string, error) {
-	if err := ad.checkRegistrationLimit(reg.Client); err != nil {
+	if err := ad.registrationRefusal(ad.registrations.Check(ctx, reg.Client)); err != nil {
 		return registry.Agent{}, "", err
 	}
 	if err := ad.startAttendedTime(ctx); err != nil {
@@ -45,15 +45,15 @@ func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (r
 	if err != nil {
 		return registry.Agent{}, "", err
 	}
-	uncount, err := ad.reserveRegistration(reg.Client)
+	reservation, err := ad.registrations.Reserve(ctx, reg.Client)
 	if err != nil {
 		giveBack()
-		return registry.Agent{}, "", err
+		return registry.Agent{}, "", ad.registrationRefusal(err)
 	}
 	agent, secret, err := ad.storeRegistration(ctx, agent, reg, authority, waits)
 	if err != nil {
 		giveBack()
-		uncount()
+		reservation.Cancel()
 		return registry.Agent{}, "", err
 	}
 	ad.log.LogAttrs(ctx, slog.LevelInfo, "agent registered", slog.String("air_id", agent.AirID), slog.String("status", agent.Status), slog.Int("endpoints", len(agent.ServiceEndpoints)), slog.String("proof", agent.KeyProof))

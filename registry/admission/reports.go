@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -181,17 +182,10 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	if err := ad.loadReportCounts(ctx); err != nil {
 		return nil, err
 	}
-	now := ad.now()
-	if client.IsValid() {
-		if wait, _ := ad.reports.reserveFor(client, now); wait > 0 {
-			return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-network", Wait: wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", ad.limits.Reports),
-				Help: "wait as long as Retry-After says; one report can tell of several things"}
-		}
-	}
-	back := func() {
-		if client.IsValid() {
-			ad.reports.cancelReservation(client, now)
-		}
+	reservation, err := ad.reports.Reserve(ctx, client)
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
+		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-network", Wait: exceeded.Wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", ad.limits.Reports),
+			Help: "wait as long as Retry-After says; one report can tell of several things"}
 	}
 	limits := []int{maxReportsOf, 1}
 	if !client.IsValid() {
@@ -199,7 +193,7 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	}
 	switch full := ad.openReports.reserveSlot(maxReports, report.counterKeys(), limits); full {
 	case "":
-		return func() { back(); ad.openReports.releaseSlot(report.counterKeys()) }, nil
+		return func() { reservation.Cancel(); ad.openReports.releaseSlot(report.counterKeys()) }, nil
 	case "all":
 		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
 	case report.AirID:
@@ -207,7 +201,7 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	default:
 		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported", Message: "a report about the agent from your network is open already", Help: "the operator looks at it; what is new can be said when it is settled"}
 	}
-	back()
+	reservation.Cancel()
 	return nil, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/attestation"
@@ -29,10 +30,11 @@ type Options struct {
 	RequireProof  bool
 	RecoveryDelay time.Duration
 	Resolver      registry.Resolver
-	// Mode, Unattended and Limits are those of [admission.PolicyOptions].
+	// Mode, Unattended, Limits and LimitSet are those of [admission.PolicyOptions].
 	Mode       string
 	Unattended time.Duration
 	Limits     admission.Limits
+	LimitSet   *limit.Set // nil: a set of its own
 	// ReportDue is that of [admission.Options].
 	ReportDue time.Duration
 	// Web, DNS and Recheck are those of [evidence.Options].
@@ -58,7 +60,7 @@ type Registrar struct {
 // New returns a registrar. The error says which option is invalid. New neither reads nor writes the
 // store.
 func New(o Options) (*Registrar, error) {
-	policy, err := admission.NewPolicy(admission.PolicyOptions{Store: o.Store, Mode: o.Mode, Unattended: o.Unattended, Limits: o.Limits, Log: o.Log, Now: o.Now})
+	policy, err := admission.NewPolicy(admission.PolicyOptions{Store: o.Store, Mode: o.Mode, Unattended: o.Unattended, Limits: o.Limits, LimitSet: o.LimitSet, Log: o.Log, Now: o.Now})
 	if err != nil {
 		return nil, err
 	}
