@@ -184,7 +184,7 @@ func parseMoney(v jcs.Value) (Money, bool) {
 func (c *checker) checkBody(body jcs.Value) {
 	kind := body.Member("type")
 	if kind.Kind() != jcs.String || kind.Text() == "" {
-		c.fail("body-type", "body.type", "is missing or no text")
+		c.addViolation("body-type", "body.type", "is missing or no text")
 		return
 	}
 	if kind.Text() == TypeEncrypted {
@@ -216,7 +216,7 @@ func (c *checker) checkBody(body jcs.Value) {
 	case TypeEncrypted:
 		c.checkMembers(body, "alg", "v", "epk", "nonce", "ct")
 	default:
-		c.fail("body-type", "body.type", "is none of Offer, Counter, Accept, Decline, Withdraw, encrypted")
+		c.addViolation("body-type", "body.type", "is none of Offer, Counter, Accept, Decline, Withdraw, encrypted")
 	}
 	c.checkArrays(body, "body")
 }
@@ -226,7 +226,7 @@ func (c *checker) checkBody(body jcs.Value) {
 func (c *checker) checkMembers(body jcs.Value, required ...string) {
 	for _, name := range required {
 		if body.Member(name).Kind() == jcs.Absent {
-			c.fail("body-member", "body."+name, "is missing")
+			c.addViolation("body-member", "body."+name, "is missing")
 		}
 	}
 	optional := ""
@@ -247,16 +247,16 @@ func (c *checker) checkMembers(body jcs.Value, required ...string) {
 		}
 		switch {
 		case !known:
-			c.fail("unknown-member", "body."+strings.Trim(quoted(name), `"`), "is no member of this type of body")
+			c.addViolation("unknown-member", "body."+strings.Trim(quoteShort(name), `"`), "is no member of this type of body")
 		case v.Kind() != want:
-			c.fail("body-member", "body."+name, "is a "+v.Kind().String()+", not a "+want.String())
+			c.addViolation("body-member", "body."+name, "is a "+v.Kind().String()+", not a "+want.String())
 		}
 	}
 }
 
 func (c *checker) checkLength(v jcs.Value, path string, most int) {
 	if n := runesOf(v); n > most {
-		c.fail("length", path, "has "+strconv.Itoa(n)+" characters, more than "+strconv.Itoa(most))
+		c.addViolation("length", path, "has "+strconv.Itoa(n)+" characters, more than "+strconv.Itoa(most))
 	}
 }
 
@@ -265,15 +265,15 @@ func (c *checker) checkMoney(v jcs.Value, path string) {
 		return // said by checkMembers
 	}
 	if _, ok := v.Member("amount_cents").Uint64(); !ok {
-		c.fail("money", path+".amount_cents", "is no integer from 0 to 2^64-1")
+		c.addViolation("money", path+".amount_cents", "is no integer from 0 to 2^64-1")
 	}
 	currency := v.Member("currency").Text()
 	if len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		c.fail("money", path+".currency", "is not three capital letters")
+		c.addViolation("money", path+".currency", "is not three capital letters")
 	}
 	for name := range v.Members() {
 		if name != "amount_cents" && name != "currency" {
-			c.fail("unknown-member", path+"."+strings.Trim(quoted(name), `"`), "is no member of a price")
+			c.addViolation("unknown-member", path+"."+strings.Trim(quoteShort(name), `"`), "is no member of a price")
 		}
 	}
 }
@@ -281,7 +281,7 @@ func (c *checker) checkMoney(v jcs.Value, path string) {
 // checkArrays refuses empty arrays (§5.2.2 R5) wherever they are in the body.
 func (c *checker) checkArrays(v jcs.Value, path string) {
 	if v.Kind() == jcs.Array && v.Len() == 0 {
-		c.fail("empty-array", path, "holds an empty array")
+		c.addViolation("empty-array", path, "holds an empty array")
 	}
 	for _, member := range v.Members() {
 		c.checkArrays(member, path)

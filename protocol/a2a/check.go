@@ -40,14 +40,14 @@ type Report struct {
 func (r Report) Profiles() []Profile {
 	var out []Profile
 	for _, p := range [...]Profile{Strict, Wire} {
-		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.verdict(p) != Holds }) {
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.verdictIn(p) != Holds }) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func (f Finding) verdict(p Profile) Verdict {
+func (f Finding) verdictIn(p Profile) Verdict {
 	if p == Wire {
 		return f.Wire
 	}
@@ -70,12 +70,12 @@ func Check(text []byte) Report {
 	for _, p := range [...]Profile{Strict, Wire} {
 		c := checker{profile: p}
 		c.checkEnvelope(e.document.Root())
-		r.judge(p, c.found)
+		r.recordViolations(p, c.found)
 	}
 	if e.document.Root().Kind() != jcs.Object {
 		return r
 	}
-	e.fill()
+	e.setFields()
 	_, err := e.signatureBytes()
 	r.judgeSignature(err)
 	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Wire == Broken && f.Rule.Code != RuleSignatureText }) {
@@ -105,7 +105,7 @@ func (r *Report) checkJSON(e *Envelope) bool {
 	} else {
 		r.holdBefore(why.Rule)
 	}
-	f := &r.Findings[r.find(why.Rule)]
+	f := &r.Findings[r.findRule(why.Rule)]
 	f.Strict, f.Wire, f.Detail = Broken, Broken, why.Detail
 	return number
 }
@@ -114,19 +114,19 @@ func (r *Report) checkJSON(e *Envelope) bool {
 // order of the text, so rules before the broken one are those that were looked at
 // up to there.
 func (r *Report) holdBefore(code string) {
-	for i := range r.find(code) {
+	for i := range r.findRule(code) {
 		r.Findings[i].Strict, r.Findings[i].Wire = Holds, Holds
 	}
 }
 
-func (r *Report) find(code string) int {
+func (r *Report) findRule(code string) int {
 	return slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule.Code == code })
 }
 
-// judge enters the violations of one profile.
-func (r *Report) judge(p Profile, found []violation) {
+// recordViolations enters the violations of one profile.
+func (r *Report) recordViolations(p Profile, found []violation) {
 	verdict := Holds
-	for i := r.find("object"); i < len(r.Findings)-1; i++ {
+	for i := r.findRule("object"); i < len(r.Findings)-1; i++ {
 		f := &r.Findings[i]
 		if verdict == Broken && r.Findings[i-1].Rule.Code == "object" {
 			return // nothing else can be said of what is no object

@@ -13,10 +13,10 @@
 //	                                                │
 //	                                   Receiver: freshness, replay, Thread.Next
 //
-// Whoever judges an envelope stops at the first rule that it breaks, in the order
-// of the draft (§6.2): 400 its form, 401 its signature, 404 its sender, 409 its
-// time, its repetition and its thread. Each refusal is a [*Refusal] with the
-// status and the error text of §9.
+// An envelope is judged in the order of the draft (§6.2), up to the first rule that
+// it breaks: 400 for its form, 401 for its signature, 404 for its sender, 409 for its
+// time, a repetition or its thread. Each refusal is a [*Refusal] with the status and
+// the error text of §9.
 //
 // # Two profiles
 //

@@ -87,26 +87,26 @@ func Read(text []byte, p Profile) (*Envelope, error) {
 	c := checker{profile: p}
 	c.checkEnvelope(e.document.Root())
 	if len(c.found) > 0 {
-		return nil, c.found[0].refusal()
+		return nil, c.found[0].toRefusal()
 	}
-	e.fill()
+	e.setFields()
 	return e, nil
 }
 
 // parseJSON reads JSON under the limits of an envelope.
 func parseJSON(d *jcs.Document, text []byte, numbers jcs.Numbers) error {
 	if len(text) > MaxEnvelope {
-		return refusal("size", fmt.Sprintf("the envelope has %d bytes, more than %d", len(text), MaxEnvelope))
+		return newRefusal("size", fmt.Sprintf("the envelope has %d bytes, more than %d", len(text), MaxEnvelope))
 	}
 	err := d.Parse(text, jcs.Options{Numbers: numbers, Depth: maxDepth, Values: maxValues})
 	if e, ok := err.(*jcs.Error); ok {
-		return refusal(string(e.Problem), e.Error())
+		return newRefusal(string(e.Problem), e.Error())
 	}
 	return err
 }
 
-// fill sets the fields from a document that was checked.
-func (e *Envelope) fill() {
+// setFields sets the fields from a document that was checked.
+func (e *Envelope) setFields() {
 	root := e.document.Root()
 	e.ID, e.From, e.To = root.Member("id").Text(), root.Member("from").Text(), root.Member("to").Text()
 	e.InReplyTo, e.ThreadID, e.Nonce = root.Member("in_reply_to").Text(), root.Member("thread_id").Text(), root.Member("nonce").Text()
@@ -119,7 +119,7 @@ func (e *Envelope) fill() {
 // A violation is a rule that an envelope breaks, and where.
 type violation struct{ rule, path, detail string }
 
-func (v violation) refusal() *Refusal { return refusal(v.rule, v.text()) }
+func (v violation) toRefusal() *Refusal { return newRefusal(v.rule, v.text()) }
 
 func (v violation) text() string {
 	if v.path == "" {
@@ -137,7 +137,7 @@ type checker struct {
 // maxViolations bounds what is collected of one envelope.
 const maxViolations = 100
 
-func (c *checker) fail(rule, path, detail string) {
+func (c *checker) addViolation(rule, path, detail string) {
 	if len(c.found) < maxViolations {
 		c.found = append(c.found, violation{rule, path, detail})
 	}
@@ -147,7 +147,7 @@ var envelopeMembers = []string{"id", "from", "to", "timestamp", "in_reply_to", "
 
 func (c *checker) checkEnvelope(root jcs.Value) {
 	if root.Kind() != jcs.Object {
-		c.fail("object", "", "the envelope is a JSON "+root.Kind().String())
+		c.addViolation("object", "", "the envelope is a JSON "+root.Kind().String())
 		return
 	}
 	for _, name := range [...]string{"id", "thread_id"} {
@@ -164,26 +164,26 @@ func (c *checker) checkEnvelope(root jcs.Value) {
 		c.checkTime(v, "timestamp")
 	}
 	if v, ok := c.checkString(root, "nonce"); ok && v.Text() == "" {
-		c.fail("nonce", "nonce", "is empty")
+		c.addViolation("nonce", "nonce", "is empty")
 	}
 	c.checkReply(root.Member("in_reply_to"))
 	switch body := root.Member("body"); body.Kind() {
 	case jcs.Object:
 		c.checkBody(body)
 	case jcs.Absent:
-		c.fail("required", "body", "is missing")
+		c.addViolation("required", "body", "is missing")
 	case jcs.Null:
-		c.fail("null", "body", "is null")
+		c.addViolation("null", "body", "is null")
 	default:
-		c.fail("type", "body", "is a "+body.Kind().String()+", not an object")
+		c.addViolation("type", "body", "is a "+body.Kind().String()+", not an object")
 	}
 	for name, v := range root.Members() {
 		known := slices.Contains(envelopeMembers, name)
 		switch {
 		case !known && c.profile == Strict:
-			c.fail("unknown-member", quoted(name), "is no member of an envelope")
+			c.addViolation("unknown-member", quoteShort(name), "is no member of an envelope")
 		case !known && v.Kind() == jcs.Null:
-			c.fail("null", quoted(name), "is null")
+			c.addViolation("null", quoteShort(name), "is null")
 		}
 	}
 }
@@ -195,11 +195,11 @@ func (c *checker) checkString(object jcs.Value, name string) (jcs.Value, bool) {
 	case jcs.String:
 		return v, true
 	case jcs.Absent:
-		c.fail("required", name, "is missing")
+		c.addViolation("required", name, "is missing")
 	case jcs.Null:
-		c.fail("null", name, "is null")
+		c.addViolation("null", name, "is null")
 	default:
-		c.fail("type", name, "is a "+v.Kind().String()+", not a string")
+		c.addViolation("type", name, "is a "+v.Kind().String()+", not a string")
 	}
 	return v, false
 }
@@ -213,10 +213,10 @@ func (c *checker) checkReply(v jcs.Value) {
 		c.checkIdentifier(v, "in_reply_to")
 	case jcs.Null:
 		if c.profile == Strict {
-			c.fail("null", "in_reply_to", "is null; leave it out")
+			c.addViolation("null", "in_reply_to", "is null; leave it out")
 		}
 	default:
-		c.fail("type", "in_reply_to", "is a "+v.Kind().String()+", not a string")
+		c.addViolation("type", "in_reply_to", "is a "+v.Kind().String()+", not a string")
 	}
 }
 
@@ -224,28 +224,28 @@ func (c *checker) checkIdentifier(v jcs.Value, path string) {
 	text := v.Text()
 	switch {
 	case c.profile == Strict && !isUUID4(text):
-		c.fail("identifier", path, "is no UUID of version 4 in lower case")
+		c.addViolation("identifier", path, "is no UUID of version 4 in lower case")
 	case text == "":
-		c.fail("identifier", path, "is empty")
+		c.addViolation("identifier", path, "is empty")
 	case c.profile == Wire && len(text) > maxIdentifier:
-		c.fail("identifier", path, fmt.Sprintf("has more than %d bytes", maxIdentifier))
+		c.addViolation("identifier", path, fmt.Sprintf("has more than %d bytes", maxIdentifier))
 	}
 }
 
 func (c *checker) checkDID(text, path string) {
 	switch {
 	case c.profile == Strict && !strings.HasPrefix(text, "did:wba:"):
-		c.fail("did", path, "does not begin with did:wba:")
+		c.addViolation("did", path, "does not begin with did:wba:")
 	case !strings.HasPrefix(text, "did:"):
-		c.fail("did", path, "does not begin with did:")
+		c.addViolation("did", path, "does not begin with did:")
 	case len(text) > maxDID:
-		c.fail("did", path, fmt.Sprintf("has more than %d bytes", maxDID))
+		c.addViolation("did", path, fmt.Sprintf("has more than %d bytes", maxDID))
 	}
 }
 
 func (c *checker) checkTime(v jcs.Value, path string) {
 	if _, ok := parseTime(v.Text()); !ok {
-		c.fail("timestamp", path, "is no time such as 2026-05-28T09:00:00.000Z")
+		c.addViolation("timestamp", path, "is no time such as 2026-05-28T09:00:00.000Z")
 	}
 }
 
@@ -312,8 +312,8 @@ func parseDecimals(text string) (int, bool) {
 	return nanos, true
 }
 
-// quoted returns a stranger's text in quotes, shortened.
-func quoted(text string) string {
+// quoteShort returns a stranger's text in quotes, shortened.
+func quoteShort(text string) string {
 	const most = 60
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"

@@ -51,13 +51,13 @@ func (r Receipt) Sign(key ed25519.PrivateKey) []byte {
 func ReadReceipt(text []byte) (Receipt, error) {
 	var d jcs.Document
 	if err := parseJSON(&d, text, jcs.ExactIntegers); err != nil {
-		return Receipt{}, refusal(RuleReceipt, "the receipt cannot be read").because(err)
+		return Receipt{}, newRefusal(RuleReceipt, "the receipt cannot be read").withCause(err)
 	}
 	root := d.Root()
 	digest, err := hex.DecodeString(root.Member("envelope_sha256").Text())
 	at, ok := parseTime(root.Member("received_at").Text())
 	if err != nil || len(digest) != sha256.Size || !ok || root.Member("type").Text() != receiptType {
-		return Receipt{}, refusal(RuleReceipt, "the receipt lacks members")
+		return Receipt{}, newRefusal(RuleReceipt, "the receipt lacks members")
 	}
 	return Receipt{
 		Relay: root.Member("relay").Text(), From: root.Member("from").Text(), To: root.Member("to").Text(), ID: root.Member("id").Text(),
@@ -70,14 +70,14 @@ func ReadReceipt(text []byte) (Receipt, error) {
 // with the relay's key. The error is a [*Refusal].
 func (r Receipt) Verify(e *Envelope, relay ed25519.PublicKey) error {
 	if r.Digest != e.Digest() || r.From != e.From || r.To != e.To || r.ID != e.ID {
-		return refusal(RuleReceipt, "the receipt is that of another envelope")
+		return newRefusal(RuleReceipt, "the receipt is that of another envelope")
 	}
 	signature, err := did.ParseSignature(r.signature)
 	if err != nil {
-		return refusal(RuleReceipt, "the signature of the receipt cannot be read").because(err)
+		return newRefusal(RuleReceipt, "the signature of the receipt cannot be read").withCause(err)
 	}
 	if len(relay) != ed25519.PublicKeySize || !ed25519.Verify(relay, r.canonical, signature) {
-		return refusal(RuleReceipt, "the signature of the receipt does not verify")
+		return newRefusal(RuleReceipt, "the signature of the receipt does not verify")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Receiv
 // other. The error is a [*Refusal], that of the store, or that of ctx.
 func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Received, error) {
 	if r.Self != "" && v.To != r.Self {
-		return Received{}, refusal(RuleRecipient, "the envelope is addressed to another")
+		return Received{}, newRefusal(RuleRecipient, "the envelope is addressed to another")
 	}
 	keep := r.KeepReplay
 	if keep == 0 {
@@ -86,12 +86,12 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Receive
 	if d.Pulled && replay == Repeated {
 		return Received{Verified: v, AlreadyProcessed: true}, nil
 	}
-	at, err := r.arrival(v, d, now)
+	at, err := r.arrivalTime(v, d, now)
 	if err == nil {
 		err = v.CheckFresh(at)
 	}
 	if err == nil {
-		err = replay.refusal(v.Envelope)
+		err = replay.toRefusal(v.Envelope)
 	}
 	if err != nil {
 		return Received{}, err
@@ -100,11 +100,11 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Receive
 	if out.Opened, err = r.Open(v); err != nil {
 		return Received{}, err
 	}
-	return r.enter(ctx, out, entry)
+	return r.updateThread(ctx, out, entry)
 }
 
-// arrival returns the time at which the envelope came in.
-func (r *Receiver) arrival(v *Verified, d Delivery, now time.Time) (time.Time, error) {
+// arrivalTime returns the time at which the envelope came in.
+func (r *Receiver) arrivalTime(v *Verified, d Delivery, now time.Time) (time.Time, error) {
 	if d.Receipt == nil {
 		return now, nil
 	}
@@ -113,7 +113,7 @@ func (r *Receiver) arrival(v *Verified, d Delivery, now time.Time) (time.Time, e
 		err = receipt.Verify(v.Envelope, r.RelayKey)
 	}
 	if err == nil && receipt.ReceivedAt.After(now.Add(MaxAhead)) {
-		err = refusal(RuleReceipt, "the receipt is of a time to come")
+		err = newRefusal(RuleReceipt, "the receipt is of a time to come")
 	}
 	return receipt.ReceivedAt, err
 }
@@ -126,9 +126,9 @@ func (r *Receiver) Open(v *Verified) (*Opened, error) {
 	}
 	opened, err := v.Open(r.Keys...)
 	if errors.Is(err, ErrNotOpened) && r.Rotated {
-		stale := refusal(RuleStaleKey, "the body is not sealed to the current key")
+		stale := newRefusal(RuleStaleKey, "the body is not sealed to the current key")
 		stale.AirID = airIDOf(v.To)
-		return nil, stale.because(err)
+		return nil, stale.withCause(err)
 	}
 	if err != nil {
 		return nil, err
@@ -136,9 +136,9 @@ func (r *Receiver) Open(v *Verified) (*Opened, error) {
 	return &opened, nil
 }
 
-// enter advances the thread and remembers the envelope. An envelope that its thread
+// updateThread advances the thread and remembers the envelope. An envelope that its thread
 // refuses is remembered as well: it would be refused again.
-func (r *Receiver) enter(ctx context.Context, out Received, entry ReplayEntry) (Received, error) {
+func (r *Receiver) updateThread(ctx context.Context, out Received, entry ReplayEntry) (Received, error) {
 	before, err := r.Store.FindThread(ctx, out.ThreadID)
 	if err != nil {
 		return Received{}, err
@@ -154,7 +154,7 @@ func (r *Receiver) enter(ctx context.Context, out Received, entry ReplayEntry) (
 	}
 	replay, err := r.Store.Commit(ctx, entry, out.ThreadID, keep)
 	if err == nil {
-		err = replay.refusal(out.Envelope)
+		err = replay.toRefusal(out.Envelope)
 	}
 	if err != nil {
 		return Received{}, err

@@ -58,14 +58,14 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 	}{r.Reason, r.Detail, r.AirID, r.ThreadID})
 }
 
-// refusal returns a refusal by a rule of the table.
-func refusal(rule, detail string) *Refusal {
+// newRefusal returns a refusal by a rule of the table.
+func newRefusal(rule, detail string) *Refusal {
 	r := ruleOf(rule)
 	return &Refusal{Status: r.Status, Reason: r.Reason, Rule: rule, Detail: detail}
 }
 
-// because adds the error behind a refusal.
-func (r *Refusal) because(err error) *Refusal {
+// withCause adds the error behind a refusal.
+func (r *Refusal) withCause(err error) *Refusal {
 	r.cause = err
 	return r
 }

@@ -43,15 +43,15 @@ const (
 	Full
 )
 
-// refusal returns the refusal of a state, nil for Fresh.
-func (s ReplayState) refusal(e *Envelope) error {
+// toRefusal returns the refusal of a state, nil for Fresh.
+func (s ReplayState) toRefusal(e *Envelope) error {
 	switch s {
 	case Repeated:
-		return refusal(RuleReplay, "the envelope was received before")
+		return newRefusal(RuleReplay, "the envelope was received before")
 	case Taken:
-		return refusal(RuleReplay, "the sender used the id, or the nonce in this thread, for another envelope")
+		return newRefusal(RuleReplay, "the sender used the id, or the nonce in this thread, for another envelope")
 	case Full:
-		r := refusal(RuleReplayFull, "too many messages in this thread; open another")
+		r := newRefusal(RuleReplayFull, "too many messages in this thread; open another")
 		r.ThreadID = e.ThreadID
 		return r
 	}
@@ -111,10 +111,10 @@ func (s *MemoryStore) FindReplay(_ context.Context, e ReplayEntry) (ReplayState,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropExpired(e.Seen)
-	return s.find(e), nil
+	return s.findState(e), nil
 }
 
-func (s *MemoryStore) find(e ReplayEntry) ReplayState {
+func (s *MemoryStore) findState(e ReplayEntry) ReplayState {
 	digest, nonceSeen := s.seen[e.nonceKey()]
 	other, idSeen := s.seen[e.idKey()]
 	switch {
@@ -138,7 +138,7 @@ func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropExpired(e.Seen)
-	if state := s.find(e); state != Fresh {
+	if state := s.findState(e); state != Fresh {
 		return state, nil
 	}
 	sender, thread := hashTexts("sender", e.From), hashTexts("thread", e.From, e.ThreadID)

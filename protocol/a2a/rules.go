@@ -37,7 +37,7 @@ const (
 
 // rules are in the order in which an envelope is judged. Rules up to
 // [RuleSignatureText] concern its form and are what [Check] reports.
-var rules = complete([]Rule{
+var rules = fillDefaults([]Rule{
 	{Code: "size", Section: "7.2", Title: "the envelope has at most 65,536 bytes", Status: http.StatusRequestEntityTooLarge},
 	{Code: string(jcs.Syntax), Section: "4.1", Title: "the text is one JSON value"},
 	{Code: string(jcs.Encoding), Section: "5.2.2 R2", Title: "the text is UTF-8"},
@@ -80,7 +80,7 @@ var rules = complete([]Rule{
 	{Code: RuleStaleKey, Section: "4.5.3", Title: "the body is sealed to the current key", Status: http.StatusForbidden},
 })
 
-func complete(table []Rule) []Rule {
+func fillDefaults(table []Rule) []Rule {
 	for i := range table {
 		if table[i].Status == 0 {
 			table[i].Status = http.StatusBadRequest

@@ -55,10 +55,10 @@ func (s Sealed) JSON() []byte { return s.appendJSON(nil) }
 // refused in both profiles (§14.1); the schema wants the alphabets besides.
 func (c *checker) checkSealed(body jcs.Value) {
 	if body.Member("alg").Text() != SealAlgorithm {
-		c.fail("sealed-body", "body.alg", "is not "+SealAlgorithm)
+		c.addViolation("sealed-body", "body.alg", "is not "+SealAlgorithm)
 	}
 	if v, ok := body.Member("v").Uint64(); !ok || v != sealVersion {
-		c.fail("sealed-body", "body.v", "is not 1")
+		c.addViolation("sealed-body", "body.v", "is not 1")
 	}
 	if c.profile == Wire {
 		return
@@ -66,11 +66,11 @@ func (c *checker) checkSealed(body jcs.Value) {
 	const digits, letters = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	epk := body.Member("epk").Text()
 	if len(epk) < 2 || epk[0] != 'z' || strings.Trim(epk[1:], digits+letters) != "" || strings.ContainsAny(epk, "0OIl") {
-		c.fail("sealed-body", "body.epk", "is not z and base58btc")
+		c.addViolation("sealed-body", "body.epk", "is not z and base58btc")
 	}
 	for _, name := range [...]string{"nonce", "ct"} {
 		if text := body.Member(name).Text(); text == "" || strings.Trim(text, digits+letters+"-_") != "" {
-			c.fail("sealed-body", "body."+name, "is not base64url without padding")
+			c.addViolation("sealed-body", "body."+name, "is not base64url without padding")
 		}
 	}
 }
@@ -113,10 +113,10 @@ func Seal(body []byte, b Binding, recipient ed25519.PublicKey, secret SealSecret
 		return Sealed{}, err
 	}
 	if d.Root().Kind() != jcs.Object {
-		return Sealed{}, refusal("type", "the body to seal is no JSON object")
+		return Sealed{}, newRefusal("type", "the body to seal is no JSON object")
 	}
 	refuse := func(err error) (Sealed, error) {
-		return Sealed{}, refusal("sealed-body", "seal a body: "+err.Error()).because(err)
+		return Sealed{}, newRefusal("sealed-body", "seal a body: "+err.Error()).withCause(err)
 	}
 	aad, err := b.additionalData()
 	if err != nil {
@@ -130,7 +130,7 @@ func Seal(body []byte, b Binding, recipient ed25519.PublicKey, secret SealSecret
 	if err != nil {
 		return refuse(err)
 	}
-	aead, err := agree(ephemeral, theirs, ephemeral.PublicKey().Bytes())
+	aead, err := deriveBoxKey(ephemeral, theirs, ephemeral.PublicKey().Bytes())
 	if err != nil {
 		return refuse(err)
 	}
@@ -146,9 +146,9 @@ func Seal(body []byte, b Binding, recipient ed25519.PublicKey, secret SealSecret
 // error is a [*Refusal].
 func (m *Message) Seal(recipient ed25519.PublicKey) error {
 	if m.Body == nil {
-		return refusal("required", "body is missing")
+		return newRefusal("required", "body is missing")
 	}
-	m.complete()
+	m.fillMissing()
 	sealed, err := Seal(m.Body.appendJSON(nil), Binding{m.ID, m.From, m.To, m.ThreadID}, recipient, NewSealSecret())
 	if err == nil {
 		m.Body = sealed
@@ -182,9 +182,9 @@ type aead interface {
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
 
-// agree derives the key of a box (§14.3 step 3). A shared secret of zeros, which a
+// deriveBoxKey derives the key of a box (§14.3 step 3). A shared secret of zeros, which a
 // point of small order makes with any key, is refused by ECDH.
-func agree(own *ecdh.PrivateKey, theirs *ecdh.PublicKey, ephemeral []byte) (aead, error) {
+func deriveBoxKey(own *ecdh.PrivateKey, theirs *ecdh.PublicKey, ephemeral []byte) (aead, error) {
 	shared, err := own.ECDH(theirs)
 	if err != nil {
 		return nil, err
@@ -216,23 +216,23 @@ var ErrNotOpened = errors.New("the sealed body does not open")
 func (v *Verified) Open(keys ...ed25519.PrivateKey) (Opened, error) {
 	s, ok := v.Body.(Sealed)
 	if !ok {
-		return Opened{}, refusal(RuleOpen, "the body is not sealed")
+		return Opened{}, newRefusal(RuleOpen, "the body is not sealed")
 	}
-	plaintext, err := s.open(Binding{v.ID, v.From, v.To, v.ThreadID}, keys)
+	plaintext, err := s.openWith(Binding{v.ID, v.From, v.To, v.ThreadID}, keys)
 	if err != nil {
-		return Opened{}, refusal(RuleOpen, "open a body: "+err.Error()).because(err)
+		return Opened{}, newRefusal(RuleOpen, "open a body: "+err.Error()).withCause(err)
 	}
 	var d jcs.Document
 	if err := parseJSON(&d, plaintext, jcs.ExactIntegers); err != nil {
-		return Opened{}, refusal(RuleOpen, "the content of the sealed body breaks a rule of canonical JSON").because(err)
+		return Opened{}, newRefusal(RuleOpen, "the content of the sealed body breaks a rule of canonical JSON").withCause(err)
 	}
 	if d.Root().Kind() != jcs.Object {
-		return Opened{}, refusal(RuleOpen, "the content of the sealed body is no JSON object")
+		return Opened{}, newRefusal(RuleOpen, "the content of the sealed body is no JSON object")
 	}
 	return Opened{plaintext, parseBody(d.Root()), slices.Equal(d.Root().Append(nil), plaintext)}, nil
 }
 
-func (s Sealed) open(b Binding, keys []ed25519.PrivateKey) ([]byte, error) {
+func (s Sealed) openWith(b Binding, keys []ed25519.PrivateKey) ([]byte, error) {
 	if s.Algorithm != SealAlgorithm || s.Version != sealVersion {
 		return nil, errors.New("the cipher suite is not " + SealAlgorithm + " version 1")
 	}
@@ -261,7 +261,7 @@ func (s Sealed) open(b Binding, keys []ed25519.PrivateKey) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		box, err := agree(own, theirs, ephemeral)
+		box, err := deriveBoxKey(own, theirs, ephemeral)
 		if err != nil {
 			return nil, fmt.Errorf("epk: %w", err)
 		}

@@ -46,8 +46,8 @@ func (e *Envelope) Reply(body Body) Message {
 	return Message{From: e.To, To: e.From, InReplyTo: e.ID, ThreadID: e.ThreadID, Body: body}
 }
 
-// complete fills in what the sender left open.
-func (m *Message) complete() {
+// fillMissing fills in what the sender left open.
+func (m *Message) fillMissing() {
 	if m.ID == "" {
 		m.ID = NewID()
 	}
@@ -82,9 +82,9 @@ func (m Message) appendJSON(out []byte) []byte {
 // signed; the error is a [*Refusal].
 func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if m.Body == nil {
-		return nil, refusal("required", "body is missing")
+		return nil, newRefusal("required", "body is missing")
 	}
-	m.complete()
+	m.fillMissing()
 	return SignText(m.appendJSON(nil), p, key)
 }
 

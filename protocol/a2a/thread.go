@@ -82,7 +82,7 @@ func (t Thread) Next(e Event) (Thread, error) {
 	default:
 		switch e.Body.Type() {
 		case TypeOffer, TypeCounter, TypeAccept, TypeDecline, TypeWithdraw:
-			return t, refusal(RuleThreadBody, "the body lacks members of its type "+e.Body.Type())
+			return t, newRefusal(RuleThreadBody, "the body lacks members of its type "+e.Body.Type())
 		}
 		return t, t.checkOpen(e)
 	}
@@ -91,15 +91,15 @@ func (t Thread) Next(e Event) (Thread, error) {
 	}
 	if offer, ok := e.Body.(Offer); ok {
 		if !t.isPending() {
-			return t, t.conflict("the thread has an Offer already")
+			return t, t.newConflict("the thread has an Offer already")
 		}
 		return Thread{State: Offered, Parties: [2]string{e.From, e.To}, Outstanding: Proposal{e.ID, e.From, offer.Price}}, nil
 	}
 	if t.isPending() {
-		return t, t.conflict("the thread has no Offer")
+		return t, t.newConflict("the thread has no Offer")
 	}
 	if _, withdraw := e.Body.(Withdraw); e.InReplyTo == "" && !withdraw {
-		return t, refusal(RuleThreadBody, "in_reply_to is missing, which "+e.Body.Type()+" needs")
+		return t, newRefusal(RuleThreadBody, "in_reply_to is missing, which "+e.Body.Type()+" needs")
 	}
 	switch body := e.Body.(type) {
 	case Counter:
@@ -117,16 +117,16 @@ func (t Thread) Next(e Event) (Thread, error) {
 			return t, err
 		}
 		if body.AcceptedPrice != t.Outstanding.Price {
-			return t, t.conflict("accepted_price is not the price of the proposal on the table")
+			return t, t.newConflict("accepted_price is not the price of the proposal on the table")
 		}
 		return t.closeAs(ClosedAccepted), nil
 	case Decline:
-		if _, ok := t.find(e.InReplyTo); !ok {
-			return t, t.conflict("in_reply_to names no proposal of the thread")
+		if _, ok := t.findProposal(e.InReplyTo); !ok {
+			return t, t.newConflict("in_reply_to names no proposal of the thread")
 		}
 		return t.closeAs(ClosedDeclined), nil
 	case Withdraw:
-		return t.withdraw(e, body)
+		return t.applyWithdraw(e, body)
 	}
 	return t, nil
 }
@@ -144,10 +144,10 @@ func (t Thread) checkOpen(e Event) error {
 		return nil
 	}
 	if !(e.From == t.Parties[0] && e.To == t.Parties[1] || e.From == t.Parties[1] && e.To == t.Parties[0]) {
-		return t.conflict("the thread is between two others")
+		return t.newConflict("the thread is between two others")
 	}
 	if t.State.IsClosed() {
-		return refusal(RuleThreadClosed, "the thread is "+string(t.State))
+		return newRefusal(RuleThreadClosed, "the thread is "+string(t.State))
 	}
 	return nil
 }
@@ -156,28 +156,28 @@ func (t Thread) checkOpen(e Event) error {
 func (t Thread) checkAnswer(e Event) error {
 	switch {
 	case e.From == t.Outstanding.From:
-		return t.conflict("the proposal on the table is the sender's own")
+		return t.newConflict("the proposal on the table is the sender's own")
 	case e.InReplyTo != t.Outstanding.ID:
-		return t.conflict("in_reply_to is not the proposal on the table, " + quoted(t.Outstanding.ID))
+		return t.newConflict("in_reply_to is not the proposal on the table, " + quoteShort(t.Outstanding.ID))
 	}
 	return nil
 }
 
-func (t Thread) withdraw(e Event, body Withdraw) (Thread, error) {
-	p, ok := t.find(body.WithdrawnID)
+func (t Thread) applyWithdraw(e Event, body Withdraw) (Thread, error) {
+	p, ok := t.findProposal(body.WithdrawnID)
 	switch {
 	case !ok:
-		return t, refusal(RuleThreadBody, "withdrawn_id names no proposal of the thread")
+		return t, newRefusal(RuleThreadBody, "withdrawn_id names no proposal of the thread")
 	case p.From != e.From:
-		return t, refusal(RuleThreadBody, "the proposal to withdraw was made by the other party")
+		return t, newRefusal(RuleThreadBody, "the proposal to withdraw was made by the other party")
 	case p.ID != t.Outstanding.ID:
-		return t, t.conflict("the proposal to withdraw is superseded")
+		return t, t.newConflict("the proposal to withdraw is superseded")
 	}
 	return t.closeAs(ClosedWithdrawn), nil
 }
 
-// find returns the proposal of an envelope of the thread.
-func (t Thread) find(id string) (Proposal, bool) {
+// findProposal returns the proposal of an envelope of the thread.
+func (t Thread) findProposal(id string) (Proposal, bool) {
 	if t.Outstanding.ID == id {
 		return t.Outstanding, true
 	}
@@ -189,12 +189,12 @@ func (t Thread) find(id string) (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// conflict is a refusal that names the state, so that a sender whose message
+// newConflict is a refusal that names the state, so that a sender whose message
 // crossed another can tell.
-func (t Thread) conflict(detail string) *Refusal {
+func (t Thread) newConflict(detail string) *Refusal {
 	state := t.State
 	if state == "" {
 		state = Pending
 	}
-	return refusal(RuleThread, fmt.Sprintf("%s; the thread is %s", detail, state))
+	return newRefusal(RuleThread, fmt.Sprintf("%s; the thread is %s", detail, state))
 }

@@ -140,11 +140,11 @@ func (v Verifier) Authenticate(ctx context.Context, text []byte) (*Verified, err
 // signatureBytes decodes the signature (§6.2 step 2).
 func (e *Envelope) signatureBytes() ([]byte, error) {
 	if e.Signature == "" {
-		return nil, refusal(RuleSignatureText, "signature field absent or null")
+		return nil, newRefusal(RuleSignatureText, "signature field absent or null")
 	}
 	signature, err := did.ParseSignature(e.Signature)
 	if err != nil {
-		return nil, refusal(RuleSignatureText, err.Error()).because(err)
+		return nil, newRefusal(RuleSignatureText, err.Error()).withCause(err)
 	}
 	return signature, nil
 }
@@ -162,7 +162,7 @@ func (e *Envelope) checkSignature(signature []byte, keys []ed25519.PublicKey) (*
 			return &Verified{e, key, Null}, nil
 		}
 	}
-	return nil, refusal(RuleSignature, "signature does not verify")
+	return nil, newRefusal(RuleSignature, "signature does not verify")
 }
 
 // refuseSender turns an error of a [KeyFinder] into a refusal (§6.2 step 4).
@@ -174,17 +174,17 @@ func refuseSender(ctx context.Context, e *Envelope, err error) error {
 	if keyError, ok := errors.AsType[*did.Error](err); ok {
 		switch keyError.Code {
 		case did.CodeKeyCurve, did.CodeKeyCanonical, did.CodeKeySmallOrder:
-			r = refusal(RuleSenderKey, "the sender's key cannot be relied on: "+keyError.Message)
+			r = newRefusal(RuleSenderKey, "the sender's key cannot be relied on: "+keyError.Message)
 		default:
-			r = refusal(RuleSender, "the sender's DID document has no key that can be used: "+keyError.Message)
+			r = newRefusal(RuleSender, "the sender's DID document has no key that can be used: "+keyError.Message)
 		}
 	} else if errors.Is(err, ErrUnknownSender) {
-		r = refusal(RuleSender, "the sender's DID cannot be resolved")
+		r = newRefusal(RuleSender, "the sender's DID cannot be resolved")
 	} else {
-		r = refusal(RuleResolver, "the registry of the sender does not answer")
+		r = newRefusal(RuleResolver, "the registry of the sender does not answer")
 	}
 	r.AirID = airIDOf(e.From)
-	return r.because(err)
+	return r.withCause(err)
 }
 
 // CheckFresh holds the timestamp against a clock (§6.2 step 6): now, or the time at
@@ -192,9 +192,9 @@ func refuseSender(ctx context.Context, e *Envelope, err error) error {
 func (e *Envelope) CheckFresh(now time.Time) error {
 	switch age := now.Sub(e.Timestamp); {
 	case age > MaxAge:
-		return refusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the past", MaxAge.Seconds()))
+		return newRefusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the past", MaxAge.Seconds()))
 	case -age > MaxAhead:
-		return refusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the future", MaxAhead.Seconds()))
+		return newRefusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the future", MaxAhead.Seconds()))
 	}
 	return nil
 }

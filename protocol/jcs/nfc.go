@@ -13,9 +13,9 @@ import (
 // no part of Normalization Form C.
 const maxMarks = 10
 
-// normalize returns a text in UTF-8 in Normalization Form C, and whether it differs
+// normalizeNFC returns a text in UTF-8 in Normalization Form C, and whether it differs
 // from the text. One that does not is returned itself.
-func normalize(text []byte) (normal []byte, changed bool) {
+func normalizeNFC(text []byte) (normal []byte, changed bool) {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
 			i++
@@ -59,7 +59,7 @@ func appendNFC(out, text []byte) []byte {
 	if !hasManyMarks(text) {
 		return norm.NFC.Append(out, text...)
 	}
-	return appendComposed(out, decompose(text))
+	return appendComposed(out, decomposeText(text))
 }
 
 // hasManyMarks reports whether more than maxMarks runes follow each other that
@@ -89,9 +89,9 @@ type mark struct {
 	class uint8
 }
 
-// decompose returns the canonical decomposition of a text in canonical order
+// decomposeText returns the canonical decomposition of a text in canonical order
 // (Unicode §3.11).
-func decompose(text []byte) []mark {
+func decomposeText(text []byte) []mark {
 	out := make([]mark, 0, len(text))
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -138,7 +138,7 @@ func appendComposed(out []byte, runes []mark) []byte {
 	for _, m := range runes {
 		adjacent := starter == len(kept)-1
 		if starter >= 0 && (adjacent || last != 0 && last < m.class) {
-			if r, ok := compose(kept[starter].r, m.r); ok {
+			if r, ok := composePair(kept[starter].r, m.r); ok {
 				kept[starter].r = r
 				continue
 			}
@@ -155,8 +155,8 @@ func appendComposed(out []byte, runes []mark) []byte {
 	return out
 }
 
-// compose returns the primary composite of two runes.
-func compose(a, b rune) (rune, bool) {
+// composePair returns the primary composite of two runes.
+func composePair(a, b rune) (rune, bool) {
 	var buf [16]byte
 	pair := norm.NFC.AppendString(buf[:0], string([]rune{a, b}))
 	r, size := utf8.DecodeRune(pair)

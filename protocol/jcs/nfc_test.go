@@ -34,7 +34,7 @@ func TestComposition(t *testing.T) {
 			continue // nothing happens to most runes: some of them will do
 		}
 		for _, text := range []string{string(r), string(r) + "\u0301", "a\u0323" + string(r)} {
-			if got, want := string(appendComposed(nil, decompose([]byte(text)))), norm.NFC.String(text); got != want {
+			if got, want := string(appendComposed(nil, decomposeText([]byte(text)))), norm.NFC.String(text); got != want {
 				t.Fatalf("%+q becomes %+q, want %+q", text, got, want)
 			}
 		}
@@ -48,10 +48,10 @@ func TestComposition(t *testing.T) {
 		}
 		text := b.String()
 		want := norm.NFC.String(text)
-		if got := string(appendComposed(nil, decompose([]byte(text)))); got != want {
+		if got := string(appendComposed(nil, decomposeText([]byte(text)))); got != want {
 			t.Fatalf("%+q becomes %+q, want %+q", text, got, want)
 		}
-		if got, changed := normalize([]byte(text)); changed != (text != want) || string(got) != want {
+		if got, changed := normalizeNFC([]byte(text)); changed != (text != want) || string(got) != want {
 			t.Fatalf("%+q becomes %+q, changed: %v", text, got, changed)
 		}
 	}
@@ -65,7 +65,7 @@ func TestManyMarks(t *testing.T) {
 	if got := string(appendNFC(nil, []byte(text))); got != want {
 		t.Errorf("%+q", got)
 	}
-	if _, changed := normalize([]byte(want)); changed {
+	if _, changed := normalizeNFC([]byte(want)); changed {
 		t.Error("a composed text with many marks is not seen as normal")
 	}
 	mixed := "a" + strings.Repeat("\u0315\u0327", 40)

@@ -33,17 +33,17 @@ func (d *Document) parseNumber() error {
 	}
 	switch {
 	case i == digits:
-		return d.refuse(Syntax, i, "a digit is expected")
+		return d.fail(Syntax, i, "a digit is expected")
 	case text[digits] == '0' && i-digits > 1:
-		return d.refuse(Syntax, digits, "a number must not begin with 0")
+		return d.fail(Syntax, digits, "a number must not begin with 0")
 	}
 	if i < len(text) && (text[i] == '.' || text[i]|0x20 == 'e') {
 		end, ok := skipFraction(text, i)
 		if !ok {
-			return d.refuse(Syntax, end, "a digit is expected")
+			return d.fail(Syntax, end, "a digit is expected")
 		}
 		if d.o.Numbers == ExactIntegers {
-			return d.refuse(Float, begin, "a number has a fraction or an exponent")
+			return d.fail(Float, begin, "a number has a fraction or an exponent")
 		}
 		d.pos = end
 		return d.addNumber(begin)
@@ -53,7 +53,7 @@ func (d *Document) parseNumber() error {
 		return d.addNumber(begin)
 	}
 	if i-digits > 18 && !fitsInteger(text[begin:i]) {
-		return d.refuse(Range, begin, "an integer is outside [-2^63, 2^64-1]")
+		return d.fail(Range, begin, "an integer is outside [-2^63, 2^64-1]")
 	}
 	if text[digits] == '0' && digits > begin { // -0
 		d.addLeaf(digits, i, Number, 0)
@@ -71,7 +71,7 @@ func (d *Document) addNumber(begin int) error {
 	}
 	v := jsontext.Value(d.text[begin:d.pos]).Clone()
 	if err := v.Canonicalize(); err != nil {
-		return d.refuse(Syntax, begin, "a number cannot be written canonically")
+		return d.fail(Syntax, begin, "a number cannot be written canonically")
 	}
 	at := len(d.side)
 	d.side = append(d.side, v...)

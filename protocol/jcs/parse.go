@@ -123,7 +123,7 @@ func (d *Document) Parse(text []byte, o Options) error {
 	d.text, d.o, d.pos, d.left = text, o, 0, o.Values
 	d.nodes, d.order, d.side, d.names = d.nodes[:0], d.order[:0], d.side[:0], d.names[:0]
 	if len(text) > min(o.Bytes, math.MaxInt32) {
-		return d.refuse(Size, o.Bytes, "the text is longer than allowed")
+		return d.fail(Size, o.Bytes, "the text is longer than allowed")
 	}
 	if d.nodes == nil {
 		d.nodes = make([]node, 0, 16+len(text)/16)
@@ -134,7 +134,7 @@ func (d *Document) Parse(text []byte, o Options) error {
 	}
 	d.skipSpace()
 	if d.pos != len(text) {
-		return d.refuse(Syntax, d.pos, "something follows the JSON value")
+		return d.fail(Syntax, d.pos, "something follows the JSON value")
 	}
 	return nil
 }
@@ -147,8 +147,8 @@ func (d *Document) Root() Value {
 	return Value{d: d}
 }
 
-// refuse empties the document and returns the error.
-func (d *Document) refuse(p Problem, offset int, message string) error {
+// fail empties the document and returns the error.
+func (d *Document) fail(p Problem, offset int, message string) error {
 	d.nodes = d.nodes[:0]
 	return &Error{p, offset, message}
 }
@@ -168,7 +168,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 // array there.
 func (d *Document) parseValue(depth int) error {
 	if d.pos >= len(d.text) {
-		return d.refuse(Syntax, d.pos, "the text ends where a value is expected")
+		return d.fail(Syntax, d.pos, "the text ends where a value is expected")
 	}
 	switch c := d.text[d.pos]; {
 	case c == '"':
@@ -186,12 +186,12 @@ func (d *Document) parseValue(depth int) error {
 	case c == 'n':
 		return d.parseLiteral("null", Null)
 	}
-	return d.refuse(Syntax, d.pos, "a JSON value is expected")
+	return d.fail(Syntax, d.pos, "a JSON value is expected")
 }
 
 func (d *Document) parseLiteral(word string, k Kind) error {
 	if len(d.text)-d.pos < len(word) || string(d.text[d.pos:d.pos+len(word)]) != word {
-		return d.refuse(Syntax, d.pos, "a JSON value is expected")
+		return d.fail(Syntax, d.pos, "a JSON value is expected")
 	}
 	d.addLeaf(d.pos, d.pos+len(word), k, canonical)
 	d.pos += len(word)
@@ -205,22 +205,22 @@ func (d *Document) addLeaf(start, end int, k Kind, flags uint8) {
 // countValue counts one member or element.
 func (d *Document) countValue() error {
 	if d.left--; d.left < 0 {
-		return d.refuse(Count, d.pos, "more members and elements than allowed")
+		return d.fail(Count, d.pos, "more members and elements than allowed")
 	}
 	return nil
 }
 
-// open adds the node of an object or array, which close completes.
-func (d *Document) open(depth int, k Kind) (at int, err error) {
+// openContainer adds the node of an object or array, which close completes.
+func (d *Document) openContainer(depth int, k Kind) (at int, err error) {
 	if depth > d.o.Depth {
-		return 0, d.refuse(Depth, d.pos, "nested deeper than allowed")
+		return 0, d.fail(Depth, d.pos, "nested deeper than allowed")
 	}
 	d.addLeaf(d.pos, 0, k, canonical)
 	d.pos++
 	return len(d.nodes) - 1, nil
 }
 
-func (d *Document) close(at, count int, isCanonical bool) {
+func (d *Document) closeContainer(at, count int, isCanonical bool) {
 	d.pos++
 	n := &d.nodes[at]
 	n.end, n.next, n.count = uint32(d.pos), uint32(len(d.nodes)), uint32(count)
@@ -230,7 +230,7 @@ func (d *Document) close(at, count int, isCanonical bool) {
 }
 
 func (d *Document) parseArray(depth int) error {
-	at, err := d.open(depth, Array)
+	at, err := d.openContainer(depth, Array)
 	if err != nil {
 		return err
 	}
@@ -256,14 +256,14 @@ func (d *Document) parseArray(depth int) error {
 		clean = !d.skipSpace() && clean
 	}
 	if d.pos >= len(d.text) || d.text[d.pos] != ']' {
-		return d.refuse(Syntax, d.pos, "',' or ']' is expected in an array")
+		return d.fail(Syntax, d.pos, "',' or ']' is expected in an array")
 	}
-	d.close(at, count, clean)
+	d.closeContainer(at, count, clean)
 	return nil
 }
 
 func (d *Document) parseObject(depth int) error {
-	at, err := d.open(depth, Object)
+	at, err := d.openContainer(depth, Object)
 	if err != nil {
 		return err
 	}
@@ -271,13 +271,13 @@ func (d *Document) parseObject(depth int) error {
 	clean, sorted := !d.skipSpace(), true
 	for {
 		if d.pos >= len(d.text) {
-			return d.refuse(Syntax, d.pos, "the text ends in an object")
+			return d.fail(Syntax, d.pos, "the text ends in an object")
 		}
 		if d.text[d.pos] == '}' && len(d.names) == base {
 			break
 		}
 		if d.text[d.pos] != '"' {
-			return d.refuse(Syntax, d.pos, "a member name is expected")
+			return d.fail(Syntax, d.pos, "a member name is expected")
 		}
 		if err := d.countValue(); err != nil {
 			return err
@@ -293,7 +293,7 @@ func (d *Document) parseObject(depth int) error {
 		clean = clean && d.nodes[name].flags&canonical != 0
 		clean = !d.skipSpace() && clean
 		if d.pos >= len(d.text) || d.text[d.pos] != ':' {
-			return d.refuse(Syntax, d.pos, "':' is expected after a member name")
+			return d.fail(Syntax, d.pos, "':' is expected after a member name")
 		}
 		d.pos++
 		clean = !d.skipSpace() && clean
@@ -309,7 +309,7 @@ func (d *Document) parseObject(depth int) error {
 		clean = !d.skipSpace() && clean
 	}
 	if d.pos >= len(d.text) || d.text[d.pos] != '}' {
-		return d.refuse(Syntax, d.pos, "',' or '}' is expected in an object")
+		return d.fail(Syntax, d.pos, "',' or '}' is expected in an object")
 	}
 	names := d.names[base:]
 	if !sorted {
@@ -320,7 +320,7 @@ func (d *Document) parseObject(depth int) error {
 	d.nodes[at].first = uint32(len(d.order))
 	d.order = append(d.order, names...)
 	d.names = d.names[:base]
-	d.close(at, len(names), clean && sorted)
+	d.closeContainer(at, len(names), clean && sorted)
 	return nil
 }
 
@@ -338,7 +338,7 @@ func (d *Document) sortNames(names []uint32) error {
 	}
 	for i := 1; i < len(names); i++ {
 		if d.compareNames(names[i-1], names[i]) == 0 {
-			return d.refuse(Duplicate, d.pos, "an object has two members of the same name")
+			return d.fail(Duplicate, d.pos, "an object has two members of the same name")
 		}
 	}
 	return nil
@@ -401,7 +401,7 @@ scan:
 			i += 8
 		}
 		if i >= len(text) {
-			return d.refuse(Syntax, len(text), "the text ends in a string")
+			return d.fail(Syntax, len(text), "the text ends in a string")
 		}
 		switch c := text[i]; {
 		case c == '"':
@@ -409,7 +409,7 @@ scan:
 		case c == '\\':
 			return d.parseEscaped(begin, i, isValue)
 		case c < 0x20:
-			return d.refuse(Syntax, i, "a control character in a string must be escaped")
+			return d.fail(Syntax, i, "a control character in a string must be escaped")
 		case c >= utf8.RuneSelf:
 			ascii = false
 			for i++; i < len(text) && text[i] >= utf8.RuneSelf; i++ {
@@ -425,10 +425,10 @@ scan:
 	}
 	inner := text[begin+1 : i]
 	if !utf8.Valid(inner) {
-		return d.refuse(Encoding, begin, "a string is not UTF-8")
+		return d.fail(Encoding, begin, "a string is not UTF-8")
 	}
 	if isValue && !d.o.KeepForm {
-		if normal, changed := normalize(inner); changed {
+		if normal, changed := normalizeNFC(inner); changed {
 			at := len(d.side)
 			d.side = append(d.side, normal...)
 			d.addLeaf(at, len(d.side), String, inSide)
@@ -450,10 +450,10 @@ func (d *Document) parseEscaped(begin, i int, isValue bool) error {
 		}
 		d.side = append(d.side, text[plain:i]...)
 		if i >= len(text) {
-			return d.refuse(Syntax, len(text), "the text ends in a string")
+			return d.fail(Syntax, len(text), "the text ends in a string")
 		}
 		if text[i] < 0x20 {
-			return d.refuse(Syntax, i, "a control character in a string must be escaped")
+			return d.fail(Syntax, i, "a control character in a string must be escaped")
 		}
 		if text[i] == '"' {
 			break
@@ -467,10 +467,10 @@ func (d *Document) parseEscaped(begin, i int, isValue bool) error {
 	d.pos = i + 1
 	inner := d.side[at:]
 	if !utf8.Valid(inner) {
-		return d.refuse(Encoding, begin, "a string is not UTF-8")
+		return d.fail(Encoding, begin, "a string is not UTF-8")
 	}
 	if isValue && !d.o.KeepForm {
-		if normal, changed := normalize(inner); changed {
+		if normal, changed := normalizeNFC(inner); changed {
 			d.side = append(d.side[:at], normal...)
 		}
 	}
@@ -482,7 +482,7 @@ func (d *Document) parseEscaped(begin, i int, isValue bool) error {
 func (d *Document) appendEscape(i int) (int, error) {
 	text := d.text
 	if i+1 >= len(text) {
-		return 0, d.refuse(Syntax, i, "the text ends in an escape")
+		return 0, d.fail(Syntax, i, "the text ends in an escape")
 	}
 	c := text[i+1]
 	switch c {
@@ -500,7 +500,7 @@ func (d *Document) appendEscape(i int) (int, error) {
 	case 'u':
 		r, ok := codeUnit(text[i:])
 		if !ok {
-			return 0, d.refuse(Syntax, i, `four hexadecimal digits are expected after \u`)
+			return 0, d.fail(Syntax, i, `four hexadecimal digits are expected after \u`)
 		}
 		if !utf16.IsSurrogate(r) {
 			d.side = utf8.AppendRune(d.side, r)
@@ -509,12 +509,12 @@ func (d *Document) appendEscape(i int) (int, error) {
 		low, _ := codeUnit(text[i+6:])
 		pair := utf16.DecodeRune(r, low)
 		if pair == utf8.RuneError {
-			return 0, d.refuse(Surrogate, i, "half a surrogate pair")
+			return 0, d.fail(Surrogate, i, "half a surrogate pair")
 		}
 		d.side = utf8.AppendRune(d.side, pair)
 		return 12, nil
 	default:
-		return 0, d.refuse(Syntax, i, "no such escape")
+		return 0, d.fail(Syntax, i, "no such escape")
 	}
 	d.side = append(d.side, c)
 	return 2, nil

@@ -55,12 +55,12 @@ func (v Value) Uint64() (uint64, bool) {
 	if v.Kind() != Number {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(string(v.number()), 10, 64)
+	n, err := strconv.ParseUint(string(v.numberText()), 10, 64)
 	return n, err == nil
 }
 
-// number returns the digits of a number as they are written.
-func (v Value) number() []byte {
+// numberText returns the digits of a number as they are written.
+func (v Value) numberText() []byte {
 	n := v.node()
 	if n.flags&inSide != 0 {
 		return v.d.side[n.start:n.end]
@@ -81,7 +81,7 @@ func (v Value) Source() []byte {
 // Member returns the member of an object, and the zero Value when there is none.
 func (v Value) Member(name string) Value {
 	if v.Kind() == Object {
-		for _, at := range v.names() {
+		for _, at := range v.nameNodes() {
 			if string(v.d.stringBytes(&v.d.nodes[at])) == name {
 				return Value{v.d, at + 1}
 			}
@@ -90,7 +90,7 @@ func (v Value) Member(name string) Value {
 	return Value{}
 }
 
-func (v Value) names() []uint32 {
+func (v Value) nameNodes() []uint32 {
 	n := v.node()
 	return v.d.order[n.first : n.first+n.count]
 }
@@ -101,7 +101,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 		if v.Kind() != Object {
 			return
 		}
-		for _, at := range v.names() {
+		for _, at := range v.nameNodes() {
 			if !yield(string(v.d.stringBytes(&v.d.nodes[at])), Value{v.d, at + 1}) {
 				return
 			}
@@ -130,7 +130,7 @@ func (v Value) Append(out []byte) []byte {
 	if v.d == nil {
 		return out
 	}
-	return v.d.append(out, v.at)
+	return v.d.appendValue(out, v.at)
 }
 
 // AppendWith appends the canonical form of an object with one member set to a
@@ -143,7 +143,7 @@ func (v Value) AppendWith(out []byte, name string, value []byte) []byte {
 	}
 	out = append(out, '{')
 	begin, due := len(out), value != nil
-	for _, at := range v.names() {
+	for _, at := range v.nameNodes() {
 		order := compareUTF16(v.d.stringBytes(&v.d.nodes[at]), []byte(name))
 		if due && order >= 0 {
 			out, due = appendSet(out, begin, name, value), false
@@ -165,7 +165,7 @@ func appendSet(out []byte, begin int, name string, value []byte) []byte {
 	return append(append(AppendString(out, name), ':'), value...)
 }
 
-func (d *Document) append(out []byte, at uint32) []byte {
+func (d *Document) appendValue(out []byte, at uint32) []byte {
 	n := &d.nodes[at]
 	if n.flags&canonical != 0 {
 		return append(out, d.text[n.start:n.end]...)
@@ -185,14 +185,14 @@ func (d *Document) append(out []byte, at uint32) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = d.append(out, item)
+			out = d.appendValue(out, item)
 			item = d.nodes[item].next
 		}
 		return append(out, ']')
 	case String:
 		return appendQuoted(out, d.stringBytes(n))
 	}
-	return append(out, Value{d, at}.number()...)
+	return append(out, Value{d, at}.numberText()...)
 }
 
 // appendMember appends a member, with a comma unless out ends at begin.
@@ -200,9 +200,9 @@ func (d *Document) appendMember(out []byte, begin int, name uint32) []byte {
 	if len(out) > begin {
 		out = append(out, ',')
 	}
-	out = d.append(out, name)
+	out = d.appendValue(out, name)
 	out = append(out, ':')
-	return d.append(out, name+1)
+	return d.appendValue(out, name+1)
 }
 
 // AppendString appends a text as a canonical JSON string (RFC 8785 §3.2.2.2).

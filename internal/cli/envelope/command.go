@@ -86,7 +86,7 @@ func profileFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "profile", "", `"strict", the published schema, or "wire", what deployed clients send`)
 }
 
-func (e *verbs) profile(name string, usual a2a.Profile) (a2a.Profile, error) {
+func (e *verbs) parseProfile(name string, usual a2a.Profile) (a2a.Profile, error) {
 	switch name {
 	case "":
 		return usual, nil
@@ -98,8 +98,8 @@ func (e *verbs) profile(name string, usual a2a.Profile) (a2a.Profile, error) {
 	return 0, exit.Usagef(`--profile %q: want "strict" or "wire"`, name)
 }
 
-// document reads the DID document of a DID from a file.
-func (e *verbs) document(name, id string) (did.Document, error) {
+// readDocument reads the DID document of a DID from a file.
+func (e *verbs) readDocument(name, id string) (did.Document, error) {
 	text, err := e.readFile(name)
 	if err != nil {
 		return did.Document{}, err
@@ -121,7 +121,7 @@ func (e *verbs) publicKey(flag, value, id string) (ed25519.PublicKey, error) {
 	if _, statErr := os.Stat(value); statErr != nil {
 		return nil, exit.Usagef("%s %s is neither a key (%s) nor a file", flag, format.Visible(value), format.Visible(err.Error()))
 	}
-	d, err := e.document(value, id)
+	d, err := e.readDocument(value, id)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func (e *verbs) publicKey(flag, value, id string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// refused turns a refusal into the verb's error.
-func (e *verbs) refused(doing, name string, err error) error {
+// refusedError turns a refusal into the verb's error.
+func (e *verbs) refusedError(doing, name string, err error) error {
 	if r, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if i := slices.IndexFunc(a2a.Rules(), func(rule a2a.Rule) bool { return rule.Code == r.Rule }); i >= 0 && a2a.Rules()[i].Section != "" {
 			return exit.NotFoundf("%s %s: %d %s: %s (A2A draft-1 §%s)", doing, name, r.Status, r.Reason, format.Visible(r.Detail), a2a.Rules()[i].Section)

@@ -41,7 +41,7 @@ is given, the signature, the clock and a relay's receipt.
 Exit code 1 when a check fails. The form must be right in one of the profiles, or in
 the one that --profile names.`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(c *cobra.Command, args []string) error { return e.check(c.Context(), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return e.checkFile(c.Context(), args[0], o) },
 	}
 	profileFlag(c, &o.profile)
 	c.Flags().StringVar(&o.sender, "sender", "", "key of the sender, or a file with its DID document: verify the signature")
@@ -70,15 +70,15 @@ type ruleReport struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-func (e *verbs) check(ctx context.Context, name string, o checkOptions) error {
-	required, err := e.profile(o.profile, a2a.Wire)
+func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) error {
+	required, err := e.parseProfile(o.profile, a2a.Wire)
 	if err != nil {
 		return err
 	}
 	if (o.receipt == "") != (o.relayKey == "") {
 		return exit.Usagef("--receipt and --relay-key belong together")
 	}
-	at, err := e.time(o.at)
+	at, err := e.parseTime(o.at)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (e *verbs) check(ctx context.Context, name string, o checkOptions) error {
 	for _, p := range report.Profiles() {
 		out.Profiles = append(out.Profiles, p.String())
 	}
-	good := holds(report, required)
+	good := isWellFormed(report, required)
 	if report.Envelope != nil {
 		digest := report.Envelope.Digest()
 		out.Digest = hex.EncodeToString(digest[:])
@@ -104,7 +104,7 @@ func (e *verbs) check(ctx context.Context, name string, o checkOptions) error {
 		}
 		good = good && ok
 	}
-	if err := e.show(out); err != nil {
+	if err := e.showReport(out); err != nil {
 		return err
 	}
 	if !good {
@@ -128,7 +128,7 @@ func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelop
 		}
 	}
 	if o.sender != "" {
-		verified, err := e.verify(ctx, envelope, o.sender)
+		verified, err := e.verifySender(ctx, envelope, o.sender)
 		if err != nil {
 			r, refused := errors.AsType[*a2a.Refusal](err)
 			if !refused {
@@ -164,13 +164,13 @@ func (e *verbs) checkReceipt(envelope *a2a.Envelope, o checkOptions) (a2a.Receip
 	return receipt, err
 }
 
-// verify judges the signature by a key or a DID document that is given.
-func (e *verbs) verify(ctx context.Context, envelope *a2a.Envelope, sender string) (*a2a.Verified, error) {
+// verifySender judges the signature by a key or a DID document that is given.
+func (e *verbs) verifySender(ctx context.Context, envelope *a2a.Envelope, sender string) (*a2a.Verified, error) {
 	v := a2a.Verifier{Profile: a2a.Wire}
 	if key, err := did.ParseMultikey(sender); err == nil {
 		v.Keys = givenKey(key)
 	} else {
-		document, err := e.document(sender, envelope.From)
+		document, err := e.readDocument(sender, envelope.From)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (e *verbs) verify(ctx context.Context, envelope *a2a.Envelope, sender strin
 	return v.Authenticate(ctx, envelope.Text)
 }
 
-// givenKey is the key of whoever sent the envelope.
+// givenKey is the key of the sender, whatever the DID.
 type givenKey ed25519.PublicKey
 
 // FindKeys is that of [a2a.KeyFinder].
@@ -195,7 +195,7 @@ func (d givenDocument) Resolve(context.Context, string) (did.Document, error) {
 	return did.Document(d), nil
 }
 
-func (e *verbs) show(r checkReport) error {
+func (e *verbs) showReport(r checkReport) error {
 	if e.JSON {
 		text, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {
@@ -241,13 +241,13 @@ envelope is does not matter here; it is said on the error stream.
 
   gazetteer envelope open mail.json --sender alice.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(c *cobra.Command, args []string) error { return e.open(c.Context(), args[0], sender) },
+		RunE: func(c *cobra.Command, args []string) error { return e.openFile(c.Context(), args[0], sender) },
 	}
 	c.Flags().StringVar(&sender, "sender", "", "key of the sender, or a file with its DID document")
 	return c
 }
 
-func (e *verbs) open(ctx context.Context, name, sender string) error {
+func (e *verbs) openFile(ctx context.Context, name, sender string) error {
 	if sender == "" {
 		return exit.Usagef("open needs --sender: a body is decrypted after its signature held")
 	}
@@ -257,11 +257,11 @@ func (e *verbs) open(ctx context.Context, name, sender string) error {
 	}
 	envelope, err := a2a.Read(text, a2a.Wire)
 	if err != nil {
-		return e.refused("read", name, err)
+		return e.refusedError("read", name, err)
 	}
-	verified, err := e.verify(ctx, envelope, sender)
+	verified, err := e.verifySender(ctx, envelope, sender)
 	if r, refused := errors.AsType[*a2a.Refusal](err); refused {
-		return e.refused("verify", name, r)
+		return e.refusedError("verify", name, r)
 	}
 	if err != nil {
 		return err
@@ -272,17 +272,17 @@ func (e *verbs) open(ctx context.Context, name, sender string) error {
 	}
 	opened, err := verified.Open(key)
 	if err != nil {
-		return e.refused("open", name, err)
+		return e.refusedError("open", name, err)
 	}
-	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), age(time.Now().Sub(envelope.Timestamp)))
+	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), formatAge(time.Now().Sub(envelope.Timestamp)))
 	if !opened.Canonical {
 		fmt.Fprintln(e.Err, "note   the content is not canonical JSON, as A2A draft-1 §14.4 says it is")
 	}
 	return e.writeLine(opened.Plaintext)
 }
 
-// age is a duration in the unit that suits it.
-func age(d time.Duration) string {
+// formatAge is a duration in the unit that suits it.
+func formatAge(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + " s"

@@ -24,15 +24,15 @@ and in_reply_to, from the envelope that is answered.
 
   echo '{"body":{"type":"Decline"}}' | gazetteer envelope sign - --reply-to mail.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return e.sign(args[0], profile, replyTo) },
+		RunE: func(_ *cobra.Command, args []string) error { return e.signFile(args[0], profile, replyTo) },
 	}
 	profileFlag(c, &profile)
 	replyFlag(c, &replyTo)
 	return c
 }
 
-func (e *verbs) sign(name, profileName, replyTo string) error {
-	p, err := e.profile(profileName, a2a.Strict)
+func (e *verbs) signFile(name, profileName, replyTo string) error {
+	p, err := e.parseProfile(profileName, a2a.Strict)
 	if err != nil {
 		return err
 	}
@@ -44,12 +44,12 @@ func (e *verbs) sign(name, profileName, replyTo string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = e.complete(name, text, self, replyTo); err != nil {
+	if text, err = e.completeEnvelope(name, text, self, replyTo); err != nil {
 		return err
 	}
 	signed, err := a2a.SignText(text, p, key)
 	if err != nil {
-		return e.refused("sign", name, err)
+		return e.refusedError("sign", name, err)
 	}
 	return e.writeLine(signed.Text)
 }
@@ -59,9 +59,9 @@ func replyFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "reply-to", "", "file with the envelope that this one answers")
 }
 
-// complete fills in the members that an envelope lacks. Self is the sender, "" when it
+// completeEnvelope fills in the members that an envelope lacks. Self is the sender, "" when it
 // is not known; replyTo the file with the envelope that is answered, "" for none.
-func (e *verbs) complete(name string, text []byte, self, replyTo string) ([]byte, error) {
+func (e *verbs) completeEnvelope(name string, text []byte, self, replyTo string) ([]byte, error) {
 	missing := map[string]string{"id": a2a.NewID(), "thread_id": a2a.NewID(), "nonce": a2a.NewNonce(), "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	if self != "" {
 		missing["from"] = self
@@ -73,7 +73,7 @@ func (e *verbs) complete(name string, text []byte, self, replyTo string) ([]byte
 		}
 		answered, err := a2a.Read(before, a2a.Wire)
 		if err != nil {
-			return nil, e.refused("read", replyTo, err)
+			return nil, e.refusedError("read", replyTo, err)
 		}
 		missing["to"], missing["thread_id"], missing["in_reply_to"] = answered.From, answered.ThreadID, answered.ID
 	}
@@ -109,7 +109,7 @@ the key file unless --from or the envelope says otherwise.
 
   gazetteer envelope seal offer.json --recipient bob.json | gazetteer envelope sign -`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return e.seal(args[0], recipient, self, replyTo) },
+		RunE: func(_ *cobra.Command, args []string) error { return e.sealFile(args[0], recipient, self, replyTo) },
 	}
 	c.Flags().StringVar(&recipient, "recipient", "", "key of the recipient, or a file with its DID document")
 	c.Flags().StringVar(&self, "from", "", "DID of the sender (default: that of the key file)")
@@ -117,7 +117,7 @@ the key file unless --from or the envelope says otherwise.
 	return c
 }
 
-func (e *verbs) seal(name, recipient, self, replyTo string) error {
+func (e *verbs) sealFile(name, recipient, self, replyTo string) error {
 	if recipient == "" {
 		return exit.Usagef("seal needs --recipient, a key or a file with a DID document")
 	}
@@ -128,7 +128,7 @@ func (e *verbs) seal(name, recipient, self, replyTo string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = e.complete(name, text, self, replyTo); err != nil {
+	if text, err = e.completeEnvelope(name, text, self, replyTo); err != nil {
 		return err
 	}
 	var d jcs.Document
@@ -146,13 +146,13 @@ func (e *verbs) seal(name, recipient, self, replyTo string) error {
 	}
 	sealed, err := a2a.Seal(root.Member("body").Append(nil), b, key, a2a.NewSealSecret())
 	if err != nil {
-		return e.refused("seal", name, err)
+		return e.refusedError("seal", name, err)
 	}
 	return e.writeLine(root.AppendWith(nil, "body", sealed.JSON()))
 }
 
-// times reads --at, now when it is empty.
-func (e *verbs) time(at string) (time.Time, error) {
+// parseTimes reads --at, now when it is empty.
+func (e *verbs) parseTime(at string) (time.Time, error) {
 	if at == "" {
 		return time.Now(), nil
 	}
@@ -163,5 +163,5 @@ func (e *verbs) time(at string) (time.Time, error) {
 	return t, nil
 }
 
-// holds reports whether the form of an envelope is right in a profile.
-func holds(r a2a.Report, p a2a.Profile) bool { return slices.Contains(r.Profiles(), p) }
+// isWellFormed reports whether the form of an envelope is right in a profile.
+func isWellFormed(r a2a.Report, p a2a.Profile) bool { return slices.Contains(r.Profiles(), p) }

@@ -136,10 +136,10 @@ func (c *Client) Send(ctx context.Context, m a2a.Message, o Options) (Sent, erro
 	if d.message.Nonce == "" {
 		d.message.Nonce = a2a.NewNonce()
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := d.resolveAndSign(ctx); err != nil {
 		return Sent{}, err
 	}
-	return d.run(ctx)
+	return d.attemptUntilSettled(ctx)
 }
 
 // delivery is one message on its way.
@@ -155,8 +155,8 @@ type delivery struct {
 	ambiguous bool // an attempt had no answer, or one that does not tell whether it arrived
 }
 
-// prepare resolves the recipient and signs.
-func (d *delivery) prepare(ctx context.Context) error {
+// resolveAndSign resolves the recipient and signs.
+func (d *delivery) resolveAndSign(ctx context.Context) error {
 	document, err := d.client.Directory.Resolve(ctx, d.message.To)
 	if err != nil {
 		return fmt.Errorf("find the inbox of %.100q: %w", d.message.To, err)
@@ -170,7 +170,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	if d.inbox, err = d.client.inboxOf(document); err != nil {
 		return fmt.Errorf("find the inbox of %.100q: %w", d.message.To, err)
 	}
-	return d.sign()
+	return d.signEnvelope()
 }
 
 // inboxOf returns the address of a document's inbox (§3.4).
@@ -203,8 +203,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// sign writes the envelope of this moment.
-func (d *delivery) sign() error {
+// signEnvelope writes the envelope of this moment.
+func (d *delivery) signEnvelope() error {
 	m := d.message
 	m.Timestamp = d.client.now()
 	if d.options.Seal {
@@ -219,16 +219,16 @@ func (d *delivery) sign() error {
 	return err
 }
 
-// run makes attempts until one settles the matter.
-func (d *delivery) run(ctx context.Context) (Sent, error) {
+// attemptUntilSettled makes attempts until one settles the matter.
+func (d *delivery) attemptUntilSettled(ctx context.Context) (Sent, error) {
 	for {
 		if d.client.now().Sub(d.envelope.Timestamp) > signAgain {
-			if err := d.sign(); err != nil {
+			if err := d.signEnvelope(); err != nil {
 				return Sent{}, err
 			}
 		}
 		d.attempts++
-		answer, err := d.client.post(ctx, d.inbox, d.envelope.Text)
+		answer, err := d.client.postEnvelope(ctx, d.inbox, d.envelope.Text)
 		if ctx.Err() != nil {
 			return Sent{}, ctx.Err()
 		}
@@ -240,18 +240,18 @@ func (d *delivery) run(ctx context.Context) (Sent, error) {
 		case answer.isStaleKey() && !d.refreshed:
 			d.refreshed = true
 			d.client.Directory.Forget(d.message.To)
-			if err := d.prepare(ctx); err != nil {
+			if err := d.resolveAndSign(ctx); err != nil {
 				return Sent{}, err
 			}
 			continue // at once, and beside the schedule
 		case answer.isTransient():
 			d.ambiguous = d.ambiguous || answer.status != http.StatusTooManyRequests
 		default:
-			return Sent{}, d.fail(ErrRefused, answer, nil)
+			return Sent{}, d.newError(ErrRefused, answer, nil)
 		}
-		wait, ok := d.wait(answer)
+		wait, ok := d.nextWait(answer)
 		if !ok {
-			return Sent{}, d.fail(ErrGaveUp, answer, err)
+			return Sent{}, d.newError(ErrGaveUp, answer, err)
 		}
 		if err := d.client.sleep(ctx, wait); err != nil {
 			return Sent{}, err
@@ -259,8 +259,8 @@ func (d *delivery) run(ctx context.Context) (Sent, error) {
 	}
 }
 
-// wait returns how long to wait before the next attempt, and false when there is none.
-func (d *delivery) wait(a answer) (time.Duration, bool) {
+// nextWait returns how long to wait before the next attempt, and false when there is none.
+func (d *delivery) nextWait(a answer) (time.Duration, bool) {
 	made := d.attempts
 	if d.refreshed {
 		made--
@@ -278,7 +278,7 @@ func (d *delivery) wait(a answer) (time.Duration, bool) {
 	return schedule[max(made, 1)-1], true
 }
 
-func (d *delivery) fail(kind error, a answer, cause error) error {
+func (d *delivery) newError(kind error, a answer, cause error) error {
 	return &Error{d.envelope, d.inbox, d.attempts, a.status, a.reason, a.detail, kind, cause}
 }
 
@@ -332,8 +332,8 @@ func (a answer) isTransient() bool {
 	return a.status == http.StatusTooManyRequests && a.reason != a2a.ErrorReplayExhausted
 }
 
-// post makes one attempt.
-func (c *Client) post(ctx context.Context, inbox string, envelope []byte) (answer, error) {
+// postEnvelope makes one attempt.
+func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, inbox, bytes.NewReader(envelope))
 	if err != nil {
 		return answer{}, err

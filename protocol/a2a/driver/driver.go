@@ -60,7 +60,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	for ctx.Err() == nil {
 		line, err := readLine(lines)
 		if len(bytes.TrimSpace(line)) > 0 {
-			if err := write(out, Answer(ctx, line)); err != nil {
+			if err := writeResults(out, Answer(ctx, line)); err != nil {
 				return fmt.Errorf("write an answer: %w", err)
 			}
 		}
@@ -89,7 +89,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func write(out io.Writer, results [2]Result) error {
+func writeResults(out io.Writer, results [2]Result) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -129,10 +129,10 @@ func Answer(ctx context.Context, line []byte) (results [2]Result) {
 		c.members, err = membersOf(outer["input"])
 	}
 	if err != nil {
-		return both(rejected(fmt.Errorf("the case cannot be read: %w", err)))
+		return both(rejectedResult(fmt.Errorf("the case cannot be read: %w", err)))
 	}
 	op, _ := textOf(outer["op"])
-	if answer := operations()[op]; answer != nil {
+	if answer := commonOperations()[op]; answer != nil {
 		return both(answer(c))
 	}
 	switch op {
@@ -143,20 +143,20 @@ func Answer(ctx context.Context, line []byte) (results [2]Result) {
 	case "receive_all":
 		return c.answerReceive(ctx)
 	}
-	return both(rejected(fmt.Errorf("there is no op %.60q", op)))
+	return both(rejectedResult(fmt.Errorf("there is no op %.60q", op)))
 }
 
-// operations are those whose answer is the same in both profiles.
-func operations() map[string]func(*input) Result {
+// commonOperations are those whose answer is the same in both profiles.
+func commonOperations() map[string]func(*input) Result {
 	return map[string]func(*input) Result{
 		"canonicalize": (*input).answerCanonicalize, "decode_public_key": (*input).answerDecodeKey, "register_public_key": (*input).answerRegisterKey,
 		"seal": (*input).answerSeal, "air_id_from_identity_document": (*input).answerDeriveAirID, "parse_air_id": (*input).answerParseAirID,
 	}
 }
 
-func accepted() Result { return Result{Outcome: Outcome{Verdict: Accept, Status: http.StatusOK}} }
+func acceptedResult() Result { return Result{Outcome: Outcome{Verdict: Accept, Status: http.StatusOK}} }
 
-func rejected(err error) Result { return Result{Outcome: outcomeOf(err)} }
+func rejectedResult(err error) Result { return Result{Outcome: outcomeOf(err)} }
 
 // outcomeOf is the outcome of an error, nil for none.
 func outcomeOf(err error) Outcome {

@@ -28,7 +28,7 @@ import (
 // input is the member "input" of a case.
 type input struct{ members map[string]jsontext.Value }
 
-func (c *input) text(name string) (string, error) {
+func (c *input) readText(name string) (string, error) {
 	text, ok := textOf(c.members[name])
 	if !ok {
 		return "", fmt.Errorf("input.%s is no string", name)
@@ -36,8 +36,8 @@ func (c *input) text(name string) (string, error) {
 	return text, nil
 }
 
-func (c *input) bytes(name string) ([]byte, error) {
-	text, err := c.text(name)
+func (c *input) readBytes(name string) ([]byte, error) {
+	text, err := c.readText(name)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (c *input) bytes(name string) ([]byte, error) {
 	return b, nil
 }
 
-func (c *input) hex(name string, length int) ([]byte, error) {
-	text, err := c.text(name)
+func (c *input) readHex(name string, length int) ([]byte, error) {
+	text, err := c.readText(name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func (c *input) hex(name string, length int) ([]byte, error) {
 	return b, nil
 }
 
-// json returns JSON that is given as text or as it is, and which of the two.
-func (c *input) json(name string) (text []byte, quoted bool, err error) {
+// readJSON returns JSON that is given as text or as it is, and which of the two.
+func (c *input) readJSON(name string) (text []byte, quoted bool, err error) {
 	v := c.members[name]
 	if v.Kind() == '"' {
 		inner, _ := textOf(v)
@@ -73,8 +73,8 @@ func (c *input) json(name string) (text []byte, quoted bool, err error) {
 	return v, false, nil
 }
 
-// time reads RFC 3339, or seconds or milliseconds since 1970.
-func (c *input) time(name string) (time.Time, error) {
+// readTime reads RFC 3339, or seconds or milliseconds since 1970.
+func (c *input) readTime(name string) (time.Time, error) {
 	if text, ok := textOf(c.members[name]); ok {
 		if t, err := time.Parse(time.RFC3339, text); err == nil {
 			return t, nil
@@ -89,15 +89,15 @@ func (c *input) time(name string) (time.Time, error) {
 }
 
 func (c *input) answerCanonicalize() Result {
-	text, err := c.bytes("json_b64")
+	text, err := c.readBytes("json_b64")
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
 	canonical, err := jcs.Canonicalize(text, jcs.Options{})
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
-	r := accepted()
+	r := acceptedResult()
 	r.CanonicalB64, r.CanonicalSHA256 = base64.StdEncoding.EncodeToString(canonical), digestOf(canonical)
 	return r
 }
@@ -108,17 +108,17 @@ func digestOf(text []byte) string {
 }
 
 func (c *input) answerDecodeKey() Result {
-	text, err := c.text("public_key_multibase")
+	text, err := c.readText("public_key_multibase")
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
 	return keyResult(did.ParseMultikey(text))
 }
 
 func (c *input) answerRegisterKey() Result {
-	text, err := c.text("public_key_base64url")
+	text, err := c.readText("public_key_base64url")
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
 	r := keyResult(did.ParsePublicKey(text))
 	if r.Verdict == Accept {
@@ -129,29 +129,29 @@ func (c *input) answerRegisterKey() Result {
 
 func keyResult(key ed25519.PublicKey, err error) Result {
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
-	r := accepted()
+	r := acceptedResult()
 	r.PublicKeyHex = hex.EncodeToString(key)
 	return r
 }
 
 func (c *input) answerSeal() Result {
-	sealed, quoted, err := c.seal()
+	sealed, quoted, err := c.sealBody()
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
-	r := accepted()
+	r := acceptedResult()
 	r.SealedBodyJSON = sealed
 	if quoted {
 		if r.SealedBodyJSON, err = json.Marshal(string(sealed)); err != nil {
-			return rejected(err)
+			return rejectedResult(err)
 		}
 	}
 	return r
 }
 
-func (c *input) seal() (sealed []byte, quoted bool, err error) {
+func (c *input) sealBody() (sealed []byte, quoted bool, err error) {
 	env, err := membersOf(c.members["env"])
 	if err != nil {
 		return nil, false, fmt.Errorf("input.env: %w", err)
@@ -163,11 +163,11 @@ func (c *input) seal() (sealed []byte, quoted bool, err error) {
 			return nil, false, fmt.Errorf("input.env.%s is no string", name)
 		}
 	}
-	body, quoted, err := c.json("body_json")
+	body, quoted, err := c.readJSON("body_json")
 	if err != nil {
 		return nil, false, err
 	}
-	text, err := c.text("recipient_public_multibase")
+	text, err := c.readText("recipient_public_multibase")
 	if err != nil {
 		return nil, false, err
 	}
@@ -176,11 +176,11 @@ func (c *input) seal() (sealed []byte, quoted bool, err error) {
 		return nil, false, err
 	}
 	var secret a2a.SealSecret
-	ephemeral, err := c.hex("eph_secret_hex", len(secret.Ephemeral))
+	ephemeral, err := c.readHex("eph_secret_hex", len(secret.Ephemeral))
 	if err != nil {
 		return nil, false, err
 	}
-	nonce, err := c.hex("nonce_hex", len(secret.Nonce))
+	nonce, err := c.readHex("nonce_hex", len(secret.Nonce))
 	if err != nil {
 		return nil, false, err
 	}
@@ -194,28 +194,28 @@ func (c *input) seal() (sealed []byte, quoted bool, err error) {
 }
 
 func (c *input) answerDeriveAirID() Result {
-	text, _, err := c.json("identity_document_json")
+	text, _, err := c.readJSON("identity_document_json")
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
 	id, err := did.DeriveAirID(text)
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
-	r := accepted()
+	r := acceptedResult()
 	r.AirID = id
 	return r
 }
 
 func (c *input) answerParseAirID() Result {
-	id, err := c.text("air_id")
+	id, err := c.readText("air_id")
 	if err == nil {
 		err = did.CheckAirID(id)
 	}
 	if err != nil {
-		return rejected(err)
+		return rejectedResult(err)
 	}
-	r := accepted()
+	r := acceptedResult()
 	r.AirID = id
 	return r
 }
@@ -232,8 +232,8 @@ type resolved struct {
 	err      error
 }
 
-// world reads did_documents; without any, no DID resolves.
-func (c *input) world() (*world, error) {
+// readWorld reads did_documents; without any, no DID resolves.
+func (c *input) readWorld() (*world, error) {
 	if c.members["did_documents"] == nil {
 		return &world{}, nil
 	}
@@ -272,43 +272,43 @@ type judged struct {
 	wire     error // of the form or the signature
 }
 
-func judge(ctx context.Context, w *world, text []byte) judged {
+func judgeText(ctx context.Context, w *world, text []byte) judged {
 	var j judged
 	_, j.strict = a2a.Read(text, a2a.Strict)
 	j.verified, j.wire = a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: w}}.Authenticate(ctx, text)
 	return j
 }
 
-// in returns the envelope as a profile sees it.
-func (j judged) in(p a2a.Profile) (*a2a.Verified, error) {
+// inProfile returns the envelope as a profile sees it.
+func (j judged) inProfile(p a2a.Profile) (*a2a.Verified, error) {
 	if p == a2a.Strict && j.strict != nil {
 		return nil, j.strict
 	}
 	return j.verified, j.wire
 }
 
-// freshIn is in, and then the clock.
-func (j judged) freshIn(p a2a.Profile, now time.Time) (*a2a.Verified, error) {
-	v, err := j.in(p)
+// freshInProfile is in, and then the clock.
+func (j judged) freshInProfile(p a2a.Profile, now time.Time) (*a2a.Verified, error) {
+	v, err := j.inProfile(p)
 	if err == nil {
 		err = v.CheckFresh(now)
 	}
 	return v, err
 }
 
-// envelope reads and judges the envelope of a case.
-func (c *input) envelope(ctx context.Context) (j judged, w *world, now time.Time, err error) {
-	text, err := c.bytes("envelope_b64")
+// judgeEnvelope reads and judges the envelope of a case.
+func (c *input) judgeEnvelope(ctx context.Context) (j judged, w *world, now time.Time, err error) {
+	text, err := c.readBytes("envelope_b64")
 	if err != nil {
 		return j, nil, now, err
 	}
-	if now, err = c.time("now"); err != nil {
+	if now, err = c.readTime("now"); err != nil {
 		return j, nil, now, err
 	}
-	if w, err = c.world(); err != nil {
+	if w, err = c.readWorld(); err != nil {
 		return j, nil, now, err
 	}
-	return judge(ctx, w, text), w, now, nil
+	return judgeText(ctx, w, text), w, now, nil
 }
 
 // inBoth answers in each profile.
@@ -320,42 +320,42 @@ func inBoth(answer func(p a2a.Profile) Result) (results [2]Result) {
 }
 
 func (c *input) answerVerify(ctx context.Context) [2]Result {
-	j, _, now, err := c.envelope(ctx)
+	j, _, now, err := c.judgeEnvelope(ctx)
 	if err != nil {
-		return inBoth(func(a2a.Profile) Result { return rejected(err) })
+		return inBoth(func(a2a.Profile) Result { return rejectedResult(err) })
 	}
 	return inBoth(func(p a2a.Profile) Result {
-		v, err := j.freshIn(p, now)
+		v, err := j.freshInProfile(p, now)
 		if err != nil {
-			return rejected(err)
+			return rejectedResult(err)
 		}
-		r := accepted()
+		r := acceptedResult()
 		r.CanonicalSHA256, r.SignatureForm = digestOf(v.Canonical()), v.Form.String()
 		return r
 	})
 }
 
 func (c *input) answerOpen(ctx context.Context) [2]Result {
-	j, w, now, err := c.envelope(ctx)
-	seed, wrongSeed := c.hex("recipient_seed_hex", ed25519.SeedSize)
+	j, w, now, err := c.judgeEnvelope(ctx)
+	seed, wrongSeed := c.readHex("recipient_seed_hex", ed25519.SeedSize)
 	if err = errors.Join(err, wrongSeed); err != nil {
-		return inBoth(func(a2a.Profile) Result { return rejected(err) })
+		return inBoth(func(a2a.Profile) Result { return rejectedResult(err) })
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	return inBoth(func(p a2a.Profile) Result {
-		v, err := j.freshIn(p, now)
+		v, err := j.freshInProfile(p, now)
 		if err != nil {
-			return rejected(err)
+			return rejectedResult(err)
 		}
 		if v.Body.Type() != a2a.TypeEncrypted {
-			return rejected(errors.New("the body is not sealed"))
+			return rejectedResult(errors.New("the body is not sealed"))
 		}
 		recipient := a2a.Receiver{Keys: []ed25519.PrivateKey{key}, Rotated: w.hasOtherKeys(ctx, v.To, key)}
 		opened, err := recipient.Open(v)
 		if err != nil {
-			return rejected(err)
+			return rejectedResult(err)
 		}
-		r := accepted()
+		r := acceptedResult()
 		r.PlaintextB64 = base64.StdEncoding.EncodeToString(opened.Plaintext)
 		if !opened.Canonical {
 			r.Warning = "the content of the sealed body is not canonical (A2A §14.4)"
@@ -366,22 +366,22 @@ func (c *input) answerOpen(ctx context.Context) [2]Result {
 
 // answerReceive gives the steps to one fresh recipient in each profile.
 func (c *input) answerReceive(ctx context.Context) [2]Result {
-	w, err := c.world()
+	w, err := c.readWorld()
 	var steps []step
 	if err == nil {
-		steps, err = c.steps()
+		steps, err = c.readSteps()
 	}
 	if err != nil {
-		return inBoth(func(a2a.Profile) Result { return rejected(err) })
+		return inBoth(func(a2a.Profile) Result { return rejectedResult(err) })
 	}
 	judgeAll(ctx, w, steps)
 	return inBoth(func(p a2a.Profile) Result {
 		var now time.Time
 		recipient := a2a.Receiver{Verifier: a2a.Verifier{Profile: p, Now: func() time.Time { return now }}, Store: &a2a.MemoryStore{}}
-		r := accepted()
+		r := acceptedResult()
 		for _, s := range steps {
 			now = s.now
-			o := s.receive(ctx, &recipient, p)
+			o := s.receiveStep(ctx, &recipient, p)
 			if o.Verdict == Reject && r.Verdict == Accept {
 				r.Outcome = o // the first that is rejected stands for the case
 			}
@@ -401,7 +401,7 @@ type step struct {
 	judged judged
 }
 
-func (c *input) steps() ([]step, error) {
+func (c *input) readSteps() ([]step, error) {
 	elements, err := elementsOf(c.members["steps"])
 	if err != nil {
 		return nil, fmt.Errorf("input.steps: %w", err)
@@ -413,10 +413,10 @@ func (c *input) steps() ([]step, error) {
 		if one.members, s.wrong = membersOf(element); s.wrong != nil {
 			continue
 		}
-		if s.text, s.wrong = one.bytes("envelope_b64"); s.wrong != nil {
+		if s.text, s.wrong = one.readBytes("envelope_b64"); s.wrong != nil {
 			continue
 		}
-		s.now, s.wrong = one.time("now")
+		s.now, s.wrong = one.readTime("now")
 		via, _ := textOf(one.members["via"])
 		s.pulled = via == "pull"
 	}
@@ -443,7 +443,7 @@ func judgeAll(ctx context.Context, w *world, steps []step) {
 	for n := range min(workers, len(distinct)) {
 		group.Go(func() {
 			for i := n; i < len(distinct); i += workers {
-				distinct[i].judged = judge(ctx, w, distinct[i].text)
+				distinct[i].judged = judgeText(ctx, w, distinct[i].text)
 			}
 		})
 	}
@@ -455,11 +455,11 @@ func judgeAll(ctx context.Context, w *world, steps []step) {
 	}
 }
 
-func (s *step) receive(ctx context.Context, recipient *a2a.Receiver, p a2a.Profile) Outcome {
+func (s *step) receiveStep(ctx context.Context, recipient *a2a.Receiver, p a2a.Profile) Outcome {
 	if s.wrong != nil {
 		return outcomeOf(s.wrong)
 	}
-	v, err := s.judged.in(p)
+	v, err := s.judged.inProfile(p)
 	if err != nil {
 		return outcomeOf(err)
 	}
