@@ -32,6 +32,7 @@ var Conversions = []Conversion{
 	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", checkFormat("notation", notation.ToAGIS)},
 	{"agis-map", "agis", "an AGIS document whose endpoints are a mapping to one that lists them, comments kept", checkFormat("agis-map", notation.ListEndpoints)},
 	{"ai", "agis", "an AI Discovery document to the skeleton of an AGIS document, to be gone through", checkFormat("ai", openapi.AIDiscoveryToAGIS)},
+	{"ai", "mcp", "an AI Discovery document to MCP tools, the result of tools/list", checkFormat("ai", mcp.FromAIDiscovery)},
 	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", checkFormat("ai", notation.ParamsToDraft)},
 }
 

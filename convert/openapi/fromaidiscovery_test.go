@@ -85,7 +85,7 @@ func TestParamSchema(t *testing.T) {
 		"string, optional, a|a, max 9999999999999":                 `{"type":"string","description":"a|a, max 9999999999999"}`,
 		"anything goes, default 3":                                 `{"type":"string","description":"anything goes, default 3"}`,
 	} {
-		if got := string(protocol.WriteJSON(paramSchema(aidiscovery.ParseParam(text)), "")); got != want {
+		if got := string(protocol.WriteJSON(conversion.ParamSchema(aidiscovery.ParseParam(text)), "")); got != want {
 			t.Errorf("%q: %s\nwant %s", text, got, want)
 		}
 	}
