@@ -12,64 +12,78 @@ import (
 	"gazetteer/store"
 )
 
-// mintAttempts bounds the search for a free AIR ID. With 60 random bits a
-// second attempt means that the source of randomness repeats itself.
-const mintAttempts = 8
+// maxMintAttempts bounds the search for a free AIR ID. AIR IDs have 60 random bits, so a second attempt
+// means that the source of randomness repeats itself.
+const maxMintAttempts = 8
 
-// Register stores a new agent and returns it with its secret, which is shown
-// this once: only its SHA-256 is kept. It is "" when none was asked for. Where the
-// operator approves registrations the agent that is returned has the status
-// [Pending]: it is an [Application]. The error is an [*Error] when a value of the
-// registration is at fault, a [*Refusal] when its proof is, the key is another
-// agent's, the door is closed, something is on a block list or a budget is used
-// up, and the store's otherwise. When Register returns without an error the agent
-// is on disk.
+// Register stores a new agent and returns it with its secret. The secret is shown this once, because only
+// its SHA-256 is stored; it is "" if the registration asks for none. Where the operator approves
+// registrations, the returned agent has the status [registry.Pending] and is an [Application].
+//
+// The error is an [*registry.Error] for an invalid value, a [*registry.Refusal] for a proof that does not
+// hold, a key of another agent, a closed registry, a blocked value or an exceeded limit, and otherwise that
+// of the store. When Register returns without an error, the agent is on disk.
 func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (registry.Agent, string, error) {
-	if err := ad.registrationRefusal(ad.registrations.Check(ctx, reg.Client)); err != nil {
-		return registry.Agent{}, "", err
-	}
-	if err := ad.startAttendedTime(ctx); err != nil {
-		return registry.Agent{}, "", err
-	}
-	agent, err := ad.registry.NewAgent(reg)
+	agent, secret, err := ad.register(ctx, reg)
 	if err != nil {
-		return registry.Agent{}, "", err
-	}
-	var waits bool
-	err = ad.HoldPolicy(ctx, func() (err error) { waits, err = ad.checkPolicy(ctx, reg, agent); return err })
-	if err != nil {
-		return registry.Agent{}, "", err
-	}
-	// After all that may be mended, so that a mistake does not cost the challenge.
-	authority, giveBack, err := ad.registry.ProveRegistration(ctx, reg, agent.PublicKey)
-	if err != nil {
-		return registry.Agent{}, "", err
-	}
-	reservation, err := ad.registrations.Reserve(ctx, reg.Client)
-	if err != nil {
-		giveBack()
-		return registry.Agent{}, "", ad.registrationRefusal(err)
-	}
-	agent, secret, err := ad.storeRegistration(ctx, agent, reg, authority, waits)
-	if err != nil {
-		giveBack()
-		reservation.Cancel()
 		return registry.Agent{}, "", err
 	}
 	ad.log.LogAttrs(ctx, slog.LevelInfo, "agent registered", slog.String("air_id", agent.AirID), slog.String("status", agent.Status), slog.Int("endpoints", len(agent.ServiceEndpoints)), slog.String("proof", agent.KeyProof))
 	return agent, secret, nil
 }
 
-// storeRegistration stores an agent whose proof was judged; authority is nil without one.
-func (ad *Admission) storeRegistration(ctx context.Context, agent registry.Agent, reg registry.Registration, authority *registry.Authority, waits bool) (registry.Agent, string, error) {
-	if reg.NoSecret && authority == nil {
-		return registry.Agent{}, "", &registry.Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
+// register takes the steps of a registration in the order that costs least: what is cheap to refuse comes
+// first, what the registrant can correct comes before the proof uses up its challenge, and only a
+// registration with a valid proof counts against the limit.
+func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_ registry.Agent, _ string, err error) {
+	none := registry.Agent{}
+	if err := ad.registrations.Check(ctx, reg.Client); err != nil {
+		return none, "", ad.registrationRefusal(err)
 	}
+	if err := ad.startAttendedTime(ctx); err != nil {
+		return none, "", err
+	}
+	agent, err := ad.registry.NewAgent(reg)
+	if err != nil {
+		return none, "", err
+	}
+	var pending bool
+	err = ad.HoldPolicy(ctx, func() (err error) { pending, err = ad.checkPolicy(ctx, reg, agent); return err })
+	if err != nil {
+		return none, "", err
+	}
+	authority, releaseChallenge, err := ad.registry.ProveRegistration(ctx, reg, agent.PublicKey)
+	if err != nil {
+		return none, "", err
+	}
+	defer func() {
+		if err != nil {
+			releaseChallenge()
+		}
+	}()
+	if reg.NoSecret && authority == nil {
+		return none, "", &registry.Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
+	}
+	reservation, err := ad.registrations.Reserve(ctx, reg.Client)
+	if err != nil {
+		return none, "", ad.registrationRefusal(err)
+	}
+	defer func() {
+		if err != nil {
+			reservation.Cancel()
+		}
+	}()
 	observed := map[string]registry.Observation{}
-	if !waits && ad.creators != nil { // else nobody is bothered before the operator has looked
+	if !pending && ad.creators != nil { // no other host is asked before the operator has approved
 		observed = ad.creators.ObserveNewAgent(ctx, agent)
 	}
-	for range mintAttempts {
+	return ad.storeRegistration(ctx, agent, observed, reg, authority)
+}
+
+// storeRegistration stores an agent whose proof was checked. The authority is nil without a proof. If the
+// AIR ID or the key is taken meanwhile, the agent gets another AIR ID.
+func (ad *Admission) storeRegistration(ctx context.Context, agent registry.Agent, observed map[string]registry.Observation, reg registry.Registration, authority *registry.Authority) (registry.Agent, string, error) {
+	for range maxMintAttempts {
 		agent.Observed = observed
 		secret := ""
 		if !reg.NoSecret {
@@ -87,25 +101,24 @@ func (ad *Admission) storeRegistration(ctx context.Context, agent registry.Agent
 		if !errors.Is(err, store.ErrConflict) {
 			return registry.Agent{}, "", err
 		}
-		// The ID or the key was given out meanwhile; an ID never is twice.
 		if agent, err = ad.registry.NewAgent(reg); err != nil {
 			return registry.Agent{}, "", err
 		}
 	}
-	return registry.Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", mintAttempts)
+	return registry.Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", maxMintAttempts)
 }
 
-// writeRegistration writes a new agent, or an application, as the door stands now; the gate is
-// held.
+// writeRegistration writes a new agent, or an application where the policy asks for approval. The policy
+// is held: it is checked again, because it may have changed since [Admission.register] checked it.
 func (ad *Admission) writeRegistration(ctx context.Context, agent *registry.Agent, reg registry.Registration, authority *registry.Authority) error {
-	waits, err := ad.checkPolicy(ctx, reg, *agent)
+	pending, err := ad.checkPolicy(ctx, reg, *agent)
 	if err != nil {
 		return err
 	}
-	giveBack := func() {}
+	releaseSlot := func() {}
 	var writes []store.Write
-	if waits {
-		if giveBack, err = ad.reserveApplicationSlot(ctx, reg); err != nil {
+	if pending {
+		if releaseSlot, err = ad.reserveApplicationSlot(ctx, reg); err != nil {
 			return err
 		}
 		writes, err = ad.applicationWrites(ctx, agent, reg, authority)
@@ -116,12 +129,13 @@ func (ad *Admission) writeRegistration(ctx context.Context, agent *registry.Agen
 		_, err = ad.store.Apply(ctx, writes...)
 	}
 	if err != nil {
-		giveBack()
+		releaseSlot()
 		return fmt.Errorf("register agent: %w", err)
 	}
 	return nil
 }
 
+// newSecret returns 128 random bits in hexadecimal.
 func (ad *Admission) newSecret() (string, error) {
 	b := make([]byte, 16)
 	if _, err := io.ReadFull(ad.rand, b); err != nil {
