@@ -1,0 +1,29 @@
+package call_test
+
+import (
+	"fmt"
+
+	"gazetteer/call"
+	"gazetteer/document"
+)
+
+var findNote = document.Operation{
+	ID: "find_note", Verb: "FIND", Intent: "Find notes by a word",
+	Parameters: []document.Parameter{{Name: "word", Type: "string", Required: true, In: "query"}},
+	Call:       document.Call{Protocol: "http", Method: "GET", URL: "https://notes.example/notes"},
+}
+
+func ExampleHow_Curl() {
+	line, ok := call.Of(findNote, document.Service{Name: "Acme Notes"}).Curl()
+	fmt.Println(ok)
+	fmt.Println(line)
+	// Output:
+	// true
+	// curl --globoff 'https://notes.example/notes?word={word}'
+}
+
+func ExampleTools() {
+	tools := call.Tools([]call.Offer{{ID: "notes.example/ai/find_note", Host: "notes.example", Service: document.Service{Name: "Acme Notes"}, Operation: findNote}})
+	fmt.Println(tools[0].Name, "-", tools[0].Description)
+	// Output: find_note - Find notes by a word (Acme Notes, notes.example)
+}
