@@ -14,10 +14,14 @@ import (
 
 // addAuth adds how callers authenticate: the scheme that most operations require.
 func (b *aiBuilder) addAuth(root *protocol.Node) {
-	auth := tree.Put(root, "auth", tree.Object())
 	scheme := b.scheme
+	if scheme == nil && (b.api.root.Member("security") == nil || len(b.requestedSchemes()) > 0) {
+		b.notes.Add(nil, "the description does not say how callers authenticate, so auth is left out; add it, with the type none only if calls need no authentication")
+		return
+	}
+	auth := tree.Put(root, "auth", tree.Object())
 	if scheme == nil {
-		b.notes.Add(tree.Put(auth, "type", tree.String("none")), "the description asks for no authentication")
+		b.notes.Add(tree.Put(auth, "type", tree.String("none")), "the description says that calls need no authentication")
 		return
 	}
 	kind := strings.ToLower(scheme.Member("type").Str())

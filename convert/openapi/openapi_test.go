@@ -436,6 +436,32 @@ func TestWordsOfEndpoints(t *testing.T) {
 	}
 }
 
+// Only a description that says so has no authentication.
+func TestAuthenticationIsNeverGuessedAway(t *testing.T) {
+	for security, want := range map[string]string{
+		"":                                 "left out",
+		`"security": [],`:                  "none",
+		`"security": [{"undefined": []}],`: "left out",
+	} {
+		text := fmt.Sprintf(`{"openapi": "3.1.0", %s "info": {"title": "T", "version": "1"}, "paths": {"/a": {"get": {"summary": "Get an a"}}}}`, security)
+		out, err := ToAIDiscovery([]byte(text), conversion.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := protocol.ReadJSON(out.Text, protocol.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "left out"
+		if auth := root.Member("auth"); auth != nil {
+			got = auth.Member("type").Str()
+		}
+		if got != want {
+			t.Errorf("security %q: auth is %s, want %s", security, got, want)
+		}
+	}
+}
+
 // An operation that cannot be read is left out and named with its line; the others stay.
 func TestUnreadableOperationIsNamed(t *testing.T) {
 	text := "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a:\n    get: {$ref: '#/nowhere'}\n    post: {summary: Create an a}\n"
