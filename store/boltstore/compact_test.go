@@ -378,3 +378,32 @@ func TestForgetIsInterrupted(t *testing.T) {
 		})
 	}
 }
+
+// TestCompactWithoutRoom: where the disk has no room for a copy, the tombstones are dropped in place.
+func TestCompactWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	for _, w := range []store.Write{store.Put("a", nil), store.Delete("a"), store.Put("b", nil)} {
+		if _, err := s.Apply(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), dir, Options{MinFree: 1 << 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := s.Compact(t.Context(), 0)
+	if !errors.Is(err, store.ErrFull) || c.Forgotten != 1 {
+		t.Errorf("%+v, error %v, want ErrFull and one tombstone dropped", c, err)
+	}
+	if u, err := s.Upkeep(t.Context()); err != nil || u.Failures != 1 || u.Forgotten != 1 {
+		t.Errorf("%+v, error %v", u, err)
+	}
+	if records, _ := countStored(t, s); records != 1 {
+		t.Errorf("%d records are left, want 1", records)
+	}
+}
