@@ -25,7 +25,7 @@ var rows = [][]string{
 	{"convert/openapi"},
 	{"convert"},
 	{"protocol/a2a"},
-	{"protocol/a2a/driver", "protocol/a2a/a2ahttp"},
+	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},

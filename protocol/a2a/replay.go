@@ -73,7 +73,8 @@ func hashTexts(texts ...string) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// A Store keeps what a recipient must remember of what it received.
+// A Store keeps what a recipient must remember of what it received. Package a2atest
+// tests its promises.
 type Store interface {
 	// FindReplay returns Fresh, Repeated or Taken.
 	FindReplay(ctx context.Context, e ReplayEntry) (ReplayState, error)
@@ -94,6 +95,7 @@ const (
 // A MemoryStore is a [Store] that forgets when the program ends: for tests, and for
 // agents that live as long as their negotiations. It refuses entries when it is
 // full, instead of forgetting the oldest, and only those of the sender who filled it.
+// Threads are never forgotten.
 // The zero MemoryStore is ready. Its methods may be called from any goroutine.
 type MemoryStore struct {
 	PerThread int // entries of one sender in one thread
