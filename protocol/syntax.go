@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is the sort of thing that keeps a text from being read. Each draft
+// Problem is the kind of fault that keeps a text from being read. Each draft
 // package maps it to the code its own rules give it.
 type Problem uint8
 
