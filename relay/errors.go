@@ -1,0 +1,61 @@
+package relay
+
+import (
+	"net/http"
+	"time"
+
+	"gazetteer/protocol/a2a"
+)
+
+// A Refusal says why the relay did not do what it was asked for. Envelopes that break a rule of the
+// draft are refused with an *a2a.Refusal instead.
+type Refusal struct {
+	Status int    // the HTTP status
+	Reason string // the error text of the draft (§9.1), such as "Not Found"
+	Code   string // for the deployed dialect and for metrics, such as "unknown_recipient"
+	Detail string // one sentence for a person
+	// Wait is the time until it may be tried again, 0 when trying again does not help.
+	Wait time.Duration
+}
+
+// Error returns the error text and the detail.
+func (r *Refusal) Error() string { return r.Reason + ": " + r.Detail }
+
+// Error texts of §9.1 that package a2a does not need.
+const (
+	reasonUnauthorized = "Unauthorized"
+	reasonForbidden    = "Forbidden"
+	reasonGone         = "Gone"
+	reasonRelayError   = "Relay Error"
+)
+
+func refuseUnknown(name string) *Refusal {
+	return &Refusal{Status: http.StatusNotFound, Reason: a2a.ErrorNotFound, Code: "unknown_recipient",
+		Detail: "no agent of this registry has an inbox under the name " + clipName(name)}
+}
+
+func refuseGone(status string) *Refusal {
+	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: "the agent is " + status + " and takes no more mail"}
+}
+
+func refuseRate(detail string, wait time.Duration) *Refusal {
+	return &Refusal{Status: http.StatusTooManyRequests, Reason: a2a.ErrorRateLimited, Code: "rate_limited", Detail: detail, Wait: max(wait, time.Second)}
+}
+
+func refuseForbidden(code, detail string) *Refusal {
+	return &Refusal{Status: http.StatusForbidden, Reason: reasonForbidden, Code: code, Detail: detail}
+}
+
+// Unavailable is the refusal while the relay itself cannot store mail; the sender tries again.
+func unavailable(detail string) *Refusal {
+	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
+}
+
+// clipName shortens a stranger's text for a message.
+func clipName(name string) string {
+	const most = 120
+	if len(name) > most {
+		return name[:most] + "…"
+	}
+	return name
+}

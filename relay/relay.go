@@ -1,0 +1,384 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/store"
+)
+
+// Defaults of [Options].
+const (
+	DefaultKeep             = 7 * 24 * time.Hour // §7.3
+	DefaultMaxMail          = 10_000
+	DefaultMaxBytes         = 64 << 20
+	DefaultSendersPerMinute = 100
+	DefaultFirstContacts    = 1000
+)
+
+// An Inbox is that of one agent.
+type Inbox struct {
+	// Name is the canonical name, under which the queue keeps the mail: the agent's DID.
+	Name string
+	// Addresses are all texts that the member "to" of an envelope may hold for this inbox.
+	Addresses []string
+	AirID     string
+	// Held says that the agent is suspended: its mail is kept and not given out.
+	Held bool
+	// Gone is why the agent takes no more mail, such as "deactivated"; "" while it does.
+	Gone string
+}
+
+// Inboxes knows whose inbox a name is. Package registry's agents are behind it.
+type Inboxes interface {
+	// FindInbox returns the inbox that a name in a path stands for: an AIR ID or a DID. The error
+	// matches ErrNoInbox when there is none.
+	FindInbox(ctx context.Context, name string) (Inbox, error)
+	// VerifyRead reports whether a request is signed with the current key of the inbox. The error
+	// says why it is not.
+	VerifyRead(ctx context.Context, box Inbox, request httpsig.Message) error
+	// AdmitSender reports whether a verified sender may write to an inbox, by the evidence that the
+	// operator requires. The error says what is missing.
+	AdmitSender(ctx context.Context, box Inbox, sender string) error
+}
+
+// ErrNoInbox: no inbox has this name.
+var ErrNoInbox = errors.New("no such inbox")
+
+// Options are what a [Relay] is made of. Queue, Senders, Inboxes, DID and Key are required.
+type Options struct {
+	Queue   Queue
+	Senders a2a.KeyFinder
+	Inboxes Inboxes
+	// DID names the relay in its receipts; Key signs them.
+	DID string
+	Key ed25519.PrivateKey
+	// Profile is how strictly envelopes are read: a2a.Wire also takes what deployed clients send.
+	Profile a2a.Profile
+	// Keep is how long mail waits that is not acknowledged.
+	Keep time.Duration
+	// MaxMail and MaxBytes bound what may wait in one inbox.
+	MaxMail  int
+	MaxBytes int64
+	// SenderPerMinute bounds what one verified sender may push, NetworkPerMinute what one network may
+	// try, before anything is verified. SenderPerWindow bounds the entries of a sender in the replay
+	// window. A negative number lifts a limit.
+	SenderPerMinute, NetworkPerMinute, SenderPerWindow int
+	// FirstContacts is how many inboxes a sender may write to for the first time in a day.
+	FirstContacts int
+	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". When Allow is not
+	// empty, nobody else may write. Block counts first.
+	Allow, Block []string
+	Limits       *limit.Set
+	Log          *slog.Logger
+	Now          func() time.Time
+}
+
+// A Relay accepts mail and gives it out. Its methods may be called from any goroutine.
+type Relay struct {
+	Options
+	senders, networks, contacts *limit.Limiter
+	// known are pairs of inbox and sender that have had mail, in memory: a restart makes them first
+	// contacts again.
+	known   *otter.Cache[contact, struct{}]
+	metrics metrics
+}
+
+type contact struct{ inbox, sender string }
+
+// maxContacts is how many pairs are remembered.
+const maxContacts = 100_000
+
+// New returns a relay. It starts nothing: see [Relay.Run].
+func New(o Options) *Relay {
+	o.Keep = cmp.Or(o.Keep, DefaultKeep)
+	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, DefaultMaxMail), cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.SenderPerWindow = cmp.Or(o.SenderPerWindow, a2a.DefaultPerThread)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Relay{
+		Options:  o,
+		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, DefaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
+		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*DefaultSendersPerMinute), All: -1, Span: time.Minute}),
+		known:    otter.Must(&otter.Options[contact, struct{}]{MaximumSize: maxContacts}),
+		contacts: o.Limits.Limiter(limit.Rule{Name: "relay-first-contacts", Each: cmp.Or(o.FirstContacts, DefaultFirstContacts), All: -1, Span: 24 * time.Hour, MaxKeys: 100_000}),
+	}
+}
+
+// Accepted is an envelope that the relay has stored.
+type Accepted struct {
+	Number  uint64
+	ID      string
+	Inbox   string
+	Receipt []byte // JSON, signed; see [a2a.Receipt]
+}
+
+// Accept judges an envelope that a client pushes to an inbox and stores it. What costs least is judged
+// first, and a limit that several senders share is charged only to those who proved who they are: the
+// client's network before anything is read, the sender after its signature was verified. The error is
+// an *a2a.Refusal (§9.2), a *Refusal, or that of ctx.
+func (r *Relay) Accept(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
+	accepted, err := r.accept(ctx, name, text, client)
+	r.metrics.countPush(err)
+	return accepted, err
+}
+
+func (r *Relay) accept(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
+	if err := exceeded(r.networks.Take(ctx, client), "your network sends too much"); err != nil {
+		return Accepted{}, err
+	}
+	verifier := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now}
+	if _, err := a2a.Read(text, r.Profile); err != nil {
+		return Accepted{}, err
+	}
+	box, err := r.findInbox(ctx, name)
+	if err != nil {
+		return Accepted{}, err
+	}
+	envelope, err := verifier.Verify(ctx, text)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if err := r.admit(ctx, box, envelope); err != nil {
+		return Accepted{}, err
+	}
+	return r.storeMail(ctx, box, envelope)
+}
+
+// findInbox returns an inbox that takes mail.
+func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
+	box, err := r.Inboxes.FindInbox(ctx, name)
+	switch {
+	case errors.Is(err, ErrNoInbox):
+		return box, refuseUnknown(name)
+	case ctx.Err() != nil:
+		return box, ctx.Err()
+	case err != nil:
+		r.Log.Error("look up an inbox", "error", err)
+		return box, unavailable("the recipient cannot be looked up at the moment")
+	case box.Gone != "":
+		return box, refuseGone(box.Gone)
+	}
+	return box, nil
+}
+
+// admit applies the rules about who may write, to a sender whose signature was verified.
+func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) error {
+	if !slices.Contains(box.Addresses, e.To) {
+		return &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
+	}
+	if namesSender(r.Block, e.From) || len(r.Allow) > 0 && !namesSender(r.Allow, e.From) {
+		return refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
+	}
+	if err := exceeded(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
+		return err
+	}
+	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
+		return refuseForbidden("evidence_required", err.Error())
+	}
+	if _, known := r.known.GetIfPresent(contact{box.Name, e.From}); known {
+		return nil
+	}
+	return exceeded(r.contacts.TakeKey(ctx, e.From), "this sender writes to too many new recipients today")
+}
+
+// namesSender reports whether a list names a DID or its host.
+func namesSender(list []string, sender string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if entry == sender {
+			return true
+		}
+		web, err := did.ParseWeb(sender)
+		return err == nil && strings.EqualFold(entry, web.Host)
+	})
+}
+
+// storeMail signs a receipt and puts an envelope into the queue.
+func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified) (Accepted, error) {
+	now := r.Now().UTC().Truncate(time.Millisecond)
+	receipt := a2a.NewReceipt(r.DID, e.Envelope, now).Sign(r.Key)
+	number, err := r.Queue.Push(ctx, Incoming{
+		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: e.Digest(),
+		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt,
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0),
+	})
+	if err != nil {
+		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
+	}
+	r.known.Set(contact{box.Name, e.From}, struct{}{})
+	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: receipt}, nil
+}
+
+func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
+	switch {
+	case errors.Is(err, ErrRepeated), errors.Is(err, ErrTaken):
+		return &a2a.Refusal{Status: http.StatusConflict, Reason: a2a.ErrorReplay, Rule: "replay", Detail: err.Error(), ThreadID: e.ThreadID}
+	case errors.Is(err, ErrWindowFull):
+		return &Refusal{Status: http.StatusTooManyRequests, Reason: a2a.ErrorReplayExhausted, Code: "replay_window_full", Detail: err.Error(), Wait: time.Hour}
+	case errors.Is(err, ErrInboxFull):
+		return refuseRate("the inbox is full until its owner pulls mail", 10*time.Minute)
+	case errors.Is(err, store.ErrInvalid):
+		return &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "id", Detail: err.Error()}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, store.ErrFull):
+		return unavailable("the disk of the relay is full")
+	}
+	r.Log.Error("store an envelope", "error", err)
+	return unavailable("the envelope could not be stored; it is not known whether it was")
+}
+
+// exceeded turns the error of a limit into a refusal.
+func exceeded(err error, detail string) error {
+	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
+		return refuseRate(detail, e.Wait)
+	}
+	return err
+}
+
+// A Reader is a recipient that proved who it is.
+type Reader struct {
+	relay *Relay
+	box   Inbox
+}
+
+// Read opens an inbox for the owner that signed the request. The error is a *Refusal, or that of ctx.
+func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) (*Reader, error) {
+	box, err := r.findInbox(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Inboxes.VerifyRead(ctx, box, request); err != nil {
+		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
+	}
+	if box.Held {
+		return nil, refuseForbidden("suspended", "the agent is suspended: its mail is kept until the operator restores it")
+	}
+	return &Reader{r, box}, nil
+}
+
+// Inbox returns the canonical name of the inbox.
+func (b *Reader) Inbox() string { return b.box.Name }
+
+// MaxPage and MaxPageBytes bound one page of mail.
+const (
+	MaxPage      = 200
+	MaxPageBytes = 4 << 20
+)
+
+// Pull returns the mail behind a number, at most limit envelopes (1 to MaxPage).
+func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error) {
+	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), MaxPageBytes, b.relay.Now())
+	if err != nil {
+		return Page{}, b.relay.explainRead(ctx, "pull mail", err)
+	}
+	b.relay.metrics.pulled.Add(uint64(len(page.Mail)))
+	return page, nil
+}
+
+// WaitAndPull is [Reader.Pull] that waits up to a time while there is nothing. It never waits while
+// there is something.
+func (b *Reader) WaitAndPull(ctx context.Context, after uint64, limit int, wait time.Duration) (Page, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		pushed, stop := b.relay.Queue.Watch(b.box.Name) // before the look, so that no push is missed
+		page, err := b.Pull(ctx, after, limit)
+		if err != nil || len(page.Mail) > 0 || wait <= 0 {
+			stop()
+			return page, err
+		}
+		select {
+		case <-pushed:
+			stop()
+		case <-timer.C:
+			stop()
+			return page, nil
+		case <-ctx.Done():
+			stop()
+			return Page{}, ctx.Err()
+		}
+	}
+}
+
+// Watch is that of the queue for this inbox.
+func (b *Reader) Watch() (pushed <-chan struct{}, stop func()) {
+	return b.relay.Queue.Watch(b.box.Name)
+}
+
+// MaxAcknowledge is how many ids one acknowledgement may hold.
+const MaxAcknowledge = 500
+
+// Acknowledge deletes mail and returns how many envelopes it deleted.
+func (b *Reader) Acknowledge(ctx context.Context, ids []string) (int, error) {
+	n, err := b.relay.Queue.Acknowledge(ctx, b.box.Name, ids)
+	if err != nil {
+		return 0, b.relay.explainRead(ctx, "acknowledge mail", err)
+	}
+	b.relay.metrics.acknowledged.Add(uint64(n))
+	return n, nil
+}
+
+func (r *Relay) explainRead(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.Log.Error(doing, "error", err)
+	return unavailable("the mail cannot be read at the moment")
+}
+
+// Wipe deletes the mail of an agent that ended.
+func (r *Relay) Wipe(ctx context.Context, inbox string) error {
+	_, err := r.Queue.Wipe(ctx, inbox)
+	return err
+}
+
+// expireEvery is how often expired mail is looked for, expireChunk how much of it goes in one write.
+const (
+	expireEvery = time.Minute
+	expireChunk = 1000
+)
+
+// Run deletes expired mail until ctx ends.
+func (r *Relay) Run(ctx context.Context) error {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for {
+		for {
+			n, err := r.Queue.Expire(ctx, r.Now(), expireChunk)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				r.Log.Error("delete expired mail", "error", err)
+			}
+			r.metrics.expired.Add(uint64(n))
+			if err != nil || n < expireChunk {
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

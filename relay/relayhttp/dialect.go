@@ -1,0 +1,147 @@
+package relayhttp
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/relay"
+)
+
+// A dialect is how answers are written: as the draft has them, or as the deployed reference does.
+type dialect struct{ draft bool }
+
+// message is one envelope on a page of the reference, and the data of an event of a stream.
+type message struct {
+	Number   uint64          `json:"seq"`
+	Sender   string          `json:"sender_did"`
+	ID       string          `json:"envelope_id"`
+	Envelope []byte          `json:"envelope_b64"`
+	Queued   string          `json:"queued_at"`
+	Receipt  json.RawMessage `json:"receipt"`
+}
+
+const timestamp = "2006-01-02T15:04:05.000Z"
+
+func messageOf(m relay.Mail) message {
+	return message{m.Number, m.Sender, m.ID, m.Text, m.Received.UTC().Format(timestamp), m.Receipt}
+}
+
+// formatPage writes a page of mail. The envelopes of the draft's form are the very bytes that were
+// received; their receipts stand beside them in the same order.
+func (d dialect) formatPage(inbox string, after uint64, page relay.Page) any {
+	cursor := after
+	if n := len(page.Mail); n > 0 {
+		cursor = page.Mail[n-1].Number
+	}
+	if d.draft {
+		envelopes, receipts := []json.RawMessage{}, []json.RawMessage{}
+		for _, m := range page.Mail {
+			envelopes = append(envelopes, m.Text)
+			receipts = append(receipts, m.Receipt)
+		}
+		return struct {
+			Envelopes []json.RawMessage `json:"envelopes"`
+			Receipts  []json.RawMessage `json:"receipts"`
+			Cursor    string            `json:"cursor"`
+			More      bool              `json:"has_more"`
+		}{envelopes, receipts, strconv.FormatUint(cursor, 10), page.More}
+	}
+	messages := []message{}
+	for _, m := range page.Mail {
+		messages = append(messages, messageOf(m))
+	}
+	return struct {
+		Recipient string    `json:"recipient_did"`
+		Messages  []message `json:"messages"`
+		Cursor    uint64    `json:"cursor"`
+		More      bool      `json:"has_more"`
+	}{inbox, messages, cursor, page.More}
+}
+
+// writeError writes a refusal in the form of the dialect, with Retry-After where it is due.
+func (d dialect) writeError(w http.ResponseWriter, r *http.Request, accepted relay.Accepted, err error) {
+	if r.Context().Err() != nil {
+		return // nobody reads the answer
+	}
+	if e, ok := errors.AsType[*a2a.Refusal](err); ok {
+		d.writeRefusal(w, accepted, e)
+		return
+	}
+	e, ok := errors.AsType[*relay.Refusal](err)
+	if !ok {
+		e = &relay.Refusal{Status: http.StatusInternalServerError, Reason: "Relay Error", Code: "internal", Detail: "the relay failed"}
+	}
+	wait := 0
+	if e.Wait > 0 {
+		wait = limit.CeilSeconds(e.Wait)
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	if d.draft {
+		writeJSON(w, e.Status, struct {
+			Error  string `json:"error"`
+			Detail string `json:"detail,omitempty"`
+		}{e.Reason, e.Detail})
+		return
+	}
+	most := 0
+	if e.Code == "payload_too_large" {
+		most = a2a.MaxEnvelope
+	}
+	writeJSON(w, e.Status, struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
+		Wait    int    `json:"retry_after_seconds,omitempty"`
+		Most    int    `json:"max_bytes,omitempty"`
+	}{e.Code, e.Detail, wait, most})
+}
+
+// writeRefusal writes that an envelope breaks a rule of the draft.
+func (d dialect) writeRefusal(w http.ResponseWriter, accepted relay.Accepted, e *a2a.Refusal) {
+	if d.draft {
+		writeJSON(w, e.Status, e)
+		return
+	}
+	body := struct {
+		Error     string `json:"error"`
+		Message   string `json:"message"`
+		Detail    string `json:"detail,omitempty"`
+		ID        string `json:"envelope_id,omitempty"`
+		Recipient string `json:"recipient_did,omitempty"`
+	}{Error: e.Rule, Message: e.Reason, Detail: e.Detail}
+	switch {
+	case e.Reason == a2a.ErrorReplay:
+		body.Error, body.Message = "duplicate_envelope", "An envelope with this envelope_id is already queued for this recipient"
+		body.ID, body.Recipient = accepted.ID, accepted.Inbox
+	case e.Status == http.StatusRequestEntityTooLarge:
+		body.Error = "payload_too_large"
+	}
+	writeJSON(w, e.Status, body)
+}
+
+// checkDeployed refuses what the reference refuses by codes of its own, before the rules of the draft.
+func checkDeployed(text []byte) error {
+	refuse := func(code, detail string) error {
+		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}
+	}
+	if !json.Valid(text) {
+		return refuse("invalid_json", "Envelope body is not valid JSON")
+	}
+	var in struct {
+		ID   any `json:"id"`
+		From any `json:"from"`
+	}
+	if json.Unmarshal(text, &in) != nil {
+		return nil // no object: the rules of the draft say so
+	}
+	if _, ok := in.ID.(string); !ok {
+		return refuse("missing_id", "Envelope must include a string `id` field (the envelope's UUID per spec §4)")
+	}
+	if _, ok := in.From.(string); !ok {
+		return refuse("missing_from", "Envelope must include a string `from` field (sender DID)")
+	}
+	return nil
+}
