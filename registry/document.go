@@ -81,6 +81,9 @@ func (r *Registry) documentUnder(method string, a Agent) did.Document {
 
 const trustScoreFragment = "#trust-score"
 
+// RelayKeyFragment names the key in the registry's document that signs the receipts of its relay.
+const RelayKeyFragment = "#relay-1"
+
 // RegistryDocument returns the DID document of the registry itself, which lies
 // at /.well-known/did.json of its DID host. Key is what its log is signed with;
 // nil leaves it out.
@@ -88,9 +91,15 @@ func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
 	id := r.host.String()
 	d := did.Document{Context: did.Contexts(), ID: id, VerificationMethod: []did.VerificationMethod{}, Authentication: []string{}, AssertionMethod: []string{},
 		Service: []did.Service{{ID: id + "#registry", Type: "AIRRegistry", ServiceEndpoint: r.baseURL + "/api/v1"}}}
+	addKey := func(fragment string, key ed25519.PublicKey) {
+		d.VerificationMethod = append(d.VerificationMethod, did.VerificationMethod{ID: id + fragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key)})
+		d.AssertionMethod = append(d.AssertionMethod, id+fragment)
+	}
 	if key != nil {
-		d.VerificationMethod = []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key)}}
-		d.AssertionMethod = []string{id + did.KeyFragment}
+		addKey(did.KeyFragment, key)
+	}
+	if r.relayKey != nil {
+		addKey(RelayKeyFragment, r.relayKey)
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -43,6 +44,8 @@ type Options struct {
 	// WritesPerHour limits the writes of one agent; the default is 300, a negative number means no
 	// limit.
 	WritesPerHour int
+	// RelayKey verifies the receipts of the relay beside the registry; nil without a relay.
+	RelayKey ed25519.PublicKey
 	// Resolver finds the DID documents of other hosts. Without a resolver no creator's DID is checked.
 	Resolver Resolver
 	// Guard is asked before anything changes; nil admits everything.
@@ -94,6 +97,7 @@ type Registry struct {
 	recoveryDelay time.Duration
 	writesPerHour int
 	resolver      Resolver
+	relayKey      ed25519.PublicKey
 	guard         Guard
 	log           *slog.Logger
 	now           func() time.Time
@@ -117,7 +121,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{store: o.Store, host: host, didPrefix: did.AgentDID(host, "").String(), baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
 		requireProof: o.RequireProof, recoveryDelay: cmp.Or(o.RecoveryDelay, defaultRecoveryDelay), writesPerHour: cmp.Or(o.WritesPerHour, defaultWrites),
-		resolver: o.Resolver, guard: o.Guard, log: o.Log, now: o.Now, rand: o.Rand, challenges: newChallenges()}
+		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, rand: o.Rand, challenges: newChallenges()}
 	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
 		if a := httpsig.NormalAuthority(authority, base.Scheme); !slices.Contains(r.authorities, a) {
 			r.authorities = append(r.authorities, a)

@@ -262,11 +262,20 @@ type Reader struct {
 
 // Read opens an inbox for the owner that signed the request. The error is a *Refusal, or that of ctx.
 func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) (*Reader, error) {
+	return r.openInbox(ctx, name, func(box Inbox) error { return r.Inboxes.VerifyRead(ctx, box, request) })
+}
+
+// ReadUnsigned opens an inbox for anyone: for operators who serve clients that cannot sign.
+func (r *Relay) ReadUnsigned(ctx context.Context, name string) (*Reader, error) {
+	return r.openInbox(ctx, name, func(Inbox) error { return nil })
+}
+
+func (r *Relay) openInbox(ctx context.Context, name string, verify func(Inbox) error) (*Reader, error) {
 	box, err := r.findInbox(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Inboxes.VerifyRead(ctx, box, request); err != nil {
+	if err := verify(box); err != nil {
 		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
 	}
 	if box.Held {

@@ -34,7 +34,25 @@ type Config struct {
 	Crawler  CrawlerConfig  `toml:"crawler"`
 	Search   SearchConfig   `toml:"search"`
 	Registry RegistryConfig `toml:"registry"`
+	Relay    RelayConfig    `toml:"relay"`
 	API      APIConfig      `toml:"api"`
+}
+
+// RelayConfig is the table [relay].
+type RelayConfig struct {
+	Enabled             bool     `toml:"enabled"`
+	Keep                Duration `toml:"keep"`
+	ReplayWindow        Duration `toml:"replay_window"`
+	MailPerInbox        int      `toml:"mail_per_inbox"`
+	BytesPerInbox       int64    `toml:"bytes_per_inbox"`
+	SenderPerMinute     int      `toml:"sender_per_minute"`
+	NetworkPerMinute    int      `toml:"network_per_minute"`
+	FirstContactsPerDay int      `toml:"first_contacts_per_day"`
+	Require             string   `toml:"require"`
+	Allow               []string `toml:"allow"`
+	Block               []string `toml:"block"`
+	Strict              bool     `toml:"strict"`
+	OpenPull            bool     `toml:"open_pull"`
 }
 
 // StoreConfig is the table [store].
@@ -151,6 +169,10 @@ func Default() Config {
 		},
 		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
 		Registry: RegistryConfig{DIDHost: "localhost", Admission: "open", RemoteRegistries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
+		Relay: RelayConfig{
+			Enabled: true, Keep: Duration(168 * time.Hour), ReplayWindow: Duration(24 * time.Hour), MailPerInbox: 10_000, BytesPerInbox: 64 << 20,
+			SenderPerMinute: 100, NetworkPerMinute: 1000, FirstContactsPerDay: 1000, Allow: []string{}, Block: []string{},
+		},
 		API: APIConfig{
 			TrustedProxies:              []string{},
 			RegistrationsPerHour:        20,

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,7 +27,7 @@ import (
 
 // openRegistry sets up the registry, what it asks of other hosts, the directory
 // and the transparency log.
-func (h *Server) openRegistry(ctx context.Context, e Environment) error {
+func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed25519.PublicKey) error {
 	c := h.Config.Registry
 	client, err := newHTTPS(h.Config, e)
 	if err != nil {
@@ -52,7 +53,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment) error {
 			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentPerHour,
 			Reports: h.Config.API.ReportsPerDay,
 		},
-		LimitSet: h.limits, Resolver: h.resolver, Web: web, DNS: newDNS(h.Config, e), Now: e.Now,
+		LimitSet: h.limits, Resolver: h.resolver, RelayKey: relayKey, Web: web, DNS: newDNS(h.Config, e), Now: e.Now,
 	}); err != nil {
 		return err
 	}

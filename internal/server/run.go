@@ -66,9 +66,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return errors.New("what follows the store has stopped")
 		}
 	})
-	group.Go(func() error { return h.serveListener(ctx, socket, h.api.AdminHandler()) })
+	group.Go(func() error { return h.serveListener(ctx, socket, h.withRelay(h.api.AdminHandler())) })
 	if public != nil {
-		group.Go(func() error { return h.serveListener(ctx, public, h.api.Handler()) })
+		group.Go(func() error { return h.serveListener(ctx, public, h.withRelay(h.api.Handler())) })
 	}
 	if metrics != nil {
 		group.Go(func() error { return h.serveListener(ctx, metrics, h.api.MetricsHandler()) })
@@ -91,6 +91,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		group.Go(func() error { return h.reloadBlockListOnHangup(ctx) })
 	}
 	group.Go(func() error { return h.recorder.Run(ctx) })
+	if public != nil && h.relay != nil {
+		group.Go(func() error { return h.runRelay(ctx) })
+	}
 	if public != nil && h.Config.Store.CompactHour >= 0 {
 		maintenance := boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour}
 		group.Go(func() error { return h.Store.Maintain(ctx, maintenance) })
@@ -156,6 +159,9 @@ func (h *Server) watchStore(ctx context.Context) error {
 func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := route.NewServer(handler, h.log)
 	server.RegisterOnShutdown(h.api.EndStreams)
+	if h.relayHTTP != nil {
+		server.RegisterOnShutdown(h.relayHTTP.End)
+	}
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

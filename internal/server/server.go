@@ -27,6 +27,9 @@ import (
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/relayhttp"
 	"gazetteer/store/boltstore"
 )
 
@@ -46,6 +49,9 @@ type Server struct {
 	witness       *audit.Witness   // of the logs of others
 	Crawler       *crawler.Crawler
 	api           *api.API
+	relay         *relay.Relay // nil when it is switched off, as are the next two
+	relayHTTP     *relayhttp.Handler
+	mail          *boltqueue.Queue
 	recorder      *recorder
 	NotifyManager func(state string) // how the server stands, to the service manager
 }
@@ -73,13 +79,20 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	h.recorder = newRecorder(func(ctx context.Context, why string, made ...fetch.Made) error {
 		return h.Crawler.Record(ctx, why, made...)
 	}, l)
-	if err = h.openRegistry(ctx, e); err != nil {
+	relayKey, err := openRelayKey(c)
+	if err != nil {
+		return nil, fmt.Errorf("open the key of the relay: %w", err)
+	}
+	if err = h.openRegistry(ctx, e, publicKey(relayKey)); err != nil {
 		return nil, fmt.Errorf("set up the registry: %w", err)
 	}
 	if h.Crawler, err = newCrawler(h, e, observe); err != nil {
 		return nil, fmt.Errorf("set up the crawler: %w", err)
 	}
-	return h, h.openAPI(e)
+	if err = h.openAPI(e); err != nil {
+		return nil, err
+	}
+	return h, h.openRelay(ctx, e, relayKey)
 }
 
 // readVectors reads the table of word vectors that the configuration names; nil,
@@ -108,6 +121,9 @@ func (h *Server) Close() error {
 	}
 	if h.audit != nil {
 		err = errors.Join(err, h.audit.Close())
+	}
+	if h.mail != nil {
+		err = errors.Join(err, h.mail.Close())
 	}
 	if h.Index != nil {
 		err = errors.Join(err, h.Index.Close())

@@ -2,6 +2,7 @@ package registrar
 
 import (
 	"context"
+	"crypto/ed25519"
 	"io"
 	"log/slog"
 	"time"
@@ -21,7 +22,7 @@ import (
 // Options configure a [Registrar]. Store and DIDHost are required.
 type Options struct {
 	Store store.Store
-	// DIDHost, BaseURL, AllowLoopback, Authorities, RequireProof, RecoveryDelay and Resolver are those of
+	// DIDHost, BaseURL, AllowLoopback, Authorities, RequireProof, RecoveryDelay, Resolver and RelayKey are those of
 	// [registry.Options].
 	DIDHost       string
 	BaseURL       string
@@ -30,6 +31,7 @@ type Options struct {
 	RequireProof  bool
 	RecoveryDelay time.Duration
 	Resolver      registry.Resolver
+	RelayKey      ed25519.PublicKey
 	// Mode, Unattended, Limits and LimitSet are those of [admission.PolicyOptions].
 	Mode       string
 	Unattended time.Duration
@@ -66,7 +68,7 @@ func New(o Options) (*Registrar, error) {
 	}
 	agents, err := registry.New(registry.Options{Store: o.Store, DIDHost: o.DIDHost, BaseURL: o.BaseURL, AllowLoopback: o.AllowLoopback,
 		Authorities: o.Authorities, RequireProof: o.RequireProof, RecoveryDelay: o.RecoveryDelay, WritesPerHour: o.Limits.Writes,
-		Resolver: o.Resolver, Guard: policy, Log: o.Log, Now: o.Now, Rand: o.Rand})
+		Resolver: o.Resolver, RelayKey: o.RelayKey, Guard: policy, Log: o.Log, Now: o.Now, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package relayhttp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -30,36 +32,32 @@ func messageOf(m relay.Mail) message {
 	return message{m.Number, m.Sender, m.ID, m.Text, m.Received.UTC().Format(timestamp), m.Receipt}
 }
 
-// formatPage writes a page of mail. The envelopes of the draft's form are the very bytes that were
-// received; their receipts stand beside them in the same order.
-func (d dialect) formatPage(inbox string, after uint64, page relay.Page) any {
+// formatPage writes a page of mail as JSON. The envelopes of the draft's form are the very bytes that
+// were received, which encoding/json would compact; their receipts follow in the same order.
+func (d dialect) formatPage(inbox string, after uint64, page relay.Page) ([]byte, error) {
 	cursor := after
 	if n := len(page.Mail); n > 0 {
 		cursor = page.Mail[n-1].Number
 	}
 	if d.draft {
-		envelopes, receipts := []json.RawMessage{}, []json.RawMessage{}
+		var envelopes, receipts [][]byte
 		for _, m := range page.Mail {
 			envelopes = append(envelopes, m.Text)
 			receipts = append(receipts, m.Receipt)
 		}
-		return struct {
-			Envelopes []json.RawMessage `json:"envelopes"`
-			Receipts  []json.RawMessage `json:"receipts"`
-			Cursor    string            `json:"cursor"`
-			More      bool              `json:"has_more"`
-		}{envelopes, receipts, strconv.FormatUint(cursor, 10), page.More}
+		return fmt.Appendf(nil, `{"envelopes":[%s],"receipts":[%s],"cursor":"%d","has_more":%t}`+"\n",
+			bytes.Join(envelopes, []byte(",")), bytes.Join(receipts, []byte(",")), cursor, page.More), nil
 	}
 	messages := []message{}
 	for _, m := range page.Mail {
 		messages = append(messages, messageOf(m))
 	}
-	return struct {
+	return json.Marshal(struct {
 		Recipient string    `json:"recipient_did"`
 		Messages  []message `json:"messages"`
 		Cursor    uint64    `json:"cursor"`
 		More      bool      `json:"has_more"`
-	}{inbox, messages, cursor, page.More}
+	}{inbox, messages, cursor, page.More})
 }
 
 // writeError writes a refusal in the form of the dialect, with Retry-After where it is due.

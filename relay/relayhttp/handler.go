@@ -29,6 +29,9 @@ type Options struct {
 	PublicURL string
 	// Client returns the address of the client of a request; that of the connection when nil.
 	Client func(r *http.Request) netip.Addr
+	// OpenDeployed lets anyone pull, stream and acknowledge by the routes of the reference without a
+	// signature, as the reference does. Whoever knows an AIR ID then reads its mail.
+	OpenDeployed bool
 	Limits *limit.Set
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -168,7 +171,10 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 }
 
 // openInbox opens the inbox in the path for the owner that signed the request.
-func (h *Handler) openInbox(r *http.Request, body []byte) (*relay.Reader, error) {
+func (h *Handler) openInbox(r *http.Request, body []byte, d dialect) (*relay.Reader, error) {
+	if h.OpenDeployed && !d.draft && r.Header.Get("Signature-Input") == "" {
+		return h.Relay.ReadUnsigned(r.Context(), r.PathValue("inbox"))
+	}
 	m := httpsig.FromRequest(r, body)
 	if h.public.Host != "" && strings.EqualFold(m.Authority, h.public.Host) {
 		m.Scheme = h.public.Scheme
@@ -182,7 +188,7 @@ func (h *Handler) pull(w http.ResponseWriter, r *http.Request, d dialect) {
 	after, limit, wait, err := readPullQuery(r.URL.Query())
 	var reader *relay.Reader
 	if err == nil {
-		reader, err = h.openInbox(r, nil)
+		reader, err = h.openInbox(r, nil, d)
 	}
 	var page relay.Page
 	if err == nil {
@@ -192,7 +198,12 @@ func (h *Handler) pull(w http.ResponseWriter, r *http.Request, d dialect) {
 		d.writeError(w, r, relay.Accepted{}, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, d.formatPage(reader.Inbox(), after, page))
+	text, err := d.formatPage(reader.Inbox(), after, page)
+	if err != nil {
+		d.writeError(w, r, relay.Accepted{}, err)
+		return
+	}
+	writeText(w, http.StatusOK, text)
 }
 
 func (h *Handler) waitForMail(w http.ResponseWriter, r *http.Request, reader *relay.Reader, after uint64, limit int, wait time.Duration) (relay.Page, error) {
@@ -256,7 +267,7 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, d dialect)
 	}
 	var reader *relay.Reader
 	if err == nil {
-		reader, err = h.openInbox(r, body)
+		reader, err = h.openInbox(r, body, d)
 	}
 	acknowledged := 0
 	if err == nil {
@@ -310,9 +321,13 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
+	writeText(w, status, append(text, '\n'))
+}
+
+func writeText(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	w.Write(append(text, '\n'))
+	w.Write(text)
 }
 
 func connectionAddress(r *http.Request) netip.Addr {

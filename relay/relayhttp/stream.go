@@ -30,7 +30,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, d dialect) {
 	after, _, _, err := readPullQuery(q)
 	var reader *relay.Reader
 	if err == nil {
-		reader, err = h.openInbox(r, nil)
+		reader, err = h.openInbox(r, nil, d)
 	}
 	var release func()
 	if err == nil {

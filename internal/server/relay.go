@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+	"gazetteer/registry/keyfile"
+	"gazetteer/registry/registrar"
+	"gazetteer/registry/resolve"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/relayhttp"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+// minReplayWindow is longer than an envelope can be fresh.
+const minReplayWindow = 10 * time.Minute
+
+// openRelayKey reads the key that signs receipts, or makes one at the first start.
+func openRelayKey(c config.Config) (ed25519.PrivateKey, error) {
+	if !c.Relay.Enabled {
+		return nil, nil
+	}
+	path := filepath.Join(c.DataDir, "relay.key")
+	key, err := keyfile.Read(path, nil)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if _, key, err = ed25519.GenerateKey(rand.Reader); err != nil {
+		return nil, err
+	}
+	return key, keyfile.Create(path, key, nil, keyfile.Notes{"use": "signs the receipts of the relay of " + c.Registry.DIDHost})
+}
+
+// publicKey returns the public half of a key, nil for none.
+func publicKey(key ed25519.PrivateKey) ed25519.PublicKey {
+	if key == nil {
+		return nil
+	}
+	return key.Public().(ed25519.PublicKey)
+}
+
+// openRelay opens the mail of the registry's agents.
+func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.PrivateKey) error {
+	c := h.Config.Relay
+	if !c.Enabled {
+		return nil
+	}
+	if time.Duration(c.ReplayWindow) < minReplayWindow {
+		return exit.Usagef("relay.replay_window is %s; want at least %s", time.Duration(c.ReplayWindow), minReplayWindow)
+	}
+	require, err := registry.ParseRequire(c.Require)
+	if err != nil {
+		return exit.Usagef("relay.require: %v", err)
+	}
+	if h.mail, err = boltqueue.Open(ctx, filepath.Join(h.Config.DataDir, "relay"), boltqueue.Options{
+		Window: time.Duration(c.ReplayWindow), File: boltfile.Options{Log: h.log, MinFree: h.Config.MinFreeBytes},
+	}); err != nil {
+		return fmt.Errorf("open the queue of the relay: %w", err)
+	}
+	profile := a2a.Wire
+	if c.Strict {
+		profile = a2a.Strict
+	}
+	h.relay = relay.New(relay.Options{
+		Queue: h.mail, Senders: a2a.DocumentKeys{Resolver: resolve.Directory{Resolver: h.resolver}},
+		Inboxes: inboxes{h.registry, require}, DID: h.registry.Host().String(), Key: key, Profile: profile,
+		Keep: time.Duration(c.Keep), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
+		SenderPerMinute: c.SenderPerMinute, NetworkPerMinute: c.NetworkPerMinute, FirstContacts: c.FirstContactsPerDay,
+		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now,
+	})
+	h.relayHTTP, err = relayhttp.New(relayhttp.Options{
+		Relay: h.relay, PublicURL: h.Config.PublicURL, OpenDeployed: c.OpenPull, Client: h.api.ClientAddress, Limits: h.limits, Log: h.log,
+	})
+	return err
+}
+
+// withRelay serves the relay's routes beside those of another handler.
+func (h *Server) withRelay(next http.Handler) http.Handler {
+	if h.relayHTTP == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.relayHTTP.Serves(r.URL.Path) {
+			h.relayHTTP.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// runRelay deletes expired mail, and the mail of agents that end.
+func (h *Server) runRelay(ctx context.Context) error {
+	expiry := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { expiry <- h.relay.Run(ctx) }()
+	err := h.registry.FollowAgents(ctx, store.Cursor{}, func(agents []registry.Agent, _ store.Cursor) error {
+		for _, a := range agents {
+			if a.Status == registry.Active || a.Status == registry.Suspended {
+				continue
+			}
+			if err := h.relay.Wipe(ctx, h.registry.DID(a.AirID)); err != nil {
+				return fmt.Errorf("delete the mail of an agent that ended: %w", err)
+			}
+		}
+		return nil
+	})
+	cancel()
+	return errors.Join(registry.IgnoreContextEnd(ctx, err), <-expiry)
+}
+
+// inboxes are the agents of the registry as the relay sees them.
+type inboxes struct {
+	registry *registrar.Registrar
+	require  []string // evidence that senders need
+}
+
+// FindInbox implements relay.Inboxes. A handle names no inbox: it can pass to another agent.
+func (x inboxes) FindInbox(ctx context.Context, name string) (relay.Inbox, error) {
+	if !strings.HasPrefix(name, "did:") && did.CheckAirID(name) != nil {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	agent, _, err := x.registry.Find(ctx, name)
+	if _, bad := errors.AsType[*registry.Error](err); bad || errors.Is(err, registry.ErrNoAgent) {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	if err != nil {
+		return relay.Inbox{}, err
+	}
+	web := did.AgentDID(x.registry.Host(), agent.AirID)
+	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Held: agent.Status == registry.Suspended}
+	box.Addresses = []string{box.Name, agent.AirID}
+	web.Method = did.MethodWeb
+	box.Addresses = append(box.Addresses, web.String())
+	if agent.Status != registry.Active && agent.Status != registry.Suspended {
+		box.Gone = agent.Status
+	}
+	return box, nil
+}
+
+// VerifyRead implements relay.Inboxes.
+func (x inboxes) VerifyRead(ctx context.Context, box relay.Inbox, request httpsig.Message) error {
+	agent, _, err := x.registry.Agent(ctx, box.AirID)
+	if err != nil {
+		return err
+	}
+	if agent.Status == registry.Suspended {
+		return nil // the relay refuses it, and says why
+	}
+	return x.registry.VerifyRead(agent, request)
+}
+
+// AdmitSender implements relay.Inboxes.
+func (x inboxes) AdmitSender(ctx context.Context, _ relay.Inbox, sender string) error {
+	if len(x.require) == 0 {
+		return nil
+	}
+	agent, _, err := x.registry.Find(ctx, sender)
+	if err != nil {
+		return errors.New("this relay takes mail only from agents of its own registry with evidence for: " + strings.Join(x.require, ", "))
+	}
+	now := x.registry.Timestamp()
+	for _, signal := range x.require {
+		if !agent.HoldsSignal(signal, now) {
+			return fmt.Errorf("this relay takes mail only from agents with evidence for: %s", signal)
+		}
+	}
+	return nil
+}
