@@ -29,7 +29,7 @@ var rows = [][]string{
 	{"document", "store", "index/wordvec", "index/tokens"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
-	{"relay/boltqueue", "relay/queuetest", "lint/format", "registry/audit", "registry/attestation"},
+	{"relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},

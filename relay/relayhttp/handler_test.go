@@ -1,0 +1,502 @@
+package relayhttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/relayhttp"
+	"gazetteer/store/boltfile"
+)
+
+// agents stands in for the registry: agents by AIR ID, with their keys.
+type agents struct {
+	keys   map[string]ed25519.PrivateKey
+	states map[string]string // "held", or why an agent is gone
+}
+
+const prefix = "did:wba:registry.test:agents:"
+
+func (a agents) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
+	airID := strings.TrimPrefix(strings.TrimPrefix(name, prefix), "did:web:registry.test:agents:")
+	if a.keys[airID] == nil {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	box := relay.Inbox{Name: prefix + airID, AirID: airID, Addresses: []string{prefix + airID}}
+	if state := a.states[airID]; state == "held" {
+		box.Held = true
+	} else {
+		box.Gone = state
+	}
+	return box, nil
+}
+
+func (a agents) VerifyRead(_ context.Context, box relay.Inbox, request httpsig.Message) error {
+	all, err := httpsig.Read(request)
+	if err != nil {
+		return err
+	}
+	return all[0].Verify(request, a.keys[box.AirID].Public().(ed25519.PublicKey), httpsig.Policy{
+		Require: httpsig.ReadComponents(), Now: time.Now(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second,
+	})
+}
+
+func (a agents) AdmitSender(_ context.Context, _ relay.Inbox, sender string) error {
+	if strings.HasSuffix(sender, "DDDD") {
+		return errors.New("no evidence")
+	}
+	return nil
+}
+
+func (a agents) Resolve(_ context.Context, id string) (did.Document, error) {
+	key := a.keys[strings.TrimPrefix(id, prefix)]
+	if key == nil {
+		return did.Document{}, a2a.ErrUnknownSender
+	}
+	return did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{
+		ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key.Public().(ed25519.PublicKey)),
+	}}}, nil
+}
+
+const (
+	alice   = "AIR-AAAA-AAAA-AAAA"
+	bob     = "AIR-BBBB-BBBB-BBBB"
+	carol   = "AIR-CCCC-CCCC-CCCC" // suspended
+	dave    = "AIR-DDDD-DDDD-DDDD" // deactivated
+	blocked = "AIR-EEEE-EEEE-EEEE"
+)
+
+// world is a relay on a real socket with a real queue.
+type world struct {
+	t        *testing.T
+	url      string
+	agents   agents
+	relay    *relay.Relay
+	handler  *relayhttp.Handler
+	relayKey ed25519.PrivateKey
+}
+
+func newWorld(t *testing.T, change func(*relay.Options, *relayhttp.Options)) *world {
+	t.Helper()
+	w := &world{t: t, agents: agents{keys: map[string]ed25519.PrivateKey{}, states: map[string]string{carol: "held", dave: "deactivated"}}}
+	for i, id := range []string{alice, bob, carol, dave, blocked} {
+		w.agents.keys[id] = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(i + 1)}, 32))
+	}
+	w.relayKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{99}, 32))
+	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { queue.Close() })
+	ro := relay.Options{
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: w.agents}, Inboxes: w.agents,
+		DID: "did:wba:registry.test", Key: w.relayKey, Profile: a2a.Wire, Block: []string{prefix + blocked}, Limits: &limit.Set{},
+	}
+	ho := relayhttp.Options{Limits: ro.Limits}
+	if change != nil {
+		change(&ro, &ho)
+	}
+	w.relay = relay.New(ro)
+	ho.Relay = w.relay
+	if w.handler, err = relayhttp.New(ho); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(w.handler)
+	t.Cleanup(server.Close)
+	t.Cleanup(w.handler.End)
+	w.url = server.URL
+	return w
+}
+
+// envelope signs an offer.
+func (w *world) envelope(from, to string, change func(*a2a.Message)) *a2a.Envelope {
+	w.t.Helper()
+	m := a2a.Message{From: prefix + from, To: prefix + to, Timestamp: time.Now(), Body: a2a.Offer{
+		Description: "a table <for> two & more", Price: a2a.Money{AmountCents: 500, Currency: "EUR"}, ExpiresAt: time.Now().Add(time.Hour),
+	}}
+	if change != nil {
+		change(&m)
+	}
+	e, err := a2a.Sign(m, a2a.Strict, w.agents.keys[from])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return e
+}
+
+type answer struct {
+	status int
+	header http.Header
+	text   string
+	body   map[string]any
+}
+
+// do sends a request, signed by an agent unless by is "".
+func (w *world) do(method, path, by, body string, header ...string) answer {
+	w.t.Helper()
+	request := w.request(method, path, by, body, header...)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a := answer{status: response.StatusCode, header: response.Header, text: string(text)}
+	json.Unmarshal(text, &a.body)
+	return a
+}
+
+func (w *world) request(method, path, by, body string, header ...string) *http.Request {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	if by != "" {
+		if err := httpsig.Sign(request, []byte(body), w.agents.keys[by], httpsig.SignOptions{KeyID: prefix + by + did.KeyFragment}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return request
+}
+
+func (w *world) want(a answer, status int, member, value string) {
+	w.t.Helper()
+	if a.status != status || fmt.Sprint(a.body[member]) != value {
+		w.t.Fatalf("got %d %s, want %d with %s %q", a.status, a.text, status, member, value)
+	}
+}
+
+func TestMailInTheFormOfTheDraft(t *testing.T) {
+	w := newWorld(t, nil)
+	// The same envelope with white space and escapes must come out byte for byte.
+	text := bytes.Replace(w.envelope(alice, bob, nil).Text, []byte(`{`), []byte("{\n  "), 1)
+	a := w.do("POST", "/inbox/"+prefix+bob, "", string(text), a2ahttp.VersionHeader, "draft-1")
+	w.want(a, 202, "status", "queued")
+	id := fmt.Sprint(a.body["envelope_id"])
+	receipt, err := a2a.ReadReceipt(mustMarshal(t, a.body["receipt"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := a2a.Read(text, a2a.Wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := receipt.Verify(e, w.relayKey.Public().(ed25519.PublicKey)); err != nil {
+		t.Fatalf("the receipt: %v", err)
+	}
+	page := w.do("GET", "/inbox/"+bob+"/pull", bob, "")
+	if page.status != 200 || !strings.Contains(page.text, string(text)) {
+		t.Fatalf("the envelope changed on its way: %d %s", page.status, page.text)
+	}
+	if cache := page.header.Get("Cache-Control"); cache != "no-store, no-transform" {
+		t.Errorf("Cache-Control: %s", cache)
+	}
+	var pulled struct {
+		Envelopes, Receipts []json.RawMessage
+		Cursor              string
+		More                bool `json:"has_more"`
+	}
+	if err := json.Unmarshal([]byte(page.text), &pulled); err != nil || len(pulled.Envelopes) != 1 || len(pulled.Receipts) != 1 || pulled.Cursor == "" || pulled.More {
+		t.Fatalf("%v: %s", err, page.text)
+	}
+	again := w.do("GET", "/inbox/"+bob+"/pull?since="+pulled.Cursor, bob, "")
+	if !strings.HasPrefix(again.text, `{"envelopes":[],`) {
+		t.Fatalf("after the cursor: %s", again.text)
+	}
+	if redelivered := w.do("GET", "/inbox/"+bob+"/pull", bob, ""); redelivered.text != page.text {
+		t.Fatal("mail that is not acknowledged does not come again")
+	}
+	ack := fmt.Sprintf(`{"envelope_ids":[%q,"unknown"]}`, id)
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "0")
+	w.want(w.do("POST", "/inbox/"+bob, "", string(text), a2ahttp.VersionHeader, "draft-1"), 409, "error", "Replay")
+}
+
+func mustMarshal(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestMailInTheFormOfTheReference(t *testing.T) {
+	w := newWorld(t, func(_ *relay.Options, o *relayhttp.Options) { o.OpenDeployed = true })
+	first, second := w.envelope(alice, bob, nil), w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/did%3Awba%3Aregistry.test%3Aagents%3A"+bob, "", string(first.Text)), 202, "status", "queued")
+	w.want(w.do("POST", "/inbox/"+bob, "", string(second.Text)), 202, "envelope_id", second.ID)
+	duplicate := w.do("POST", "/inbox/"+prefix+bob, "", string(first.Text))
+	w.want(duplicate, 409, "error", "duplicate_envelope")
+	w.want(duplicate, 409, "envelope_id", first.ID)
+	w.want(duplicate, 409, "recipient_did", prefix+bob)
+
+	page := w.do("GET", "/pull/"+prefix+bob+"?limit=1", "", "")
+	w.want(page, 200, "recipient_did", prefix+bob)
+	w.want(page, 200, "has_more", "true")
+	message := page.body["messages"].([]any)[0].(map[string]any)
+	text, err := base64.StdEncoding.DecodeString(fmt.Sprint(message["envelope_b64"]))
+	if err != nil || !bytes.Equal(text, first.Text) || message["envelope_id"] != first.ID || message["sender_did"] != prefix+alice {
+		t.Fatalf("%v: %s", err, page.text)
+	}
+	rest := w.do("GET", fmt.Sprintf("/pull/%s?since=%.0f", bob, page.body["cursor"]), "", "")
+	if got := rest.body["messages"].([]any); len(got) != 1 || got[0].(map[string]any)["envelope_id"] != second.ID {
+		t.Fatalf("behind the cursor: %s", rest.text)
+	}
+	w.want(w.do("POST", "/ack/"+bob, "", `{"envelope_ids":["`+first.ID+`","nope"]}`), 200, "requested", "2")
+	for body, code := range map[string]string{
+		"x": "invalid_json", `{"envelope_ids":[]}`: "missing_envelope_ids", `{"envelope_ids":"a"}`: "missing_envelope_ids",
+		`{"envelope_ids":[1]}`: "invalid_envelope_id_type", `{"envelope_ids":[` + strings.Repeat(`"a",`, 500) + `"a"]}`: "too_many_acks",
+	} {
+		w.want(w.do("POST", "/ack/"+bob, "", body), 400, "error", code)
+	}
+	w.want(w.do("GET", "/pull/did:wba:none", "", ""), 404, "error", "unknown_recipient")
+}
+
+func TestPushesThatAreRefused(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 1 })
+	good := func(change func(*a2a.Message)) string { return string(w.envelope(alice, bob, change).Text) }
+	tampered := strings.Replace(good(nil), "table", "chair", 1)
+	old := good(func(m *a2a.Message) { m.Timestamp = time.Now().Add(-301 * time.Second) })
+	ahead := good(func(m *a2a.Message) { m.Timestamp = time.Now().Add(40 * time.Second) })
+	for _, c := range []struct {
+		name, inbox, text string
+		status            int
+		draft, deployed   string // member error in both dialects
+	}{
+		{"nothing", bob, "", 400, "Bad Request", "empty_body"},
+		{"no JSON", bob, "{", 400, "Bad Request", "invalid_json"},
+		{"no id", bob, `{"from":"x"}`, 400, "Bad Request", "missing_id"},
+		{"no sender", bob, `{"id":"x"}`, 400, "Bad Request", "missing_from"},
+		{"a float", bob, strings.Replace(good(nil), `"amount_cents":500`, `"amount_cents":500.0`, 1), 400, "Bad Request", ""},
+		{"no signature", bob, `{"id":"e1","from":"` + prefix + alice + `","to":"` + prefix + bob + `"}`, 400, "Bad Request", ""},
+		{"too large", bob, strings.Repeat(" ", 65537), 413, "Payload Too Large", "payload_too_large"},
+		{"tampered", bob, tampered, 401, "Bad Signature", ""},
+		{"300 s old", bob, old, 409, "Stale Timestamp", ""},
+		{"ahead", bob, ahead, 409, "Stale Timestamp", ""},
+		{"an unknown recipient", "AIR-0000-0000-0000", good(nil), 404, "Not Found", "unknown_recipient"},
+		{"a handle", "bob", good(nil), 404, "Not Found", "unknown_recipient"},
+		{"a recipient that is gone", dave, good(nil), 410, "Gone", "recipient_gone"},
+		{"another's inbox", alice, good(nil), 400, "Bad Request", "to-inbox"},
+		{"a blocked sender", bob, string(w.envelope(blocked, bob, nil).Text), 403, "Forbidden", "sender_blocked"},
+		{"a sender without evidence", bob, string(w.envelope(dave, bob, nil).Text), 403, "Forbidden", "evidence_required"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.t = t
+			w.want(w.do("POST", "/inbox/"+c.inbox, "", c.text, a2ahttp.VersionHeader, "draft-1"), c.status, "error", c.draft)
+			a := w.do("POST", "/inbox/"+c.inbox, "", c.text)
+			if a.status != c.status || c.deployed != "" && a.body["error"] != c.deployed || a.body["message"] == nil {
+				t.Errorf("in the form of the reference: %d %s", a.status, a.text)
+			}
+		})
+	}
+	w.t = t
+	unknown := w.envelope(alice, bob, nil)
+	delete(w.agents.keys, alice)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(unknown.Text), a2ahttp.VersionHeader, "draft-1"), 404, "error", "Not Found")
+	w.agents.keys[alice] = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32))
+	if page := w.do("GET", "/inbox/"+bob+"/pull", bob, ""); !strings.HasPrefix(page.text, `{"envelopes":[],`) {
+		t.Fatalf("something refused was stored: %s", page.text)
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", good(nil)), 202, "status", "queued")
+	full := w.do("POST", "/inbox/"+bob, "", good(nil))
+	w.want(full, 429, "error", "rate_limited")
+	if full.header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	if m := w.relay.Metrics(); m.Accepted != 1 || m.Refused["sender_blocked"] != 2 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestMailIsForItsOwnerAlone(t *testing.T) {
+	w := newWorld(t, nil)
+	e := w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
+	ack := `{"envelope_ids":["` + e.ID + `"]}`
+	for _, path := range []string{"/inbox/" + bob + "/pull", "/inbox/" + bob + "/stream", "/pull/" + bob, "/pull/" + bob + "?stream=1"} {
+		for _, by := range []string{"", alice} {
+			if a := w.do("GET", path, by, ""); a.status != 401 || strings.Contains(a.text, e.ID) {
+				t.Errorf("GET %s as %q: %d %s", path, by, a.status, a.text)
+			}
+		}
+	}
+	for _, path := range []string{"/inbox/" + bob + "/ack", "/ack/" + bob} {
+		for _, by := range []string{"", alice} {
+			if a := w.do("POST", path, by, ack); a.status != 401 {
+				t.Errorf("POST %s as %q: %d %s", path, by, a.status, a.text)
+			}
+		}
+	}
+	// A signature of another request, and one whose body was exchanged.
+	request := w.request("GET", "/inbox/"+bob+"/pull?limit=1", bob, "")
+	request.URL.RawQuery = ""
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 401 {
+		t.Errorf("a signature for another query: %d", response.StatusCode)
+	}
+	// A signature of yesterday.
+	old := w.request("GET", "/inbox/"+bob+"/pull", "", "")
+	if err := httpsig.Sign(old, nil, w.agents.keys[bob], httpsig.SignOptions{KeyID: prefix + bob + did.KeyFragment, Created: time.Now().Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if response, err = http.DefaultClient.Do(old); err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 401 {
+		t.Errorf("a signature of an hour ago: %d", response.StatusCode)
+	}
+	w.want(w.do("GET", "/inbox/"+carol+"/pull", carol, ""), 403, "error", "Forbidden")
+	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
+}
+
+func TestLongPoll(t *testing.T) {
+	w := newWorld(t, nil)
+	type result struct {
+		a    answer
+		took time.Duration
+	}
+	poll := func() <-chan result {
+		done := make(chan result, 1)
+		go func() {
+			began := time.Now()
+			done <- result{w.do("GET", "/inbox/"+bob+"/pull?wait=25", bob, ""), time.Since(began)}
+		}()
+		return done
+	}
+	waiting := poll()
+	e := w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
+	if r := <-waiting; !strings.Contains(r.a.text, e.ID) {
+		t.Fatalf("the poll does not bring the mail: %s", r.a.text)
+	}
+	if r := <-poll(); !strings.Contains(r.a.text, e.ID) || r.took > 20*time.Second {
+		t.Fatalf("a poll waits although there is mail: %s", r.took)
+	}
+	w.do("POST", "/inbox/"+bob+"/ack", bob, `{"envelope_ids":["`+e.ID+`"]}`)
+	ending := poll()
+	w.handler.End()
+	if r := <-ending; r.a.status != 200 || !strings.HasPrefix(r.a.text, `{"envelopes":[],`) {
+		t.Fatalf("the end of the server: %d %s", r.a.status, r.a.text)
+	}
+	for _, query := range []string{"wait=-1", "wait=soon", "limit=0", "limit=x", "since=-1", "since=99999999999999999999"} {
+		w.want(w.do("GET", "/inbox/"+bob+"/pull?"+query, bob, ""), 400, "error", "Bad Request")
+	}
+}
+
+func TestStream(t *testing.T) {
+	w := newWorld(t, nil)
+	first := w.envelope(alice, bob, nil)
+	w.do("POST", "/inbox/"+bob, "", string(first.Text))
+	response, err := http.DefaultClient.Do(w.request("GET", "/inbox/"+bob+"/stream", bob, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
+		t.Fatalf("%d %s", response.StatusCode, kind)
+	}
+	lines := bufio.NewReader(response.Body)
+	next := func() (id, envelope string) {
+		t.Helper()
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if value, ok := strings.CutPrefix(line, "id: "); ok {
+				id = strings.TrimSpace(value)
+			}
+			if value, ok := strings.CutPrefix(line, "data: "); ok {
+				var data struct {
+					ID string `json:"envelope_id"`
+				}
+				if err := json.Unmarshal([]byte(value), &data); err != nil {
+					t.Fatal(err)
+				}
+				return id, data.ID
+			}
+		}
+	}
+	number, id := next()
+	if id != first.ID {
+		t.Fatalf("got %s", id)
+	}
+	second := w.envelope(alice, bob, nil)
+	w.do("POST", "/inbox/"+bob, "", string(second.Text))
+	if _, id = next(); id != second.ID {
+		t.Fatalf("got %s, want the second", id)
+	}
+	// What was sent and not acknowledged is still there, and a new stream goes on where it is told to.
+	again, err := http.DefaultClient.Do(w.request("GET", "/pull/"+bob+"?stream=1", bob, "", "Last-Event-ID", number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Body.Close()
+	lines = bufio.NewReader(again.Body)
+	if _, id = next(); id != second.ID {
+		t.Fatalf("after Last-Event-ID: %s", id)
+	}
+}
+
+func TestRates(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, h *relayhttp.Options) {
+		o.SenderPerMinute, o.NetworkPerMinute = 2, 6
+		h.Client = func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") } // loopback is not limited
+	})
+	for range 2 {
+		w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	}
+	a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text), a2ahttp.VersionHeader, "draft-1")
+	w.want(a, 429, "error", "Rate Limited")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(carol, bob, nil).Text)), 202, "status", "queued")
+	for range 2 {
+		w.do("POST", "/inbox/"+bob, "", "{}", a2ahttp.VersionHeader, "draft-1")
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(carol, bob, nil).Text)), 429, "error", "rate_limited")
+}
+
+func TestPreflight(t *testing.T) {
+	w := newWorld(t, nil)
+	if a := w.do("OPTIONS", "/inbox/"+bob, "", ""); a.status != 204 || !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Signature") {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if a := w.do("DELETE", "/inbox/"+bob, "", ""); a.status != 405 {
+		t.Errorf("DELETE: %d", a.status)
+	}
+}
