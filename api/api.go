@@ -3,9 +3,12 @@ package api
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
@@ -92,4 +95,12 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	return a, a.adminRoutes()
+}
+
+// ClientAddress returns the address of the client of a request that another handler serves beside the
+// API's routes: by the same rules about trusted proxies.
+func (a *API) ClientAddress(r *http.Request) netip.Addr {
+	c := gin.CreateTestContextOnly(nil, a.Engine())
+	c.Request = r
+	return route.ClientAddress(c)
 }

@@ -253,11 +253,3 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	c.Writer.WriteHeader(http.StatusNoContent)
 	c.Abort()
 }
-
-// ClientAddress returns the address of the client of a request that another handler serves beside the
-// API's routes: by the same rules about trusted proxies.
-func (a *API) ClientAddress(r *http.Request) netip.Addr {
-	c := gin.CreateTestContextOnly(nil, a.public)
-	c.Request = r
-	return clientAddress(c)
-}

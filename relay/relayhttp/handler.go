@@ -32,9 +32,9 @@ type Options struct {
 	// OpenDeployed lets anyone pull, stream and acknowledge by the routes of the reference without a
 	// signature, as the reference does. Whoever knows an AIR ID then reads its mail.
 	OpenDeployed bool
-	Limits *limit.Set
-	Log    *slog.Logger
-	Now    func() time.Time
+	Limits       *limit.Set
+	Log          *slog.Logger
+	Now          func() time.Time
 }
 
 // A Handler serves the routes of the relay.
