@@ -30,17 +30,13 @@ const (
 // wiring can show them to the public.
 func (a *API) adminRoutes() error {
 	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
-	crawl := huma.Operation{
-		OperationID: "crawl", Method: http.MethodPost, Path: route.CrawlPath,
-		Summary: "Add hosts and wait for their results, one line of JSON each",
-		Responses: map[string]*huma.Response{"200": {
-			Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
-			Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
-		}},
-	}
+	crawl := route.Complete(huma.Operation{OperationID: "crawl", Responses: map[string]*huma.Response{"200": {
+		Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
+		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
+	}}})
 	route.Handle(a.Mux, h, crawl, a.crawlHosts)
 	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
-	route.Handle(a.Mux, h, route.Get("status", "/admin/status", "How the crawl, the store and the index stand"), a.getOperatorStatus)
+	route.Handle(a.Mux, h, route.Op("status"), a.getOperatorStatus)
 	a.compactRoutes(h)
 	a.blockRoutes(h)
 	a.registry.DeclareOperator(h)
@@ -56,7 +52,7 @@ type crawlInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *crawlInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, maxCrawlBody)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,13 +14,11 @@ import (
 
 // blockRoutes declares how the operator keeps hosts from being visited and shown.
 func (a *API) blockRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Get("list-blocks", "/admin/blocks", "The hosts that are not visited, and whose wish that is"), a.listBlocks)
-	block := huma.Operation{OperationID: "block-host", Method: http.MethodPost, Path: "/admin/blocks",
-		Summary: "Have a host visited no more, and what it published removed"}
+	route.Handle(a.Mux, h, route.Op("list-blocks"), a.listBlocks)
+	block := route.Op("block-host")
 	route.Handle(a.Mux, h, block, a.addBlock)
 	route.DescribeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
-	route.Handle(a.Mux, h, huma.Operation{OperationID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}",
-		Summary: "Let a host be visited again, whoever blocked it"}, a.removeBlock)
+	route.Handle(a.Mux, h, route.Op("unblock-host"), a.removeBlock)
 }
 
 // BlockList holds the hosts that are not visited.
@@ -62,7 +59,7 @@ type blockInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *blockInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, 4<<10)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

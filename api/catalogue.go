@@ -18,12 +18,12 @@ import (
 
 // catalogueRoutes declares what there is, by verb, namespace and data class.
 func (a *API) catalogueRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Get("list-verbs", "/api/v1/verbs", "The verbs that are offered, in order"), a.listVerbs)
-	route.Handle(a.Mux, h, route.Get("verb", "/api/v1/verbs/{verb}", "A verb, its family, and the operations that bear it"), a.getVerb)
-	route.Handle(a.Mux, h, route.Get("list-namespaces", "/api/v1/namespaces", "The namespaces that qualify verbs, in order"), a.listNamespaces)
-	route.Handle(a.Mux, h, route.Get("namespace", "/api/v1/namespaces/{ns}", "A namespace: who uses it and with what right, its verbs and operations"), a.getNamespace)
-	route.Handle(a.Mux, h, route.Get("list-data-classes", "/api/v1/data-classes", "The data classes that services hold, in order"), a.listDataClasses)
-	route.Handle(a.Mux, h, route.Get("data-class", "/api/v1/data-classes/{class}", "A data class: who holds it, and the operations of those services"), a.getDataClass)
+	route.Handle(a.Mux, h, route.Op("list-verbs"), a.listVerbs)
+	route.Handle(a.Mux, h, route.Op("verb"), a.getVerb)
+	route.Handle(a.Mux, h, route.Op("list-namespaces"), a.listNamespaces)
+	route.Handle(a.Mux, h, route.Op("namespace"), a.getNamespace)
+	route.Handle(a.Mux, h, route.Op("list-data-classes"), a.listDataClasses)
+	route.Handle(a.Mux, h, route.Op("data-class"), a.getDataClass)
 }
 
 // catalogueInput asks for a page of a list of names.

@@ -44,10 +44,7 @@ func (in *compactInput) Resolve(ctx huma.Context) []error {
 }
 
 func (a *API) compactRoutes(h huma.API) {
-	route.Handle(a.Mux, h, huma.Operation{
-		OperationID: "compact", Method: http.MethodPost, Path: route.CompactPath,
-		Summary: "Drop old deletions from the store and give its unused disk space back, while it serves",
-	}, a.compactStore)
+	route.Handle(a.Mux, h, route.Op("compact"), a.compactStore)
 }
 
 func (a *API) compactStore(ctx context.Context, in *compactInput) (*route.Output[CompactResult], error) {

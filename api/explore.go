@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,15 +22,11 @@ const explorePath = "/api/v1/explore"
 // exploreRoutes declares what helps to find a question: counts, completions, and
 // services that are like one that is known.
 func (a *API) exploreRoutes(h huma.API) {
-	op := huma.Operation{
-		OperationID: "explore", Method: http.MethodPost, Path: explorePath,
-		Summary:     "How many operations have which values of a field",
-		Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted.",
-	}
+	op := route.Complete(huma.Operation{OperationID: "explore", Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted."})
 	route.Handle(a.Mux, h, op, a.exploreFacets)
 	route.DescribeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
-	route.Handle(a.Mux, h, route.Get("suggest", "/api/v1/suggest", "Verbs, nouns, data classes, services and namespaces that begin like what was typed"), a.suggestQueries)
-	route.Handle(a.Mux, h, route.Get("similar-services", "/api/v1/services/{host}/similar", "Services that do much of what a service does"), a.listSimilar)
+	route.Handle(a.Mux, h, route.Op("suggest"), a.suggestQueries)
+	route.Handle(a.Mux, h, route.Op("similar-services"), a.listSimilar)
 }
 
 // ExploreBody documents the body of an exploration.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,19 +21,14 @@ const maxExport = 100
 
 // exportRoute declares how chosen operations are written for callers.
 func (a *API) exportRoute(h huma.API) {
-	op := huma.Operation{
-		OperationID: "export-operations", Method: http.MethodPost, Path: exportPath,
-		Summary: "Chosen operations as tools of MCP, functions with a JSON Schema, or lines for curl",
-		Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. A schema is that of the document, " +
-			"where it has one. Texts that try to instruct a model are left out. A line for curl is safe to paste; {name} stands for a value.",
-		Responses: map[string]*huma.Response{"200": {
-			Description: "The operations in the form that was asked for, in their order.",
-			Content: map[string]*huma.MediaType{
-				"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}},
-				"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
-			},
-		}},
-	}
+	op := route.Complete(huma.Operation{OperationID: "export-operations", Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. A schema is that of the document, " +
+		"where it has one. Texts that try to instruct a model are left out. A line for curl is safe to paste; {name} stands for a value.", Responses: map[string]*huma.Response{"200": {
+		Description: "The operations in the form that was asked for, in their order.",
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}},
+			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
+		},
+	}}})
 	route.Handle(a.Mux, h, op, a.exportByBody)
 	route.DescribeBody[ExportBody](h, h.OpenAPI().Paths[exportPath].Post)
 }

@@ -16,7 +16,7 @@ import (
 
 // orchestrateRoutes declares the question of an orchestrator.
 func (a *API) orchestrateRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Get("orchestrate", "/api/v1/orchestrate", "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"), a.orchestrateOperations)
+	route.Handle(a.Mux, h, route.Op("orchestrate"), a.orchestrateOperations)
 }
 
 type orchestrateInput struct {

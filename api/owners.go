@@ -15,14 +15,14 @@ import (
 // ownerRoutes declares what owners of hosts may ask of the crawler.
 func (a *API) ownerRoutes(h huma.API) {
 	for _, o := range []struct {
-		id, summary, description string
-		wish                     owner.RequestKind
+		id, description string
+		wish            owner.RequestKind
 	}{
-		{"opt-out", "Have a host visited no more, and what it published removed", "Ask once to learn what to publish, publish it, and ask again. " +
+		{"opt-out", "Ask once to learn what to publish, publish it, and ask again. " +
 			"Or sign the request (RFC 9421) with a key of the host's DID document: then it is done at once.", owner.OptOut},
-		{"opt-in", "Withdraw that: the host may be visited again", "Proved as the opt-out is. The value of the opt-out must be taken away.", owner.OptIn},
+		{"opt-in", "Proved as the opt-out is. The value of the opt-out must be taken away.", owner.OptIn},
 	} {
-		op := huma.Operation{OperationID: o.id, Method: http.MethodPost, Path: "/api/v1/services/{host}/" + o.id, Summary: o.summary, Description: o.description}
+		op := route.Complete(huma.Operation{OperationID: o.id, Description: o.description})
 		op.Responses = map[string]*huma.Response{"202": {
 			Description: "Nothing has changed: the answer says what was looked at, and what to publish.",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.Answer](h)}},
@@ -34,12 +34,8 @@ func (a *API) ownerRoutes(h huma.API) {
 		route.DescribeBody[OptOutBody](h, post)
 		post.RequestBody.Required = false
 	}
-	route.Handle(a.Mux, h, huma.Operation{
-		OperationID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", DefaultStatus: http.StatusAccepted,
-		Summary: "Have a host visited again now, at most once in 10 minutes",
-		Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
-			"DID document.",
-	}, a.recrawlHost)
+	route.Handle(a.Mux, h, route.Complete(huma.Operation{OperationID: "recrawl", DefaultStatus: http.StatusAccepted, Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
+		"DID document."}), a.recrawlHost)
 }
 
 // OptOutBody documents the body of an opt-out or opt-in, which may be left out.
@@ -54,7 +50,7 @@ type ownerRequestInput struct {
 
 // Resolve reads the body, if there is one (huma.Resolver).
 func (in *ownerRequestInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadOptional(ctx, 4<<10)
+	in.body.ReadOptional(ctx)
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 // resolveRoute declares how names become addresses.
 func (a *API) resolveRoute(h huma.API) {
-	resolve := route.Get("resolve", "/api/v1/resolve", "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB")
+	resolve := route.Op("resolve")
 	resolve.Responses = map[string]*huma.Response{"300": {
 		Description: "More than one service bears the name: the caller chooses among the candidates.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[answer.Resolution](h)}},

@@ -29,7 +29,7 @@ const schemaType = "application/schema+json"
 
 // schemaRoute declares where editors read the schemas.
 func (a *API) schemaRoute(h huma.API) {
-	op := route.Get("schema", "/schemas/{name}", "The JSON Schema (2020-12) of a format, for editors")
+	op := route.Op("schema")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The schema. What our readers accept is never refused by it; they know rules that no schema can say.",
 		Content:     map[string]*huma.MediaType{schemaType: {Schema: &huma.Schema{Type: huma.TypeObject}}},

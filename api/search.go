@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,18 +24,14 @@ const searchPath = "/api/v1/search"
 
 // searchRoutes declares what is asked of the index.
 func (a *API) searchRoutes(h huma.API) {
-	op := route.Get("search", searchPath, "Find operations by words and filters, best first")
+	op := route.Op("search")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
 		"different filters must all hold. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
 		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, op, a.searchOperations)
-	byBody := huma.Operation{
-		OperationID: "search-by-body", Method: http.MethodPost, Path: searchPath, Responses: searchResponses(h),
-		Summary:     "The same search, asked with a JSON object",
-		Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer.",
-	}
+	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer."})
 	route.Handle(a.Mux, h, byBody, a.searchByBody)
 	paths := h.OpenAPI().Paths
 	route.DescribeBody[SearchBody](h, paths[searchPath].Post)

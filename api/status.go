@@ -40,8 +40,8 @@ func (a *API) ServerStatus() ServerStatus {
 
 // statusRoutes declares how the server stands, once and as a stream.
 func (a *API) statusRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Get("standing", route.StatusPath, "How the crawl, the store and the index stand"), a.getStatus)
-	op := route.Get("standing-stream", route.StreamPath, "The same every second, as server-sent events")
+	route.Handle(a.Mux, h, route.Op("standing"), a.getStatus)
+	op := route.Op("standing-stream")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, " +
 			"and when a client does not read for a minute; it goes on with Last-Event-ID.",

@@ -23,22 +23,18 @@ type SubmissionList struct {
 
 // submissionRoutes declares how strangers name hosts.
 func (a *API) submissionRoutes(h huma.API) {
-	op := huma.Operation{
-		OperationID: "submit", Method: http.MethodPost, Path: "/api/v1/submissions", DefaultStatus: http.StatusAccepted,
-		Summary: "Name hosts to be visited",
-		Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
-			"nothing is visited sooner because it is named again.",
-	}
+	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
+		"nothing is visited sooner because it is named again."})
 	route.Handle(a.Mux, h, op, a.submitHosts)
 	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
-	route.Handle(a.Mux, h, route.Get("submission", "/api/v1/submissions/{host}", "How a host stands that was named"), a.getSubmission)
+	route.Handle(a.Mux, h, route.Op("submission"), a.getSubmission)
 }
 
 type submitInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *submitInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, 64<<10)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"slices"
 
@@ -61,18 +60,14 @@ type validateInput struct {
 func (in *validateInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	in.client = route.ClientAddress(c)
-	in.text, in.err = route.ReadBody(c, MaxDocument, documentTypes...)
+	in.text, in.err = route.ReadBody(ctx, documentTypes...)
 	return nil
 }
 
 // validateRoute declares the route: a body is a document, or says where one is.
 func (a *API) validateRoute(h huma.API) {
-	op := huma.Operation{
-		OperationID: "validate", Method: http.MethodPost, Path: "/api/v1/validate",
-		Summary: "Judge a document, or what an address leads to",
-		Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
-			"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings.",
-	}
+	op := route.Complete(huma.Operation{OperationID: "validate", Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
+		"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings."})
 	route.Handle(a.Mux, h, op, a.validateDocument)
 	// Described afterwards, or huma reads the body and judges it itself.
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}

@@ -19,29 +19,23 @@ import (
 )
 
 func (a *Routes) Declare(h huma.API) {
-	register := route.TagAsAgents(huma.Operation{
-		OperationID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", DefaultStatus: http.StatusCreated,
-		Summary: "Register an agent; the answer shows its secret this once",
-	})
+	register := route.Complete(huma.Operation{OperationID: "register-agent", DefaultStatus: http.StatusCreated})
 	register.Responses = map[string]*huma.Response{"202": {
 		Description: "The registration waits for the operator's approval; application is where to ask for it.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
 	}}
 	route.Handle(a.Mux, h, register, a.registerAgent)
 	route.DescribeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("list-agents", "/api/v1/agents", "Agents, those of which most is proved or observed first")), a.listAgents)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("check-name", "/api/v1/agents/check-name", "Which agents have a name; names are not unique")), a.checkName)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("check-username", "/api/v1/agents/check-username", "Whether a handle can be claimed")), a.checkUsername)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-by-username", "/api/v1/agents/by-username/{username}", "The public record of the agent that holds a handle")), a.getAgentByUsername)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent", "/api/v1/agents/{air_id}", "The public record of an agent")), a.getAgent)
-	update := route.TagAsAgents(huma.Operation{
-		OperationID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}",
-		Summary: "Change an agent's record; signed by its key, or with its secret",
-	})
+	route.Handle(a.Mux, h, route.Op("list-agents"), a.listAgents)
+	route.Handle(a.Mux, h, route.Op("check-name"), a.checkName)
+	route.Handle(a.Mux, h, route.Op("check-username"), a.checkUsername)
+	route.Handle(a.Mux, h, route.Op("agent-by-username"), a.getAgentByUsername)
+	route.Handle(a.Mux, h, route.Op("agent"), a.getAgent)
+	update := route.Op("update-agent")
 	route.Handle(a.Mux, h, update, a.updateAgent)
 	route.DescribeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("did-document", "/api/v1/agents/{air_id}/did-document", "The DID document of an agent")), a.getDIDDocument)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("trust-score", "/api/v1/agents/{air_id}/trust-score", "The reference's score of what an agent says of itself")), a.getTrustScore)
+	route.Handle(a.Mux, h, route.Op("did-document"), a.getDIDDocument)
+	route.Handle(a.Mux, h, route.Op("trust-score"), a.getTrustScore)
 	a.attestationRoutes(h)
 	a.keyRoutes(h)
 	a.domainRoutes(h)
@@ -99,7 +93,7 @@ type registerInput struct{ body route.RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *registerInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

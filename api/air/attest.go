@@ -17,21 +17,15 @@ import (
 
 // attestationRoutes declares what agents say of each other.
 func (a *Routes) attestationRoutes(h huma.API) {
-	attest := route.TagAsAgents(huma.Operation{
-		OperationID: "attest", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/attestations", DefaultStatus: http.StatusCreated,
-		Summary: "Attest another agent; signed with the attester's key, sent by the attester",
-	})
+	attest := route.Complete(huma.Operation{OperationID: "attest", DefaultStatus: http.StatusCreated})
 	route.Handle(a.Mux, h, attest, a.addAttestation)
 	route.DescribeBody[AttestationBody](h, h.OpenAPI().Paths[attest.Path].Post)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("list-attestations", "/api/v1/agents/{air_id}/attestations", "What others attest of an agent, oldest first")), a.listAttestations)
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{
-		OperationID: "revoke-attestation", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/attestations/{n}",
-		Summary: "Take an attestation back; only its attester may",
-	}), a.revokeAttestation)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("recent-attestations", "/api/v1/attestations/recent", "The newest attestations of all")), a.listRecentAttestations)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-graph", "/api/v1/agents/{air_id}/graph", "Who attests an agent, and whom it attests")), a.getAttestationGraph)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-dependents", "/api/v1/agents/{air_id}/dependents", "Who depends on an agent, step by step")), a.listDependents)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("graph-stats", "/api/v1/graph/stats", "All active attestations, counted")), a.getGraphStats)
+	route.Handle(a.Mux, h, route.Op("list-attestations"), a.listAttestations)
+	route.Handle(a.Mux, h, route.Op("revoke-attestation"), a.revokeAttestation)
+	route.Handle(a.Mux, h, route.Op("recent-attestations"), a.listRecentAttestations)
+	route.Handle(a.Mux, h, route.Op("agent-graph"), a.getAttestationGraph)
+	route.Handle(a.Mux, h, route.Op("agent-dependents"), a.listDependents)
+	route.Handle(a.Mux, h, route.Op("graph-stats"), a.getGraphStats)
 }
 
 // AttestationBody documents the members of an attestation.

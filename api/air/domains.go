@@ -16,22 +16,16 @@ import (
 
 // domainRoutes declares what shows that an agent is who it says.
 func (a *Routes) domainRoutes(h huma.API) {
-	prove := route.TagAsAgents(huma.Operation{
-		OperationID: "prove-domain", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/domains",
-		Summary: "Look whether the owner of a domain names the agent; the answer tells what was asked and what came back",
-	})
+	prove := route.Op("prove-domain")
 	prove.Responses = map[string]*huma.Response{"202": {
 		Description: "The domain is not proved yet; it is looked at again within the hour.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[DomainAnswer](h)}},
 	}}
 	route.Handle(a.Mux, h, prove, a.proveDomain)
 	route.DescribeBody[DomainBody](h, h.OpenAPI().Paths[prove.Path].Post)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-domains", "/api/v1/agents/{air_id}/domains", "The domains of an agent, with the last look at each")), a.listDomains)
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{
-		OperationID: "give-up-domain", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/domains/{domain}",
-		Summary: "Take a domain from an agent",
-	}), a.removeDomain)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-evidence", "/api/v1/agents/{air_id}/evidence", "What there is to judge an agent by, each marked claimed, proved or observed")), a.listEvidence)
+	route.Handle(a.Mux, h, route.Op("agent-domains"), a.listDomains)
+	route.Handle(a.Mux, h, route.Op("give-up-domain"), a.removeDomain)
+	route.Handle(a.Mux, h, route.Op("agent-evidence"), a.listEvidence)
 }
 
 // DomainBody documents the body of a proof of a domain.

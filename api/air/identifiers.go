@@ -33,16 +33,15 @@ const (
 // resolver of our own.
 func (a *Routes) identifierRoutes(h huma.API) {
 	// The wildcard bears the name that the page of an agent gives it.
-	route.Handle(a.Mux, h, route.TagAsAgents(route.EncodedAs[did.Document](h, typeDocument, route.Get("did-json", "/agents/{id}/did.json", "The DID document of an agent, where its DID leads"))), a.getDIDJSON)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.EncodedAs[did.Document](h, typeDocument, route.Get("registry-did", "/.well-known/did.json", "The DID document of the registry itself, with the key of its log"))), a.getRegistryDID)
-	op := route.Get("resolve-did", "/1.0/identifiers/{did}", "Resolve a did:wba or did:web, ours or another's (DID Resolution over HTTP); "+
-		"with Accept: "+typeDocument+" the answer is the document alone")
+	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("did-json")), a.getDIDJSON)
+	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("registry-did")), a.getRegistryDID)
+	op := route.Op("resolve-did")
 	op.Responses = map[string]*huma.Response{}
 	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document.", "410": "The DID is deactivated.",
 		"501": "DIDs of this method are not resolved.", "502": "Its host answers what cannot be used.", "504": "Its host does not answer."} {
 		op.Responses[status] = &huma.Response{Description: what, Content: map[string]*huma.MediaType{typeResolution: {Schema: route.SchemaOf[registry.Resolution](h)}}}
 	}
-	route.Handle(a.Mux, h, route.TagAsAgents(op), a.resolveDID)
+	route.Handle(a.Mux, h, op, a.resolveDID)
 }
 
 type idInput struct {

@@ -21,7 +21,7 @@ type updateInput struct {
 // Resolve reads the body (huma.Resolver).
 func (in *updateInput) Resolve(ctx huma.Context) []error {
 	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
-	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 
@@ -32,7 +32,7 @@ type operatorInput struct {
 
 // Resolve reads the body (huma.Resolver).
 func (in *operatorInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

@@ -14,21 +14,18 @@ import (
 // keyRoutes declares what an owner does with the keys of an agent, and how an
 // agent ends.
 func (a *Routes) keyRoutes(h huma.API) {
-	post := func(id, path, summary string) huma.Operation {
-		return route.TagAsAgents(huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary})
-	}
-	challenge := post("new-challenge", "/api/v1/challenges", "A challenge, to prove possession of a key at registration")
+	challenge := route.Op("new-challenge")
 	route.Handle(a.Mux, h, challenge, a.createChallenge)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-keys", "/api/v1/agents/{air_id}/keys", "The keys of an agent, the current one first, with when each was in use")), a.listKeys)
-	rotate := post("rotate-key", "/api/v1/agents/{air_id}/keys", "Put a new key in the place of the current one; signed by both")
+	route.Handle(a.Mux, h, route.Op("agent-keys"), a.listKeys)
+	rotate := route.Op("rotate-key")
 	route.Handle(a.Mux, h, rotate, a.rotateKey)
 	route.DescribeBody[RotationBody](h, h.OpenAPI().Paths[rotate.Path].Post)
-	recovery := post("recover-agent", "/api/v1/agents/{air_id}/recovery", "Take an agent over with its recovery key, after a delay; or withdraw that")
+	recovery := route.Op("recover-agent")
 	recovery.DefaultStatus = http.StatusAccepted
 	route.Handle(a.Mux, h, recovery, a.recoverKey)
 	route.DescribeBody[RecoveryBody](h, h.OpenAPI().Paths[recovery.Path].Post)
-	route.Handle(a.Mux, h, post("deactivate-agent", "/api/v1/agents/{air_id}/deactivate", "End an agent for good; its keys and history stay"), a.deactivateAgent)
-	route.Handle(a.Mux, h, post("erase-agent", "/api/v1/agents/{air_id}/erase", "Remove what an agent is and was; hashes in the log stay. It cannot be undone"), a.eraseAgent)
+	route.Handle(a.Mux, h, route.Op("deactivate-agent"), a.deactivateAgent)
+	route.Handle(a.Mux, h, route.Op("erase-agent"), a.eraseAgent)
 }
 
 func (a *Routes) createChallenge(_ context.Context, in *route.EmptyInput) (*route.Output[registry.Challenge], error) {

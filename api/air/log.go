@@ -26,26 +26,26 @@ func (a *Routes) logRoutes(h huma.API) {
 	of := func(schema *huma.Schema) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 	}
-	log := func(id, path, summary string, content map[string]*huma.MediaType) huma.Operation {
-		op := route.Get(id, answer.LogPath+path, summary)
+	log := func(id string, content map[string]*huma.MediaType) huma.Operation {
+		op := route.Op(id)
 		op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
 		return op
 	}
-	route.Handle(a.Mux, h, log("log-checkpoint", "/checkpoint", "The newest signed checkpoint of the transparency log", text), logAnswer[struct{}](a))
-	route.Handle(a.Mux, h, log("log-key", "/key", "The public key of the log; trust one that you have from elsewhere more", text), logAnswer[struct{}](a))
-	route.Handle(a.Mux, h, log("log-entries", "/entries", "The leaves of a record and of those below it, newest first", of(route.SchemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
-	route.Handle(a.Mux, h, log("log-inclusion", "/inclusion", "A leaf with the proof that the log has it", of(route.SchemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
-	route.Handle(a.Mux, h, log("log-consistency", "/consistency", "The proof that a tree has all that an older one had", of(route.SchemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
-	route.Handle(a.Mux, h, log("log-proof", "/proof", "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)", text), logAnswer[logProofInput](a))
+	route.Handle(a.Mux, h, log("log-checkpoint", text), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, log("log-key", text), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, log("log-entries", of(route.SchemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
+	route.Handle(a.Mux, h, log("log-inclusion", of(route.SchemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
+	route.Handle(a.Mux, h, log("log-consistency", of(route.SchemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
+	route.Handle(a.Mux, h, log("log-proof", text), logAnswer[logProofInput](a))
 	// Tiles have paths of any depth, which OpenAPI knows no word for.
 	const tile = answer.LogPath + "/tile/"
-	route.Handle(a.Mux, h, log("log-tile", "/tile/*path", "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes", bytes), logAnswer[logTileInput](a))
+	route.Handle(a.Mux, h, log("log-tile", bytes), logAnswer[logTileInput](a))
 	paths := h.OpenAPI().Paths
 	paths[tile+"{path}"] = paths[tile+"*path"]
 	delete(paths, tile+"*path")
 
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("audit-verify", "/api/v1/audit/verify", "Check entries of the log against its signed tree, here; gazetteer log verify does it without trust in this server")), a.verifyLog)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("audit-anchor", "/api/v1/audit/anchor", "The newest tree that a witness outside has cosigned; null for none")), a.getAnchor)
+	route.Handle(a.Mux, h, route.Op("audit-verify"), a.verifyLog)
+	route.Handle(a.Mux, h, route.Op("audit-anchor"), a.getAnchor)
 }
 
 // The inputs document the parameters, which package audit reads.

@@ -31,11 +31,10 @@ func exportResponse() map[string]*huma.Response {
 
 // moveRoutes declares how an owner joins two agents, or takes one elsewhere.
 func (a *Routes) moveRoutes(h huma.API) {
-	merge := route.TagAsAgents(huma.Operation{OperationID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge",
-		Summary: "End an agent in favour of another of its owner; signed by both"})
+	merge := route.Op("merge-agent")
 	route.Handle(a.Mux, h, merge, a.mergeAgents)
 	route.DescribeBody[MergeBody](h, h.OpenAPI().Paths[merge.Path].Post)
-	export := route.TagAsAgents(route.Get("export-agent", "/api/v1/agents/{air_id}/export", "An agent with its whole history, for another registry; signed by its key"))
+	export := route.Op("export-agent")
 	export.Responses = exportResponse()
 	route.Handle(a.Mux, h, export, a.exportAgentByOwner)
 }

@@ -24,39 +24,35 @@ import (
 // those who wait before it, block lists, reports, and agents that move. Each of
 // them tells the registry that it is looked after.
 func (a *Routes) operatorRoutes(h huma.API) {
-	const root = "/admin/registry"
-	op := func(id, method, path, summary string) huma.Operation {
-		return route.TagAsAgents(huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary})
-	}
 	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
 		item := h.OpenAPI().Paths[op.Path]
 		describe(h, map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method])
 	}
-	route.Handle(a.Mux, h, op("registry-standing", http.MethodGet, root, "The door, and what waits for the operator"), markAttended(a, a.getRegistryStatus))
-	door := op("set-door", http.MethodPut, root+"/door", "Set how new agents are taken")
+	route.Handle(a.Mux, h, route.Op("registry-standing"), markAttended(a, a.getRegistryStatus))
+	door := route.Op("set-door")
 	route.Handle(a.Mux, h, door, markAttended(a, a.setAdmission))
 	body(door, route.DescribeBody[AdmissionBody])
-	route.Handle(a.Mux, h, op("list-applications", http.MethodGet, root+"/applications", "Registrations that wait, in order of AIR ID"), markAttended(a, a.listApplications))
-	route.Handle(a.Mux, h, op("approve-application", http.MethodPost, root+"/applications/{air_id}/approve", "Make an agent of a registration that waits"), markAttended(a, a.approveApplication))
-	refusal := op("refuse-application", http.MethodPost, root+"/applications/{air_id}/refuse", "Refuse a registration that waits")
+	route.Handle(a.Mux, h, route.Op("list-applications"), markAttended(a, a.listApplications))
+	route.Handle(a.Mux, h, route.Op("approve-application"), markAttended(a, a.approveApplication))
+	refusal := route.Op("refuse-application")
 	route.Handle(a.Mux, h, refusal, markAttended(a, a.refuseApplication))
 	body(refusal, route.DescribeBody[SuspensionBody])
-	route.Handle(a.Mux, h, op("list-bans", http.MethodGet, root+"/bans", "The block lists"), markAttended(a, a.listBans))
-	ban := op("ban", http.MethodPost, root+"/bans", "Put something on a block list")
+	route.Handle(a.Mux, h, route.Op("list-bans"), markAttended(a, a.listBans))
+	ban := route.Op("ban")
 	route.Handle(a.Mux, h, ban, markAttended(a, a.addBan))
 	body(ban, route.DescribeBody[BanBody])
-	route.Handle(a.Mux, h, op("lift-ban", http.MethodDelete, root+"/bans", "Take something off a block list"), markAttended(a, a.liftBan))
-	route.Handle(a.Mux, h, op("list-reports", http.MethodGet, root+"/reports", "Reports of abuse, oldest first"), markAttended(a, a.listReports))
-	settle := op("settle-report", http.MethodPost, root+"/reports/{id}/settle", "End a report: dismissed, or by suspending or deleting the agent")
+	route.Handle(a.Mux, h, route.Op("lift-ban"), markAttended(a, a.liftBan))
+	route.Handle(a.Mux, h, route.Op("list-reports"), markAttended(a, a.listReports))
+	settle := route.Op("settle-report")
 	route.Handle(a.Mux, h, settle, markAttended(a, a.closeReport))
 	body(settle, route.DescribeBody[ReportResultBody])
-	merge := op("merge-by-operator", http.MethodPost, "/admin/agents/{air_id}/merge", "End an agent in favour of another, for an owner who has lost a key")
+	merge := route.Op("merge-by-operator")
 	route.Handle(a.Mux, h, merge, markAttended(a, a.mergeAgentsByOperator))
 	body(merge, route.DescribeBody[OperatorMergeBody])
-	export := op("export-with-secret", http.MethodGet, "/admin/agents/{air_id}/export", "An agent with its whole history and, if wished, the hash of its secret")
+	export := route.Op("export-with-secret")
 	export.Responses = exportResponse()
 	route.Handle(a.Mux, h, export, markAttended(a, a.exportAgentByOperator))
-	imported := op("import-agent", http.MethodPost, root+"/import", "Take an agent over from its export; all of it is verified first")
+	imported := route.Op("import-agent")
 	route.Handle(a.Mux, h, imported, markAttended(a, a.importAgent))
 	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
 }
@@ -322,7 +318,7 @@ type closeReportInput struct {
 
 // Resolve reads the body (huma.Resolver).
 func (in *closeReportInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx, route.MaxAgentBody)
+	in.body.ReadJSON(ctx)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -18,19 +17,16 @@ import (
 // DeclareOperator declares what the operator does with agents: in the
 // reference's paths, and below /admin what it has no word for.
 func (a *Routes) DeclareOperator(h huma.API) {
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "delete-agent", Method: http.MethodDelete, Path: route.AgentsPath + "{air_id}", Summary: "Delete an agent softly: its history stays"}), markAttended(a, a.deleteAgent))
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("registry-stats", route.OperatorPath+"stats", "Active agents, counted")), markAttended(a, a.registryStats))
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("recent-registrations", route.OperatorPath+"recent", "The newest active agents")), markAttended(a, a.recentRegistrations))
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "attend-agents", Method: http.MethodPost, Path: route.OperatorPath + "cron/did-wba-resolve",
-		Summary: "Look again at what is due of each agent, which also happens by itself"}), markAttended(a, a.recheckAgents))
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "publish-anchor", Method: http.MethodPost, Path: route.OperatorPath + "cron/publish-anchor",
-		Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself"}), markAttended(a, a.publishAnchor))
-	suspend := route.TagAsAgents(huma.Operation{OperationID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored"})
+	route.Handle(a.Mux, h, route.Op("delete-agent"), markAttended(a, a.deleteAgent))
+	route.Handle(a.Mux, h, route.Op("registry-stats"), markAttended(a, a.registryStats))
+	route.Handle(a.Mux, h, route.Op("recent-registrations"), markAttended(a, a.recentRegistrations))
+	route.Handle(a.Mux, h, route.Op("attend-agents"), markAttended(a, a.recheckAgents))
+	route.Handle(a.Mux, h, route.Op("publish-anchor"), markAttended(a, a.publishAnchor))
+	suspend := route.Op("suspend-agent")
 	route.Handle(a.Mux, h, suspend, markAttended(a, a.suspendAgent))
 	route.DescribeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service"}), markAttended(a, a.restoreAgent))
-	route.Handle(a.Mux, h, route.TagAsAgents(huma.Operation{OperationID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase",
-		Summary: "Remove what an agent is and was, for an owner who has lost every key"}), markAttended(a, a.eraseAgentByOperator))
+	route.Handle(a.Mux, h, route.Op("restore-agent"), markAttended(a, a.restoreAgent))
+	route.Handle(a.Mux, h, route.Op("erase-agent-by-operator"), markAttended(a, a.eraseAgentByOperator))
 	a.operatorRoutes(h)
 }
 

@@ -14,21 +14,21 @@ import (
 // registryRoutes declares the reference's routes about the registry itself, and
 // its badge and history of an agent.
 func (a *Routes) registryRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("registry-health", "/api/v1/health", "The registry answers")), a.getRegistryHealth)
+	route.Handle(a.Mux, h, route.Op("registry-health"), a.getRegistryHealth)
 	text := sync.OnceValues(func() ([]byte, error) { return h.OpenAPI().YAML() })
-	yaml := route.Get("openapi-yaml", "/api/v1/openapi.yaml", "The description of this API in OpenAPI 3.1, in YAML")
+	yaml := route.Op("openapi-yaml")
 	yaml.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/yaml": {Schema: &huma.Schema{}}}}}
-	route.Handle(a.Mux, h, route.TagAsAgents(yaml), func(context.Context, *struct{}) (*route.RawOutput, error) {
+	route.Handle(a.Mux, h, yaml, func(context.Context, *struct{}) (*route.RawOutput, error) {
 		body, err := text()
 		if err != nil {
 			return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 		}
 		return &route.RawOutput{ContentType: "application/yaml", CacheControl: "public, max-age=300", Body: body}, nil
 	})
-	badge := route.Get("agent-badge", "/api/v1/agents/{air_id}/badge.svg", "A badge with what is known of an agent, or its score")
+	badge := route.Op("agent-badge")
 	badge.Responses = map[string]*huma.Response{"200": {Description: "OK; also for an agent that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	route.Handle(a.Mux, h, route.TagAsAgents(badge), a.getBadge)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-history", "/api/v1/agents/{air_id}/history", "What happened to an agent, oldest first, each with what it rests on")), a.getHistory)
+	route.Handle(a.Mux, h, badge, a.getBadge)
+	route.Handle(a.Mux, h, route.Op("agent-history"), a.getHistory)
 }
 
 // RegistryHealth says that the registry answers, in the reference's shape.

@@ -13,11 +13,10 @@ import (
 
 // reportRoutes declares how anybody tells the operator of abuse.
 func (a *Routes) reportRoutes(h huma.API) {
-	report := route.TagAsAgents(huma.Operation{OperationID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", DefaultStatus: http.StatusCreated,
-		Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at"})
+	report := route.Complete(huma.Operation{OperationID: "report-agent", DefaultStatus: http.StatusCreated})
 	route.Handle(a.Mux, h, report, a.createReport)
 	route.DescribeBody[ReportBody](h, h.OpenAPI().Paths[report.Path].Post)
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("report", "/api/v1/reports/{id}", "How a report stands; what it says is shown to nobody but the operator")), a.getReport)
+	route.Handle(a.Mux, h, route.Op("report"), a.getReport)
 }
 
 // ReportBody documents the members of a report. [admission.ReadReport] reads it.

@@ -14,7 +14,7 @@ import (
 // waitingRoutes declares where a registration that waits for the operator is
 // asked after.
 func (a *Routes) waitingRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.TagAsAgents(route.Get("agent-application", "/api/v1/agents/{air_id}/application", "How a registration stands that waits for the operator's approval")), a.getApplication)
+	route.Handle(a.Mux, h, route.Op("agent-application"), a.getApplication)
 }
 
 // applicationPath is where the registration of an agent is asked after.

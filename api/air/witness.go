@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 	"gazetteer/registry/audit"
@@ -23,13 +22,12 @@ func (a *Routes) witnessRoutes(h huma.API) {
 		op.Responses = map[string]*huma.Response{"200": text("OK")}
 		return op
 	}
-	route.Handle(a.Mux, h, plain(route.Get("witness-key", route.WitnessPrefix+"/key", "The public key that this server cosigns the checkpoints of other logs with; trust one that you have from elsewhere more")), a.witnessKey)
-	route.Handle(a.Mux, h, plain(route.Get("witness-checkpoint", route.WitnessPrefix+"/checkpoint", "The newest checkpoint of another log that was cosigned here")), a.witnessCheckpoint)
-	add := huma.Operation{OperationID: "add-checkpoint", Method: http.MethodPost, Path: route.WitnessPrefix + "/add-checkpoint",
-		Summary: "Have a checkpoint cosigned that contains the one before (C2SP tlog-witness)", Responses: map[string]*huma.Response{
-			"200": text("The cosignature, a line."),
-			"409": {Description: "It does not begin where the last one ended: the size of that.", Content: map[string]*huma.MediaType{"text/x.tlog.size": {Schema: &huma.Schema{Type: huma.TypeString}}}},
-		}}
+	route.Handle(a.Mux, h, plain(route.Op("witness-key")), a.witnessKey)
+	route.Handle(a.Mux, h, plain(route.Op("witness-checkpoint")), a.witnessCheckpoint)
+	add := route.Complete(huma.Operation{OperationID: "add-checkpoint", Responses: map[string]*huma.Response{
+		"200": text("The cosignature, a line."),
+		"409": {Description: "It does not begin where the last one ended: the size of that.", Content: map[string]*huma.MediaType{"text/x.tlog.size": {Schema: &huma.Schema{Type: huma.TypeString}}}},
+	}})
 	route.Handle(a.Mux, h, add, a.addCheckpoint)
 	h.OpenAPI().Paths[add.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: text("").Content,
 		Description: `A line "old" and the size cosigned before, the hashes of the proof from there a line each, an empty line, and the signed checkpoint.`}
@@ -66,7 +64,7 @@ type checkpointInput struct {
 // Resolve reads the body, of whatever media type: C2SP tlog-witness names none
 // (huma.Resolver).
 func (in *checkpointInput) Resolve(ctx huma.Context) []error {
-	in.text, in.err = route.ReadBody(humagin.Unwrap(ctx), audit.MaxAdd)
+	in.text, in.err = route.ReadBody(ctx)
 	return nil
 }
 

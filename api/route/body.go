@@ -45,21 +45,21 @@ type RequestBody struct {
 	Err     error
 }
 
-// ReadJSON reads the body, at most limit bytes of JSON.
-func (b *RequestBody) ReadJSON(ctx huma.Context, limit int64) {
+// ReadJSON reads a body of JSON, of at most as many bytes as the table of routes says.
+func (b *RequestBody) ReadJSON(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
-	b.Text, b.Err = ReadBody(c, limit, "application/json")
+	b.Text, b.Err = ReadBody(ctx, "application/json")
 	b.request = httpsig.FromRequest(c.Request, b.Text)
 }
 
 // ReadOptional is read for a body that may be left out.
-func (b *RequestBody) ReadOptional(ctx huma.Context, limit int64) {
+func (b *RequestBody) ReadOptional(ctx huma.Context) {
 	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
 		b.Client, b.request = ClientAddress(c), httpsig.FromRequest(c.Request, nil)
 		return
 	}
-	b.ReadJSON(ctx, limit)
+	b.ReadJSON(ctx)
 }
 
 // ReadEmpty takes a request that needs no body, and refuses one that has one: a
@@ -93,9 +93,10 @@ func (a *Mux) SignedRequest(b *RequestBody) *httpsig.Message {
 	return &m
 }
 
-// ReadBody reads a body of one of the media types (of any, when none is named), of
-// at most limit bytes.
-func ReadBody(c *gin.Context, limit int64, mediaTypes ...string) ([]byte, error) {
+// ReadBody reads a body of one of the media types (of any, when none is named), of at most as many
+// bytes as the table of routes says.
+func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
+	c, limit := humagin.Unwrap(ctx), findRoute(ctx.Operation().OperationID).Body
 	r := c.Request
 	err := checkCoding(r.Header)
 	if len(mediaTypes) > 0 {
@@ -175,7 +176,7 @@ type BodyInput struct{ Received RequestBody }
 
 // Resolve reads the body (huma.Resolver).
 func (in *BodyInput) Resolve(ctx huma.Context) []error {
-	in.Received.ReadJSON(ctx, MaxAgentBody)
+	in.Received.ReadJSON(ctx)
 	return nil
 }
 

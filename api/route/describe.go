@@ -18,12 +18,6 @@ import (
 // clients work unchanged.
 const tagAgents = "agents"
 
-// TagAsAgents marks an operation as one of the registry's.
-func TagAsAgents(op huma.Operation) huma.Operation {
-	op.Tags = []string{tagAgents}
-	return op
-}
-
 // EncodedAs describes an answer in the JSON of T that the handler writes itself.
 func EncodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[T](h)}}}}
@@ -73,7 +67,7 @@ func SchemaOf[T any](h huma.API) *huma.Schema {
 // that ends.
 func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	var text []byte
-	op := Get("openapi", path, summary)
+	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary}
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
 	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
 		return &RawOutput{ContentType: "application/openapi+json", Body: text}, nil
@@ -83,7 +77,7 @@ func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 		return fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	for _, r := range e.Routes() {
-		if r.Method == http.MethodGet && r.Path != StreamPath {
+		if r.Method == http.MethodGet && a.rows[r.Method+" "+r.Path].Stream == "" {
 			e.HEAD(r.Path, r.HandlerFunc)
 		}
 	}
@@ -107,11 +101,6 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// Get begins the description of a GET.
-func Get(id, path, summary string) huma.Operation {
-	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
-}
-
 // RawBytes describes an answer of bytes that are somebody else's.
 func RawBytes(op huma.Operation) huma.Operation {
 	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
@@ -124,10 +113,10 @@ func RawBytes(op huma.Operation) huma.Operation {
 	return op
 }
 
-// Handle declares one operation. Parameters are judged by [API.strict]; errors
+// Handle declares one operation. Parameters are judged by [Mux.validateParameters]; errors
 // become refusals here, so a handler returns whatever error it met.
 func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
-	op.SkipValidateParams = true // done by strict
+	op.SkipValidateParams = true // done by validateParameters
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}

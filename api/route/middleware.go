@@ -79,7 +79,7 @@ func logNetwork(c *gin.Context) string {
 func (a *Mux) applyRoutePolicy(c *gin.Context) {
 	h := c.Writer.Header()
 	setHeaders(h, commonHeaders)
-	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && isPublicPath(c.Request.URL.Path) {
+	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && a.readableByPages(c) {
 		setHeaders(h, publicReadHeaders)
 	}
 	if c.Request.URL.IsAbs() {
@@ -87,7 +87,12 @@ func (a *Mux) applyRoutePolicy(c *gin.Context) {
 		a.sendError(c, NewProblem(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
 		return
 	}
-	if path := c.FullPath(); path == CrawlPath || path == CompactPath || path == StreamPath {
+	row, known := a.rows[c.Request.Method+" "+c.FullPath()]
+	if known && row.NoStore {
+		h.Set("Cache-Control", "no-store")
+	}
+	answerTimeout := row.timeLimit()
+	if answerTimeout == 0 {
 		c.Next()
 		return
 	}
@@ -124,13 +129,13 @@ func setHeaders(h, values http.Header) {
 	}
 }
 
-// isPublicPath reports whether a path belongs to the public API, not to the pages.
-func isPublicPath(path string) bool {
-	if strings.HasPrefix(path, "/agents/") {
-		return strings.HasSuffix(path, "/did.json")
+// readableByPages reports whether pages of any origin may read the answer: that of a public route,
+// and the refusal at an address of the API where there is none.
+func (a *Mux) readableByPages(c *gin.Context) bool {
+	if row, known := a.rows[c.Request.Method+" "+c.FullPath()]; known {
+		return !row.Operator
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, answer.LogPath+"/") || strings.HasPrefix(path, WitnessPrefix+"/") || strings.HasPrefix(path, "/1.0/") || path == "/.well-known/did.json" ||
-		strings.HasPrefix(path, "/schemas/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+	return ownsPath(c.Request.URL.Path)
 }
 
 // recoverPanic turns a panic into a 500, and one line in the log that the answer's
@@ -199,11 +204,11 @@ func (a *Mux) sendProblem(c *gin.Context, r *Error) {
 
 // answerNoRoute answers for addresses where nothing is.
 func (a *Mux) answerNoRoute(c *gin.Context) {
-	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
 		a.sendError(c, operatorOnly())
 		return
 	}
-	if a.notFound != nil && !isPublicPath(c.Request.URL.Path) {
+	if a.notFound != nil && !ownsPath(c.Request.URL.Path) {
 		a.notFound(c)
 		return
 	}
@@ -213,7 +218,7 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 // answerNoMethod answers for methods that an address does not take. Gin has put those
 // it takes into Allow.
 func (a *Mux) answerNoMethod(c *gin.Context) {
-	if isOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
 		a.sendError(c, operatorOnly())
 		return
 	}
@@ -243,7 +248,7 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	}
 	// A preflight learns only of reads: a page of another origin cannot write.
 	wanted := c.GetHeader("Access-Control-Request-Method")
-	if slices.Contains(allowed, http.MethodGet) && isPublicPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
+	if slices.Contains(allowed, http.MethodGet) && ownsPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
 		h.Set("Access-Control-Allow-Headers", "Accept, If-None-Match")

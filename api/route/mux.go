@@ -53,6 +53,7 @@ type Mux struct {
 	notFound     gin.HandlerFunc // set before serving
 	// fixed are the methods of the public addresses without a variable part.
 	Fixed   map[string][]string
+	rows    map[string]Route // the table, by method and by path as gin has it
 	Now     func() time.Time
 	Started time.Time
 	Streams *streams
@@ -84,6 +85,7 @@ func New(o Options) (*Mux, error) {
 		return nil, fmt.Errorf("api: the public URL: %w", err)
 	}
 	a := &Mux{
+		rows:    byFullPath(),
 		Answers: o.Answers, Log: o.Log, Version: o.Version, Limits: o.Limits,
 		Cursors:     cursorCodec{key: o.CursorKey, now: o.Now},
 		Resolutions: o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
@@ -154,7 +156,7 @@ func (a *Mux) Handler() http.Handler { return a.Public }
 // must be reachable by nobody else, so serve it on a Unix socket of mode 0600.
 func (a *Mux) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAdminPath(r.URL.Path) || isOperatorRoute(r.Method, r.URL.Path) {
+		if isOperatorRoute(r.Method, r.URL.Path) {
 			a.Admin.ServeHTTP(w, r)
 			return
 		}

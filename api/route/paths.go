@@ -1,26 +1,10 @@
 package route
 
-import (
-	"net/http"
-	"strings" // crawlPath and streamPath are the routes whose answers may take any time.
-)
-
-const CrawlPath = "/admin/crawl"
-
-func isAdminPath(path string) bool { return strings.HasPrefix(path, "/admin/") }
-
+// Paths that other packages name.
 const (
 	AgentsPath   = "/api/v1/agents/"
-	OperatorPath = "/api/v1/admin/"
+	OperatorPath = "/api/v1/admin/" // the operator's routes of the AIR reference
 )
-
-// isOperatorRoute reports whether a request is one that the reference takes from
-// its operator. Here they answer only where the operator's other routes do,
-// whatever key comes with them: a key in a header can be guessed and leaked.
-func isOperatorRoute(method, path string) bool {
-	id, ofAgents := strings.CutPrefix(path, AgentsPath+"AIR-")
-	return strings.HasPrefix(path, OperatorPath) || ofAgents && method == http.MethodDelete && !strings.Contains(id, "/")
-}
 
 // operatorOnly refuses what only the operator may ask.
 func operatorOnly() *Error {
@@ -28,12 +12,6 @@ func operatorOnly() *Error {
 	r.Plain = true
 	return r
 }
-
-// CompactPath is a route whose answer may take any time.
-const CompactPath = "/admin/compact"
-
-// WitnessPrefix is where this server is a witness of the logs of others.
-const WitnessPrefix = "/witness"
 
 // exportLine begins what an error says of where an export is wrong.
 const exportLine = "line "

@@ -1,9 +1,11 @@
 package route
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,6 +66,21 @@ func (r *bufferedResponse) Flush() {
 		r.body.Reset()
 	}
 	r.ResponseWriter.Flush()
+}
+
+// Hijack hands the connection over to another protocol, such as WebSocket (RFC 6455): the strict
+// reader of header lines lets all that follows pass untouched. Nothing of the response may have been
+// written.
+func (r *bufferedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := r.ResponseWriter.Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	r.streaming = true // nothing is left to send
+	if strict, ok := conn.(*strictConn); ok {
+		strict.upgraded.Store(true)
+	}
+	return conn, buffered, nil
 }
 
 // Unwrap lets http.ResponseController find the connection's deadlines.

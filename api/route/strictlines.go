@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // StrictLines returns l with connections on which a request whose header is
@@ -42,7 +43,10 @@ type strictConn struct {
 	line    []byte // what was read of the current line, cut at maxStoredLine
 	last    byte   // what was read last, 0 at the beginning of a line
 	refused bool
-	rest    []byte // of what is read in the place of what was refused
+	// upgraded is set once the connection belongs to another protocol, by the goroutine that took it
+	// over from net/http.
+	upgraded atomic.Bool
+	rest     []byte // of what is read in the place of what was refused
 }
 
 const (
@@ -55,6 +59,9 @@ const invalidHeader = "\x00\r\n\r\n"
 
 // Read reads for net/http, until a header is not as it has to be.
 func (c *strictConn) Read(p []byte) (int, error) {
+	if c.upgraded.Load() {
+		return c.Conn.Read(p)
+	}
 	if !c.refused {
 		n, err := c.Conn.Read(p)
 		good := c.scanBytes(p[:n])

@@ -1,0 +1,277 @@
+package route
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/registry/audit"
+)
+
+// A Route is one row of [Table]: all that is decided about an address apart from its work. A zero
+// member means the rule that nearly all routes follow:
+//
+//   - public: the route answers on the public listener and on the operator's;
+//   - methods: a GET answers HEAD as well, and every address answers OPTIONS and 405;
+//   - CORS: a page of any origin may read what a public GET answers, without credentials, and may
+//     write nothing;
+//   - body: none is read;
+//   - time: [answerTimeout] for the whole answer;
+//   - caching: the response has an ETag and may be kept if the client asks before each use; a handler
+//     may allow more.
+type Route struct {
+	ID      string // the operation ID in the OpenAPI document
+	Method  string
+	Path    string // with parameters in braces
+	Summary string
+	// Operator routes answer on the operator's listener only.
+	Operator bool
+	// AIR routes have the shapes and the error members of the AIR reference.
+	AIR bool
+	// Body is the size of the largest request body in bytes, or [Streamed].
+	Body int64
+	// Stream names the kind of an answer without an end of its own: it has no time limit, its kind has
+	// a limit of how many there may be, and [Mux.EndStreams] ends it.
+	Stream string
+	// NoStore forbids every cache to keep the answer.
+	NoStore bool
+	// Shared routes have a first segment in common with pages, so that no other address below it
+	// belongs to the API.
+	Shared bool
+}
+
+// Streamed is the Body of a route that reads its body piece by piece, under limits of its own.
+const Streamed = -1
+
+// Table is every route of the API, public and operator's. The OpenAPI documents, which serve their
+// own table, are the only routes beside it.
+var Table = []Route{
+	// Search, services, documents and the program itself.
+	{ID: "list-data-classes", Method: http.MethodGet, Path: "/api/v1/data-classes", Summary: "The data classes that services hold, in order"},
+	{ID: "data-class", Method: http.MethodGet, Path: "/api/v1/data-classes/{class}", Summary: "A data class: who holds it, and the operations of those services"},
+	{ID: "explore", Method: http.MethodPost, Path: "/api/v1/explore", Summary: "How many operations have which values of a field", Body: MaxAgentBody, NoStore: true},
+	{ID: "export-operations", Method: http.MethodPost, Path: "/api/v1/export", Summary: "Chosen operations as tools of MCP, functions with a JSON Schema, or lines for curl", Body: MaxAgentBody},
+	{ID: "list-namespaces", Method: http.MethodGet, Path: "/api/v1/namespaces", Summary: "The namespaces that qualify verbs, in order"},
+	{ID: "namespace", Method: http.MethodGet, Path: "/api/v1/namespaces/{ns}", Summary: "A namespace: who uses it and with what right, its verbs and operations"},
+	{ID: "orchestrate", Method: http.MethodGet, Path: "/api/v1/orchestrate", Summary: "Who can do this, and whom to write to: operations, best first, joined with the agents that serve them"},
+	{ID: "resolve", Method: http.MethodGet, Path: "/api/v1/resolve", Summary: "Where to write to: an agent's inbox, or who offers NAMESPACE.VERB"},
+	{ID: "list-rules", Method: http.MethodGet, Path: "/api/v1/rules", Summary: "Every rule that documents are judged by"},
+	{ID: "rule", Method: http.MethodGet, Path: "/api/v1/rules/{code}", Summary: "A rule with its section and an example"},
+	{ID: "search", Method: http.MethodGet, Path: "/api/v1/search", Summary: "Find operations by words and filters, best first"},
+	{ID: "search-by-body", Method: http.MethodPost, Path: "/api/v1/search", Summary: "The same search, asked with a JSON object", Body: MaxAgentBody},
+	{ID: "list-services", Method: http.MethodGet, Path: "/api/v1/services", Summary: "List services in order of host"},
+	{ID: "service", Method: http.MethodGet, Path: "/api/v1/services/{host}", Summary: "All that is known of a host"},
+	{ID: "crawl-log", Method: http.MethodGet, Path: "/api/v1/services/{host}/crawl-log", Summary: "Every request made to a host in the last 90 days, and why"},
+	{ID: "document", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}", Summary: "A current document, byte for byte"},
+	{ID: "list-versions", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}/versions", Summary: "The stored versions of a document, newest first"},
+	{ID: "version", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}/versions/{digest}", Summary: "A stored version of a document, byte for byte"},
+	{ID: "opt-in", Method: http.MethodPost, Path: "/api/v1/services/{host}/opt-in", Summary: "Withdraw that: the host may be visited again", Body: 4 << 10, NoStore: true},
+	{ID: "opt-out", Method: http.MethodPost, Path: "/api/v1/services/{host}/opt-out", Summary: "Have a host visited no more, and what it published removed", Body: 4 << 10, NoStore: true},
+	{ID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", Summary: "Have a host visited again now, at most once in 10 minutes", NoStore: true},
+	{ID: "similar-services", Method: http.MethodGet, Path: "/api/v1/services/{host}/similar", Summary: "Services that do much of what a service does"},
+	{ID: "standing", Method: http.MethodGet, Path: "/api/v1/status", Summary: "How the crawl, the store and the index stand", NoStore: true},
+	{ID: "standing-stream", Method: http.MethodGet, Path: "/api/v1/status/stream", Summary: "The same every second, as server-sent events", Stream: "status"},
+	{ID: "submit", Method: http.MethodPost, Path: "/api/v1/submissions", Summary: "Name hosts to be visited", Body: 64 << 10},
+	{ID: "submission", Method: http.MethodGet, Path: "/api/v1/submissions/{host}", Summary: "How a host stands that was named"},
+	{ID: "suggest", Method: http.MethodGet, Path: "/api/v1/suggest", Summary: "Verbs, nouns, data classes, services and namespaces that begin like what was typed"},
+	{ID: "validate", Method: http.MethodPost, Path: "/api/v1/validate", Summary: "Judge a document, or what an address leads to", Body: 1 << 20, NoStore: true},
+	{ID: "list-verbs", Method: http.MethodGet, Path: "/api/v1/verbs", Summary: "The verbs that are offered, in order"},
+	{ID: "verb", Method: http.MethodGet, Path: "/api/v1/verbs/{verb}", Summary: "A verb, its family, and the operations that bear it"},
+	{ID: "health", Method: http.MethodGet, Path: "/healthz", Summary: "The process is alive", NoStore: true},
+	{ID: "log-checkpoint", Method: http.MethodGet, Path: "/log/checkpoint", Summary: "The newest signed checkpoint of the transparency log"},
+	{ID: "log-consistency", Method: http.MethodGet, Path: "/log/consistency", Summary: "The proof that a tree has all that an older one had"},
+	{ID: "log-entries", Method: http.MethodGet, Path: "/log/entries", Summary: "The leaves of a record and of those below it, newest first"},
+	{ID: "log-inclusion", Method: http.MethodGet, Path: "/log/inclusion", Summary: "A leaf with the proof that the log has it"},
+	{ID: "log-key", Method: http.MethodGet, Path: "/log/key", Summary: "The public key of the log; trust one that you have from elsewhere more"},
+	{ID: "log-proof", Method: http.MethodGet, Path: "/log/proof", Summary: "Proof and checkpoint of a leaf in one text (C2SP tlog-proof)"},
+	{ID: "log-tile", Method: http.MethodGet, Path: "/log/tile/*path", Summary: "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes"},
+	{ID: "readiness", Method: http.MethodGet, Path: "/readyz", Summary: "The index is at the store's sequence; 503 until then", NoStore: true},
+	{ID: "schema", Method: http.MethodGet, Path: "/schemas/{name}", Summary: "The JSON Schema (2020-12) of a format, for editors"},
+	{ID: "add-checkpoint", Method: http.MethodPost, Path: "/witness/add-checkpoint", Summary: "Have a checkpoint cosigned that contains the one before (C2SP tlog-witness)", Body: audit.MaxAdd},
+	{ID: "witness-checkpoint", Method: http.MethodGet, Path: "/witness/checkpoint", Summary: "The newest checkpoint of another log that was cosigned here"},
+	{ID: "witness-key", Method: http.MethodGet, Path: "/witness/key", Summary: "The public key that this server cosigns the checkpoints of other logs with; trust one that you have from elsewhere more"},
+
+	// The registry, its log and its witness, in the dialect of the AIR reference.
+	{ID: "registry-did", Method: http.MethodGet, Path: "/.well-known/did.json", Summary: "The DID document of the registry itself, with the key of its log", AIR: true},
+	{ID: "resolve-did", Method: http.MethodGet, Path: "/1.0/identifiers/{did}", Summary: "Resolve a did:wba or did:web, ours or another's (DID Resolution over HTTP); with Accept: application/did+json the answer is the document alone", AIR: true},
+	{ID: "did-json", Method: http.MethodGet, Path: "/agents/{id}/did.json", Summary: "The DID document of an agent, where its DID leads", AIR: true, Shared: true},
+	{ID: "list-agents", Method: http.MethodGet, Path: "/api/v1/agents", Summary: "Agents, those of which most is proved or observed first", AIR: true},
+	{ID: "agent-by-username", Method: http.MethodGet, Path: "/api/v1/agents/by-username/{username}", Summary: "The public record of the agent that holds a handle", AIR: true},
+	{ID: "check-name", Method: http.MethodGet, Path: "/api/v1/agents/check-name", Summary: "Which agents have a name; names are not unique", AIR: true},
+	{ID: "check-username", Method: http.MethodGet, Path: "/api/v1/agents/check-username", Summary: "Whether a handle can be claimed", AIR: true},
+	{ID: "register-agent", Method: http.MethodPost, Path: "/api/v1/agents/register", Summary: "Register an agent; the answer shows its secret this once", AIR: true, Body: MaxAgentBody},
+	{ID: "agent", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}", Summary: "The public record of an agent", AIR: true},
+	{ID: "update-agent", Method: http.MethodPut, Path: "/api/v1/agents/{air_id}", Summary: "Change an agent's record; signed by its key, or with its secret", AIR: true, Body: MaxAgentBody},
+	{ID: "agent-application", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/application", Summary: "How a registration stands that waits for the operator's approval", AIR: true, NoStore: true},
+	{ID: "list-attestations", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/attestations", Summary: "What others attest of an agent, oldest first", AIR: true},
+	{ID: "attest", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/attestations", Summary: "Attest another agent; signed with the attester's key, sent by the attester", AIR: true, Body: MaxAgentBody},
+	{ID: "revoke-attestation", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/attestations/{n}", Summary: "Take an attestation back; only its attester may", AIR: true},
+	{ID: "agent-badge", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/badge.svg", Summary: "A badge with what is known of an agent, or its score", AIR: true},
+	{ID: "deactivate-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/deactivate", Summary: "End an agent for good; its keys and history stay", AIR: true},
+	{ID: "agent-dependents", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/dependents", Summary: "Who depends on an agent, step by step", AIR: true},
+	{ID: "did-document", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/did-document", Summary: "The DID document of an agent", AIR: true},
+	{ID: "agent-domains", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/domains", Summary: "The domains of an agent, with the last look at each", AIR: true},
+	{ID: "prove-domain", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/domains", Summary: "Look whether the owner of a domain names the agent; the answer tells what was asked and what came back", AIR: true, Body: MaxAgentBody},
+	{ID: "give-up-domain", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}/domains/{domain}", Summary: "Take a domain from an agent", AIR: true},
+	{ID: "erase-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/erase", Summary: "Remove what an agent is and was; hashes in the log stay. It cannot be undone", AIR: true},
+	{ID: "agent-evidence", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/evidence", Summary: "What there is to judge an agent by, each marked claimed, proved or observed", AIR: true},
+	{ID: "export-agent", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/export", Summary: "An agent with its whole history, for another registry; signed by its key", AIR: true},
+	{ID: "agent-graph", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/graph", Summary: "Who attests an agent, and whom it attests", AIR: true},
+	{ID: "agent-history", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/history", Summary: "What happened to an agent, oldest first, each with what it rests on", AIR: true},
+	{ID: "agent-keys", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/keys", Summary: "The keys of an agent, the current one first, with when each was in use", AIR: true},
+	{ID: "rotate-key", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/keys", Summary: "Put a new key in the place of the current one; signed by both", AIR: true, Body: MaxAgentBody},
+	{ID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge", Summary: "End an agent in favour of another of its owner; signed by both", AIR: true, Body: MaxAgentBody},
+	{ID: "recover-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/recovery", Summary: "Take an agent over with its recovery key, after a delay; or withdraw that", AIR: true, Body: MaxAgentBody},
+	{ID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at", AIR: true, Body: MaxAgentBody},
+	{ID: "trust-score", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/trust-score", Summary: "The reference's score of what an agent says of itself", AIR: true},
+	{ID: "recent-attestations", Method: http.MethodGet, Path: "/api/v1/attestations/recent", Summary: "The newest attestations of all", AIR: true},
+	{ID: "audit-anchor", Method: http.MethodGet, Path: "/api/v1/audit/anchor", Summary: "The newest tree that a witness outside has cosigned; null for none", AIR: true},
+	{ID: "audit-verify", Method: http.MethodGet, Path: "/api/v1/audit/verify", Summary: "Check entries of the log against its signed tree, here; gazetteer log verify does it without trust in this server", AIR: true},
+	{ID: "new-challenge", Method: http.MethodPost, Path: "/api/v1/challenges", Summary: "A challenge, to prove possession of a key at registration", AIR: true, NoStore: true},
+	{ID: "graph-stats", Method: http.MethodGet, Path: "/api/v1/graph/stats", Summary: "All active attestations, counted", AIR: true},
+	{ID: "registry-health", Method: http.MethodGet, Path: "/api/v1/health", Summary: "The registry answers", AIR: true, NoStore: true},
+	{ID: "openapi-yaml", Method: http.MethodGet, Path: "/api/v1/openapi.yaml", Summary: "The description of this API in OpenAPI 3.1, in YAML", AIR: true},
+	{ID: "report", Method: http.MethodGet, Path: "/api/v1/reports/{id}", Summary: "How a report stands; what it says is shown to nobody but the operator", AIR: true, NoStore: true},
+
+	// The operator's.
+	{ID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase", Summary: "Remove what an agent is and was, for an owner who has lost every key", Operator: true, AIR: true},
+	{ID: "export-with-secret", Method: http.MethodGet, Path: "/admin/agents/{air_id}/export", Summary: "An agent with its whole history and, if wished, the hash of its secret", Operator: true, AIR: true},
+	{ID: "merge-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/merge", Summary: "End an agent in favour of another, for an owner who has lost a key", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "restore-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/restore", Summary: "Put a suspended agent back into service", Operator: true, AIR: true},
+	{ID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "list-blocks", Method: http.MethodGet, Path: "/admin/blocks", Summary: "The hosts that are not visited, and whose wish that is", Operator: true, NoStore: true},
+	{ID: "block-host", Method: http.MethodPost, Path: "/admin/blocks", Summary: "Have a host visited no more, and what it published removed", Operator: true, Body: 4 << 10},
+	{ID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}", Summary: "Let a host be visited again, whoever blocked it", Operator: true},
+	{ID: "compact", Method: http.MethodPost, Path: "/admin/compact", Summary: "Drop old deletions from the store and give its unused disk space back, while it serves", Operator: true, Stream: "compaction", NoStore: true},
+	{ID: "crawl", Method: http.MethodPost, Path: "/admin/crawl", Summary: "Add hosts and wait for their results, one line of JSON each", Operator: true, Body: 4 << 20, Stream: "crawl"},
+	{ID: "registry-standing", Method: http.MethodGet, Path: "/admin/registry", Summary: "The door, and what waits for the operator", Operator: true, AIR: true, NoStore: true},
+	{ID: "list-applications", Method: http.MethodGet, Path: "/admin/registry/applications", Summary: "Registrations that wait, in order of AIR ID", Operator: true, AIR: true, NoStore: true},
+	{ID: "approve-application", Method: http.MethodPost, Path: "/admin/registry/applications/{air_id}/approve", Summary: "Make an agent of a registration that waits", Operator: true, AIR: true},
+	{ID: "refuse-application", Method: http.MethodPost, Path: "/admin/registry/applications/{air_id}/refuse", Summary: "Refuse a registration that waits", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "list-bans", Method: http.MethodGet, Path: "/admin/registry/bans", Summary: "The block lists", Operator: true, AIR: true, NoStore: true},
+	{ID: "ban", Method: http.MethodPost, Path: "/admin/registry/bans", Summary: "Put something on a block list", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "lift-ban", Method: http.MethodDelete, Path: "/admin/registry/bans", Summary: "Take something off a block list", Operator: true, AIR: true},
+	{ID: "set-door", Method: http.MethodPut, Path: "/admin/registry/door", Summary: "Set how new agents are taken", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "import-agent", Method: http.MethodPost, Path: "/admin/registry/import", Summary: "Take an agent over from its export; all of it is verified first", Operator: true, AIR: true, Body: Streamed},
+	{ID: "list-reports", Method: http.MethodGet, Path: "/admin/registry/reports", Summary: "Reports of abuse, oldest first", Operator: true, AIR: true, NoStore: true},
+	{ID: "settle-report", Method: http.MethodPost, Path: "/admin/registry/reports/{id}/settle", Summary: "End a report: dismissed, or by suspending or deleting the agent", Operator: true, AIR: true, Body: MaxAgentBody},
+	{ID: "status", Method: http.MethodGet, Path: "/admin/status", Summary: "How the crawl, the store and the index stand", Operator: true, NoStore: true},
+	{ID: "attend-agents", Method: http.MethodPost, Path: "/api/v1/admin/cron/did-wba-resolve", Summary: "Look again at what is due of each agent, which also happens by itself", Operator: true, AIR: true},
+	{ID: "publish-anchor", Method: http.MethodPost, Path: "/api/v1/admin/cron/publish-anchor", Summary: "Ask the witnesses to cosign the newest tree of the log, which also happens by itself", Operator: true, AIR: true},
+	{ID: "recent-registrations", Method: http.MethodGet, Path: "/api/v1/admin/recent", Summary: "The newest active agents", Operator: true, AIR: true, NoStore: true},
+	{ID: "registry-stats", Method: http.MethodGet, Path: "/api/v1/admin/stats", Summary: "Active agents, counted", Operator: true, AIR: true, NoStore: true},
+	{ID: "delete-agent", Method: http.MethodDelete, Path: "/api/v1/agents/{air_id}", Summary: "Delete an agent softly: its history stays", Operator: true, AIR: true},
+}
+
+// Op returns the description of the route with that ID, for handlers to add parameters and
+// responses to.
+func Op(id string) huma.Operation { return Complete(huma.Operation{OperationID: id}) }
+
+// Complete fills in what the table says of the operation. It panics for an ID that has no row: the
+// program is wrong then.
+func Complete(op huma.Operation) huma.Operation {
+	r := findRoute(op.OperationID)
+	op.Method, op.Path, op.Summary = r.Method, r.Path, r.Summary
+	if r.AIR {
+		op.Tags = []string{tagAgents}
+	}
+	return op
+}
+
+func findRoute(id string) Route {
+	at := slices.IndexFunc(Table, func(r Route) bool { return r.ID == id })
+	if at < 0 {
+		panic("route: no row of the table has the ID " + id)
+	}
+	return Table[at]
+}
+
+// timeLimit returns the time limit of an answer; 0 for a stream.
+func (r Route) timeLimit() time.Duration {
+	if r.Stream != "" {
+		return 0
+	}
+	return answerTimeout
+}
+
+// matchesPath reports whether a path is one of the route's.
+func (r Route) matchesPath(path string) bool {
+	pattern, rest := strings.Split(r.Path, "/"), strings.Split(path, "/")
+	for i, want := range pattern {
+		switch {
+		case strings.HasPrefix(want, "*"):
+			return len(rest) > i
+		case i >= len(rest):
+			return false
+		case !strings.HasPrefix(want, "{") && want != rest[i]:
+			return false
+		}
+	}
+	return len(pattern) == len(rest)
+}
+
+// byFullPath returns the rows by method and by the path as gin has it.
+func byFullPath() map[string]Route {
+	rows := map[string]Route{}
+	for _, r := range Table {
+		path := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
+		rows[r.Method+" "+path] = r
+		if r.Method == http.MethodGet {
+			rows[http.MethodHead+" "+path] = r
+		}
+	}
+	return rows
+}
+
+// descriptions are the paths of the OpenAPI documents.
+const (
+	publicDescription   = "/openapi.json"
+	operatorDescription = "/admin/openapi.json"
+)
+
+// ownsPath reports whether a path belongs to the public API, not to the pages: a route answers
+// there, or its first segment is one of the API alone.
+func ownsPath(path string) bool {
+	if path == publicDescription {
+		return true
+	}
+	for _, r := range Table {
+		if r.Operator {
+			continue
+		}
+		first, more := firstSegment(r.Path)
+		if r.matchesPath(path) || more && !r.Shared && strings.HasPrefix(path, first+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// firstSegment returns the first segment of a path with its slash, and whether others follow.
+func firstSegment(path string) (first string, more bool) {
+	i := strings.IndexByte(path[1:], '/')
+	if i < 0 {
+		return path, false
+	}
+	return path[:i+1], true
+}
+
+// isOperatorRoute reports whether a request is for the operator's listener only.
+func isOperatorRoute(method, path string) bool {
+	return strings.HasPrefix(path, "/admin/") || isReferenceOperatorRoute(method, path)
+}
+
+// isReferenceOperatorRoute reports whether a request is one that the AIR reference takes from its
+// operator, with a key in a header. Here no key opens these routes, because a key in a header can be
+// guessed and leaked: they answer on the operator's listener only.
+func isReferenceOperatorRoute(method, path string) bool {
+	if strings.HasPrefix(path, OperatorPath) {
+		return true
+	}
+	return slices.ContainsFunc(Table, func(r Route) bool {
+		return r.Operator && r.Method == method && !strings.HasPrefix(r.Path, "/admin/") && r.matchesPath(path)
+	})
+}
