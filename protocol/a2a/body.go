@@ -51,7 +51,7 @@ type Counter struct {
 	ExpiresAt   time.Time
 }
 
-// An Accept agrees to the proposal on the table (§4.3.4).
+// An Accept agrees to the outstanding proposal (§4.3.4).
 type Accept struct {
 	AcceptedPrice Money // that of the proposal
 }

@@ -186,7 +186,7 @@ func ExampleThread_Next() {
 	}
 	// Output:
 	// Offer → offered
-	// Conflict: the proposal on the table is the sender's own; the thread is offered
+	// Conflict: the outstanding proposal is the sender's own; the thread is offered
 	// Accept → offered
 	// Accept → closed_accepted
 }

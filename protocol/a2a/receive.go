@@ -81,8 +81,8 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Receive
 	if err != nil {
 		return Received{}, err
 	}
-	// A relay delivers again what was not acknowledged, hours later: then the clock
-	// would refuse what was accepted long ago.
+	// A relay delivers an envelope again until it is acknowledged. Hours later the clock
+	// would refuse what was accepted before, so the repetition is looked up first.
 	if d.Pulled && replay == Repeated {
 		return Received{Verified: v, AlreadyProcessed: true}, nil
 	}

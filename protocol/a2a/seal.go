@@ -52,7 +52,7 @@ func (s Sealed) appendJSON(out []byte) []byte {
 func (s Sealed) JSON() []byte { return s.appendJSON(nil) }
 
 // checkSealed judges a sealed body that nobody opens. A suite that is not ours is
-// refused in both profiles (§14.1); the schema wants the alphabets besides.
+// refused in both profiles (§14.1); the schema also prescribes the alphabets.
 func (c *checker) checkSealed(body jcs.Value) {
 	if body.Member("alg").Text() != SealAlgorithm {
 		c.addViolation("sealed-body", "body.alg", "is not "+SealAlgorithm)
@@ -90,7 +90,7 @@ func (b Binding) additionalData() ([]byte, error) {
 }
 
 // A SealSecret is what sealing draws at random. Only tests with known answers
-// bring their own: a secret that is used twice breaks both boxes.
+// bring their own: a secret that is used twice reveals the content of both boxes.
 type SealSecret struct {
 	Ephemeral [32]byte // an X25519 private key
 	Nonce     [chacha20poly1305.NonceSize]byte

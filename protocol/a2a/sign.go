@@ -78,8 +78,8 @@ func (m Message) appendJSON(out []byte) []byte {
 }
 
 // Sign writes and signs a message (§5.3). The text of the envelope that it returns
-// is canonical, with the signature. What the profile forbids is refused before it is
-// signed; the error is a [*Refusal].
+// is canonical, with the signature. Sign refuses what the profile forbids before it
+// signs; the error is a [*Refusal].
 func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if m.Body == nil {
 		return nil, newRefusal("required", "body is missing")

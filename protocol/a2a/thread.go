@@ -38,7 +38,7 @@ type Thread struct {
 	State State `json:"state"`
 	// Parties are the sender and the recipient of the Offer.
 	Parties [2]string `json:"parties"`
-	// Outstanding is the proposal on the table, or the last one of a closed thread.
+	// Outstanding is the outstanding proposal, or the last one of a closed thread.
 	Outstanding Proposal `json:"outstanding"`
 	// Superseded are the ids of the proposals before it, the newest maxSuperseded.
 	Superseded []Proposal `json:"superseded,omitempty"`
@@ -46,8 +46,8 @@ type Thread struct {
 
 const maxSuperseded = 100
 
-// An Event is what a thread learns from an envelope. The body is the opened one
-// where it was sealed.
+// An Event is what a thread learns from an envelope. The body of a sealed envelope is
+// the opened one.
 type Event struct {
 	ID, From, To, InReplyTo string
 	Body                    Body
@@ -69,11 +69,11 @@ func EventOf(e *Envelope, body Body) Event {
 //     else is refused with 409.
 //   - Only an Offer begins a thread, and there is one Offer in it (409).
 //   - Nobody counters or accepts a proposal of their own (409), and a Counter, like
-//     an Accept, answers the proposal on the table (409). Either party may decline,
+//     an Accept, answers the outstanding proposal (409). Either party may decline,
 //     as the example of §4.3.5 does, in reply to any proposal of the thread.
 //   - A withdrawal of the other's proposal is 400 (§8.3), of one that is superseded
 //     409, of one that the thread does not know 400.
-//   - The accepted price is that of the proposal on the table (409).
+//   - The accepted price is that of the outstanding proposal (409).
 //   - Bodies of other types, and sealed ones that nobody opened, leave an open
 //     thread as it is; a closed one refuses them, too (§8.2).
 func (t Thread) Next(e Event) (Thread, error) {
@@ -117,7 +117,7 @@ func (t Thread) Next(e Event) (Thread, error) {
 			return t, err
 		}
 		if body.AcceptedPrice != t.Outstanding.Price {
-			return t, t.newConflict("accepted_price is not the price of the proposal on the table")
+			return t, t.newConflict("accepted_price is not the price of the outstanding proposal")
 		}
 		return t.closeAs(ClosedAccepted), nil
 	case Decline:
@@ -152,13 +152,13 @@ func (t Thread) checkOpen(e Event) error {
 	return nil
 }
 
-// checkAnswer wants an answer to the proposal on the table by the other party.
+// checkAnswer wants an answer to the outstanding proposal by the other party.
 func (t Thread) checkAnswer(e Event) error {
 	switch {
 	case e.From == t.Outstanding.From:
-		return t.newConflict("the proposal on the table is the sender's own")
+		return t.newConflict("the outstanding proposal is the sender's own")
 	case e.InReplyTo != t.Outstanding.ID:
-		return t.newConflict("in_reply_to is not the proposal on the table, " + quoteShort(t.Outstanding.ID))
+		return t.newConflict("in_reply_to is not the outstanding proposal, " + quoteShort(t.Outstanding.ID))
 	}
 	return nil
 }

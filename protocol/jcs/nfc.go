@@ -14,7 +14,7 @@ import (
 const maxMarks = 10
 
 // normalizeNFC returns a text in UTF-8 in Normalization Form C, and whether it differs
-// from the text. One that does not is returned itself.
+// from the text. It returns an unchanged text as it is, without a copy.
 func normalizeNFC(text []byte) (normal []byte, changed bool) {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {

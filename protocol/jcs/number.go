@@ -79,7 +79,8 @@ func (d *Document) addNumber(begin int) error {
 	return nil
 }
 
-// skipFraction returns the place behind the fraction and exponent that begin at i.
+// skipFraction returns the offset after the fraction and exponent that begin at i, and false when a
+// digit is missing there.
 func skipFraction(text []byte, i int) (end int, ok bool) {
 	skipDigits := func() bool {
 		begin := i

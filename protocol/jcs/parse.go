@@ -109,7 +109,7 @@ const (
 
 // Parse reads exactly one JSON value. It replaces what the document held before
 // and reuses its memory. The document refers to text, which must not change as
-// long as the document is in use. The error is an [*Error].
+// long as the document is in use. The error is an [*Error]; the document is empty then.
 func (d *Document) Parse(text []byte, o Options) error {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
@@ -210,7 +210,7 @@ func (d *Document) countValue() error {
 	return nil
 }
 
-// openContainer adds the node of an object or array, which close completes.
+// openContainer adds the node of an object or array. closeContainer completes it.
 func (d *Document) openContainer(depth int, k Kind) (at int, err error) {
 	if depth > d.o.Depth {
 		return 0, d.fail(Depth, d.pos, "nested deeper than allowed")
@@ -220,6 +220,7 @@ func (d *Document) openContainer(depth int, k Kind) (at int, err error) {
 	return len(d.nodes) - 1, nil
 }
 
+// closeContainer sets the end of an object or array whose node is at.
 func (d *Document) closeContainer(at, count int, isCanonical bool) {
 	d.pos++
 	n := &d.nodes[at]

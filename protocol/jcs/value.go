@@ -16,7 +16,7 @@ func Canonicalize(text []byte, o Options) ([]byte, error) {
 }
 
 // A Value is one value of a [Document]. The zero Value stands for a member that
-// is not there: its kind is [Absent], and all that it is asked is empty.
+// is not there: its kind is [Absent], and its methods return empty values.
 type Value struct {
 	d  *Document
 	at uint32
@@ -135,8 +135,8 @@ func (v Value) Append(out []byte) []byte {
 
 // AppendWith appends the canonical form of an object with one member set to a
 // value that is canonical already, in the place of the member's own value, or
-// added when there is no such member. A nil value leaves the member out. For what
-// is no object it is [Value.Append].
+// added when there is no such member. A nil value leaves the member out. Other values
+// than objects are written as [Value.Append] does.
 func (v Value) AppendWith(out []byte, name string, value []byte) []byte {
 	if v.Kind() != Object {
 		return v.Append(out)

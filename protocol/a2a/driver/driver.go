@@ -74,8 +74,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return ctx.Err()
 }
 
-// readLine reads a line. Of one that is too long it returns the beginning, which is
-// no JSON.
+// readLine reads a line. It returns only the beginning of a line that is too long,
+// which is not JSON.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

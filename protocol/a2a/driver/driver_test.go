@@ -342,9 +342,6 @@ func TestReceiveAll(t *testing.T) {
 
 // A thread of more messages than the replay window takes, in time.
 func TestReplayWindowOfACase(t *testing.T) {
-	if testing.Short() {
-		t.Skip("10,001 signatures")
-	}
 	var list []object
 	thread := a2a.NewID()
 	for i := range 10001 {
