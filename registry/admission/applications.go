@@ -14,40 +14,40 @@ import (
 )
 
 const (
-	// maxApplications is how many registrations wait at a time, maxApplicationsOfNetwork how
-	// many of one wider network: a flood must neither fill the disk nor bury others.
+	// maxApplications limits how many registrations wait at a time, maxApplicationsOfNetwork how
+	// many of one wider network: a flood must neither fill the disk nor hide other registrations.
 	maxApplications          = 1000
 	maxApplicationsOfNetwork = 20
 )
 
-// An Application is a registration that waits for the operator. It is no agent
-// yet: it has no history, nothing of it is in the transparency log, and nobody
-// finds it but by its AIR ID.
+// An Application is a registration that waits for the operator. It is not an agent yet: it has no
+// history, the transparency log contains nothing of it, and only its AIR ID finds it.
 type Application struct {
-	// Agent is what was asked for, with the status [Pending]; only AIR ID and
-	// status of one that was refused.
+	// Agent is the registered agent with the status [registry.Pending]. For a refused application
+	// it has the AIR ID and the status only.
 	Agent     registry.Agent      `json:"agent"`
 	Authority *registry.Authority `json:"authority,omitempty"`
 	Asked     time.Time           `json:"asked"`
 	Expires   time.Time           `json:"expires"`
-	// Refused is when the operator refused it, for Reason; zero before.
+	// Refused is the time when the operator refused it, with Reason; zero before.
 	Refused time.Time `json:"refused,omitzero"`
 	Reason  string    `json:"reason,omitempty"`
-	// Network is the IPv4 /24 or IPv6 /48 that it came from, "" when not known.
+	// Network is the IPv4 /24 or IPv6 /48 that it came from, "" if unknown.
 	Network string `json:"network,omitempty"`
 }
 
-// isClosed reports whether an application keeps nothing from others any more.
+// isClosed reports whether an application no longer reserves anything: it was refused or has
+// expired.
 func (application Application) isClosed(now time.Time) bool {
 	return !application.Refused.IsZero() || !now.Before(application.Expires)
 }
 
-// counterKeys is what an application is counted under.
+// counterKeys returns the keys under which an application is counted.
 func (application Application) counterKeys() []string {
 	return []string{"network " + application.Network}
 }
 
-// loadApplicationCounts counts those in the store, once.
+// loadApplicationCounts counts the applications in the store once.
 func (p *Policy) loadApplicationCounts(ctx context.Context) error {
 	return p.applications.loadCounts(ctx, p.store, store.PendingPrefix, func(record store.Record) ([]string, error) {
 		application, err := decodeApplication(record)
@@ -63,7 +63,7 @@ func decodeApplication(record store.Record) (Application, error) {
 	return application, nil
 }
 
-// applicationWrites makes an application of an agent whose proof was judged.
+// applicationWrites returns the writes of an application. The proof of the agent was checked.
 func (ad *Admission) applicationWrites(ctx context.Context, agent *registry.Agent, reg registry.Registration, authority *registry.Authority) ([]store.Write, error) {
 	agent.Status = registry.Pending
 	writes, err := ad.registry.ReserveProvedKey(ctx, agent, reg, authority)
@@ -78,8 +78,8 @@ func (ad *Admission) applicationWrites(ctx context.Context, agent *registry.Agen
 	return append(writes, store.PutIf(store.PendingKey(agent.AirID), value, 0)), nil
 }
 
-// reserveApplicationSlot takes a place among those who wait. The function that it returns gives it
-// back.
+// reserveApplicationSlot counts one more application, or refuses it. The returned function takes
+// that back.
 func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Registration) (giveBack func(), err error) {
 	if err := ad.loadApplicationCounts(ctx); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 	}
 	full := ad.applications.reserveSlot(maxApplications, names, limits)
 	if full != "" && ad.applications.startCleanup(ad.now()) {
-		// What has expired may stand in the way.
+		// Expired applications may use up the limit.
 		if err := ad.DeleteExpired(ctx); err != nil {
 			return nil, err
 		}
@@ -108,10 +108,9 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
 }
 
-// Application returns a registration that waits, was refused, or has run out a
-// short while ago, as whoever knows its AIR ID may see it: without secret and
-// network. The error is an [*Error] for a text that is no AIR ID, and a
-// [*Refusal] with [ErrNotFound].
+// Application returns a registration that waits, was refused, or expired a short while ago, without
+// its secret and network: anyone who knows the AIR ID may see it. The error is an [*registry.Error]
+// for a text that is no AIR ID, and a [*registry.Refusal] with [registry.ErrNotFound].
 func (p *Policy) Application(ctx context.Context, airID string) (Application, error) {
 	application, _, err := p.loadApplication(ctx, airID)
 	if err != nil {
@@ -139,8 +138,8 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 
 func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
 
-// ExplainMissing says of an AIR ID under which there is no agent whether there may be one
-// later; nil when nothing is known of it.
+// ExplainMissing says why there is no agent with an AIR ID, see [registry.Guard]. It returns nil
+// when nothing is known about the AIR ID.
 func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 	application, err := p.Application(ctx, airID)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -162,9 +161,9 @@ func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 		Help: helpWithNote(note, "ask again later; it runs out on "+registry.FormatSecond(application.Expires)+". Until it is approved the agent does not exist for others")}
 }
 
-// Applications returns at most limit registrations that wait, in order of AIR ID
-// behind after, as the operator sees them. A limit outside 1 to [MaxList] means
-// MaxList. Next is where the coming list goes on, "" at the end.
+// Applications returns at most limit waiting registrations in the order of their AIR IDs, beginning
+// after the given one, as the operator sees them. A limit outside 1 to [registry.MaxList] means
+// MaxList. Next is the position of the next list, "" at the end.
 func (ad *Admission) Applications(ctx context.Context, after string, limit int) (waiting []Application, next string, err error) {
 	if limit < 1 || limit > registry.MaxList {
 		limit = registry.MaxList
@@ -195,9 +194,9 @@ func (ad *Admission) Applications(ctx context.Context, after string, limit int) 
 	return waiting, "", nil
 }
 
-// Approve makes an agent of a registration that waits, as the operator. Its life
-// begins with that. The error is as that of [Registry.Application], and a
-// [*Refusal] with [ErrState] for one that is refused or has run out.
+// Approve turns a waiting registration into an agent, as the operator. The agent's history begins
+// then. The error is that of [Policy.Application], or a [*registry.Refusal] with
+// [registry.ErrState] for a registration that was refused or has expired.
 func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent, error) {
 	if err := ad.loadApplicationCounts(ctx); err != nil {
 		return registry.Agent{}, err
@@ -242,7 +241,7 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 	return registry.Agent{}, ctx.Err()
 }
 
-// loadUndecided reads an application that can still be decided.
+// loadUndecided reads an application that the operator can still decide.
 func (ad *Admission) loadUndecided(ctx context.Context, airID string) (Application, uint64, error) {
 	application, seq, err := ad.loadApplication(ctx, airID)
 	if err != nil {
@@ -256,7 +255,7 @@ func (ad *Admission) loadUndecided(ctx context.Context, airID string) (Applicati
 	}
 	switch _, err := ad.store.Get(ctx, store.AgentKey(airID)); {
 	case err == nil:
-		// The agent may be this very application's, approved since it was read.
+		// The agent may come from this application, approved since it was read.
 		if _, _, err := ad.loadApplication(ctx, airID); err != nil {
 			return application, 0, err
 		}
@@ -267,14 +266,13 @@ func (ad *Admission) loadUndecided(ctx context.Context, airID string) (Applicati
 	return application, seq, nil
 }
 
-// deleteIfUnchanged returns a deletion that holds only while key has sequence seq.
+// deleteIfUnchanged returns a deletion that succeeds only while key has the sequence seq.
 func deleteIfUnchanged(key string, seq uint64) store.Write {
 	return store.Write{Key: key, Delete: true, Expect: &seq}
 }
 
-// RefuseApplication refuses a registration that waits, as the operator. Reason is
-// shown to whoever asks for its AIR ID; what was registered is forgotten at once.
-// The error is as that of [Registry.Approve].
+// RefuseApplication refuses a waiting registration, as the operator, and deletes its content at
+// once. Anyone who asks for the AIR ID sees the reason. The error is that of [Admission.Approve].
 func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string) error {
 	reason, err := registry.ValidateText("reason", reason, registry.MaxReason, registry.ManyLines)
 	if err != nil {
@@ -312,7 +310,7 @@ func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string
 	return ctx.Err()
 }
 
-// releaseKeyWrites returns the write that gives back a key that an application claims.
+// releaseKeyWrites returns the write that releases the key of an application.
 func (ad *Admission) releaseKeyWrites(ctx context.Context, a registry.Agent) ([]store.Write, error) {
 	if a.KeyProof == "" {
 		return nil, nil
@@ -327,8 +325,8 @@ func (ad *Admission) releaseKeyWrites(ctx context.Context, a registry.Agent) ([]
 	return []store.Write{deleteIfUnchanged(record.Key, record.Seq)}, nil
 }
 
-// IsKeyReleased reports whether whoever holds a key holds it by an application that
-// is over.
+// IsKeyReleased reports whether the holder of a key is an application that was refused or has
+// expired.
 func (p *Policy) IsKeyReleased(ctx context.Context, holder string) (bool, error) {
 	application, _, err := p.loadApplication(ctx, holder)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -337,8 +335,8 @@ func (p *Policy) IsKeyReleased(ctx context.Context, holder string) (bool, error)
 	return err == nil && application.isClosed(p.timestamp()), err
 }
 
-// DeleteExpired forgets the applications whose time is over and the reports that were
-// settled long ago. [Registry.Run] calls it every hour.
+// DeleteExpired deletes expired applications and reports that were settled long ago.
+// [Admission.Run] calls it every hour.
 func (ad *Admission) DeleteExpired(ctx context.Context) error {
 	if err := ad.deleteExpiredApplications(ctx); err != nil {
 		return err

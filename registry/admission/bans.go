@@ -31,29 +31,28 @@ const (
 	maxBans = 100000
 )
 
-// A Ban is one line of the operator's block lists. It holds for what comes after
-// it: agents that have the key, the handle or the domain already are suspended by
-// [Registry.Suspend].
+// A Ban is one entry of the operator's block lists. It applies to later changes: use
+// [registry.Registry.Suspend] for agents that already have the key, the handle or the domain.
 type Ban struct {
 	Kind  string `json:"sort"` // one of the Ban constants
 	Value string `json:"value"`
-	// Reason is the operator's note; those who are refused do not see it.
+	// Reason is the operator's note. Refused clients do not see it.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
 	Until   time.Time `json:"until,omitzero"` // zero: until it is lifted
 }
 
-// A gate is what all that is new must pass.
+// blockLists caches the block lists.
 type blockLists struct {
-	// mu is held for reading while something passes, and for writing while the
-	// door or a block list changes: when such a change has returned, nothing passes
-	// any more that was judged before it.
+	// mu is held for reading during a write that the policy admitted, and for writing while the
+	// policy or a block list changes. When such a change has returned, no write follows that was
+	// judged by the state before it.
 	mu      sync.RWMutex
 	bans    map[[2]string]Ban // by sort and value; nil until they were read
 	lengths map[int]int       // of network prefixes: how many have a length
 }
 
-// HoldPolicy calls write while nothing changes at the gate.
+// HoldPolicy calls write while neither the policy nor a block list changes, and returns its error.
 func (p *Policy) HoldPolicy(ctx context.Context, write func() error) error {
 	if err := p.loadBans(ctx); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (p *Policy) HoldPolicy(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// loadBans reads the block lists once.
+// loadBans reads the block lists into the cache once.
 func (p *Policy) loadBans(ctx context.Context) error {
 	p.blockLists.mu.RLock()
 	known := p.blockLists.bans != nil
@@ -89,8 +88,8 @@ func (p *Policy) loadBans(ctx context.Context) error {
 	return nil
 }
 
-// prefixLength is that of a network's prefix, counted so that IPv4 and IPv6 are told
-// apart; 0 for other sorts.
+// prefixLength returns the key of the length of a network's prefix, see prefixLengthKey; 0 for
+// other kinds.
 func (b Ban) prefixLength() int {
 	p, err := netip.ParsePrefix(b.Value)
 	if b.Kind != BanNetwork || err != nil {
@@ -106,13 +105,13 @@ func prefixLengthKey(a netip.Addr, bits int) int {
 	return bits
 }
 
-// activeBan returns the line that holds now; mu is held.
+// activeBan returns the entry that applies now. The caller holds mu.
 func (g *blockLists) activeBan(sort, value string, now time.Time) (Ban, bool) {
 	b, ok := g.bans[[2]string{sort, value}]
 	return b, ok && (b.Until.IsZero() || now.Before(b.Until))
 }
 
-// checkNetwork refuses a client from a network on the list; mu is held.
+// checkNetwork refuses a client from a blocked network. The caller holds the policy.
 func (p *Policy) checkNetwork(client netip.Addr, now time.Time) error {
 	if !client.IsValid() {
 		return nil
@@ -129,7 +128,8 @@ func (p *Policy) checkNetwork(client netip.Addr, now time.Time) error {
 	return nil
 }
 
-// CheckAgent refuses what is new of an agent and on a list; mu is held.
+// CheckAgent refuses an agent whose change brings in a blocked key, handle or domain. The caller
+// holds the policy, see [Policy.HoldPolicy].
 func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 	if len(p.blockLists.bans) == 0 {
 		return nil
@@ -167,19 +167,17 @@ func banRefusal(b Ban, message string) error {
 	return &registry.Refusal{Kind: registry.ErrForbidden, Code: "banned-" + b.Kind, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
 }
 
-// CheckNetwork refuses a client whose network is on the block list, for what is
-// asked of others than [Registry.Register], [Registry.Report] and writes with
-// [Credentials], which look by themselves. The error is a [*Refusal] with
-// [ErrForbidden].
+// CheckNetwork refuses a client whose network is blocked. [Admission.Register], [Admission.Report]
+// and writes with credentials check it themselves. The error is a [*registry.Refusal] with
+// [registry.ErrForbidden].
 func (p *Policy) CheckNetwork(ctx context.Context, client netip.Addr) error {
 	return p.HoldPolicy(ctx, func() error { return p.checkNetwork(client, p.now()) })
 }
 
-// Ban adds a line to a block list, or replaces it, as the operator, and returns it
-// in its normal form: a key as a multikey, a handle folded, of a host its
-// registrable domain, of an address its prefix. When it has returned, nothing
-// passes that it refuses. The error is an [*Error] for a value, and a [*Refusal]
-// with [ErrState] when the lists are full.
+// Ban adds an entry to a block list, or replaces it, as the operator. It returns the entry in its
+// normal form: a multikey, a folded handle, a registrable domain, or the prefix of an address. When
+// Ban has returned, nothing that the entry refuses is admitted. The error is an [*registry.Error]
+// for a value, and a [*registry.Refusal] with [registry.ErrState] when the lists are full.
 func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	value, err := normalizeBanValue(b.Kind, b.Value)
 	if err != nil {
@@ -217,8 +215,8 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	return b, nil
 }
 
-// LiftBan takes a line off a block list, as the operator. The error is an [*Error]
-// for a value, and a [*Refusal] with [ErrNotFound] when there is no such line.
+// LiftBan removes an entry from a block list, as the operator. The error is an [*registry.Error]
+// for a value, and a [*registry.Refusal] with [registry.ErrNotFound] when there is no such entry.
 func (p *Policy) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
 	value, err := normalizeBanValue(sort, value)
 	if err != nil {
@@ -243,10 +241,9 @@ func (p *Policy) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
 	return b, nil
 }
 
-// Bans returns at most limit lines of one block list, or of all with "", in the
-// order of sort and value, whose "sort/value" is greater than after; those that
-// have run out are among them. A limit outside 1 to [MaxList] means MaxList. Next
-// is where the coming list goes on, "" at the end.
+// Bans returns at most limit entries of one block list, or of all with "", in the order of
+// "kind/value", beginning after the given one. Expired entries are included. A limit outside 1 to
+// [registry.MaxList] means MaxList. Next is the position of the next list, "" at the end.
 func (p *Policy) Bans(ctx context.Context, sort, after string, limit int) (bans []Ban, next string, err error) {
 	if limit < 1 || limit > registry.MaxList {
 		limit = registry.MaxList

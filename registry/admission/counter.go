@@ -12,8 +12,8 @@ import (
 // minCleanupInterval is the least time between two deletions of expired records that make room.
 const minCleanupInterval = time.Minute
 
-// A tally counts records that must not become too many. It is exact among all who
-// write through one registry.
+// A recordCounter limits the number of records of a kind, in all and by name. It is exact for all
+// writers that use one registry.
 type recordCounter struct {
 	mu      sync.Mutex // guards following
 	loaded  bool       // whether of and total were read from the store
@@ -22,7 +22,7 @@ type recordCounter struct {
 	cleaned time.Time // when what has run out was last looked for to make room
 }
 
-// startCleanup reports whether it is time to make room, and notes that it is done.
+// startCleanup reports whether a cleanup may start now, and notes that it does.
 func (t *recordCounter) startCleanup(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,8 +33,8 @@ func (t *recordCounter) startCleanup(now time.Time) bool {
 	return true
 }
 
-// loadCounts counts what is in the store, once. of says under which names a record is
-// counted; none for one that does not count.
+// loadCounts counts the records in the store once. The function of returns the names under which a
+// record is counted, none for a record that is not counted.
 func (t *recordCounter) loadCounts(ctx context.Context, s store.Store, prefix string, of func(store.Record) ([]string, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,8 +72,8 @@ func (t *recordCounter) addCounts(n int, names []string) {
 	}
 }
 
-// reserveSlot counts one more, unless there are most in all, or as many as limits says
-// under one of the names: full is then "all" or the name.
+// reserveSlot counts one more record. It counts nothing and returns what is full, "all" or a name,
+// when there are most records in all, or as many under one of the names as limits says.
 func (t *recordCounter) reserveSlot(most int, names []string, limits []int) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,27 +24,25 @@ const (
 var policyModes = []string{ModeOpen, ModeApproval, ModeClosed}
 
 const (
-	// defaultUnattended is how long an open door stays open that nobody looks
-	// after.
+	// defaultUnattended is how long registration stays open without attention of the operator.
 	defaultUnattended = 7 * 24 * time.Hour
-	// minAttendedInterval is the least time between two looks that are written down.
+	// minAttendedInterval is the least time between two stored times of attention.
 	minAttendedInterval = time.Hour
 )
 
-// A Door is what is stored of how new agents are taken.
+// A StoredPolicy is the record of the registration policy.
 type StoredPolicy struct {
-	// Mode is what the operator has set, one of the Door constants; "" leaves it to
-	// [Options.Door].
+	// Mode is the operator's choice, one of the Mode constants. "" means [PolicyOptions.Mode].
 	Mode string `json:"mode,omitempty"`
-	// Note is what those are told who are not taken at once, such as an address to
-	// write to.
+	// Note is shown to registrants who are not admitted at once, for example an address to write
+	// to.
 	Note  string    `json:"note,omitempty"`
 	Since time.Time `json:"since,omitzero"` // when Mode was set
-	// Attended is when the operator looked after the registry last, to the hour; that
-	// of the first start before there was a look.
+	// Attended is the last time when the operator attended the registry, to the hour, or that of
+	// the first start.
 	Attended time.Time `json:"looked"`
-	// SelfClosed is when an open door closed itself to approval; zero when it did
-	// not, or was opened since.
+	// SelfClosed is when open registration changed to approval without attention; zero if it did
+	// not, or was opened again.
 	SelfClosed time.Time `json:"self_closed,omitzero"`
 }
 
@@ -67,8 +65,8 @@ func (p *Policy) RegistrationPolicy(ctx context.Context) (PolicyState, error) {
 	return p.policyState(d, p.timestamp()), nil
 }
 
-// A doorway remembers the record of the door, which every registration looks at:
-// the registry alone writes it.
+// A policyCache caches the record of the policy, which every registration reads. Only the registry
+// writes the record.
 type policyCache struct {
 	mu     sync.RWMutex
 	loaded bool // whether the following is what the store holds
@@ -76,7 +74,7 @@ type policyCache struct {
 	seq    uint64 // 0 while there is no record
 }
 
-// storedPolicy returns what is stored of the door.
+// storedPolicy returns the record of the policy.
 func (p *Policy) storedPolicy(ctx context.Context) (StoredPolicy, error) {
 	w := &p.policyCache
 	w.mu.RLock()
@@ -91,7 +89,7 @@ func (p *Policy) storedPolicy(ctx context.Context) (StoredPolicy, error) {
 	return w.policy, err
 }
 
-// loadPolicy reads the record unless it is known; mu is held for writing.
+// loadPolicy reads the record unless it is cached. The caller holds mu for writing.
 func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 	if w.loaded {
 		return nil
@@ -112,8 +110,8 @@ func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// policyState works out how a door stands. That it closed itself follows from the time
-// of the last look, so no clock has to ring for it.
+// policyState returns the policy that applies now. Whether registration closed itself follows from
+// the last time of attention, so no timer is needed.
 func (p *Policy) policyState(d StoredPolicy, now time.Time) PolicyState {
 	s := PolicyState{Mode: d.Mode, Note: d.Note, Since: d.Since, Attended: d.Attended, SelfClosed: d.SelfClosed}
 	if s.Mode == "" {
@@ -134,9 +132,9 @@ func (p *Policy) policyState(d StoredPolicy, now time.Time) PolicyState {
 	return s
 }
 
-// RecordAttention notes that the operator looks after the registry; it is called by
-// whatever only the operator can ask for. An open door stays open for a week from
-// then. One that has closed itself stays so, until [Registry.SetRegistrationPolicy] opens it.
+// RecordAttention notes that the operator attends the registry. Call it for every request that only
+// the operator can make. Open registration then stays open for another week. Once it has closed
+// itself, only [Policy.SetRegistrationPolicy] opens it again.
 func (p *Policy) RecordAttention(ctx context.Context) error {
 	return p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
 		s := p.policyState(*d, now)
@@ -148,10 +146,10 @@ func (p *Policy) RecordAttention(ctx context.Context) error {
 	})
 }
 
-// SetRegistrationPolicy sets how new agents are taken, as the operator. Mode is one of the Door
-// constants, or "" for what the configuration says; note is told to those who are
-// not taken at once. When it has returned, nobody passes who was judged by the
-// mode before. The error is an [*Error] for a value.
+// SetRegistrationPolicy sets how new agents are taken, as the operator. Mode is one of the Mode
+// constants, or "" for the mode of the configuration; note is shown to registrants who are not
+// admitted at once. When it has returned, nobody is admitted by the earlier mode. The error is an
+// [*registry.Error] for a value.
 func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (PolicyState, error) {
 	if mode != "" && !slices.Contains(policyModes, mode) {
 		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", registry.ClipText(mode)), Help: "it is one of " + strings.Join(policyModes, ", ")}
@@ -175,7 +173,7 @@ func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (
 	return s, nil
 }
 
-// changePolicy writes the record if f says so.
+// changePolicy writes the record if f returns true.
 func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now time.Time) bool) error {
 	w := &p.policyCache
 	w.mu.Lock()
@@ -205,7 +203,7 @@ func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now t
 	}
 }
 
-// startAttendedTime begins to count how long nobody looks after the registry.
+// startAttendedTime stores the first time of attention, which is that of the first start.
 func (p *Policy) startAttendedTime(ctx context.Context) error {
 	if p.attendedStarted.Load() {
 		return nil
@@ -223,7 +221,8 @@ func (p *Policy) startAttendedTime(ctx context.Context) error {
 	return err
 }
 
-// checkPolicy reports whether a registration has to wait for approval, or refuses it.
+// checkPolicy reports whether a registration has to wait for approval, or refuses it. The caller
+// holds the policy.
 func (p *Policy) checkPolicy(ctx context.Context, reg registry.Registration, a registry.Agent) (waits bool, err error) {
 	if reg.Operator {
 		return false, nil
@@ -242,7 +241,7 @@ func (p *Policy) checkPolicy(ctx context.Context, reg registry.Registration, a r
 	return s.Mode == ModeApproval, p.CheckAgent(registry.Agent{}, a, p.now())
 }
 
-// helpWithNote puts the operator's note before what is told to everybody.
+// helpWithNote adds the operator's note to a help text.
 func helpWithNote(note, help string) string {
 	if note == "" {
 		return help

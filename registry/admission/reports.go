@@ -36,17 +36,17 @@ const (
 	defaultReportDue = 72 * time.Hour
 )
 
-// A Report is what somebody says against an agent. Its texts are a stranger's:
-// escape them on output, and believe nothing of them.
+// A Report is a complaint about an agent. Its texts come from a stranger: escape them on output,
+// and do not trust them.
 type Report struct {
 	ID     string `json:"id"` // its time and eight hexadecimal digits
 	AirID  string `json:"air_id"`
 	Reason string `json:"reason"` // one of spam, impersonation, malware, stolen-key, unlawful, other
 	Text   string `json:"text"`
-	// Contact is where the reporter wants to be told, "" for nowhere.
+	// Contact is where the reporter wants to be informed, "" for nowhere.
 	Contact string `json:"contact,omitempty"`
-	// Network is the IPv4 /24 or IPv6 /48 that it came from; it is forgotten when
-	// the report is settled.
+	// Network is the IPv4 /24 or IPv6 /48 that the report came from. It is deleted when the report
+	// is settled.
 	Network string    `json:"network,omitempty"`
 	Created time.Time `json:"created"`
 	Due     time.Time `json:"due"` // when it should have been settled
@@ -55,7 +55,7 @@ type Report struct {
 	Note    string    `json:"note,omitempty"`    // of the operator, for the reporter
 }
 
-// Age is how long the report was open, or is open by now.
+// Age returns how long the report was open, or has been open.
 func (report Report) Age(now time.Time) time.Duration {
 	if !report.Settled.IsZero() {
 		now = report.Settled
@@ -63,19 +63,19 @@ func (report Report) Age(now time.Time) time.Duration {
 	return now.Sub(report.Created)
 }
 
-// Overdue reports whether it is open and should not be any more.
+// Overdue reports whether the report is open after it was due.
 func (report Report) Overdue(now time.Time) bool {
 	return report.Settled.IsZero() && !now.Before(report.Due)
 }
 
-// Public returns the report as whoever knows its ID may see it: how it stands, and
-// nothing of who made it.
+// Public returns the report as anyone who knows its ID may see it: its state, without its text and
+// its author.
 func (report Report) Public() Report {
 	report.Text, report.Contact, report.Network = "", "", ""
 	return report
 }
 
-// counterKeys is what the report is counted under while it is open.
+// counterKeys returns the keys under which an open report is counted.
 func (report Report) counterKeys() []string {
 	return []string{report.AirID, report.AirID + " " + report.Network}
 }
@@ -93,8 +93,8 @@ type ReportRequest struct {
 	Reason  string
 	Text    string
 	Contact string
-	// Client is where the request came from; without an address it is the
-	// operator's own, and not counted.
+	// Client is where the request came from. Without an address it is the operator's own, and not
+	// counted.
 	Client netip.Addr
 }
 
@@ -107,10 +107,10 @@ func ReadReport(body []byte) (ReportRequest, error) {
 	return q, err
 }
 
-// Report stores what somebody says against an agent, for the operator. The error
-// is an [*Error] for a value, [ErrNoAgent], or a [*Refusal]: with [ErrForbidden]
-// from a network on the block list, with [ErrTooMany] when that has said enough,
-// and with [ErrState] when it has an open report about the agent.
+// Report stores a complaint about an agent for the operator. The error is an [*registry.Error] for
+// a value, [registry.ErrNoAgent], or a [*registry.Refusal]: with [registry.ErrForbidden] from a
+// blocked network, with [registry.ErrTooMany] over a limit, and with [registry.ErrState] when the
+// network has an open report about the agent.
 func (ad *Admission) Report(ctx context.Context, airID string, q ReportRequest) (Report, error) {
 	if err := ad.CheckNetwork(ctx, q.Client); err != nil {
 		return Report{}, err
@@ -166,7 +166,7 @@ func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
 	return report, nil
 }
 
-// loadReportCounts counts the open reports in the store, once.
+// loadReportCounts counts the open reports in the store once.
 func (ad *Admission) loadReportCounts(ctx context.Context) error {
 	return ad.openReports.loadCounts(ctx, ad.store, store.ReportPrefix, func(record store.Record) ([]string, error) {
 		report, err := decodeReport(record)
@@ -205,8 +205,8 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	return nil, err
 }
 
-// ReportByID returns a report as the operator sees it; [Report.Public] is for
-// others. The error is a [*Refusal] with [ErrNotFound].
+// ReportByID returns a report as the operator sees it. Show others [Report.Public]. The error is a
+// [*registry.Refusal] with [registry.ErrNotFound].
 func (ad *Admission) ReportByID(ctx context.Context, id string) (Report, error) {
 	report, _, err := ad.loadReport(ctx, id)
 	return report, err
@@ -228,18 +228,16 @@ func (ad *Admission) loadReport(ctx context.Context, id string) (Report, uint64,
 	return report, record.Seq, err
 }
 
-// A ReportFilter says which reports are listed. The zero value lists those that
-// are open.
+// A ReportFilter selects reports. The zero value selects the open ones.
 type ReportFilter struct {
 	AirID   string // only about this agent
 	Overdue bool   // only those that are overdue
 	Settled bool   // also those that are settled
 }
 
-// Reports returns at most limit reports that a filter takes, oldest first, whose
-// ID is greater than after. A limit outside 1 to [MaxList] means MaxList. Next is
-// where the coming list goes on, "" at the end: a list may be short and not be the
-// last.
+// Reports returns at most limit reports that the filter selects, oldest first, whose ID is greater
+// than after. A limit outside 1 to [registry.MaxList] means MaxList. Next is the position of the
+// next list, "" at the end: a list may be short and not be the last.
 func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, limit int) (reports []Report, next string, err error) {
 	if limit < 1 || limit > registry.MaxList {
 		limit = registry.MaxList
@@ -271,7 +269,7 @@ func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, 
 	return reports, "", nil
 }
 
-// ReportFigures say how the operator keeps up.
+// ReportFigures say how many reports wait for the operator, and for how long.
 type ReportFigures struct {
 	Open    int           `json:"open"`
 	Overdue int           `json:"overdue"`
@@ -299,11 +297,11 @@ func (ad *Admission) ReportFigures(ctx context.Context) (ReportFigures, error) {
 	return f, nil
 }
 
-// SettleReport ends a report as the operator: dismissed, or by suspending or
-// deleting the agent, which settles every open report about it. What is done to
-// the agent and the reports is one change. Note is for the reporters. It returns
-// the reports that were settled. The error is an [*Error] for a value, and a
-// [*Refusal]: with [ErrNotFound], and with [ErrState] for one that is settled.
+// SettleReport settles a report as the operator: it dismisses the report, or suspends or deletes
+// the agent, which settles every open report about the agent in the same change. Note is shown to
+// the reporters. It returns the settled reports. The error is an [*registry.Error] for a value, and
+// a [*registry.Refusal]: with [registry.ErrNotFound], and with [registry.ErrState] for a report
+// that is settled.
 func (ad *Admission) SettleReport(ctx context.Context, id, outcome, note string) ([]Report, error) {
 	note, err := registry.ValidateText("note", note, registry.MaxReason, registry.ManyLines)
 	if err != nil {
@@ -337,7 +335,7 @@ func (ad *Admission) SettleReport(ctx context.Context, id, outcome, note string)
 	return settled, nil
 }
 
-// settleByAction ends all open reports about an agent by what is done to it.
+// settleByAction settles all open reports about an agent by an action on it.
 func (ad *Admission) settleByAction(ctx context.Context, report Report, outcome, note string) (settled []Report, err error) {
 	reason := helpWithNote(note, "reported for "+report.Reason)
 	_, err = ad.registry.ChangeAgent(ctx, report.AirID, func(c *registry.Change) error {
@@ -347,8 +345,7 @@ func (ad *Admission) settleByAction(ctx context.Context, report Report, outcome,
 		if settled, err = ad.settleOpenReports(ctx, c, outcome, note); err != nil {
 			return err
 		}
-		// Settled by another since it was looked at: then nothing of ours
-		// conditions on it, so look again.
+		// If another operator has settled it since, none of our writes depends on it: look again.
 		if !slices.ContainsFunc(settled, func(s Report) bool { return s.ID == report.ID }) {
 			_, _, err := ad.loadOpenReport(ctx, report.ID)
 			return cmp.Or(err, error(store.ErrConflict))
@@ -369,7 +366,7 @@ func (ad *Admission) loadOpenReport(ctx context.Context, id string) (Report, uin
 	return report, seq, err
 }
 
-// settleWrite returns the write that ends a report; its network is not written.
+// settleWrite returns the write that settles a report. The network is not written.
 func (report *Report) settleWrite(seq uint64, outcome, note string, now time.Time) (store.Write, error) {
 	report.Settled, report.Outcome, report.Note = now, outcome, note
 	kept := *report
@@ -403,7 +400,7 @@ func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Repo
 	return nil, ctx.Err()
 }
 
-// settleOpenReports ends all open reports about the agent with the change.
+// settleOpenReports settles all open reports about the agent with the change.
 func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, outcome, note string) ([]Report, error) {
 	var settled []Report
 	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
@@ -430,7 +427,7 @@ func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, 
 	return settled, nil
 }
 
-// deleteExpiredReports forgets what was settled long ago.
+// deleteExpiredReports deletes the reports that were settled long ago.
 func (ad *Admission) deleteExpiredReports(ctx context.Context) error {
 	before := ad.timestamp().Add(-reportRetention)
 	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {

@@ -13,13 +13,12 @@ import (
 	"gazetteer/store"
 )
 
-// A Directory finds agents by their names, by what they can do, by the evidence
-// that holds of them, and by the hosts that they are tied to. It is a view of the
-// store in memory, some hundred bytes an agent and what it says of itself;
-// [Directory.Run] fills it and keeps it up to date.
+// A Directory finds agents by their names, capabilities, evidence and hosts. It is a view of the
+// store in memory, with some hundred bytes and the record of each agent. [Directory.Run] fills it
+// and keeps it up to date.
 //
-// Agents stand in the order of how many signals are proved or observed of them,
-// then of age: never of points that they give themselves.
+// Agents are listed in the order of how many signals are proved or observed, then of age, and never
+// by scores that agents can give themselves.
 type Directory struct {
 	registry     *registry.Registry
 	evidence     *evidence.Collector
@@ -35,7 +34,7 @@ type Directory struct {
 	moved chan struct{} // closed and replaced when seq moves
 }
 
-// A row is one active agent.
+// A listing is one active agent.
 type listing struct {
 	agent       registry.Agent // the parts of it that are searched or listed
 	attested    bool           // attestations outside of rings hold
@@ -74,8 +73,8 @@ func (d *Directory) Run(ctx context.Context) error {
 	}))
 }
 
-// WaitFor waits until the directory has followed the store up to a sequence: what
-// was written before is then found. With 1 it waits for the first filling.
+// WaitFor waits until the directory has followed the store up to a sequence, so that it finds
+// everything written before. With 1 it waits until the directory is filled.
 func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
 	for {
 		d.mu.RLock()
@@ -92,8 +91,8 @@ func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
 	}
 }
 
-// updateAgents takes agents in as they are now. What attestations make of them is known
-// after settle.
+// updateAgents replaces the listings of agents. applyAttestations adds later what attestations mean
+// for them.
 func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) error {
 	for _, a := range agents {
 		vouchers, err := d.loadEndorsers(ctx, a)
@@ -118,8 +117,8 @@ func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) e
 	return nil
 }
 
-// applyAttestations says of each agent whether attestations outside of rings hold of it, and
-// up to where the store has been followed.
+// applyAttestations updates which agents have attestations outside rings, and the sequence up to
+// which the store was followed.
 func (d *Directory) applyAttestations(upTo store.Cursor) {
 	changed := d.endorsements.recountDomains()
 	d.mu.Lock()
@@ -145,7 +144,7 @@ func (d *Directory) newListing(a registry.Agent, now time.Time) *listing {
 			w.provedHosts = append(w.provedHosts, host)
 		}
 	}
-	// What is neither searched nor listed is not kept.
+	// Members that are neither searched nor listed are dropped.
 	w.agent.Attested, w.agent.Issued, w.agent.Recovery, w.agent.Retired = nil, nil, nil, nil
 	w.agent.Domains = slices.Clone(a.Domains)
 	for i := range w.agent.Domains {
@@ -156,8 +155,8 @@ func (d *Directory) newListing(a registry.Agent, now time.Time) *listing {
 	return w
 }
 
-// setAttested says whether attestations outside of rings hold of the agent. The row
-// stands in no order then.
+// setAttested notes whether attestations outside rings hold for the agent. The listing must not be
+// in the order then.
 func (w *listing) setAttested(holds bool) {
 	if holds != w.attested {
 		w.attested = holds
@@ -184,14 +183,14 @@ func (w *listing) heldSignals(now time.Time) []string {
 	return out
 }
 
-// foldName makes names alike that people would take for the same.
+// foldName makes names equal that people take for the same.
 func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
 
 func compareListings(a, b *listing) int {
 	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.Created.Compare(b.agent.Created), cmp.Compare(a.agent.AirID, b.agent.AirID))
 }
 
-// insertListing adds a row; d.mu is held.
+// insertListing adds a listing. The caller holds d.mu.
 func (d *Directory) insertListing(w *listing) {
 	i, _ := slices.BinarySearchFunc(d.order, w, compareListings)
 	d.order = slices.Insert(d.order, i, w)
@@ -200,7 +199,7 @@ func (d *Directory) insertListing(w *listing) {
 	d.addToHosts(w)
 }
 
-// removeListing removes a row; d.mu is held.
+// removeListing removes a listing. The caller holds d.mu.
 func (d *Directory) removeListing(w *listing) {
 	if i, found := slices.BinarySearchFunc(d.order, w, compareListings); found {
 		d.order = slices.Delete(d.order, i, i+1)
@@ -212,32 +211,32 @@ func (d *Directory) removeListing(w *listing) {
 	}
 }
 
-// A Query says which agents are looked for. The zero value takes all.
+// A Query selects agents. The zero value selects all.
 type Query struct {
-	// Words must all stand in the name, the handle, the description, the creator's
-	// name, a capability or the AIR ID, in any case.
+	// Words must all occur in the name, handle, description, creator's name, capabilities or AIR
+	// ID, in any case.
 	Words string
 	// Capability is one that the agent lists, in any case.
 	Capability string
-	// Hosts are DNS names in ASCII lower case, to one of which at least the agent must
-	// have a tie that holds, see [Registry.Ties]; nil takes any agent.
+	// Hosts are DNS names in ASCII lower case. The agent must have an association that holds with
+	// one of them, see [evidence.Collector.Associations]; nil selects agents of any host.
 	Hosts []string
 	// Require names signals that must be proved or observed, see [ParseRequire].
 	Require []string
-	// Offset and Limit cut out a page; a limit outside 1 to [MaxList] means 20.
+	// Offset and Limit select a page; a limit outside 1 to [registry.MaxList] means 20.
 	Offset, Limit int
 }
 
-// A Found is an agent of the directory, without what only [Registry.Agent] has.
+// A Result is an agent in the directory, with the searched and listed members of its record only.
 type Result struct {
 	registry.Agent
 	Signals []string // the signals that hold, of those that can be required
 }
 
-// maxWords bounds what one search compares.
+// maxWords limits the words of a query.
 const maxWords = 24
 
-// Search returns a page of the agents that a query takes, and how many there are.
+// Search returns a page of the selected agents, and how many are selected.
 func (d *Directory) Search(q Query) (agents []Result, total int) {
 	if q.Limit < 1 || q.Limit > registry.MaxList {
 		q.Limit = 20
@@ -289,8 +288,8 @@ type NamedView struct {
 	Name  string `json:"name"`
 }
 
-// CheckName reports which agents have a name, whatever its case and spaces. The
-// error is an [*Error] for a text that can be no name.
+// CheckName returns the agents that have a name, whatever its case and spaces. The error is an
+// [*registry.Error] for a text that cannot be a name.
 func (d *Directory) CheckName(text string) (NameView, error) {
 	name, err := registry.CheckName(text)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"gazetteer/store"
 )
 
-// A voucher is an attestation in force as far as it counts: who attests, and the
-// registrable domain that stands for it; "" when it counts as nothing by itself.
+// An endorser is an attester whose attestation is in force, with the registrable domain that counts
+// for it; the domain is "" for an attestation without weight.
 type endorser struct{ attester, root string }
 
-// loadEndorsers are the attestations in force about an agent. What is damaged is left
-// out: looking it up says so.
+// loadEndorsers returns the endorsers of an agent. It leaves out damaged attestations, which a
+// lookup reports.
 func (d *Directory) loadEndorsers(ctx context.Context, a registry.Agent) ([]endorser, error) {
 	var out []endorser
 	for _, n := range a.Attested {
@@ -36,9 +36,9 @@ func (d *Directory) loadEndorsers(ctx context.Context, a registry.Agent) ([]endo
 	return out, nil
 }
 
-// endorsementGraph is who attests whom: a view of the attestations in memory. An
-// attestation lies in a ring when its subject attests its attester in turn, itself
-// or through others; such rings cost nothing, so what lies in them does not count.
+// endorsementGraph is a view of the attestations in memory. An attestation is in a ring when its
+// subject attests its attester in turn, directly or through others. Rings cost nothing, so
+// attestations in rings do not count.
 type endorsementGraph struct {
 	about   map[string][]endorser // by the subject; none of no vouchers
 	domains map[string]int        // by the subject: registrable domains outside of rings; see count
@@ -49,7 +49,7 @@ func newEndorsementGraph() *endorsementGraph {
 	return &endorsementGraph{about: map[string][]endorser{}, domains: map[string]int{}}
 }
 
-// setEndorsers says which attestations about an agent are in force.
+// setEndorsers replaces the endorsers of an agent.
 func (v *endorsementGraph) setEndorsers(subject string, vouchers []endorser) {
 	if len(vouchers) == 0 && len(v.about[subject]) == 0 {
 		return
@@ -62,8 +62,7 @@ func (v *endorsementGraph) setEndorsers(subject string, vouchers []endorser) {
 	v.about[subject] = vouchers
 }
 
-// recountDomains counts anew what has been put, and returns the agents of whom the number
-// of domains is another than before.
+// recountDomains counts the domains again and returns the agents whose number has changed.
 func (v *endorsementGraph) recountDomains() (changed []string) {
 	if !v.stale {
 		return nil
@@ -97,10 +96,10 @@ func (v *endorsementGraph) recountDomains() (changed []string) {
 	return changed
 }
 
-// stronglyConnected numbers the agents from 1 so that two have the same number when each
-// attests the other, itself or through others: the strongly connected components
-// of the graph, as R. Tarjan finds them (Depth-first search and linear graph
-// algorithms, 1972), without recursion, because a chain may be long.
+// stronglyConnected numbers the agents from 1, so that two agents have the same number when each
+// attests the other, directly or through others. These are the strongly connected components of the
+// graph, found by the algorithm of R. Tarjan (Depth-first search and linear graph algorithms,
+// 1972), without recursion, because a chain may be long.
 func (v *endorsementGraph) stronglyConnected() map[string]int {
 	type visit struct {
 		agent string

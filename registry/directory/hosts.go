@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// hostListings are the active agents with a tie to one host, those with a tie that holds
-// apart from those that only claim it, each in the order of the directory.
+// hostListings are the active agents of one host, in the order of the directory: those with an
+// association that holds, and those that only claim one.
 type hostListings struct{ proved, claimed []*listing }
 
-// addToHosts adds a row under its hosts; d.mu is held.
+// addToHosts adds a listing to its hosts. The caller holds d.mu.
 func (d *Directory) addToHosts(w *listing) {
 	for _, host := range w.hosts {
 		t := d.hosts[host]
@@ -27,7 +27,7 @@ func (d *Directory) addToHosts(w *listing) {
 	}
 }
 
-// removeFromHosts takes a row from its hosts; d.mu is held.
+// removeFromHosts removes a listing from its hosts. The caller holds d.mu.
 func (d *Directory) removeFromHosts(w *listing) {
 	for _, host := range w.hosts {
 		t := d.hosts[host]
@@ -41,7 +41,7 @@ func (d *Directory) removeFromHosts(w *listing) {
 	}
 }
 
-// listFor is where a row stands under a host: of a row that never changes.
+// listFor returns the list of a host that contains a listing.
 func (t *hostListings) listFor(w *listing, host string) *[]*listing {
 	if slices.Contains(w.provedHosts, host) {
 		return &t.proved
@@ -49,10 +49,10 @@ func (t *hostListings) listFor(w *listing, host string) *[]*listing {
 	return &t.claimed
 }
 
-// AtHost returns active agents that may be tied to a host: at most so many with a tie
-// that holds, and as many that only claim it, those of which most is proved or
-// observed first, and how many more there are. [Registry.Ties] says by what.
-// The host is a DNS name in ASCII lower case.
+// AtHost returns agents that may belong to a host: at most so many with an association that holds,
+// as many that only claim one, both in the order of the directory, and how many more there are.
+// [evidence.Collector.Associations] says what the associations are. The host is a DNS name in ASCII
+// lower case.
 func (d *Directory) AtHost(host string, most int) (proved, claimed []registry.Agent, more int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -73,7 +73,8 @@ func (d *Directory) AtHost(host string, most int) (proved, claimed []registry.Ag
 	return proved, claimed, more
 }
 
-// listingsAt returns the agents with a tie that holds to one of the hosts; d.mu is held.
+// listingsAt returns the agents with an association that holds with one of the hosts. The caller
+// holds d.mu.
 func (d *Directory) listingsAt(hosts []string) map[*listing]bool {
 	rows := map[*listing]bool{}
 	for _, host := range hosts {
@@ -93,7 +94,7 @@ func (d *Directory) listingsAt(hosts []string) map[*listing]bool {
 	return rows
 }
 
-// parentDomains yields what is tied to the domains above a host, up to the registrable one.
+// parentDomains yields the listings of the domains above a host, up to the registrable domain.
 func (d *Directory) parentDomains(host string) iter.Seq2[*hostListings, string] {
 	return func(yield func(*hostListings, string) bool) {
 		root, err := publicsuffix.EffectiveTLDPlusOne(host)
@@ -109,8 +110,7 @@ func (d *Directory) parentDomains(host string) iter.Seq2[*hostListings, string] 
 	}
 }
 
-// provesZone reports whether an agent has proved a domain by DNS, and with it the names
-// below.
+// provesZone reports whether an agent has proved a domain by DNS, and with it the names below.
 func (w *listing) provesZone(domain string) bool {
 	return slices.ContainsFunc(w.agent.Domains, func(d registry.Domain) bool { return d.Name == domain && d.Proved() && d.Method == "dns" })
 }

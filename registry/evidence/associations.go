@@ -22,16 +22,16 @@ const (
 	// AssociationEndpoint: one of its service endpoints is at the host. Only the agent
 	// says so.
 	AssociationEndpoint = "endpoint"
-	// AssociationClaim: it claims the host as its domain, or the creator's DID there, and
-	// that does not hold, or not any more. Only the agent says so.
+	// AssociationClaim: it claims the host as its domain, or a creator's DID there, and the claim
+	// does not hold, or no longer holds. Only the agent says so.
 	AssociationClaim = "claim"
 )
 
-// A Tie is one thing that ties an agent to a host. What and Detail may quote the
-// agent or strangers.
+// An Association is one link between an agent and a host. What and Detail may quote the agent or
+// strangers.
 type Association struct {
 	By string // one of the Tie constants
-	// Holds says that more than the agent's own word stands behind it.
+	// Holds says that the link rests on more than the agent's own words.
 	Holds  bool
 	What   string // the very thing: the domain, the DID, the URL
 	Source string // where it was seen, "" for a claim
@@ -39,7 +39,7 @@ type Association struct {
 	Date   time.Time // when it was seen or said last
 }
 
-// Associations returns what ties an agent to a host, the strongest first. Host is a DNS
+// Associations returns the links between an agent and a host, the strongest first. Host is a DNS
 // name in ASCII lower case.
 func (e *Collector) Associations(a registry.Agent, host string) []Association {
 	var out []Association
@@ -92,7 +92,7 @@ func endpointHost(address string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// AssociatedHosts lists the hosts under which the directory files an agent.
+// AssociatedHosts returns the hosts under which the directory lists an agent.
 func (e *Collector) AssociatedHosts(a registry.Agent) []string {
 	var hosts []string
 	for _, d := range a.Domains {

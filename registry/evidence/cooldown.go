@@ -8,14 +8,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// cooldown remembers which domains were bothered within the last minute.
+// cooldown remembers which domains were asked within the last minute.
 type cooldown struct {
 	mu    sync.Mutex // guards following
 	until map[string]time.Time
 }
 
-// tryStart reports whether a domain may be bothered now, and if so keeps others from
-// it for a while.
+// tryStart reports whether a domain may be asked now. If so, nobody else may ask it for a while.
 func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -36,21 +35,21 @@ func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	return true
 }
 
-// How often owners may have a look taken at one registrable domain: so often at
-// once, and then once in a while. It is enough for somebody who waits for a
-// change of DNS, and no way to bother a stranger.
+// These limits say how often owners may have one registrable domain checked: a burst, and then once
+// in a while. It is enough for an owner who waits for a DNS change, and too little to harass a
+// stranger.
 const (
 	proofBurst    = 10
 	proofInterval = 10 * time.Second
 )
 
-// proofLimiter bounds what owners ask for, by registrable domain.
+// proofLimiter limits the checks that owners ask for, by registrable domain.
 type proofLimiter struct {
 	mu       sync.Mutex // guards following
 	limiters map[string]*rate.Limiter
 }
 
-// reserveProof reports whether a look may be taken now, and else how long to wait.
+// reserveProof returns 0 if a check may start now, and otherwise how long to wait.
 func (l *proofLimiter) reserveProof(domain string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// DNS asks for TXT records. [NewDNS] is the one that asks the network.
+// DNS asks for TXT records. [NewDNS] returns one that asks the network.
 type DNS interface {
-	// TXT returns the values at a name, none when it has none, and the server
-	// that was asked, also beside an error.
+	// TXT returns the values at a name, none if it has none, and the server that was asked, also
+	// with an error.
 	TXT(ctx context.Context, name string) (values []string, server string, err error)
 }
 
@@ -40,7 +40,7 @@ func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, err
 		mu.Unlock()
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}}
-	// The final dot keeps the search list of the local network out of it.
+	// The final dot prevents the search list of the local network from being used.
 	values, err := resolver.LookupTXT(ctx, strings.TrimSuffix(name, ".")+".")
 	mu.Lock()
 	defer mu.Unlock()
@@ -54,7 +54,7 @@ func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, err
 		if e.IsTemporary || strings.Contains(e.Err, "misbehaving") {
 			return nil, asked, errors.New("it fails to answer")
 		}
-		// What the error says beside names the ends of our connection.
+		// The rest of the error names the addresses of our connection.
 		return nil, asked, errors.New("it cannot be reached, or its answer cannot be used")
 	}
 	return values, asked, err

@@ -25,9 +25,8 @@ const (
 	maxFailures   = 3        // in a row, before a proof is withdrawn
 )
 
-// parseDomainRecord reads what a published value says: the DID and the key, "" for
-// another value. What editors put around it means nothing: the mark at the
-// beginning of a file, spaces, the quotation marks of a zone file.
+// parseDomainRecord returns the DID and the key of a published value, "" for another value. It
+// ignores what editors add: a byte order mark, spaces, and the quotation marks of a zone file.
 func parseDomainRecord(value string) (id, multikey string) {
 	value = strings.Trim(strings.TrimPrefix(value, "\ufeff"), "\" \t")
 	rest, ok := strings.CutPrefix(value, registry.DomainRecordPrefix)
@@ -46,11 +45,11 @@ func parseDomainRecord(value string) (id, multikey string) {
 	return parts[0], multikey
 }
 
-// ProveDomain notes that an agent claims a domain and looks at once whether its
-// owner says so too. The domain is returned as it is noted, with what was asked
-// and what came back; [Domain.Since] is zero while it is not proved, and it is
-// looked at again within the hour. The error is as that of [Registry.Update];
-// that nothing was found is none.
+// ProveDomain notes that an agent claims a domain, and checks at once whether the owner of the
+// domain names the agent. It returns the domain with the questions and answers of the check.
+// [registry.Domain.Since] is zero while the domain is not proved; it is then checked again within
+// the hour. The error is that of [registry.Registry.Update]; a domain that is not proved is no
+// error.
 func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Domain, registry.Agent, error) {
 	name, err := registry.CheckDomain(domain)
 	if err != nil {
@@ -71,7 +70,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 		switch {
 		case i >= 0 && c.Agent.Domains[i].Withdrawn.IsZero():
-			// Asked again: only the look below is new.
+			// A repeated request: only the check below is new.
 			return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 		case i >= 0:
 			c.Agent.Domains[i] = registry.Domain{Name: name, Requested: c.Now}
@@ -101,7 +100,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	return agent.Domains[i], agent, nil
 }
 
-// RemoveDomain takes a domain from an agent.
+// RemoveDomain removes a domain from an agent.
 func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Agent, error) {
 	return e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
 		authority, err := c.AuthorizeOwner(ctx, who)
@@ -117,8 +116,8 @@ func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who 
 	})
 }
 
-// recordProbes notes what a look at a domain brought, done when the agent had that
-// key. An entry is made when it is proved or withdrawn by it.
+// recordProbes stores the result of a check that began when the agent had that key. It adds an
+// entry when the check proves or withdraws the domain.
 func recordProbes(c *registry.Change, name, multikey, method string, looks []registry.Probe) error {
 	i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 	if i < 0 || c.Agent.Status != registry.Active || !c.Agent.Domains[i].Withdrawn.IsZero() {
@@ -144,8 +143,8 @@ func recordProbes(c *registry.Change, name, multikey, method string, looks []reg
 	return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
 }
 
-// probeDomain asks whether the owner of a domain names the agent: TXT at both
-// names, then the file. Method is "" when nobody says so.
+// probeDomain checks whether the owner of a domain names the agent: by TXT records at both names,
+// then by the file. Method is "" if none of them does.
 func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) (looks []registry.Probe, method string) {
 	want := e.registry.DomainRecord(a)
 	if e.dns != nil {
@@ -205,7 +204,7 @@ func (e *Collector) probeFile(ctx context.Context, name, want string) registry.P
 	return l
 }
 
-// evaluateValues compares what is published with what is expected.
+// evaluateValues compares the published values with the expected one.
 func evaluateValues(l *registry.Probe, values []string, none string) {
 	id, multikey := parseDomainRecord(l.Expected)
 	l.Problem = "no value names the agent"

@@ -16,11 +16,11 @@ import (
 	"gazetteer/store"
 )
 
-// maxPage is how much of a repository's page is searched for the agent.
+// maxPage is the size of the part of a repository's page that is searched for the agent.
 const maxPage = 512 << 10
 
-// observableSignals lists the signals that can be observed of an agent: it has to say
-// something first that can be looked at.
+// observableSignals returns the signals that can be observed for an agent: those that its record
+// says something about.
 func (e *Collector) observableSignals(a registry.Agent) []string {
 	var out []string
 	if e.registry.CanObserveCreator(a) {
@@ -38,7 +38,7 @@ func (e *Collector) observableSignals(a registry.Agent) []string {
 	return out
 }
 
-// inboxURL is the endpoint where the agent takes mail, "" without one.
+// inboxURL returns the endpoint where the agent receives mail, "" if it has none.
 func inboxURL(a registry.Agent) string {
 	for _, s := range a.ServiceEndpoints {
 		if s.Type == did.TypeInbox {
@@ -48,7 +48,7 @@ func inboxURL(a registry.Agent) string {
 	return ""
 }
 
-// observeSignal looks at one signal.
+// observeSignal observes one signal.
 func (e *Collector) observeSignal(ctx context.Context, a registry.Agent, signal string) registry.Observation {
 	switch signal {
 	case registry.SignalDID:
@@ -62,9 +62,8 @@ func (e *Collector) observeSignal(ctx context.Context, a registry.Agent, signal 
 	return e.observeAGIS(ctx, a)
 }
 
-// observeInbox sends an empty object to the inbox. An inbox of A2A refuses it by
-// its form (A2A §9.1), or because nobody signed it: that shows that it is there,
-// and nobody gets mail by it.
+// observeInbox sends an empty object to the inbox. An inbox of A2A refuses it by its form (A2A
+// §9.1), or because it is not signed. That shows that the inbox exists, and delivers no mail.
 func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry.Observation {
 	o := registry.Observation{At: e.registry.Timestamp(), Source: inboxURL(a)}
 	page, err := e.web.Post(ctx, o.Source, "{}", maxPage)
@@ -79,8 +78,7 @@ func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry
 	return o
 }
 
-// observeRepository looks whether the page of the code repository names the
-// agent.
+// observeRepository checks whether the page of the code repository names the agent.
 func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) registry.Observation {
 	o := registry.Observation{At: e.registry.Timestamp(), Source: a.CodeRepository}
 	page, err := e.web.Get(ctx, a.CodeRepository, "text/html, text/plain", maxPage)
@@ -97,8 +95,8 @@ func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) reg
 	return o
 }
 
-// observeAGIS looks whether a document that the crawler fetched from a proved
-// domain names the agent's DID.
+// observeAGIS checks whether a document that the crawler fetched from a proved domain names the
+// agent's DID.
 func (e *Collector) observeAGIS(ctx context.Context, a registry.Agent) registry.Observation {
 	o := registry.Observation{At: e.registry.Timestamp(), Detail: "no document of a proved domain was fetched yet"}
 	want, err := json.Marshal(e.registry.DID(a.AirID))
@@ -133,7 +131,7 @@ func (e *Collector) observeAGIS(ctx context.Context, a registry.Agent) registry.
 	return o
 }
 
-// recordObservation notes an observation. An entry is made when it says something new.
+// recordObservation stores an observation. It adds an entry when the result is new.
 func recordObservation(c *registry.Change, signal string, o registry.Observation) error {
 	old, had := c.Agent.Observed[signal]
 	c.Agent.Observed[signal] = o

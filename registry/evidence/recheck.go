@@ -14,19 +14,17 @@ import (
 )
 
 const (
-	// cooldownPeriod is the least time between two looks that bother the hosts of one
-	// registrable domain: a thousand agents that name it must not become a
-	// thousand requests.
+	// cooldownPeriod is the least time between two checks that ask the hosts of one registrable
+	// domain: a thousand agents that name it must not cause a thousand requests.
 	cooldownPeriod = time.Minute
-	// minRecheckInterval is the least time between two visits to one agent.
+	// minRecheckInterval is the least time between two rechecks of one agent.
 	minRecheckInterval = time.Minute
-	// maxConcurrentChecks is how many agents are looked at side by side.
+	// maxConcurrentChecks limits how many agents are checked at a time.
 	maxConcurrentChecks = 8
 )
 
-// Recheck looks again at whatever of an agent is due: the domains it has proved,
-// what can be observed of it, a recovery whose delay is over. [Registry.Run]
-// calls it on time. It bothers no host twice within a minute; what had to be left
+// Recheck checks what is due for an agent: proved domains, observations, and a recovery whose delay
+// is over. [Collector.Run] calls it in time. It asks no host twice within a minute; what it leaves
 // out stays due.
 func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	agent, _, err := e.registry.LoadAgent(ctx, airID)
@@ -79,8 +77,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	return nil
 }
 
-// askedDomain returns the registrable domain that is asked for a signal, "" for
-// none.
+// askedDomain returns the registrable domain that the observation of a signal asks, "" for none.
 func askedDomain(a registry.Agent, signal string) string {
 	switch signal {
 	case registry.SignalDID:
@@ -93,10 +90,8 @@ func askedDomain(a registry.Agent, signal string) string {
 	return ""
 }
 
-// Run looks after the agents until ctx ends, and then returns nil: what was
-// proved or observed of each is looked at again when it is due, recoveries come
-// into force, and what has run out is forgotten. From its first start on it is
-// counted how long nobody looks after the registry, see [Registry.Attended]. It returns an error only when the store fails.
+// Run rechecks the agents when they are due, until ctx ends, and then returns nil. The error is
+// that of the store.
 func (e *Collector) Run(ctx context.Context) error {
 	d := &checkSchedule{due: map[string]time.Time{}, moved: make(chan struct{}, 1)}
 	head := e.store.Head()
@@ -119,7 +114,7 @@ func (e *Collector) Run(ctx context.Context) error {
 	return registry.IgnoreContextEnd(ctx, g.Wait())
 }
 
-// recheckDue attends the agents as they become due.
+// recheckDue rechecks the agents when they become due.
 func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxConcurrentChecks)
@@ -150,7 +145,7 @@ func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 				}
 				e.log.Warn("an agent could not be looked at", "air_id", airID, "error", err)
 			}
-			// What had to be left out is still due.
+			// What was left out is still due.
 			if agent, _, err := e.registry.LoadAgent(ctx, airID); err == nil {
 				d.setDue(airID, e.NextCheck(agent))
 			}

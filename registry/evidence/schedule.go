@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A visit is when an agent is to be attended.
+// A scheduledCheck says when an agent is to be checked.
 type scheduledCheck struct {
 	at    time.Time
 	airID string
 }
 
-// checkHeap is a heap of them, the next one first.
+// checkHeap is a heap of checks, the next one first.
 type checkHeap []scheduledCheck
 
 func (v checkHeap) Len() int { return len(v) }
@@ -30,7 +30,7 @@ func (v *checkHeap) Pop() any {
 	return last
 }
 
-// A diary knows which agent is to be attended when.
+// A checkSchedule knows when each agent is to be checked.
 type checkSchedule struct {
 	mu    sync.Mutex           // guards following
 	due   map[string]time.Time // the one visit of an agent that counts
@@ -38,7 +38,7 @@ type checkSchedule struct {
 	moved chan struct{}        // holds one while the first visit may have changed
 }
 
-// setDue sets the visit of an agent; the zero time strikes it.
+// setDue sets the time of an agent's check; the zero time removes it.
 func (d *checkSchedule) setDue(airID string, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *checkSchedule) setDue(airID string, at time.Time) {
 	}
 }
 
-// nextDue takes the visit that is due, or says how long it is until the next one.
+// nextDue removes and returns a check that is due, or returns the time until the next one.
 func (d *checkSchedule) nextDue(now time.Time) (airID string, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,8 +107,8 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 	return next
 }
 
-// nextProbe is when a domain is to be looked at again: sooner after a failure, and
-// soonest while its owner waits for it.
+// nextProbe returns when a domain is to be checked again: sooner after a failure, and soonest while
+// its owner waits for it.
 func nextProbe(d registry.Domain, recheck time.Duration) time.Time {
 	if d.Checked.IsZero() {
 		return d.Requested

@@ -23,8 +23,8 @@ type Signal struct {
 	Cost   string    `json:"cost"`          // what it takes to fake it
 }
 
-// Evidence returns what there is to judge an agent by, the strongest first in
-// each sort. Claims are listed as such. The error is that of the store.
+// Evidence returns the evidence about an agent, the strongest first in each kind, claims included.
+// The error is that of the store.
 func (e *Collector) Evidence(ctx context.Context, a registry.Agent) ([]Signal, error) {
 	now := e.registry.Timestamp()
 	out := keySignals(a, now)
@@ -91,8 +91,8 @@ func domainSignal(d registry.Domain) Signal {
 	return s
 }
 
-// observedSignal returns the signal of an observation, or of the claim that nobody
-// has looked at; false when the agent says nothing of the sort.
+// observedSignal returns the signal of an observation, or of a claim that was not checked yet. It
+// is false when the agent claims nothing of that kind.
 func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signal, bool) {
 	o, seen := a.Observed[signal]
 	if !seen {
@@ -108,8 +108,8 @@ func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signa
 	return s, true
 }
 
-// attestationSignal counts the registrable domains of the attesters. Whoever the agent
-// attests in turn, itself or through others, is not counted: rings cost nothing.
+// attestationSignal counts the registrable domains of the attesters. It leaves out attesters that
+// the agent attests in turn, directly or through others, because such rings cost nothing.
 func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Signal, error) {
 	s := Signal{Signal: registry.SignalAttestations, Grade: registry.Proved, Source: "/api/v1/agents/" + a.AirID + "/attestations",
 		Cost: "one registrable domain for each, and 30 days of waiting"}
@@ -146,7 +146,7 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 	return s, nil
 }
 
-// claimSignals lists what anybody can write into their record.
+// claimSignals returns the texts that agents can write into their records.
 func claimSignals(a registry.Agent) []Signal {
 	var out []Signal
 	claim := func(field, what string) {
@@ -167,8 +167,8 @@ func claimSignals(a registry.Agent) []Signal {
 	return out
 }
 
-// MissingSignals returns those of the required signals that do not hold of an agent now,
-// neither proved nor observed. The error is that of the store.
+// MissingSignals returns the required signals that do not hold for an agent now. The error is that
+// of the store.
 func (e *Collector) MissingSignals(ctx context.Context, a registry.Agent, require []string) ([]string, error) {
 	now := e.registry.Timestamp()
 	var lacking []string
