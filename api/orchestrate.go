@@ -28,7 +28,7 @@ type orchestrateInput struct {
 	Protocol []string `query:"protocol,explode" maxItems:"10" doc:"an interaction protocol the service must speak, such as request, negotiate, confirm or query, or how it is called, http or agtp; any of several"`
 	Require  string   `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
 	Join     string   `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
-	Joined   bool     `query:"joined" doc:"true to leave out operations that have no such agent"`
+	Joined   bool     `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`
 	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor   string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	client   netip.Addr
@@ -72,7 +72,7 @@ func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (
 		return nil, err
 	}
 	q.Limit, q.Offset = in.Limit, c.Offset
-	offers, err := a.Answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.AdmitLookup(ctx, in.client)}, in.Joined, a.Now())
+	offers, err := a.Answers.Orchestrate(ctx, q, join.Want{Require: require, Least: least, Admit: a.AdmitLookup(ctx, in.client)}, in.Joined || route.Query(ctx).Has("join"), a.Now())
 	if err != nil {
 		return nil, err
 	}

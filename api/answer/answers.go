@@ -42,6 +42,15 @@ type Answers struct {
 	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
 	// Blocks knows which hosts are not shown; nil: all are.
 	Blocks Blocker
+	// Now tells the time; nil: time.Now.
+	Now func() time.Time
+}
+
+func (a *Answers) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
 }
 
 // Errors of Answers, for what is asked and not there. Test with errors.Is; an

@@ -19,7 +19,7 @@ func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, l
 	if err != nil {
 		return nil, err
 	}
-	entries, err := crawler.Ledger(ctx, a.Store, host, time.Now(), before, limit)
+	entries, err := crawler.Ledger(ctx, a.Store, host, a.now(), before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read what %s was asked: %w", host, err)
 	}

@@ -139,6 +139,8 @@ func TestScripts(t *testing.T) {
 				}
 				e.Setenv(name, address)
 			}
+			// Servers listen there, and verbs look for one there: never at the usual address.
+			e.Setenv("GAZETTEER_LISTEN", e.Getenv("ADDR"))
 			// Nobody answers there: names are asked of loopback alone.
 			e.Setenv("GAZETTEER_REGISTRY_NAME_SERVER", "127.0.0.1:1")
 			// What is too slow for a user is not for the busiest machine.

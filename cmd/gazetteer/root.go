@@ -12,6 +12,7 @@ import (
 	"gazetteer/internal/cli/operator"
 	"gazetteer/internal/cli/search"
 	"gazetteer/internal/server"
+	"gazetteer/internal/version"
 )
 
 func newRoot(s cli.Streams, e server.Environment) *cobra.Command {
@@ -19,16 +20,22 @@ func newRoot(s cli.Streams, e server.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gazetteer",
 		Short: "Search engine and registry of the agent web",
-		Long: `Gazetteer crawls what services publish for agents (AI Discovery, AGIS), keeps
+		Long: `Gazetteer crawls what services publish for agents (AI Discovery, AGIS), stores
 it, searches it by intent, and runs a registry that resolves agents to their
 inbox.
 
-Try it:  gazetteer demo
-Use it:  gazetteer serve &  gazetteer crawl example.com  gazetteer find book a table
-Join it: gazetteer init  gazetteer validate ai.json  gazetteer validate example.com
+  gazetteer demo                    try it on a small internet of its own
+  gazetteer serve                   crawl, index and serve
+  gazetteer crawl example.com       add a host
+  gazetteer find book a table       who can do it, and the inbox to write to
+  gazetteer validate example.com    check what a host publishes
+
+Verbs talk to the server of the data directory, to that of --server, or to the
+one on the configured address.
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,
+		Version:       version.Read().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.RequireVerb,
@@ -43,6 +50,8 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.StringVar(&a.Server, "server", "", "address of a running server, for example http://127.0.0.1:8080")
 	flags.StringArrayVar(&a.Settings, "set", nil, "set one key of the configuration, for example crawler.workers=8")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON")
+	root.SetVersionTemplate(cli.FormatVersion(version.Read()))
+	root.Flags().BoolP("version", "v", false, "print the version, the commit and the date")
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpCommand(cli.HelpCommand())
 	root.AddCommand(a.ServeCommand(), demo.Command(a))

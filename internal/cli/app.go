@@ -12,29 +12,13 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
 	"gazetteer/lint/format"
-	"gazetteer/store/boltstore"
 )
-
-// WithRegistry is ask for the verbs of agents, which crawl nothing.
-func (a *App) WithRegistry(ctx context.Context, use func(*Client) error) error {
-	if a.Server == "" {
-		config, err := a.Config()
-		if err != nil {
-			return err
-		}
-		if _, running := NewSocketClient(config.DataDir); !running && !FileExists(filepath.Join(config.DataDir, boltstore.FormatFile)) {
-			return &exit.Error{Code: exit.Data, Err: fmt.Errorf("there is no registry in %s: start one (gazetteer serve), or name one with --server or --data-dir", config.DataDir)}
-		}
-	}
-	return a.WithServer(ctx, false, use)
-}
 
 // FormatCommand is one that the person may run next, with the flags that lead to the same
 // server.

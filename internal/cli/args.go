@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gazetteer/internal/nearest"
+
 	"gazetteer/internal/exit"
 )
 
@@ -68,6 +70,9 @@ func RequireVerb(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		mean = ": did you mean " + strings.Join(near, " or ") + "?"
 	}
+	if args[0] == "list" && c.Name() == "agent" {
+		mean = ": gazetteer agents lists the agents of a registry"
+	}
 	return UsageError(c, "unknown command %q for %s%s", args[0], c.CommandPath(), mean)
 }
 
@@ -101,6 +106,16 @@ func FlagError(c *cobra.Command, err error) error {
 		if kind, known := flagKinds[invalid.GetFlag().Value.Type()]; known {
 			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
 		}
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		name := unknown.GetSpecifiedName()
+		if question := nearest.Question(name, names); question != "" && len(name) > 1 {
+			return UsageError(c, "there is no flag --%s: %s", name, strings.Replace(question, "mean ", "mean --", 1))
+		}
+		return UsageError(c, "there is no flag %s", strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "unknown flag:"), "unknown shorthand flag:")))
 	}
 	return UsageError(c, "%v", err)
 }

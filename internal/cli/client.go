@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/lint/format"
 	"gazetteer/store/boltstore"
 )
 
@@ -29,10 +31,25 @@ type Client struct {
 	clock func() time.Time // of the signatures; nil: time.Now
 }
 
-// WithServer connects for one verb, lets use ask what it wants, and ends what connect
-// began.
-func (a *App) WithServer(ctx context.Context, crawl bool, use func(*Client) error) error {
-	c, stop, err := a.connectToServer(ctx, crawl)
+// Access says which servers can answer a verb.
+type Access int
+
+const (
+	// Read is for verbs that anybody can use: any server can answer.
+	Read Access = iota
+	// Crawl is for the verb crawl: without a running server this process crawls, and makes the
+	// data directory when there is none.
+	Crawl
+	// Registry is for verbs about agents: any server can answer.
+	Registry
+	// Operate is for the operator: only the owner of the data directory can answer.
+	Operate
+)
+
+// WithServer connects to a server, calls use with it, and closes what it opened. The error is that
+// of use, or one with an exit code that says where a server was looked for.
+func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) error) error {
+	c, stop, err := a.connectToServer(ctx, access)
 	if err != nil {
 		return err
 	}
@@ -44,26 +61,102 @@ func (a *App) WithServer(ctx context.Context, crawl bool, use func(*Client) erro
 	return err
 }
 
-// connectToServer finds the server to talk to. When none runs, this process opens the
-// data directory itself and answers on the socket for as long as the verb
-// lasts, so that every verb has one way to its answers; crawl tells whether it
-// then crawls too. The returned function ends what connect began.
-func (a *App) connectToServer(ctx context.Context, crawl bool) (*Client, func() error, error) {
+// connectToServer finds the server that answers a verb. The first of these that there is:
+//
+//	the address of --server
+//	the socket in the data directory
+//	the data directory itself, served by this process while the verb runs
+//	a server on the configured address
+//
+// The returned function closes what was opened.
+func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func() error, error) {
+	closeNothing := func() error { return nil }
 	if a.Server != "" {
 		c, err := newRemoteClient(a.Server)
-		return c, func() error { return nil }, err
+		return c, closeNothing, err
 	}
-	config, err := a.Config()
+	settings, err := a.Config()
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, ok := NewSocketClient(config.DataDir); ok {
-		return c, func() error { return nil }, nil
+	dir := settings.DataDir
+	if c, ok := NewSocketClient(dir); ok {
+		return c, closeNothing, nil
 	}
-	if !crawl && !FileExists(filepath.Join(config.DataDir, boltstore.FormatFile)) {
-		return nil, nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("there is no data in %s yet: crawl something first (gazetteer crawl example.com), or name another directory with --data-dir or a server with --server", config.DataDir)}
+	if !FileExists(filepath.Join(dir, boltstore.FormatFile)) {
+		if access == Crawl {
+			return a.startOwnServer(ctx, settings, true)
+		}
+		if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
+			fmt.Fprintf(a.Err, "There is no data in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
+			return c, closeNothing, nil
+		}
+		return nil, nil, noDataError(settings, access)
 	}
-	return a.startOwnServer(ctx, config, crawl)
+	own, stop, err := a.startOwnServer(ctx, settings, access == Crawl)
+	if err != nil || access != Read || !isEmpty(ctx, own) {
+		return own, stop, err
+	}
+	if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
+		fmt.Fprintf(a.Err, "There are 0 services in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
+		return c, closeNothing, stop()
+	}
+	fmt.Fprintf(a.Err, "There are 0 services in %s, and no server answers at %s.\n", format.Visible(dir), baseOf(settings.Listen))
+	return own, stop, nil
+}
+
+// noDataError says that a data directory holds nothing, where else a server was looked for, and what
+// to do.
+func noDataError(settings config.Config, access Access) error {
+	switch access {
+	case Operate:
+		return exit.Dataf("there is no registry in %s: start one (gazetteer serve), or name its data directory with --data-dir", settings.DataDir)
+	case Registry:
+		return exit.Dataf("there is no registry in %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", settings.DataDir, baseOf(settings.Listen))
+	default:
+		return exit.Dataf("there is no data in %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", settings.DataDir, baseOf(settings.Listen))
+	}
+}
+
+// probeTimeout bounds the question whether a server answers on the configured address.
+const probeTimeout = time.Second
+
+// findConfiguredServer returns a client for the server on the configured address; false when none
+// answers there, or when it cannot answer the verb.
+func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, access Access) (*Client, bool) {
+	if access == Operate || settings.Listen == "" {
+		return nil, false
+	}
+	c := &Client{HTTP: &http.Client{}, Base: baseOf(settings.Listen)}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var status struct {
+		Version string `json:"version"`
+	}
+	_, err := c.GetJSON(ctx, "/api/v1/status", &status)
+	return c, err == nil && status.Version != ""
+}
+
+// baseOf returns the URL of the server that listens on an address; one that listens on every address
+// answers on loopback, too.
+func baseOf(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// isEmpty reports whether a server has no service at all.
+func isEmpty(ctx context.Context, c *Client) bool {
+	var page struct {
+		Services []json.RawMessage `json:"services"`
+	}
+	_, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &page)
+	return err == nil && len(page.Services) == 0
 }
 
 // newRemoteClient talks to a server elsewhere.
@@ -216,7 +309,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 		err = about.Err // it says the whole address again
 	}
 	if c.Local {
-		return nil, exit.Networkf("ask the server of the data directory: %v", err)
+		return nil, exit.Networkf("the server of the data directory does not answer: %s", DescribeNetworkError(err))
 	}
-	return nil, exit.Networkf("ask %s: %v\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, err)
+	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, DescribeNetworkError(err))
 }

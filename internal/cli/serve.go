@@ -69,6 +69,14 @@ func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
 	}
 	return h.Run(ctx, public, config.Crawler.Enabled, func() {
 		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", config.DataDir, "head", h.Store.Head().Seq)
+		if IsTerminal(a.Err) {
+			fmt.Fprint(a.Err, formatInvitation("http://"+public.Addr().String()))
+		}
 		h.NotifyManager("READY=1\nSTATUS=serving " + config.DataDir + "; the index catches up")
 	})
+}
+
+// formatInvitation says on a terminal what to open.
+func formatInvitation(address string) string {
+	return fmt.Sprintf("\nOpen %s in a browser, or ask from another terminal in this directory:\n\n  gazetteer crawl example.com\n  gazetteer search book a table\n\nStop with Ctrl-C.\n\n", address)
 }

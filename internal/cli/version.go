@@ -8,25 +8,31 @@ import (
 	"gazetteer/internal/version"
 )
 
+// VersionCommand returns the verb version.
 func (a *App) VersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print how this program was built",
+		Short: "Print the version, the commit and the date of this program",
 		Args:  NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b := version.Read()
 			if a.JSON {
-				return WriteJSON(a.Out, b)
+				return WriteJSON(a.Out, version.Read())
 			}
-			fmt.Fprintf(a.Out, "gazetteer %s (%s, %s)\n", b.Version, b.Go, b.Platform)
-			if b.Revision != "" {
-				changed := ""
-				if b.Modified {
-					changed = ", with local changes"
-				}
-				fmt.Fprintf(a.Out, "revision %s of %s%s\n", b.Revision, b.Time, changed)
-			}
-			return nil
+			_, err := fmt.Fprint(a.Out, FormatVersion(version.Read()))
+			return err
 		},
 	}
+}
+
+// FormatVersion says in two lines how the program was built: version, commit and date.
+func FormatVersion(b version.Info) string {
+	text := fmt.Sprintf("gazetteer %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+	if b.Revision == "" {
+		return text + "built without version control: commit and date are not known\n"
+	}
+	changed := ""
+	if b.Modified {
+		changed = ", with local changes"
+	}
+	return text + fmt.Sprintf("commit %s of %s%s\n", b.Revision, b.Time, changed)
 }

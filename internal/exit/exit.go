@@ -28,14 +28,17 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Usagef returns an error for a wrong command line or configuration.
 func Usagef(format string, args ...any) error {
 	return &Error{Code: Usage, Err: fmt.Errorf(format, args...)}
 }
 
+// NotFoundf returns an error for something that does not exist, or does not hold.
 func NotFoundf(format string, args ...any) error {
 	return &Error{Code: NotFound, Err: fmt.Errorf(format, args...)}
 }
 
+// Networkf returns an error of the network or of a server.
 func Networkf(format string, args ...any) error {
 	return &Error{Code: Network, Err: fmt.Errorf(format, args...)}
 }
@@ -43,3 +46,8 @@ func Networkf(format string, args ...any) error {
 // ErrSilent ends the program with code 1 after the verb has printed all there is
 // to say.
 var ErrSilent = &Error{Code: NotFound, Err: errors.New("")}
+
+// Dataf returns an error of the data directory or of the program itself.
+func Dataf(format string, args ...any) error {
+	return &Error{Code: Data, Err: fmt.Errorf(format, args...)}
+}

@@ -1,6 +1,7 @@
 package aidiscovery
 
 import (
+	"slices"
 	"fmt"
 	"strings"
 
@@ -112,3 +113,6 @@ func (c *checker) readLanguage(n *protocol.Node) []string {
 	}
 	return values
 }
+
+// Categories returns the categories that a service can have (AI Discovery 3.2).
+func Categories() []string { return slices.Clone(categories) }

@@ -32,7 +32,7 @@ domain of their own.
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
 		Args: cli.ExactArgs(1, "the agent that it is about"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.attestAgent(c, server, k, t, args) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.attestAgent(c, server, k, t, args) })
 		},
 	}
 	c.Flags().StringVar(&t.kind, "type", "", "identity_verification, operator_confirmation, dependency or safety_review")

@@ -29,7 +29,7 @@ With --erase its record, history and attestations are removed too; only the AIR 
 and hashes in the transparency log are kept. Export it first.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.deactivateAgent(c, server, k, erase, yes) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.deactivateAgent(c, server, k, erase, yes) })
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")

@@ -38,9 +38,9 @@ and its whole history: its operator imports that.
 				return exit.Usagef("export --move writes the agent whose key --key names, got %q", args[0])
 			}
 			if move {
-				return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.exportForTransfer(c.Context(), server, k, out) })
+				return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.exportForTransfer(c.Context(), server, k, out) })
 			}
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.exportAgent(c.Context(), server, k, out, args) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.exportAgent(c.Context(), server, k, out, args) })
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet (default: standard output)")

@@ -29,7 +29,7 @@ read, and its DID says where to go. It cannot be undone.
 			if into == "" {
 				return cli.UsageError(c, "merge needs --into, the file with the key of the agent that stays")
 			}
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error {
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				return a.mergeAgents(c.Context(), server, k, &keyring{path: into, passphraseFile: k.passphraseFile}, yes)
 			})
 		},

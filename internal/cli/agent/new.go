@@ -103,7 +103,7 @@ the first, so it shows that you hold it; no secret is sent or kept.
 If it is cut off, run it again: it goes on with the keys that are there.`,
 		Args: cli.ExactArgs(1, "the name of the agent"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
 		},
 	}
 	n.texts.addTo(c)

@@ -40,7 +40,7 @@ Compare the key with one that you have from elsewhere.`,
 			if out == "" {
 				return exit.Usagef("proof needs --out, the name that the three files begin with")
 			}
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.fetchProof(c.Context(), server, k, out, args) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.fetchProof(c.Context(), server, k, out, args) })
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "what the names of the files begin with")

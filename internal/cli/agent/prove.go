@@ -39,9 +39,9 @@ Exit code 1 when the domain is not proved.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if show {
-				return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.printDomainRecord(c.Context(), server, k) })
+				return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.printDomainRecord(c.Context(), server, k) })
 			}
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error {
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				if remove {
 					return a.removeDomain(c, server, k, args[0])
 				}

@@ -33,7 +33,7 @@ call it off with --withdraw. The files take their places with the first command
 after that.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
 		},
 	}
 	c.Flags().StringVar(&r.file, "recovery", "", "file with the recovery key (default: agent.recovery.key beside the key)")

@@ -24,7 +24,7 @@ old one in its file; if the answer is lost, run it again. What the old key signe
 can still be judged; from then on it signs nothing.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.rotateKey(c, server, k) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.rotateKey(c, server, k) })
 		},
 	}
 }

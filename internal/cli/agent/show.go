@@ -28,7 +28,7 @@ anybody can check it) or observed (the registry saw it when it looked). Without 
 AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
 		},
 	}
 }

@@ -35,7 +35,7 @@ and leaves other endpoints as they are; with --no-endpoints they go first.
   gazetteer agent update --inbox https://agent.example/inbox --handle booker`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithRegistry(c.Context(), func(server *cli.Client) error { return a.updateAgent(c, server, k, u) })
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.updateAgent(c, server, k, u) })
 		},
 	}
 	u.texts.addTo(c)

@@ -43,7 +43,7 @@ Exit code 1 when the host is not known.`,
 			if limit < 1 {
 				return exit.Usagef("--limit %d: want 1 or more", limit)
 			}
-			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "how many visits to show")

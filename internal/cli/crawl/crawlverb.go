@@ -60,7 +60,7 @@ any other, and 0 says that every host has one.`,
 			case len(args) == 0:
 				return cli.UsageError(c, "crawl needs a host, for example: gazetteer crawl example.com")
 			}
-			return a.WithServer(c.Context(), true, func(server *cli.Client) error { return a.crawlHosts(c.Context(), server, asked) })
+			return a.WithServer(c.Context(), cli.Crawl, func(server *cli.Client) error { return a.crawlHosts(c.Context(), server, asked) })
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this list")

@@ -12,9 +12,9 @@ import (
 	"gazetteer/registry"
 )
 
-// withOperator is ask for the operator's verbs.
+// withOperator is [cli.App.WithServer] for the verbs of the operator.
 func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) error {
-	err := a.WithRegistry(ctx, use)
+	err := a.WithServer(ctx, cli.Operate, use)
 	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
 		var refused *cli.RefusedError
 		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" {

@@ -137,7 +137,7 @@ func (a *verbs) recrawlCommand() *cobra.Command {
 that every visit keeps. It may be asked for once in 10 minutes.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithServer(c.Context(), false, func(server *cli.Client) error {
+			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
 				var s answer.Submission
 				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, &s)
 				if err != nil || a.JSON {

@@ -18,16 +18,16 @@ type findFlags struct {
 	verbs, namespaces, classes, hosts, protocols []string
 	require, join                                string
 	joined                                       bool
-	limit                                        int
+	viewFlags
 }
 
 func (a *verbs) findCommand() *cobra.Command {
-	f := &findFlags{limit: 5}
+	f := &findFlags{viewFlags: viewFlags{limit: 5}}
 	c := &cobra.Command{
 		Use:   "find [WORDS...]",
 		Short: "Find who can do something, and the inbox to write to",
-		Long: `Find asks as an orchestrator does: it ranks operations as search does, and joins
-each with the agents that serve it. By what an agent is joined is said each time:
+		Long: `Find asks as an orchestrator does: it ranks operations as search does, and shows
+the agents that serve each one, with the strength of the link:
 
   proved   the owner of the service's domain names the agent
   mutual   the service names the agent, and the agent names the service
@@ -38,16 +38,19 @@ each with the agents that serve it. By what an agent is joined is said each time
   gazetteer find book a table --join proved --require domain,inbox
   gazetteer find --class reservation --joined
 
---require takes evidence that must hold of an agent, with commas between: key, age,
-domain, did, inbox, agis, repository, attestations.
+--require names evidence that must hold for an agent, separated by commas: key,
+age, domain, did, inbox, agis, repository, attestations.
 
 Exit code 1 when nothing is found.`,
 		RunE: func(c *cobra.Command, words []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			query := f.buildQuery(strings.Join(words, " "))
 			if !f.hasQuestion(query) {
 				return cli.UsageError(c, "find needs words, or one of --verb, --ns, --class, --host, --protocol")
 			}
-			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.findOffers(c.Context(), server, query) })
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.findOffers(c.Context(), server, query, f.viewFlags) })
 		},
 	}
 	flags := c.Flags()
@@ -57,9 +60,9 @@ Exit code 1 when nothing is found.`,
 	flags.StringArrayVar(&f.hosts, "host", nil, "the host of the service")
 	flags.StringArrayVar(&f.protocols, "protocol", nil, "an interaction protocol: request, negotiate, confirm or query")
 	flags.StringVar(&f.require, "require", "", "evidence that must hold of an agent, for example domain,inbox")
-	flags.StringVar(&f.join, "join", "", "the weakest join that is taken: proved, mutual or claimed (default claimed)")
-	flags.BoolVar(&f.joined, "joined", false, "leave out operations that have no agent")
-	flags.IntVar(&f.limit, "limit", f.limit, "operations to show, 1 to 100")
+	flags.StringVar(&f.join, "join", "", "only operations with an agent that is joined at least so strongly: proved, mutual or claimed")
+	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
+	f.addTo(flags, "operations")
 	return c
 }
 
@@ -92,9 +95,9 @@ func (f *findFlags) hasQuestion(q url.Values) bool {
 	return false
 }
 
-func (a *verbs) findOffers(ctx context.Context, c *cli.Client, query url.Values) error {
+func (a *verbs) findOffers(ctx context.Context, c *cli.Client, query url.Values, view viewFlags) error {
 	var page api.OrchestratePage
-	raw, err := c.GetJSON(ctx, "/api/v1/orchestrate?"+query.Encode(), &page)
+	raw, err := fetchPage(ctx, c, "/api/v1/orchestrate", query, view.page, &page)
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func (a *verbs) findOffers(ctx context.Context, c *cli.Client, query url.Values)
 			return err
 		}
 	} else {
-		a.printOffers(page)
+		a.printOffers(page, view)
 	}
 	if len(page.Operations) == 0 {
 		return exit.ErrSilent

@@ -32,25 +32,27 @@ type searchHit struct {
 	} `json:"freshness"`
 }
 
-func (a *verbs) printHits(r searchAnswer, words string) {
+func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 	if len(r.Hits) == 0 {
 		fmt.Fprintf(a.Out, "Nothing offers %q.\n", format.Visible(words))
 		if r.Note != "" {
-			fmt.Fprintln(a.Out, format.Visible(r.Note))
+			fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 		}
-		if len(r.Near) > 0 {
-			fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(r.Near, ", ")))
-		}
+		a.printNear(r.Near)
 		return
 	}
 	now := a.Environment.Now()
 	for _, h := range r.Hits {
-		printHit(a, h.Hit, now, h.listRemarks()...)
+		if view.long {
+			printHit(a, h.Hit, now, h.listRemarks()...)
+		} else {
+			a.printHitLine(h.Hit, h.listRemarks())
+		}
 	}
 	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
 		fmt.Fprintf(a.Out, "%-12s %s\n", format.Visible(field), format.Visible(formatCounts(r.Facets[field])))
 	}
-	fmt.Fprintf(a.Out, "%d of %s\n", len(r.Hits), cli.Plural(r.Total, "operation"))
+	view.printPosition(a, len(r.Hits), r.Total, "operation")
 	if r.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 	}

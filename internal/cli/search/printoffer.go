@@ -14,16 +14,20 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-func (a *verbs) printOffers(page api.OrchestratePage) {
+func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	now := a.Environment.Now()
 	for _, o := range page.Operations {
-		a.printOffer(o, now)
+		if view.long {
+			a.printOffer(o, now)
+		} else {
+			a.printOfferLines(o)
+		}
 	}
 	switch n := len(page.Operations); {
 	case n > 0:
-		fmt.Fprintf(a.Out, "%d of %s\n", n, cli.Plural(page.Total, "operation"))
+		view.printPosition(a, n, page.Total, "operation")
 	case page.Total > 0:
-		fmt.Fprintf(a.Out, "%s, but none with an agent that is wanted.\n", cli.Plural(page.Total, "operation"))
+		fmt.Fprintf(a.Out, "%s, but none with such an agent.\n", cli.Plural(page.Total, "operation"))
 	default:
 		fmt.Fprintln(a.Out, "Nobody offers that.")
 	}
@@ -37,8 +41,28 @@ func (a *verbs) printOffers(page api.OrchestratePage) {
 	if page.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(page.Note)))
 	}
-	if len(page.Near) > 0 {
-		fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(page.Near, ", ")))
+	a.printNear(page.Near)
+}
+
+// printOfferLines writes an operation in one line, and each of its agents in another one.
+func (a *verbs) printOfferLines(o answer.ServedOperation) {
+	var remarks []remark
+	if o.Freshness.Stale {
+		remarks = append(remarks, remark{name: "stale"})
+	}
+	if o.Caution != "" {
+		remarks = append(remarks, remark{name: "caution"})
+	}
+	a.printHitLine(o.Hit.Hit, remarks)
+	for _, agent := range o.Agents {
+		inbox := agent.Inbox
+		if inbox == "" {
+			inbox = "no inbox"
+		}
+		a.printColumns("  "+string(agent.Strength)+"  "+formatAgent(agent), "", inbox)
+	}
+	if o.None != "" {
+		a.printColumns("  no agent", "", o.None)
 	}
 }
 

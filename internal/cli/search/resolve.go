@@ -59,7 +59,7 @@ bears the name. When more than one does, all are shown: none is picked for you.
 Exit code 1 when it is not known.`,
 		Args: cli.ExactArgs(1, "one ID"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithServer(c.Context(), false, func(server *cli.Client) error { return a.resolveName(c.Context(), server, args[0]) })
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.resolveName(c.Context(), server, args[0]) })
 		},
 	}
 }
@@ -68,7 +68,7 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	var r Resolution
 	raw, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {id}}.Encode(), &r, http.StatusMultipleChoices)
 	if err != nil {
-		return err
+		return explainUnresolved(ctx, c, a, id, err)
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)

@@ -18,7 +18,7 @@ import (
 
 // searchFlags say how much of a search is wanted, and in which form.
 type searchFlags struct {
-	limit  int
+	viewFlags
 	facets []string
 	within int
 	as     string
@@ -44,11 +44,11 @@ func (f searchFlags) buildQuery(words string, limited bool) url.Values {
 }
 
 func (a *verbs) searchCommand() *cobra.Command {
-	flags := searchFlags{limit: 10}
+	flags := searchFlags{viewFlags: viewFlags{limit: 10}}
 	c := &cobra.Command{
 		Use:   "search WORDS...",
 		Short: "Find operations by intent",
-		Long: `Search ranks operations by what they do. Words are free; filters narrow:
+		Long: `Search ranks operations by what they do. Use any words; filters narrow the result:
 
   gazetteer search book a table
   gazetteer search verb:BOOK table
@@ -58,27 +58,31 @@ func (a *verbs) searchCommand() *cobra.Command {
   gazetteer search book a table --facets verb,effect
   gazetteer search book a table --as curl
   gazetteer search book a table --within-tokens 500
+  gazetteer search book a table -n 20 --page 2 --long
 
 --as writes the operations for callers: mcp is the result of tools/list of the
-Model Context Protocol, functions are JSON-schema functions, and curl is a line
-for the shell for each operation that can be called over HTTP, with {name} where
-a value belongs. --within-tokens writes as many operations as fit a number of
+Model Context Protocol, functions are JSON-schema functions, and curl is a shell
+command for each operation that can be called over HTTP, with {name} in the place
+of a value. --within-tokens writes as many operations as fit into a number of
 tokens, as JSON in a short form.
 
 Exit code 1 when nothing is found.`,
 		Args: cli.MinArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
-			return a.WithServer(c.Context(), false, func(server *cli.Client) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				text := strings.Join(words, " ")
 				query := flags.buildQuery(text, c.Flags().Changed("limit"))
 				if flags.as != "" || flags.within > 0 {
 					return a.searchAs(c.Context(), server, query)
 				}
-				return a.searchOperations(c.Context(), server, text, query)
+				return a.searchOperations(c.Context(), server, text, query, flags.viewFlags)
 			})
 		},
 	}
-	c.Flags().IntVar(&flags.limit, "limit", flags.limit, "operations to show, 1 to 100")
+	flags.addTo(c.Flags(), "operations")
 	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields to count the values of, with commas between")
 	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
 	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
@@ -119,9 +123,9 @@ func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) e
 	return nil
 }
 
-func (a *verbs) searchOperations(ctx context.Context, c *cli.Client, words string, query url.Values) error {
+func (a *verbs) searchOperations(ctx context.Context, c *cli.Client, words string, query url.Values, view viewFlags) error {
 	var result searchAnswer
-	raw, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &result)
+	raw, err := fetchPage(ctx, c, "/api/v1/search", query, view.page, &result)
 	if err != nil {
 		return err
 	}
@@ -130,9 +134,12 @@ func (a *verbs) searchOperations(ctx context.Context, c *cli.Client, words strin
 			return err
 		}
 	} else {
-		a.printHits(result, words)
+		a.printHits(result, words, view)
 	}
 	if len(result.Hits) == 0 {
+		if !a.JSON {
+			a.printSuggestions(ctx, c, words)
+		}
 		return exit.ErrSilent
 	}
 	return nil

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/api/air"
+	"gazetteer/api/answer"
+	"gazetteer/index"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+// fetchPage asks for a page of a list, following the cursors from the first one, and decodes it into
+// v; raw is the answer as sent. The error says when there are fewer pages.
+func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values, page int, v any) (raw []byte, err error) {
+	for n := 1; ; n++ {
+		var next struct {
+			Next string `json:"next"`
+		}
+		if raw, err = c.GetJSON(ctx, path+"?"+query.Encode(), &next); err != nil {
+			return nil, err
+		}
+		if n == page {
+			break
+		}
+		if next.Next == "" {
+			return nil, exit.NotFoundf("there is no page %d: the list has %s", page, cli.Plural(n, "page"))
+		}
+		query.Set("cursor", next.Next)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
+	}
+	return raw, nil
+}
+
+// listCommand is a verb that shows one page of a list.
+func (a *verbs) listCommand(use, short, what string, list func(ctx context.Context, c *cli.Client, view viewFlags) error) *cobra.Command {
+	view := viewFlags{limit: 20}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := view.check(); err != nil {
+				return err
+			}
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return list(c.Context(), server, view) })
+		},
+	}
+	view.addTo(c.Flags(), what)
+	return c
+}
+
+// servicesCommand is the verb services.
+func (a *verbs) servicesCommand() *cobra.Command {
+	return a.listCommand("services", "List the services that are known, in order of host", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+		var page api.ServiceList
+		raw, err := fetchPage(ctx, c, "/api/v1/services", url.Values{"limit": {strconv.Itoa(view.limit)}}, view.page, &page)
+		if err != nil || a.JSON {
+			return a.PrintJSON(raw, err)
+		}
+		for _, s := range page.Services {
+			a.printColumns(s.Host, cli.Plural(s.Operations, "operation"), s.Name)
+			if view.long {
+				a.printDetail("does", s.Description)
+				a.printDetail("domain", s.Domain)
+				a.printDetail("fetched", cli.FormatAge(a.Environment.Now(), s.FetchedAt))
+			}
+		}
+		return a.endList(len(page.Services), page.Next != "", view, "service")
+	})
+}
+
+// verbsCommand is the verb verbs.
+func (a *verbs) verbsCommand() *cobra.Command {
+	return a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+		var page struct {
+			Verbs []index.VerbCount `json:"verbs"`
+			Next  string            `json:"next"`
+		}
+		raw, err := fetchPage(ctx, c, "/api/v1/verbs", url.Values{"limit": {strconv.Itoa(view.limit)}}, view.page, &page)
+		if err != nil || a.JSON {
+			return a.PrintJSON(raw, err)
+		}
+		for _, v := range page.Verbs {
+			a.printColumns(v.Verb, cli.Plural(v.Operations, "operation"), cli.Plural(v.Services, "service"))
+		}
+		return a.endList(len(page.Verbs), page.Next != "", view, "verb")
+	})
+}
+
+// agentsCommand is the verb agents.
+func (a *verbs) agentsCommand() *cobra.Command {
+	return a.listCommand("agents", "List the agents of the registry, those with the most evidence first", "agents", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+		var page air.AgentList
+		query := url.Values{"limit": {strconv.Itoa(view.limit)}, "offset": {strconv.Itoa((view.page - 1) * view.limit)}}
+		raw, err := c.GetJSON(ctx, "/api/v1/agents?"+query.Encode(), &page)
+		if err != nil || a.JSON {
+			return a.PrintJSON(raw, err)
+		}
+		for _, g := range page.Agents {
+			a.printColumns(g.AirID, g.Name, g.Description)
+			if view.long {
+				a.printDetail("created", g.Created)
+			}
+		}
+		return a.endList(len(page.Agents), (view.page-1)*view.limit+len(page.Agents) < page.Total, view, "agent")
+	})
+}
+
+// printDetail writes one named line below an entry of a list.
+func (a *verbs) printDetail(name, text string) {
+	if text != "" {
+		fmt.Fprintf(a.Out, "  %-8s %s\n", name, format.Visible(text))
+	}
+}
+
+// endList says how much was shown; it returns [exit.ErrSilent] when that is nothing.
+func (a *verbs) endList(shown int, more bool, view viewFlags, what string) error {
+	style := cli.NewStyle(a.Out)
+	text := cli.Plural(shown, what)
+	if shown == 0 {
+		text = "There are no " + what + "s here."
+	}
+	if more {
+		text += fmt.Sprintf("; next: --page %d", view.page+1)
+	}
+	fmt.Fprintln(a.Out, style.Dim(text))
+	if shown == 0 {
+		return exit.ErrSilent
+	}
+	return nil
+}
+
+// showCommand is the verb show.
+func (a *verbs) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show HOST",
+		Short: "Show one service: its operations, its documents and its last visit",
+		Long: `Show prints what is known of one host: what the service does, its operations, the
+documents that they come from, and how the last visit went.
+
+  gazetteer show www.example.com
+
+Exit code 1 when the host is not known.`,
+		Args: cli.ExactArgs(1, "one HOST"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.showService(c.Context(), server, args[0]) })
+		},
+	}
+}
+
+func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) error {
+	var s answer.Service
+	raw, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	style := cli.NewStyle(a.Out)
+	fmt.Fprintln(a.Out, strings.TrimSpace(style.Bold(s.Host)+"  "+format.Visible(s.Name)))
+	a.printDetail("does", s.Description)
+	a.printDetail("names", s.Namespace)
+	a.printDetail("domain", s.Domain)
+	now := a.Environment.Now()
+	for _, d := range s.Documents {
+		a.printDetail("from", fmt.Sprintf("%s, fetched %s", d.URL, cli.FormatAge(now, d.FetchedAt)))
+	}
+	if !s.State.Due.IsZero() {
+		a.printDetail("visit", "next "+cli.FormatWait(now, s.State.Due))
+	}
+	fmt.Fprintln(a.Out)
+	for _, d := range s.Documents {
+		for _, o := range d.Operations {
+			a.printColumns(strings.TrimSpace(o.Verb+" "+OperationName(o)), "", o.Intent)
+		}
+	}
+	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("crawl-log "+s.Host))
+	return nil
+}

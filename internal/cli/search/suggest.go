@@ -1,0 +1,94 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
+	"gazetteer/lint/format"
+	"gazetteer/protocol/aidiscovery"
+)
+
+// printSuggestions says, after a search that found nothing, which filter has a value that no service
+// has, and which value may be meant.
+func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words string) {
+	for word := range strings.FieldsSeq(words) {
+		key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":")
+		if !isFilter || value == "" {
+			continue
+		}
+		if question := nearest.Question(value, listValues(ctx, c, key)); question != "" {
+			fmt.Fprintf(a.Out, "%s %s: %s\n", key, format.Visible(value), format.Visible(question))
+		}
+	}
+}
+
+// listValues returns the values that a filter can have; none when they are not known.
+func listValues(ctx context.Context, c *cli.Client, key string) []string {
+	switch key {
+	case "category":
+		return aidiscovery.Categories()
+	case "ns":
+		return listNames(ctx, c, "namespaces", "namespace")
+	case "verb":
+		return listNames(ctx, c, "verbs", "verb")
+	case "host":
+		return listNames(ctx, c, "services", "host")
+	default:
+		return nil
+	}
+}
+
+// maxNamePages bounds how many pages of names are read for a suggestion.
+const maxNamePages = 20
+
+// listNames reads the names of a list of the API: member holds the name of an entry. What cannot be
+// read has no suggestion.
+func listNames(ctx context.Context, c *cli.Client, list, member string) []string {
+	var names []string
+	cursor := ""
+	for range maxNamePages {
+		page := map[string]any{}
+		if _, err := c.GetJSON(ctx, "/api/v1/"+list+"?limit=100"+cursor, &page); err != nil {
+			return names
+		}
+		entries, _ := page[list].([]any)
+		for _, entry := range entries {
+			if fields, ok := entry.(map[string]any); ok {
+				if name, ok := fields[member].(string); ok {
+					names = append(names, name)
+				}
+			}
+		}
+		next, _ := page["next"].(string)
+		if next == "" {
+			return names
+		}
+		cursor = "&cursor=" + next
+	}
+	return names
+}
+
+// explainUnresolved adds to the error of a name that is not known what may be meant.
+func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
+	var e *exit.Error
+	if !errors.As(err, &e) || e.Code != exit.NotFound {
+		return err
+	}
+	namespace, verb, qualified := strings.Cut(id, ".")
+	switch {
+	case qualified:
+		if question := nearest.Question(namespace, listNames(ctx, c, "namespaces", "namespace")); question != "" && !strings.Contains(question, " "+namespace+"?") {
+			return exit.NotFoundf("nobody offers %s: there is no namespace %s; %s\nWho offers the verb: %s", id, namespace, question, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
+		}
+		return exit.NotFoundf("nobody offers %s\nWho offers the verb: %s", id, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
+	case id == strings.ToUpper(id) && !strings.HasPrefix(id, "AIR-"):
+		return exit.NotFoundf("%s is no agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
+	default:
+		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB\nThe agents here: %s", id, a.FormatCommand("agents"))
+	}
+}

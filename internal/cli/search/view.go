@@ -1,0 +1,111 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"gazetteer/index"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+)
+
+// maxPage is the last page that can be asked for: each costs a request.
+const maxPage = 100
+
+// viewFlags say how much of a list a verb shows, and in which form.
+type viewFlags struct {
+	limit, page int
+	long        bool
+}
+
+// addTo declares the flags, with the default that limit has.
+func (v *viewFlags) addTo(flags *pflag.FlagSet, what string) {
+	flags.IntVarP(&v.limit, "limit", "n", v.limit, what+" on a page, 1 to 100")
+	flags.IntVar(&v.page, "page", 1, "page to show")
+	flags.BoolVarP(&v.long, "long", "l", false, "show every detail")
+}
+
+// check refuses values that no list has.
+func (v *viewFlags) check() error {
+	if v.limit < 1 || v.limit > 100 {
+		return exit.Usagef("--limit %d: want 1 to 100", v.limit)
+	}
+	if v.page < 1 || v.page > maxPage {
+		return exit.Usagef("--page %d: want 1 to %d", v.page, maxPage)
+	}
+	return nil
+}
+
+// printPosition ends a list with what it shows of how many.
+func (v *viewFlags) printPosition(a *verbs, shown, total int, what string) {
+	style := cli.NewStyle(a.Out)
+	first := (v.page - 1) * v.limit
+	text := fmt.Sprintf("%d of %s", shown, cli.Plural(total, what))
+	if v.page > 1 {
+		text = fmt.Sprintf("%d to %d of %s", first+1, first+shown, cli.Plural(total, what))
+	}
+	if first+shown < total && v.page < maxPage {
+		text += fmt.Sprintf("; next: --page %d", v.page+1)
+	}
+	if !v.long {
+		text += "; details: --long"
+	}
+	fmt.Fprintln(a.Out, style.Dim(text))
+}
+
+// printHitLine writes one operation in one line: what it is called, where it is, what it does. On a
+// terminal the line is cut at its width.
+func (a *verbs) printHitLine(h index.Hit, remarks []remark) {
+	name := strings.TrimSpace(h.Operation.Verb + " " + OperationName(h.Operation))
+	text := h.Operation.Intent
+	for _, r := range remarks {
+		text = "[" + r.name + "] " + text
+	}
+	a.printColumns(name, h.Host, text)
+}
+
+// Widths of the first two columns of a list.
+const (
+	nameWidth  = 34
+	placeWidth = 30
+)
+
+// printColumns writes one line of three columns: a name, where it is, and a text.
+func (a *verbs) printColumns(name, place, text string) {
+	style := cli.NewStyle(a.Out)
+	name, place, text = format.Visible(name), format.Visible(place), format.Visible(text)
+	used := max(nameWidth, utf8.RuneCountInString(name)) + 2 + max(placeWidth, utf8.RuneCountInString(place)) + 2
+	if width := terminalWidth(a); width > 0 && used+utf8.RuneCountInString(text) > width {
+		runes := []rune(text)
+		text = string(runes[:max(0, min(len(runes), width-used-1))]) + "…"
+	}
+	pad := func(s string, width int) string { return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) }
+	line := style.Bold(name) + pad(name, nameWidth) + "  " + style.Accent(place) + pad(place, placeWidth) + "  " + text
+	fmt.Fprintln(a.Out, strings.TrimRight(line, " "))
+}
+
+// terminalWidth is the width of the terminal that is written to, 0 for none.
+func terminalWidth(a *verbs) int {
+	f, ok := a.Out.(*os.File)
+	if !ok || !cli.IsTerminal(a.Out) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// printNear names verbs that are offered and close to what was asked for.
+func (a *verbs) printNear(verbs []string) {
+	if len(verbs) > 0 {
+		fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(verbs, ", ")))
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"gazetteer/lint/format"
+)
+
+// A Style writes text for a person: on a terminal with colours, elsewhere without. What it writes
+// has every hidden character escaped.
+type Style struct{ color bool }
+
+// NewStyle returns the style of a stream. NO_COLOR (https://no-color.org) turns colours off.
+func NewStyle(w io.Writer) Style {
+	return Style{IsTerminal(w) && os.Getenv("NO_COLOR") == ""}
+}
+
+// Bold returns text in bold.
+func (s Style) Bold(text string) string { return s.wrap("1", text) }
+
+// Dim returns text in a colour that steps back.
+func (s Style) Dim(text string) string { return s.wrap("2", text) }
+
+// Accent returns text in the colour of names that can be used as they are.
+func (s Style) Accent(text string) string { return s.wrap("36", text) }
+
+// Warning returns text in the colour of warnings.
+func (s Style) Warning(text string) string { return s.wrap("33", text) }
+
+func (s Style) wrap(code, text string) string {
+	text = format.Visible(text)
+	if !s.color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
