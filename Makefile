@@ -17,7 +17,7 @@ run: build ## crawl a small internet on loopback and serve what was found
 
 build: ## build bin/gazetteer (the first build takes one to three minutes)
 	@mkdir -p bin
-	$(GO) build -trimpath -o $(BIN) ./cmd/gazetteer
+	$(GO) build -trimpath -buildvcs=auto -o $(BIN) ./cmd/gazetteer
 
 tools: ## build bin/gazetteer-bench, which measures search
 	@mkdir -p bin

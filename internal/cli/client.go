@@ -110,7 +110,7 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 func noDataError(settings config.Config, access Access) error {
 	switch access {
 	case Operate:
-		return exit.Dataf("there is no registry in %s: start one (gazetteer serve), or name its data directory with --data-dir", settings.DataDir)
+		return exit.Dataf("there is no data in %s: start a server (gazetteer serve), or name its data directory with --data-dir", settings.DataDir)
 	case Registry:
 		return exit.Dataf("there is no registry in %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", settings.DataDir, baseOf(settings.Listen))
 	default:

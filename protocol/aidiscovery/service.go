@@ -1,7 +1,6 @@
 package aidiscovery
 
 import (
-	"slices"
 	"fmt"
 	"strings"
 
@@ -113,6 +112,3 @@ func (c *checker) readLanguage(n *protocol.Node) []string {
 	}
 	return values
 }
-
-// Categories returns the categories that a service can have (AI Discovery 3.2).
-func Categories() []string { return slices.Clone(categories) }

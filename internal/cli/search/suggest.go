@@ -10,7 +10,6 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
-	"gazetteer/protocol/aidiscovery"
 )
 
 // printSuggestions says, after a search that found nothing, which filter has a value that no service
@@ -30,8 +29,6 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words strin
 // listValues returns the values that a filter can have; none when they are not known.
 func listValues(ctx context.Context, c *cli.Client, key string) []string {
 	switch key {
-	case "category":
-		return aidiscovery.Categories()
 	case "ns":
 		return listNames(ctx, c, "namespaces", "namespace")
 	case "verb":
