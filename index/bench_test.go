@@ -154,7 +154,7 @@ func timed(b *testing.B, f func() error) time.Duration {
 
 // rankOnly does what a search does up to the texts.
 func rankOnly(x *Index, text string) error {
-	words := query.SplitWords(x.analyzer, text)
+	words := query.ParseRequest(x.analyzer, text).Words
 	return x.withSnapshot(func(v *view, _ uint64) error {
 		masks, err := v.applyFilters(query.Query{})
 		if err != nil {
@@ -162,7 +162,7 @@ func rankOnly(x *Index, text string) error {
 		}
 		sums, done := v.dir.newWordScores(v)
 		defer done()
-		if err := v.scoreWords(context.Background(), query.DistinctStems(words), sums); err != nil {
+		if err := v.scoreWords(context.Background(), query.WeighStems(words), sums); err != nil {
 			return err
 		}
 		meant := v.dir.embedQuery(words)
@@ -175,7 +175,8 @@ func rankOnly(x *Index, text string) error {
 // bleveOnly asks bleve for the same terms in the same fields.
 func bleveOnly(x *Index, text string) error {
 	var terms []blevequery.Query
-	for _, form := range query.WordForms(query.SplitWords(x.analyzer, text)) {
+	forms, _ := query.WordForms(query.ParseRequest(x.analyzer, text).Words)
+	for _, form := range forms {
 		for f := range numFields {
 			q := blevequery.NewTermQuery(form)
 			q.SetField(f.String())

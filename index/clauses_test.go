@@ -24,7 +24,7 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 		"transfer 500 to John at St. Mary and the hospital": nil,
 	} {
 		var got []string
-		for _, w := range embedClauses(x.lexicon, query.SplitWords(x.analyzer, asked)) {
+		for _, w := range embedClauses(x.lexicon, query.ParseRequest(x.analyzer, asked).Words) {
 			got = append(got, w.text)
 		}
 		if !slices.Equal(got, want) {
@@ -35,11 +35,11 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 
 func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
-	words := query.SplitWords(x.analyzer, strings.Repeat("Book a table tonight. ", 60))
+	words := query.ParseRequest(x.analyzer, strings.Repeat("Book a table tonight. ", 60)).Words
 	if got := embedClauses(x.lexicon, words); len(got) != maxClauses {
 		t.Errorf("%d wishes", len(got))
 	}
-	words = query.SplitWords(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40))
+	words = query.ParseRequest(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40)).Words
 	if got := embedClauses(x.lexicon, words); len(got) != 2 || len(strings.Fields(got[1].text)) != maxShownWords+1 {
 		t.Errorf("got %+v", got)
 	}

@@ -41,7 +41,7 @@ func manyMeanings(l *semantic.Lexicon, n int, random *rand.Rand) []semantic.Embe
 			more := strings.Fields(texts[random.IntN(len(texts))])
 			words = append(words[:min(4, len(words))], more...)
 		}
-		all = append(all, l.EmbedForms(words))
+		all = append(all, l.EmbedForms(words, nil))
 	}
 	return all
 }

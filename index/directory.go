@@ -38,6 +38,9 @@ type directory struct {
 	// distanceBuffers holds *[]uint8, the room of nearestOperations.
 	distanceBuffers sync.Pool
 
+	spellingOnce sync.Once
+	spelling     []spelledWord // words of the lexicon; set by spellingOnce
+
 	mu       sync.Mutex // guards following
 	segments map[uint64]*segmentData
 	replaced []*segmentData // gone, and not yet asked for the meanings they had
@@ -56,6 +59,7 @@ type segmentData struct {
 	vocabulary vocabulary         // as meanings
 	columns    columns
 	profiles   profiles
+	spelling   spelling
 }
 
 func newDirectory(dir string, b bleve.Index, l *semantic.Lexicon) (*directory, error) {

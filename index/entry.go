@@ -66,7 +66,8 @@ const maxListed = 500
 func operationEntry(o *document.Operation) entry {
 	e := entry{text: [numFields]string{actField: actText(o), whatField: whatText(o), ctxField: parameterNames(o)}}
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
-	e.addKeyword(query.EffectField, string(cmp.Or(o.Effect, document.EffectUnknown)))
+	e.addKeyword(query.EffectField, effectValue(o))
+	e.addKeyword(classField, classValue(o))
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
 	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))

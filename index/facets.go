@@ -57,12 +57,12 @@ func (x *Index) exploreFacets(ctx context.Context, q query.Query, fields []strin
 		return nil, err
 	}
 	facets := noCounts(fields)
-	words := query.SplitWords(x.analyzer, q.Text())
-	if len(words) == 0 && !q.Filtered() {
+	request := query.ParseRequest(x.analyzer, q.Text())
+	if len(request.Words) == 0 && !q.Filtered() {
 		return facets, nil // a search for these words finds nothing
 	}
 	err = x.withSnapshot(func(v *view, _ uint64) error {
-		s := &searcher{index: x, view: v, query: q, words: words, maxCounts: limit}
+		s := &searcher{index: x, view: v, query: q, request: request, maxCounts: limit}
 		p, err := s.findPage(ctx)
 		facets = p.facets
 		return err

@@ -17,7 +17,7 @@ import (
 // asked for every candidate, so all the work is done here.
 func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
 	var opposites []string
-	for _, w := range s.words {
+	for _, w := range s.request.Words {
 		for _, verb := range semantic.VerbsOf(strings.ToLower(strings.TrimFunc(w.Asked, notLetter))) {
 			opposites = append(opposites, english.Opposites(verb)...)
 		}
@@ -32,7 +32,7 @@ func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
 	var marked []bool
 	for _, opposite := range opposites {
 		for _, at := range offered.folded()[opposite] {
-			asked := s.index.explainVerb(offered.all[at], query.Query{}, s.words)
+			asked := s.index.explainVerb(offered.all[at], query.Query{}, s.request.Words)
 			if asked == nil || asked.Relation != semantic.RelationAntonym {
 				continue
 			}

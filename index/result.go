@@ -17,6 +17,10 @@ type Result struct {
 	// Note says to a person why nothing was looked for, when the words left
 	// nothing to look for.
 	Note string `json:"note,omitempty"`
+	// Correction is set when words that nothing has were looked for in another spelling.
+	Correction *Correction `json:"correction,omitempty"`
+	// LeftOut has the operations that the request forbids: "do not send it".
+	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Facets counts the values of the fields asked for over all operations that
 	// match, the most frequent twenty of each.
 	Facets map[string][]Count `json:"facets,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/protocol/effect"
 	"math"
 	"math/bits"
 	"slices"
@@ -98,7 +99,7 @@ func (s *wordScores) reset(v *view) {
 }
 
 // scoreWords adds up the first parts of the scores of all entries for the stems.
-func (v *view) scoreWords(ctx context.Context, stems []string, to *wordScores) error {
+func (v *view) scoreWords(ctx context.Context, stems []query.Stem, to *wordScores) error {
 	swept := 0
 	for _, stem := range stems {
 		if swept >= postingsPerTurn {
@@ -107,12 +108,14 @@ func (v *view) scoreWords(ctx context.Context, stems []string, to *wordScores) e
 				return err
 			}
 		}
-		found, err := v.findPostings(stem)
+		found, err := v.findPostings(stem.Text)
 		if err != nil {
 			return err
 		}
-		rarity := float32(inverseFrequency(v.documentFrequency(stem, found), v.operations))
-		to.maximum += rarity
+		rarity := stem.Weight * float32(inverseFrequency(v.documentFrequency(stem.Text, found), v.operations))
+		if !stem.Optional {
+			to.maximum += rarity
+		}
 		for i, p := range found {
 			s := &v.segments[i]
 			swept += len(p.all) + len(p.services)
@@ -351,12 +354,17 @@ const (
 
 // A ranking is what is ranked, and by what.
 type ranking struct {
-	words   *wordScores
-	query   *queryEmbedding     // the operations nearest to it are being looked for
-	opposed func(entryRef) bool // operations that lose some of their score; may be nil
-	masks   []bitset            // the operations to rank, for each segment
-	limit   int                 // how many are asked for
-	grouped bool                // whether a service has at most perService places
+	words       *wordScores
+	query       *queryEmbedding     // the operations nearest to it are being looked for
+	opposed     func(entryRef) bool // operations that lose some of their score; may be nil
+	masks       []bitset            // the operations to rank, for each segment
+	limit       int                 // how many are asked for
+	grouped     bool                // whether a service has at most perService places
+	effects     *effectColumn       // what operations do to the world
+	act         query.Act           // what is asked for
+	verbs       *fieldValues        // the verbs of operations; nil when the verb does not matter
+	mentions    []bitset            // the operations that mention what an end is asked of; nil when none is
+	verbFactors []float64           // by the number of a verb
 }
 
 // rankOperations orders the operations in masks (one for each segment) by both parts of the
@@ -368,6 +376,9 @@ type ranking struct {
 func (v *view) rankOperations(r ranking) (page []rankedEntry, more bool, total int, err error) {
 	words, meant, opposed, masks, n, grouped := r.words, r.query, r.opposed, r.masks, r.limit, r.grouped
 	wishes := meant.clauses
+	mentions := r.mentions
+	verbs, verbFactors := r.verbs, r.verbFactors
+	effects, factors := r.effects, r.effects.factorsFor(r.act)
 	kept, total := v.collectCandidates(words, masks, wordPool)
 	pool := kept.unsortedTop(v, embeddingPool)
 	scores, seen := words.scores, words.ranked
@@ -396,6 +407,14 @@ func (v *view) rankOperations(r ranking) (page []rankedEntry, more bool, total i
 		if m.Doubtful {
 			r.score = int64(float64(r.score) * doubtfulFactor)
 		}
+		factor := factors[effects.values.valueNumber(p)]
+		if verbs != nil {
+			factor *= verbFactors[verbs.valueNumber(p)]
+		}
+		if mentions != nil && effects.classOf(p) == effect.End && !mentions[p.segment].has(p.number) {
+			factor *= endsOther
+		}
+		r.score = int64(float64(r.score) * factor)
 		if opposed != nil && opposed(p) {
 			r.score = int64(float64(r.score) * opposedFactor)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,13 +28,13 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	words := query.SplitWords(x.analyzer, q.Text())
-	if len(words) == 0 && !q.Filtered() {
+	request := query.ParseRequest(x.analyzer, q.Text())
+	if len(request.Words) == 0 && !q.Filtered() {
 		return x.emptyResult(q), nil
 	}
 	var result Result
 	err = x.withSnapshot(func(v *view, seq uint64) (err error) {
-		s := &searcher{index: x, view: v, query: q, words: words, maxCounts: maxCounts}
+		s := &searcher{index: x, view: v, query: q, request: request, maxCounts: maxCounts}
 		result, err = s.search(ctx)
 		result.Seq = seq
 		return err
@@ -94,10 +95,10 @@ func (x *Index) withSnapshot(f func(v *view, seq uint64) error) error {
 
 // A searcher answers one query on one view of the index. It belongs to one goroutine.
 type searcher struct {
-	index *Index
-	view  *view
-	query query.Query
-	words []query.Word
+	index   *Index
+	view    *view
+	query   query.Query
+	request query.Request
 	// maxCounts is how many values of each facet are named.
 	maxCounts int
 
@@ -126,13 +127,15 @@ func (f *matchSet) appendOperations(segment int, to []uint32) []uint32 {
 
 // A page is one page of entries in order, and what is known of all that match.
 type page struct {
-	entries  []rankedEntry
-	total    int
-	more     bool // a later page has entries
-	note     string
-	facets   map[string][]Count
-	services []ServiceHit
-	classes  []ClassHit
+	entries    []rankedEntry
+	total      int
+	more       bool // a later page has entries
+	note       string
+	correction *Correction
+	leftOut    []LeftOut
+	facets     map[string][]Count
+	services   []ServiceHit
+	classes    []ClassHit
 }
 
 // search finds the page that is asked for and reads the texts of its hits.
@@ -141,7 +144,7 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Total: p.total, More: p.more, Note: p.note, Facets: p.facets, Services: p.services, Classes: p.classes}
+	result := Result{Total: p.total, More: p.more, Note: p.note, Correction: p.correction, LeftOut: p.leftOut, Facets: p.facets, Services: p.services, Classes: p.classes}
 	if result.Hits, err = s.readHits(ctx, p.entries); err != nil {
 		return Result{}, err
 	}
@@ -154,20 +157,31 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 // findPage finds what answers the query, and returns the page of it that is asked for.
 func (s *searcher) findPage(ctx context.Context) (page, error) {
 	v, q := s.view, s.query
+	correction, err := s.correctSpelling()
+	if err != nil {
+		return page{}, err
+	}
 	masks, err := s.allowedOperations()
 	if err != nil {
 		return page{}, err
 	}
-	s.embedding = v.dir.embedQuery(s.words)
+	masks, leftOut, err := s.applyProhibitions(masks)
+	if err != nil {
+		return page{}, err
+	}
+	if err := s.weighNames(); err != nil {
+		return page{}, err
+	}
+	s.embedding = v.dir.embedQuery(s.request.Words)
 	if len(q.Phrases) == 0 { // phrases would take operations out of the masks
 		defer s.embedding.startNearest(v, masks)()
 	}
-	found, err := v.matchWords(ctx, s.words, masks)
+	found, err := v.matchWords(ctx, s.request.Words, masks)
 	if err != nil {
 		return page{}, err
 	}
 	defer found.release()
-	var p page
+	p := page{correction: correction, leftOut: leftOut}
 	if len(q.Phrases) > 0 {
 		if p.note, err = s.applyPhrases(ctx, found); err != nil {
 			return page{}, err
@@ -201,6 +215,29 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	return p, nil
 }
 
+// weighNames lets the names of a request count for less than what is asked for, unless a service is
+// called by them.
+func (s *searcher) weighNames() error {
+	for i := range s.request.Words {
+		w := &s.request.Words[i]
+		if !w.Name {
+			continue
+		}
+		ofService := false
+		for _, t := range w.Terms {
+			found, err := s.view.findPostings(t.Stem)
+			if err != nil {
+				return err
+			}
+			ofService = ofService || slices.ContainsFunc(found, func(p *termPostings) bool { return len(p.services) > 0 })
+		}
+		if !ofService {
+			w.Weight *= query.NameWeight
+		}
+	}
+	return nil
+}
+
 // allowedOperations returns for each segment the operations that filters and unwanted words let
 // through.
 func (s *searcher) allowedOperations() ([]bitset, error) {
@@ -232,7 +269,7 @@ func (v *view) matchWords(ctx context.Context, words []query.Word, masks []bitse
 		return f, nil
 	}
 	f.words, f.release = v.dir.newWordScores(v)
-	if err := v.scoreWords(ctx, query.DistinctStems(words), f.words); err != nil {
+	if err := v.scoreWords(ctx, query.WeighStems(words), f.words); err != nil {
 		f.release()
 		return nil, err
 	}
@@ -252,28 +289,125 @@ const turnTime = 100 * time.Microsecond
 
 // rankPage orders what was found for words, and sets the entries of the page. The first page gets
 // the services and data classes that match, too.
-func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) error {
-	opposed, err := s.findOpposedVerbs()
-	if err != nil {
-		return err
-	}
+func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) (err error) {
 	q := s.query
 	if q.Offset == 0 {
 		if p.services, p.classes, err = s.findServicesAndClasses(ctx, found); err != nil {
 			return err
 		}
 	}
-	r := ranking{
-		words:   found.words,
-		query:   s.embedding,
-		opposed: opposed,
-		masks:   found.masks,
-		limit:   q.Offset + q.Limit,
-		grouped: len(q.Hosts) == 0,
+	p.entries, p.more, p.total, err = s.rankFound(found, q.Offset+q.Limit)
+	if err != nil {
+		return err
 	}
-	p.entries, p.more, p.total, err = s.view.rankOperations(r)
+	if err := s.shareBetweenClauses(ctx, found.masks, p); err != nil {
+		return err
+	}
 	p.entries = p.entries[min(q.Offset, len(p.entries)):]
-	return err
+	return nil
+}
+
+// rankFound returns the first entries of what was found, in order.
+func (s *searcher) rankFound(found *matchSet, limit int) (entries []rankedEntry, more bool, total int, err error) {
+	opposed, err := s.findOpposedVerbs()
+	if err != nil {
+		return nil, false, 0, err
+	}
+	effects, err := s.view.effects()
+	if err != nil {
+		return nil, false, 0, err
+	}
+	verbs, verbFactors, err := s.verbFactors()
+	if err != nil {
+		return nil, false, 0, err
+	}
+	mentions, err := s.objectMentions()
+	if err != nil {
+		return nil, false, 0, err
+	}
+	return s.view.rankOperations(ranking{
+		mentions:    mentions,
+		verbs:       verbs,
+		verbFactors: verbFactors,
+		words:       found.words,
+		query:       s.embedding,
+		opposed:     opposed,
+		masks:       found.masks,
+		effects:     effects,
+		act:         s.request.Act,
+		limit:       limit,
+		grouped:     len(s.query.Hosts) == 0,
+	})
+}
+
+// shareBetweenClauses gives each clause of a request for several things its share of the places: the
+// best operation for each, then the second best for each, and so on. What none of them finds keeps
+// its order behind them.
+func (s *searcher) shareBetweenClauses(ctx context.Context, masks []bitset, p *page) error {
+	clauses := s.request.Clauses()
+	if len(clauses) < 2 || len(clauses) > maxClauses {
+		return nil
+	}
+	limit := s.query.Offset + s.query.Limit
+	var lists [][]rankedEntry
+	for _, c := range clauses {
+		one := *s
+		one.request = c
+		one.embedding = s.view.dir.embedQuery(c.Words)
+		stop := one.embedding.startNearest(s.view, masks)
+		found, err := s.view.matchWords(ctx, c.Words, masks)
+		if err != nil {
+			stop()
+			return err
+		}
+		entries, _, _, err := one.rankFound(found, limit)
+		stop()
+		found.release()
+		if err != nil {
+			return err
+		}
+		lists = append(lists, entries)
+	}
+	p.entries = s.view.mergeLists(append(lists, p.entries), len(clauses), limit, len(s.query.Hosts) == 0)
+	return nil
+}
+
+// clausePlaces is how many places each clause is sure of.
+const clausePlaces = 2
+
+// mergeLists takes entries from the first n lists in turn, then from the others, each entry once and
+// of each service at most perService when they are grouped. The score of an entry is at most that of
+// the one before it.
+func (v *view) mergeLists(lists [][]rankedEntry, n, limit int, grouped bool) []rankedEntry {
+	merged := make([]rankedEntry, 0, limit)
+	seen, hosts := make(map[entryRef]bool), make(map[string]int)
+	add := func(r rankedEntry) {
+		host := v.runOf(r.entryRef).host
+		if len(merged) == limit || seen[r.entryRef] || grouped && hosts[host] == perService {
+			return
+		}
+		seen[r.entryRef] = true
+		hosts[host]++
+		if len(merged) > 0 {
+			r.score = min(r.score, merged[len(merged)-1].score)
+		}
+		merged = append(merged, r)
+	}
+	whole := lists[n]
+	if len(whole) > 0 {
+		add(whole[0])
+	}
+	for i := range clausePlaces {
+		for _, list := range lists[:n] {
+			if i < len(list) {
+				add(list[i])
+			}
+		}
+	}
+	for _, r := range whole {
+		add(r)
+	}
+	return merged
 }
 
 // maxClasses is how many data classes of a service a hit names.
@@ -329,7 +463,7 @@ func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool
 		Service:   t.Service,
 		Operation: operation.Operation,
 		Score:     float64(r.score) * scoreUnit,
-		Why:       s.index.explainHit(t, operation, s.query, s.words),
+		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
 		Kind:      run.kind,
 		Source:    t.Source,
 		Document:  t.URL,

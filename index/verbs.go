@@ -53,7 +53,7 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 		return nil, err
 	}
 	var asked []proposal
-	for _, w := range s.words {
+	for _, w := range s.request.Words {
 		asked = append(asked, newProposal(strings.TrimFunc(w.Asked, notLetter)))
 	}
 	for _, verb := range s.query.Verbs {

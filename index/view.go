@@ -25,8 +25,9 @@ type view struct {
 	lists  map[string][]ValueCount
 	joined map[string]*fieldValues
 
-	mu          sync.Mutex     // guards following
-	frequencies map[string]int // in how many live operations a stem occurs
+	mu          sync.Mutex        // guards following
+	frequencies map[string]int    // in how many live operations a stem occurs
+	corrections map[string]string // of misspelt words: what they most likely stand for
 }
 
 // A viewSegment is a segment and what of it counts now.

@@ -29,6 +29,9 @@ func numberClauses(words []string) []int {
 	for from := 0; from < len(words); {
 		to := endOfSegment(words, from)
 		start, is := findClauseStart(words[from:to])
+		if from == 0 && !is {
+			is = english.Lookup(normalizeWord(words[0])).Verb // "mail her the receipt" follows, so "store the card" is one
+		}
 		if is {
 			current = n
 			n++

@@ -115,7 +115,7 @@ func FuzzParseQuery(f *testing.F) {
 			t.Fatalf("%q is read as %+v, which Search refuses: %v", text, q, err)
 		}
 		terms := 0
-		for _, w := range SplitWords(a, q.Words) {
+		for _, w := range ParseRequest(a, q.Words).Words {
 			terms += len(w.Terms)
 		}
 		if terms > maxTerms {

@@ -28,6 +28,8 @@ type Query struct {
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
+	// Verbatim looks for the words as they are, and corrects none.
+	Verbatim bool
 
 	Facets []string // fields to count the values of, of FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0

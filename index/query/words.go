@@ -2,70 +2,81 @@ package query
 
 import (
 	"gazetteer/index/tokens"
-	"github.com/blevesearch/bleve/v2/analysis"
-	"golang.org/x/text/unicode/norm"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 )
 
-// A word is one word of a query and what it is looked up by.
+// A Word is one word of a query and what it is looked up by.
 type Word struct {
 	Asked  string
 	Terms  []tokens.Token
-	Clause int // see numberClauses; noClause for a word that belongs to none
+	Clause int     // the number of the clause that it belongs to, or [NoClause]
+	Weight float32 // how much it counts beside the others, 0 to 1
+	Name   bool    // a capitalized word in a sentence: a name or a brand
+	// Meanings are English words that a foreign word may mean, or the words that a misspelt one may
+	// stand for, the likeliest first. They are looked for beside the word itself.
+	Meanings []tokens.Token
 }
 
 // maxTerms bounds the terms of a query after analysis: a word without spaces
 // (Chinese, Japanese, Korean) gives one for each pair of characters.
 const maxTerms = 64
 
-// SplitWords makes words of a query's free text: politeness is stripped, and
-// words that leave no term (stop words, punctuation) are dropped.
-func SplitWords(a analysis.Analyzer, text string) []Word {
-	var words []Word
-	left := maxTerms
-	fields := strings.Fields(norm.NFKC.String(text))
-	from, to := trimPoliteness(fields)
-	wishes := numberClauses(fields)
-	for i := from; i < to; i++ {
-		asked := fields[i]
-		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
-		terms = terms[:min(len(terms), left)]
-		left -= len(terms)
-		if len(terms) > 0 {
-			words = append(words, Word{strings.TrimFunc(asked, unicode.IsPunct), terms, wishes[i]})
-		}
-	}
-	return words
-}
-
 // Text is all that a query says in words: phrases are words, too.
 func (q Query) Text() string { return strings.Join(append([]string{q.Words}, q.Phrases...), " ") }
 
-// DistinctStems returns the stems of words in order of first appearance.
-func DistinctStems(words []Word) []string {
-	var stems []string
+// A Stem is a stem to look for and how much it counts.
+type Stem struct {
+	Text   string
+	Weight float32
+	// Optional is set for a word of which the meanings are looked for, too: nothing is missing where
+	// it does not occur.
+	Optional bool
+}
+
+// meaningWeights are those of the meanings of a word, the likeliest first.
+var meaningWeights = [...]float32{1, 0.5, 0.35}
+
+// meaningWeight returns the weight of the i-th meaning.
+func meaningWeight(i int) float32 { return meaningWeights[min(i, len(meaningWeights)-1)] }
+
+// WeighStems returns the stems of words in order of first appearance, each with the largest weight
+// that it has.
+func WeighStems(words []Word) []Stem {
+	var stems []Stem
+	add := func(s Stem) {
+		at := slices.IndexFunc(stems, func(o Stem) bool { return o.Text == s.Text })
+		if at < 0 {
+			stems = append(stems, s)
+			return
+		}
+		stems[at].Weight = max(stems[at].Weight, s.Weight)
+		stems[at].Optional = stems[at].Optional && s.Optional
+	}
 	for _, w := range words {
 		for _, t := range w.Terms {
-			if !slices.Contains(stems, t.Stem) {
-				stems = append(stems, t.Stem)
-			}
+			add(Stem{t.Stem, w.Weight, len(w.Meanings) > 0})
+		}
+		for i, t := range w.Meanings {
+			add(Stem{t.Stem, w.Weight * meaningWeight(i), i > 0})
 		}
 	}
 	return stems
 }
 
-// WordForms returns the forms of all words, in order.
-func WordForms(words []Word) []string {
-	var forms []string
+// WordForms returns the forms of all words, in order, and how much each counts.
+func WordForms(words []Word) (forms []string, weights []float32) {
 	for _, w := range words {
 		for _, t := range w.Terms {
-			forms = append(forms, t.Form)
+			forms, weights = append(forms, t.Form), append(weights, w.Weight)
+		}
+		for i, t := range w.Meanings {
+			forms, weights = append(forms, t.Form), append(weights, w.Weight*meaningWeight(i))
 		}
 	}
-	return forms
+	return forms, weights
 }
 
 // trimPoliteness tells where in words the wish itself begins and ends, without

@@ -37,7 +37,7 @@ func newCentroid(sum []float32) Centroid {
 func (l *Lexicon) computeCentroids() []Centroid {
 	var texts []Centroid
 	for _, text := range wordvec.Samples() {
-		if m := l.EmbedForms(strings.Fields(text)); m.Scale > 0 {
+		if m := l.EmbedForms(strings.Fields(text), nil); m.Scale > 0 {
 			texts = append(texts, Centroid{m, SignCodeOf(m.Vector)})
 		}
 	}
@@ -176,6 +176,10 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 // FormVector returns what a form counts with, nil when nothing is known of it.
 func (l *Lexicon) FormVector(form string) []float32 { return l.WordVector(form).Vector }
 
+// KnowsStem reports whether the table has a word with that stem.
+func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups[stem]) > 0 }
+
+// WordVector returns the vector that a form counts with; its length is 0 when nothing is known of it.
 func (l *Lexicon) WordVector(form string) WordVector {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,14 +228,17 @@ func NewEmbedding(sum []float32) Embedding {
 // EmbedForms returns the meaning of the words of a wish, given by their forms. A wish has
 // few words, and the heaviest would drown the others: each counts with its weight
 // to the power of ¾.
-func (l *Lexicon) EmbedForms(forms []string) Embedding {
+func (l *Lexicon) EmbedForms(forms []string, weights []float32) Embedding {
 	sum := make([]float32, l.Table.Dim())
-	for _, form := range forms {
+	for i, form := range forms {
 		v := l.WordVector(form)
 		if v.Length == 0 {
 			continue
 		}
 		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.Length))))
+		if weights != nil {
+			lighter *= weights[i]
+		}
 		wordvec.Add(sum, v.Vector, lighter)
 	}
 	return NewEmbedding(sum)

@@ -14,12 +14,12 @@ import (
 const (
 	RelationExact    = "exact"
 	RelationStem     = "stem"
-	relationSynonym  = "synonym"  // the two share one of their common senses
-	relationHypernym = "hypernym" // one is the more general word for the other
+	RelationSynonym  = "synonym"  // the two share one of their common senses
+	RelationHypernym = "hypernym" // one is the more general word for the other
 	RelationAntonym  = "antonym"  // the two are opposites: named so that nobody is misled
 )
 
-var Relations = []string{RelationExact, RelationStem, relationSynonym, relationHypernym, RelationAntonym}
+var Relations = []string{RelationExact, RelationStem, RelationSynonym, RelationHypernym, RelationAntonym}
 
 func RelationRank(relation string) int { return slices.Index(Relations, relation) }
 
@@ -98,11 +98,11 @@ func relateVerbs(asked, offered string) string {
 	case asked == offered:
 		return RelationStem
 	case slices.Contains(english.Synonyms(asked, maxSenses), offered), slices.Contains(english.Synonyms(offered, maxSenses), asked):
-		return relationSynonym
+		return RelationSynonym
 	case english.Antonyms(asked, offered):
 		return RelationAntonym
 	case slices.Contains(english.Hypernyms(asked), offered), slices.Contains(english.Hypernyms(offered), asked):
-		return relationHypernym
+		return RelationHypernym
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ var rows = [][]string{
 	{"convert"},
 	{"protocol/a2a"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
-	{"document", "store", "index/wordvec", "index/tokens"},
+	{"document", "store", "index/wordvec", "index/tokens", "index/translate"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
 	{"relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},

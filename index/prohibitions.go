@@ -1,0 +1,119 @@
+package index
+
+import (
+	"slices"
+	"strings"
+
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
+)
+
+// LeftOut says which operations a request forbids, and how many were left out for it.
+type LeftOut struct {
+	Text       string `json:"text"` // the words that forbid them, as asked
+	Operations int    `json:"operations"`
+}
+
+// applyProhibitions takes the operations out of masks that do what the request says must not be
+// done. The masks that it returns are its own.
+func (s *searcher) applyProhibitions(masks []bitset) ([]bitset, []LeftOut, error) {
+	if len(s.request.Prohibitions) == 0 {
+		return masks, nil, nil
+	}
+	effects, err := s.view.effects()
+	if err != nil {
+		return nil, nil, err
+	}
+	verbs, err := s.view.joinColumns(query.VerbField)
+	if err != nil {
+		return nil, nil, err
+	}
+	masks = slices.Clone(masks)
+	for i := range masks {
+		masks[i] = slices.Clone(masks[i])
+	}
+	var left []LeftOut
+	for _, p := range s.request.Prohibitions {
+		rule := newForbiddance(p, s.request.Act, effects.classes, verbs.all)
+		count := 0
+		for i := range masks {
+			masks[i].forEach(func(number uint32) {
+				at := entryRef{i, number}
+				if rule.classes[effects.values.valueNumber(at)] || rule.verbs[verbs.valueNumber(at)] {
+					masks[i].remove(number)
+					count++
+				}
+			})
+		}
+		for _, verb := range p.Verbs {
+			if effect.Of(verb) == effect.End {
+				continue // its class says so
+			}
+			n, err := s.removeMentions(masks, effects, verb)
+			if err != nil {
+				return nil, nil, err
+			}
+			count += n
+		}
+		left = append(left, LeftOut{p.Text, count})
+	}
+	return masks, left, nil
+}
+
+// removeMentions takes the operations out of masks that do more than read and have a verb among
+// their words. It returns how many there were.
+func (s *searcher) removeMentions(masks []bitset, effects *effectColumn, verb string) (int, error) {
+	found, err := s.view.findPostings(tokens.StemOf(verb))
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for i, p := range found {
+		for _, at := range p.all {
+			class := effect.Class(0)
+			if masks[i].has(at.number) {
+				class = effects.classOf(entryRef{i, at.number})
+			}
+			if class&^query.Reading != 0 && class&query.Reading == 0 {
+				masks[i].remove(at.number)
+				count++
+			}
+		}
+	}
+	return count, nil
+}
+
+// A forbiddance says which values of the columns of effects and of verbs a prohibition forbids.
+type forbiddance struct {
+	classes, verbs []bool
+}
+
+func newForbiddance(p query.Prohibition, act query.Act, classes []effect.Class, verbs []string) forbiddance {
+	f := forbiddance{make([]bool, len(classes)), make([]bool, len(verbs))}
+	for i, class := range classes {
+		if p.ReadOnly && class != 0 && class&query.Reading == 0 {
+			f.classes[i] = true
+		}
+		for _, verb := range p.Verbs {
+			if effect.Of(verb) == effect.End && class == effect.End && !act.Ends {
+				f.classes[i] = true
+			}
+		}
+	}
+	for i, offered := range verbs {
+		if offered == "" || effect.Of(offered)&^query.Reading == 0 {
+			continue
+		}
+		for _, verb := range p.Verbs {
+			switch semantic.RelateVerb(verb, strings.ToLower(offered)) {
+			case semantic.RelationExact, semantic.RelationStem, semantic.RelationSynonym:
+				f.verbs[i] = true
+			case semantic.RelationHypernym:
+				f.verbs[i] = effect.Of(verb) == effect.End
+			}
+		}
+	}
+	return f
+}

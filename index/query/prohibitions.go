@@ -1,0 +1,247 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
+)
+
+// A prohibitionSpan is a prohibition and the words that say it.
+type prohibitionSpan struct {
+	Prohibition
+	start, end int
+	keep       bool // the words are looked for all the same
+}
+
+var (
+	negations = strings.Fields("not never don't dont without no nothing none neither nor avoid cannot can't mustn't won't")
+	// beforeNegation are words that belong to the negation that follows them.
+	beforeNegation = strings.Fields("do does must may should shall can could will but and yet")
+	// notNegated follow "no" and "not" where nothing is forbidden.
+	notNegated = strings.Fields("longer more later matter only just yet sure")
+	// everything is what a request says may not change at all.
+	everything = strings.Fields("nothing anything neither everything")
+	// readOnlyWords say that nothing may be changed.
+	readOnlyWords = strings.Fields("read-only readonly view-only dry-run")
+)
+
+// findProhibitions returns what words say must not be done.
+func findProhibitions(words []string) []prohibitionSpan {
+	var spans []prohibitionSpan
+	for start := 0; start < len(words); {
+		end := endOfPhrase(words, start)
+		if s, ok := findProhibition(words, start, end, len(spans) > 0 || start > 0); ok {
+			spans = append(spans, s)
+		}
+		start = end
+	}
+	return spans
+}
+
+// endOfPhrase returns where the phrase ends that begins at start: after a comma or another mark, or
+// before "but".
+func endOfPhrase(words []string, start int) int {
+	for i := start; i < len(words); i++ {
+		last, _ := utf8.DecodeLastRuneInString(words[i])
+		if strings.ContainsRune(",;:.!?—–", last) && len(words[i]) > 1 {
+			return i + 1
+		}
+		if i > start && (normalizeWord(words[i]) == "but" || words[i] == "—" || words[i] == "–" || words[i] == "-") {
+			return i
+		}
+	}
+	return len(words)
+}
+
+// findProhibition looks for a prohibition in one phrase. After another phrase, "only the price" says
+// that nothing more is to be done.
+func findProhibition(words []string, start, end int, follows bool) (prohibitionSpan, bool) {
+	lower := make([]string, end-start)
+	for i := range lower {
+		lower[i] = normalizeWord(words[start+i])
+	}
+	for i, w := range lower {
+		next := ""
+		if i+1 < len(lower) {
+			next = lower[i+1]
+		}
+		switch {
+		case slices.Contains(readOnlyWords, w), w == "read" && next == "only", w == "dry" && next == "run":
+			n := 1
+			if !slices.Contains(readOnlyWords, w) {
+				n = 2
+			}
+			return prohibitionSpan{Prohibition{ReadOnly: true}, start + i, start + i + n, false}, true
+		case i == 0 && follows && (w == "only" || w == "just") && slices.Contains(determiners, next):
+			return prohibitionSpan{Prohibition{ReadOnly: true}, start, end, true}, true
+		case !slices.Contains(negations, w) || slices.Contains(notNegated, next):
+			continue
+		}
+		from := i
+		for from > 0 && slices.Contains(beforeNegation, lower[from-1]) {
+			from--
+		}
+		if w == "nothing" && from > 0 && len(forbiddenVerbs(lower[from-1:from])) > 0 {
+			from-- // delete nothing
+		}
+		p := Prohibition{Verbs: forbiddenVerbs(lower[from:])}
+		if len(p.Verbs) == 0 {
+			continue
+		}
+		p.ReadOnly = slices.ContainsFunc(lower[from:], func(w string) bool { return slices.Contains(everything, w) }) &&
+			slices.ContainsFunc(p.Verbs, func(v string) bool { return effect.Of(v) != effect.End })
+		return prohibitionSpan{p, start + from, end, false}, true
+	}
+	return prohibitionSpan{}, false
+}
+
+// forbiddenVerbs returns the verbs of a prohibition that do more than read, in their base form.
+func forbiddenVerbs(words []string) []string {
+	var verbs []string
+	for i, w := range words {
+		if slices.Contains(negations, w) || slices.Contains(beforeNegation, w) || slices.Contains(auxiliaries, w) || w == "be" || w == "is" {
+			continue
+		}
+		base := w
+		if bases := english.Base(w); len(bases) > 0 {
+			base = bases[0]
+		}
+		u := english.Lookup(w)
+		inflected := base != w
+		verbal := inflected && (strings.HasSuffix(w, "ing") || strings.HasSuffix(w, "ed") || !u.Noun && english.Singular(w) == "")
+		if !inflected && u.Verb {
+			before := ""
+			if i > 0 {
+				before = words[i-1]
+			}
+			verbal = i == 0 || slices.Contains(negations, before) && before != "no" || slices.Contains(beforeNegation, before) || before == "to" ||
+				before == "be" || u.VerbCount > u.NounCount
+		}
+		if class := effect.Of(base); verbal && class != 0 && class&^Reading != 0 && !slices.Contains(verbs, base) {
+			verbs = append(verbs, base)
+		}
+	}
+	return verbs
+}
+
+// says reports whether a word is one of those that forbid, and not of what it is about.
+func (s prohibitionSpan) says(word string) bool {
+	return slices.Contains(negations, word) || slices.Contains(beforeNegation, word) || slices.Contains(everything, word) ||
+		slices.Contains(readOnlyWords, word) || word == "only" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
+}
+
+// The weights of words that are not what is asked for.
+const (
+	valueWeight   = 0.25 // numbers, identifiers, quoted texts
+	timeWeight    = 0.4  // days, months, currencies
+	contextWeight = 0.5  // what a prohibition is about
+	reasonWeight  = 0.5  // what is said after because, before and the like
+	// NameWeight is that of a capitalized word that no service is called by.
+	NameWeight = 0.35
+)
+
+var (
+	timeWords = strings.Fields(`today tomorrow tonight yesterday now monday tuesday wednesday thursday friday saturday sunday
+		january february march april june july august september october november december
+		am pm a.m p.m o'clock morning afternoon evening cet utc gmt eur usd gbp chf jpy`)
+	reasonWords = strings.Fields("because since so before until while whereas although")
+)
+
+// weighFields returns how much each word from from up to to counts: 1 for what is asked for, less
+// for a value that it is asked with.
+func weighFields(fields []string, from, to int) []float32 {
+	weights := make([]float32, len(fields))
+	quoted, reason := false, false
+	for i := from; i < to; i++ {
+		w := fields[i]
+		weights[i] = 1
+		opens := strings.IndexAny(w, "'‘“") == 0 && len(w) > 1
+		quoted = quoted || opens && closesQuote(fields[i:to])
+		lower := normalizeWord(w)
+		if i > from && slices.Contains(reasonWords, lower) {
+			reason = true
+		}
+		switch {
+		case quoted, isValue(w):
+			weights[i] = valueWeight
+		case slices.Contains(timeWords, lower):
+			weights[i] = timeWeight
+		case reason:
+			weights[i] = reasonWeight
+		}
+		if trimmed := strings.TrimRight(w, ",;:.!?)"); quoted && strings.LastIndexAny(trimmed, "'’”") == len(trimmed)-len(lastRune(trimmed)) && trimmed != "" {
+			quoted = false
+		}
+		if last, _ := utf8.DecodeLastRuneInString(w); strings.ContainsRune(",;.!?", last) {
+			reason = false
+		}
+	}
+	if !slices.Contains(weights, 1) { // nothing but values: they are what is asked for
+		for i := from; i < to; i++ {
+			weights[i] = 1
+		}
+	}
+	return weights
+}
+
+// closesQuote reports whether a quotation that begins in the first word ends in one of the next.
+func closesQuote(words []string) bool {
+	for i, w := range words[:min(len(words), 12)] {
+		w = strings.TrimRight(w, ",;:.!?)")
+		if last := lastRune(w); (last == "'" || last == "’" || last == "”") && (i > 0 || utf8.RuneCountInString(w) > 2) {
+			return true
+		}
+	}
+	return false
+}
+
+func lastRune(s string) string {
+	_, size := utf8.DecodeLastRuneInString(s)
+	return s[len(s)-size:]
+}
+
+// isValue reports whether a word is a number, an address or an identifier.
+func isValue(w string) bool {
+	if strings.Contains(w, "@") || strings.Contains(w, "://") {
+		return true
+	}
+	digits, letters, capitals := 0, 0, 0
+	for _, r := range w {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsUpper(r):
+			letters, capitals = letters+1, capitals+1
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	if digits == 0 {
+		return false
+	}
+	return letters <= digits || letters == capitals && (digits > 1 || strings.ContainsAny(w, "-/#"))
+}
+
+// isNameIn reports whether the i-th word is a capitalized one in a sentence of words that are not.
+func isNameIn(fields []string, i, from int) bool {
+	if i == from || len(fields) < 4 || i > 0 && endsSentence(fields[i-1]) {
+		return false
+	}
+	capitalized, words := 0, 0
+	for k, f := range fields {
+		r, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(f, unicode.IsPunct))
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		words++
+		if unicode.IsUpper(r) && k > from {
+			capitalized++
+		}
+	}
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(fields[i], unicode.IsPunct))
+	return unicode.IsUpper(r) && capitalized*2 < words
+}

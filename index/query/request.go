@@ -1,0 +1,397 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
+
+	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
+	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
+)
+
+// A Request is what the free text of a query asks for.
+type Request struct {
+	Language string // of the words, where they are translated; "" for English
+	Words    []Word // what to look for
+	Act      Act    // what the client wants done
+	// Acts are those of the clauses, by their number; a request for one thing has one.
+	Acts []Act
+	// Prohibitions are what must not be done. Their words are not looked for.
+	Prohibitions []Prohibition
+}
+
+// An Act is the kind of thing that a request, or one clause of it, wants done.
+type Act struct {
+	// Verb is the verb that the request begins with, in its base form; "" when there is none.
+	Verb string
+	// Wanted holds the effects that an operation may have which does what is asked; 0 when the
+	// request does not say.
+	Wanted effect.Class
+	// Object is what an end is asked of, in its stem; "" when nothing is to be ended.
+	Object string
+	// All reports whether an end is asked of all things of a kind.
+	All bool
+	// Makes reports whether something new is asked for.
+	Makes bool
+	// HasValue reports whether the request has a value that may identify a thing: a number, a name.
+	HasValue bool
+	// Ends reports whether the request asks to end or remove something.
+	Ends bool
+}
+
+// Reading is the class of operations that leave everything as it was.
+const Reading = effect.Read | effect.Compute
+
+// A Prohibition is what a request says must not happen: "do not send it yet".
+type Prohibition struct {
+	Text string // as asked
+	// Verbs must not be done, in their base form.
+	Verbs []string
+	// ReadOnly reports whether nothing may be changed at all.
+	ReadOnly bool
+}
+
+// ParseRequest reads the free text of a query. Politeness is dropped, and so are words that leave
+// no term (stop words, punctuation). What must not be done is told from what is wanted, and values
+// (numbers, dates, quoted texts, names) get less weight than what they are given to.
+func ParseRequest(a analysis.Analyzer, text string) Request {
+	text = norm.NFKC.String(text)
+	if language := translate.Detect(text); language != "" {
+		return parseForeign(a, language, text)
+	}
+	if fields, weights, ok := splitCode(text); ok {
+		return parseCode(a, fields, weights)
+	}
+	fields := strings.Fields(text)
+	from, to := trimPoliteness(fields)
+	clauses := numberClauses(fields)
+	r := Request{}
+	weights := weighFields(fields, from, to)
+	for _, s := range findProhibitions(fields[from:to]) {
+		if s.end-s.start == to-from {
+			continue // nothing else was asked
+		}
+		p := s.Prohibition
+		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
+		r.Prohibitions = append(r.Prohibitions, p)
+		for i := s.start; i < s.end && !s.keep; i++ {
+			weights[from+i] *= contextWeight // it is about the same things
+			if s.says(normalizeWord(fields[from+i])) {
+				weights[from+i] = 0
+			}
+		}
+	}
+	left := maxTerms
+	for i := from; i < to; i++ {
+		if weights[i] == 0 {
+			continue
+		}
+		asked := fields[i]
+		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
+		terms = terms[:min(len(terms), left)]
+		left -= len(terms)
+		if len(terms) > 0 {
+			w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Clause: clauses[i], Weight: weights[i]}
+			w.Name = weights[i] == 1 && isNameIn(fields, i, from)
+			r.Words = append(r.Words, w)
+		}
+	}
+	r.addPhrases(a)
+	r.addQuestion(a, fields)
+	r.setActs(fields, weights, from, to, clauses)
+	return r
+}
+
+// Clauses returns the requests that a request for several things consists of, nil when it is one.
+func (r Request) Clauses() []Request {
+	var clauses []Request
+	for n, act := range r.Acts {
+		if act.Wanted == 0 {
+			continue
+		}
+		c := Request{Language: r.Language, Act: act, Acts: []Act{act}, Prohibitions: r.Prohibitions}
+		for _, w := range r.Words {
+			if w.Clause == n {
+				c.Words = append(c.Words, w)
+			}
+		}
+		if len(c.Words) >= MinClauseWords {
+			clauses = append(clauses, c)
+		}
+	}
+	if len(clauses) < 2 {
+		return nil
+	}
+	return clauses
+}
+
+// phraseWeight is how much a word counts that means the same as two of the request.
+const phraseWeight = 0.6
+
+// addPhrases adds words that mean the same as two of the request.
+func (r *Request) addPhrases(a analysis.Analyzer) {
+	var implied []Word
+	for i := range max(len(r.Words)-1, 0) {
+		first, second := r.Words[i], &r.Words[i+1]
+		if single := translate.Phrase(strings.ToLower(first.Asked), strings.ToLower(second.Asked)); single != "" {
+			implied = append(implied, Word{Asked: first.Asked + " " + second.Asked, Meanings: tokens.Tokenize(a, single), Weight: phraseWeight * min(first.Weight, second.Weight), Clause: second.Clause})
+		}
+	}
+	r.Words = append(r.Words, implied...)
+}
+
+// askedFor are words that questions ask for without saying them.
+var askedFor = []struct{ question, words string }{
+	{"how much is", "price"}, {"how much are", "price"}, {"how much does", "price cost"}, {"how much do", "price cost"}, {"how much would", "price cost"},
+	{"how far", "distance"}, {"how long", "duration time"}, {"how many", "count"}, {"what time", "time"}, {"what's the time", "time"},
+}
+
+// questionWeight is how much such a word counts.
+const questionWeight = 0.5
+
+// addQuestion adds what a question asks for.
+func (r *Request) addQuestion(a analysis.Analyzer, fields []string) {
+	text := strings.ToLower(strings.Join(fields[:min(len(fields), 12)], " "))
+	for _, q := range askedFor {
+		if strings.HasPrefix(text, q.question) {
+			r.Words = append(r.Words, Word{Asked: q.question, Meanings: tokens.Tokenize(a, q.words), Weight: questionWeight})
+			return
+		}
+	}
+}
+
+// parseCode reads a request that is written as a function is.
+func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request {
+	r := Request{}
+	left := maxTerms
+	name := 0 // how many fields the name has
+	for i, field := range fields {
+		if weights[i] == 1 {
+			name = i + 1
+		}
+		terms := tokens.Tokenize(a, tokens.PrepareName(field))
+		terms = terms[:min(len(terms), left)]
+		left -= len(terms)
+		for _, t := range terms {
+			w := Word{Asked: t.Surface, Terms: []tokens.Token{t}, Weight: weights[i]}
+			if long := abbreviations[strings.ToLower(t.Surface)]; long != "" {
+				w.Meanings = tokens.Tokenize(a, long)
+			}
+			r.Words = append(r.Words, w)
+		}
+	}
+	words := strings.Fields(strings.ToLower(tokens.PrepareName(strings.Join(fields[:name], " "))))
+	if len(words) > 0 {
+		r.Act.Verb, r.Act.Wanted = imperative(words)
+		r.Act.Ends = endsSomething(words[:1], 0)
+	}
+	r.Acts = []Act{r.Act}
+	return r
+}
+
+// setActs finds what the request and each of its clauses want done.
+func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int) {
+	polite := fields[:from]
+	for start := from; start < to; {
+		end := start + 1
+		for end < to && clauses[end] == clauses[start] {
+			end++
+		}
+		if n := clauses[start]; n != NoClause {
+			for len(r.Acts) <= n {
+				r.Acts = append(r.Acts, Act{})
+			}
+			part, kept := fields[start:end], weights[start:end]
+			if start > from {
+				skip, _ := skipToClause(part)
+				polite = part[:skip]
+				part, kept = part[skip:], kept[skip:]
+			}
+			r.Acts[n] = actOf(polite, part, kept)
+		}
+		start = end
+	}
+	for i, act := range r.Acts {
+		switch {
+		case i == 0:
+			r.Act = act
+		case act.Wanted == 0 || r.Act.Wanted == 0:
+			r.Act.Wanted = 0 // what one of the clauses wants, any operation may do
+		default:
+			r.Act.Wanted |= act.Wanted
+		}
+		r.Act.Ends = r.Act.Ends || act.Ends
+	}
+	for i := range r.Acts {
+		r.Acts[i].HasValue = slices.ContainsFunc(r.Words, func(w Word) bool { return w.Clause == i && (w.Name || w.Weight == valueWeight) })
+		r.Act.HasValue = r.Act.HasValue || r.Acts[i].HasValue
+		r.Acts[i].Makes = slices.Contains(makingVerbs, r.Acts[i].Verb)
+		r.Act.Makes = r.Act.Makes && r.Acts[i].Makes || i == 0 && r.Acts[i].Makes
+	}
+	for i := range r.Prohibitions {
+		p := &r.Prohibitions[i]
+		// Something is to be done all the same: what it must not touch is something else.
+		p.ReadOnly = p.ReadOnly && (r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
+		if p.ReadOnly {
+			r.Act.Wanted = Reading
+		}
+	}
+}
+
+// actOf finds what a clause wants done: weights are those of its words, 0 for a word that tells
+// what must not be done; polite is what was said before it.
+func actOf(polite, words []string, weights []float32) Act {
+	act := Act{}
+	lower := make([]string, len(words))
+	for i, w := range words {
+		lower[i] = normalizeWord(w)
+		if weights[i] > 0 && endsSomething(lower, i) {
+			act.Ends = true
+		}
+	}
+	if len(lower) == 0 {
+		return act
+	}
+	first := lower[0]
+	if name, arguments, ok := strings.Cut(words[0], "("); ok && name != "" && !strings.HasPrefix(arguments, " ") {
+		first, _, _ = strings.Cut(strings.ToLower(tokens.PrepareName(name)), " ") // createUser(name)
+	}
+	switch {
+	case isWho(first) && len(lower) > 1 && !slices.Contains(auxiliaries, lower[1]) && actionOf(lower[1]) != 0:
+		act.Verb, act.Wanted = baseVerb(lower[1]), actionOf(lower[1]) // who repairs bicycles
+	case slices.Contains(questionWords, first), len(lower) > 1 && slices.Contains(auxiliaries, first),
+		slices.ContainsFunc(polite, asksToBeTold):
+		act.Wanted = Reading
+	default:
+		act.Verb, act.Wanted = imperative(lower)
+	}
+	if act.Ends {
+		act.Object = tokens.StemOf(objectOf(lower[1:]))
+		act.All = slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(allWords, w) })
+	}
+	if act.Wanted == 0 && act.Ends {
+		act.Wanted = effect.End
+	}
+	if act.Wanted&effect.End != 0 && act.Wanted&Reading == 0 {
+		act.Ends = act.Ends || act.Wanted == effect.End
+	}
+	if act.Wanted == Reading && slices.Contains(questionWords, first) {
+		act.Ends = false // "which flights are cancelled today"
+	}
+	return act
+}
+
+// allWords ask for all things of a kind.
+var allWords = strings.Fields("all every everything entire whole empty clear purge bulk")
+
+// prepositions end the object of a verb.
+var prepositions = strings.Fields("about after at before by for from in into of off on over since to under until with without that which who")
+
+// objectOf returns the last word of the noun phrase that words begin with.
+func objectOf(words []string) string {
+	object := ""
+	for _, w := range words {
+		if slices.Contains(prepositions, w) && object != "" {
+			break
+		}
+		if !slices.Contains(determiners, w) && !slices.Contains(prepositions, w) && english.Lookup(w).Noun {
+			object = w
+		}
+	}
+	return object
+}
+
+// imperative reads a verb at the beginning of a clause that tells somebody what to do.
+func imperative(words []string) (verb string, wanted effect.Class) {
+	first, next := words[0], ""
+	if len(words) > 1 {
+		next = words[1]
+	}
+	if next != "" {
+		if class := effect.Of(first + " " + next); class != 0 {
+			return first + " " + next, class // sign up, turn off
+		}
+		// switch the lights off
+		for _, particle := range words[2:min(len(words), 6)] {
+			if particle == "off" || particle == "on" || particle == "up" || particle == "down" || particle == "out" {
+				if class := effect.Of(first + " " + particle); class != 0 {
+					return first, class
+				}
+			}
+		}
+	}
+	u := english.Lookup(first)
+	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next))
+	if !isVerb {
+		if base := english.Base(first); len(base) == 1 && strings.HasSuffix(first, "ing") && effect.Of(base[0]) != 0 {
+			return base[0], effect.Of(base[0]) // translating a letter
+		}
+		if class := effect.Of(first); class != 0 && !u.Noun && !u.Adjective {
+			return first, class
+		}
+		return "", 0
+	}
+	return first, effect.Of(first)
+}
+
+// startsValue reports whether a word can only be the beginning of an object.
+func startsValue(word string) bool {
+	return word != "" && (unicode.IsDigit(rune(word[0])) || slices.Contains(objectStarts, word))
+}
+
+var (
+	objectStarts = strings.Fields("one two three four five six seven eight nine ten twenty fifty hundred no new every each both some any")
+	tellPhrases  = strings.Fields("show tell know what which")
+)
+
+// makingVerbs ask for something that is not there yet.
+var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "design", "draw", "file", "generate", "launch", "make", "open", "order", "post", "produce", "publish",
+	"register", "render", "rent", "reserve", "schedule", "send", "set up", "sign up", "start", "submit", "take", "upload", "write"}
+
+// asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
+func asksToBeTold(word string) bool { return slices.Contains(tellPhrases, normalizeWord(word)) }
+
+func isWho(word string) bool { return word == "who" || word == "which" || word == "what" }
+
+// actionOf returns the effects of a verb in any of its forms, 0 when the word is no verb or one
+// that only reads.
+func actionOf(word string) effect.Class {
+	class := effect.Of(baseVerb(word))
+	if class&^Reading == 0 {
+		return 0
+	}
+	return class
+}
+
+// baseVerb returns the base form of a verb.
+func baseVerb(word string) string {
+	if bases := english.Base(word); len(bases) > 0 && effect.Of(word) == 0 {
+		return bases[0]
+	}
+	return word
+}
+
+// endsSomething reports whether the i-th word asks for an end: cancel, cancellation, removed.
+func endsSomething(words []string, i int) bool {
+	w := words[i]
+	if effect.Of(w) == effect.End || effect.Of(baseVerb(w)) == effect.End {
+		return true
+	}
+	if i > 0 && effect.Of(words[i-1]+" "+w) == effect.End || i+1 < len(words) && effect.Of(w+" "+words[i+1]) == effect.End {
+		return true
+	}
+	if class := effect.Of(w); i == 0 && class&effect.End != 0 && class&Reading == 0 && english.Lookup(w).Verb {
+		return true
+	}
+	for _, verb := range english.VerbsOf(w) {
+		if effect.Of(verb) == effect.End {
+			return true
+		}
+	}
+	return false
+}

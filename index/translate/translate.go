@@ -1,0 +1,336 @@
+// Package translate says what words of other languages mean in English, so that a request in one of
+// them finds operations that are described in English. Begin with [Detect] and [Translate].
+//
+// The table holds some 70,000 words of German, Spanish, French, Japanese, Korean and Chinese. README.md
+// says where they come from and under which licences.
+package translate
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"gazetteer/protocol/english"
+)
+
+//go:embed table.txt.gz
+var packedTable []byte
+
+//go:embed everyday.txt
+var everyday string
+
+// The languages of the table.
+const (
+	German   = "de"
+	Spanish  = "es"
+	French   = "fr"
+	Japanese = "ja"
+	Korean   = "ko"
+	Chinese  = "zh"
+)
+
+// Marks that stand in place of English words.
+const (
+	Nothing  = "-" // a word that says nothing to look for
+	Question = "?" // a word that asks
+	Negation = "!" // a word that forbids
+)
+
+// tables holds the words of each language.
+type tables map[string]map[string][]string
+
+var unpacked = sync.OnceValue(func() tables {
+	t := make(tables)
+	r, err := gzip.NewReader(bytes.NewReader(packedTable))
+	if err != nil {
+		panic(err) // the table is part of the program
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	t.addLines(string(text), func(line string) (words, meanings []string) {
+		word, english, _ := strings.Cut(line, "\t")
+		return []string{word}, strings.Fields(english)
+	})
+	t.addLines(everyday, func(line string) (words, meanings []string) {
+		list, english, _ := strings.Cut(line, ": ")
+		return strings.Split(list, ","), strings.Fields(english)
+	})
+	return t
+})
+
+// addLines adds the lines of a text in which "# de" begins the words of a language.
+func (t tables) addLines(text string, parse func(line string) (words, meanings []string)) {
+	language := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if code, ok := strings.CutPrefix(line, "# "); ok {
+			if language = ""; len(code) == 2 {
+				language = code
+				if t[language] == nil {
+					t[language] = make(map[string][]string)
+				}
+			}
+			continue
+		}
+		if language == "" || line == "" {
+			continue
+		}
+		words, meanings := parse(line)
+		for _, w := range words {
+			t[language][w] = meanings
+		}
+	}
+}
+
+// Phrase returns a single word that means the same as an English noun of two words, "" when there is
+// none: "cash machine" is an atm.
+func Phrase(first, second string) string {
+	if m := unpacked()["en"][first+" "+second]; len(m) > 0 {
+		return m[0]
+	}
+	return ""
+}
+
+// A Word is a part of a text and what it means.
+type Word struct {
+	Text     string
+	Meanings []string // English words, the likeliest first, or one of the marks; nil when it is not known
+}
+
+// Detect returns the language of a text, "" for English and for what the table does not have.
+func Detect(text string) string {
+	hangul, kana, han := 0, 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Hangul, r):
+			hangul++
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Han, r):
+			han++
+		}
+	}
+	switch {
+	case hangul > 0 && hangul >= han+kana:
+		return Korean
+	case kana > 0:
+		return Japanese
+	case han > 0:
+		return Chinese
+	}
+	return detectLatin(text)
+}
+
+// The weights of the evidence for a language: a word such as "the", a word of the dictionary, and
+// one that English does not have.
+const (
+	functionEvidence = 2
+	wordEvidence     = 1
+	foreignEvidence  = 1.5
+)
+
+// detectLatin tells German, Spanish and French from English by the words of each that a text has.
+func detectLatin(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	ofEnglish := 0.0
+	for _, w := range words {
+		switch {
+		case englishFunctionWords()[w]:
+			ofEnglish += functionEvidence
+		case known(w):
+			ofEnglish += wordEvidence
+		}
+	}
+	best, language := ofEnglish, ""
+	for _, l := range []string{German, Spanish, French} {
+		score := 0.0
+		for _, w := range words {
+			meanings := lookup(l, w)
+			switch {
+			case len(meanings) == 0:
+			case len(meanings[0]) == 1 && len(w) > 0 && !unicode.IsLetter(rune(meanings[0][0])):
+				score += functionEvidence
+			case known(w):
+				score += wordEvidence
+			default:
+				score += foreignEvidence
+			}
+		}
+		if score > best {
+			best, language = score, l
+		}
+	}
+	return language
+}
+
+// known reports whether a word is English.
+func known(w string) bool { return english.Lookup(w).Known() || len(english.Base(w)) > 0 }
+
+var englishFunctionWords = sync.OnceValue(func() map[string]bool {
+	set := make(map[string]bool)
+	for w := range strings.FieldsSeq("the a an and or of to in on at for with from by is are was be my me i you your we our it this that what where when who how can do does not no please want need would like will have has some any all") {
+		set[w] = true
+	}
+	return set
+})
+
+// lookup returns what a word means in its written form or one of its base forms.
+func lookup(language, word string) []string {
+	table := unpacked()[language]
+	if m := table[word]; m != nil {
+		return m
+	}
+	for _, base := range baseForms(language, word) {
+		if m := table[base]; m != nil && m[0] != Nothing {
+			return m
+		}
+	}
+	return nil
+}
+
+// Translate cuts one part of a text that has no spaces into words, and says what each means.
+func Translate(language, field string) []Word {
+	field = strings.ToLower(strings.TrimFunc(field, unicode.IsPunct))
+	switch language {
+	case Japanese, Chinese, Korean:
+		return segment(language, field)
+	}
+	var words []Word
+	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return r == '\'' || r == '’' }) {
+		words = append(words, translateWord(language, part)...)
+	}
+	return words
+}
+
+// translateWord translates a word, or the two parts of a German compound.
+func translateWord(language, word string) []Word {
+	if m := lookup(language, word); m != nil || language != German {
+		return []Word{{word, m}}
+	}
+	// The last part of a compound says what it is, the first what of.
+	for at := len(word) - minPart; at >= minPart; at-- {
+		if !utf8.RuneStart(word[at]) {
+			continue
+		}
+		first, last := word[:at], lookup(language, word[at:])
+		if last == nil || len(last[0]) == 1 {
+			continue
+		}
+		for _, link := range []string{"", "s", "es", "n", "en"} {
+			stem, ok := strings.CutSuffix(first, link)
+			if !ok {
+				continue
+			}
+			if m := lookup(language, stem); m != nil && len(m[0]) > 1 {
+				return []Word{{stem, m}, {word[at:], last}}
+			}
+			if m := lookup(language, stem+"e"); m != nil && len(m[0]) > 1 {
+				return []Word{{stem, m}, {word[at:], last}}
+			}
+		}
+	}
+	return []Word{{word, nil}}
+}
+
+// minPart is how many bytes a part of a compound has at least.
+const minPart = 4
+
+// maxWord is how many characters the longest word has that is looked for in a text without spaces.
+const maxWord = 8
+
+// segment cuts a text at the longest words that the table knows, from left to right. What it does not
+// know stands between them.
+func segment(language, text string) []Word {
+	runes := []rune(text)
+	table := unpacked()[language]
+	var words []Word
+	unknown := 0 // where characters begin that the table does not know
+	flush := func(to int) {
+		if unknown < to {
+			words = append(words, Word{string(runes[unknown:to]), nil})
+		}
+	}
+	for at := 0; at < len(runes); {
+		n := min(maxWord, len(runes)-at)
+		for ; n > 0; n-- {
+			if m := table[string(runes[at:at+n])]; m != nil {
+				flush(at)
+				words = append(words, Word{string(runes[at : at+n]), m})
+				break
+			}
+			if m := inflected(language, table, runes[at:at+n], runes[at+n:]); m != nil {
+				flush(at)
+				words = append(words, Word{string(runes[at : at+n]), m})
+				break
+			}
+		}
+		if at += max(n, 1); n > 0 {
+			unknown = at
+		}
+	}
+	flush(len(runes))
+	return words
+}
+
+// inflected returns what a Japanese verb or adjective means of which the text has the stem: the part
+// in Han characters without its ending.
+func inflected(language string, table map[string][]string, stem, rest []rune) []string {
+	if language != Japanese || len(rest) == 0 || !unicode.Is(unicode.Hiragana, rest[0]) || !unicode.Is(unicode.Han, stem[0]) {
+		return nil
+	}
+	for _, ending := range []string{"う", "く", "ぐ", "す", "つ", "ぬ", "ぶ", "む", "る", "い", "える", "べる", "める", "ける", "げる"} {
+		if m := table[string(stem)+ending]; m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// baseForms returns the forms under which a dictionary may have an inflected word.
+func baseForms(language, word string) []string {
+	var bases []string
+	add := func(endings, replacements string) {
+		for ending := range strings.FieldsSeq(endings) {
+			stem, ok := strings.CutSuffix(word, ending)
+			if !ok || utf8.RuneCountInString(stem) < 3 {
+				continue
+			}
+			for r := range strings.FieldsSeq(replacements) {
+				bases = append(bases, stem+strings.Trim(r, "_"))
+			}
+		}
+	}
+	switch language {
+	case German:
+		if utf8.RuneCountInString(word) > 3 {
+			bases = append(bases, word+"en", word+"n")
+		}
+		add("e t st et est te en", "en n _")
+		add("en n er e es em s ern", "_ e")
+		if rest, ok := strings.CutPrefix(word, "ge"); ok {
+			bases = append(bases, strings.TrimSuffix(rest, "t")+"en")
+		}
+	case Spanish:
+		for _, clitic := range []string{"melo", "nos", "me", "te", "le", "lo", "la", "se"} {
+			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
+				bases = append(bases, stem)
+			}
+		}
+		add("os as o a", "o a _")
+		add("es s", "_")
+		add("o as a amos an e es en emos imos ando iendo ado ido é ó", "ar er ir")
+	case French:
+		add("es s x", "_")
+		add("e es ons ez ent é ée és ées er", "er ir re")
+		add("is it issons issez", "ir re")
+		add("aux", "al")
+	}
+	return bases
+}
