@@ -51,7 +51,8 @@ type storedDocument struct {
 // preparedOperation is an operation that was asked for, and its terms by field.
 type preparedOperation struct {
 	document.Operation
-	terms [numFields][]tokens.Token
+	effect Effect
+	terms  [numFields][]tokens.Token
 	// vectors are those of the terms of its name and its intent, for explain.
 	vectors [ctxField][]semantic.WordVector
 }
@@ -120,7 +121,7 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 	if err != nil {
 		return nil, err
 	}
-	s := &preparedOperation{Operation: o}
+	s := &preparedOperation{Operation: o, effect: effectOf(&o)}
 	for f, prepared := range operationEntry(&o).text {
 		s.terms[f] = tokens.Tokenize(a, prepared)
 	}

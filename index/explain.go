@@ -49,8 +49,19 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Quer
 // matchTerms looks for a word among the terms of a field, which come in two parts, and
 // returns the word found there. An exact match is preferred over one of the stem.
 func matchTerms(w query.Word, parts ...[]tokens.Token) (text, kind string, ok bool) {
-	for i := range w.Terms {
-		asked := &w.Terms[i]
+	if text, kind, ok = matchAny(w.Terms, parts...); ok {
+		return text, kind, true
+	}
+	if text, _, ok = matchAny(w.Meanings, parts...); ok {
+		return text, matchMeaning, true
+	}
+	return "", "", false
+}
+
+// matchAny looks for one of the terms that were asked for.
+func matchAny(all []tokens.Token, parts ...[]tokens.Token) (text, kind string, ok bool) {
+	for i := range all {
+		asked := &all[i]
 		for _, terms := range parts {
 			for k := range terms {
 				t := &terms[k]
@@ -69,9 +80,11 @@ func matchTerms(w query.Word, parts ...[]tokens.Token) (text, kind string, ok bo
 	return text, kind, ok
 }
 
-// matchVector is the kind of a match of another word with a near vector. The other kinds are
-// the relations exact and stem.
-const matchVector = "vector"
+// The kinds of a match besides the relations exact and stem.
+const (
+	matchMeaning = "meaning" // of what a foreign word means or a misspelt one stands for
+	matchVector  = "vector"  // of another word with a near vector
+)
 
 // minWordCosine is how near the vectors of two words must be that one may be said to
 // stand for the other.
@@ -81,7 +94,7 @@ const minWordCosine = 0.5
 // nearest to that of a word of the query, if it is near enough to be a reason.
 func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match, bool) {
 	best, m := float32(minWordCosine), Match{Term: w.Asked, Kind: matchVector}
-	for _, asked := range w.Terms {
+	for _, asked := range slices.Concat(w.Terms, w.Meanings[:min(1, len(w.Meanings))]) {
 		a := l.WordVector(asked.Form)
 		if a.Length == 0 {
 			continue
@@ -113,6 +126,9 @@ func (x *Index) explainVerb(offered string, q query.Query, words []query.Word) *
 	var best *Verb
 	for _, w := range words {
 		relation := x.verbs.RelateVerb(strings.TrimFunc(w.Asked, notLetter), offered)
+		for _, m := range w.Meanings[:min(1, len(w.Meanings))] {
+			relation = cmp.Or(relation, x.verbs.RelateVerb(m.Surface, offered))
+		}
 		if relation != "" && (best == nil || semantic.RelationRank(relation) < semantic.RelationRank(best.Relation)) {
 			best = &Verb{Asked: w.Asked, Offered: offered, Relation: relation}
 		}

@@ -41,6 +41,13 @@ type Hit struct {
 	Operation document.Operation `json:"operation"`
 	Score     float64            `json:"score"`
 	Why       Why                `json:"why"`
+	// Fit tells how well the operation fits the request, 0 to 1: whatever else the index holds, the
+	// same operation fits the same request about as well.
+	Fit float64 `json:"fit"`
+	// Far is set when the fit is so low that the operation is hardly what was asked for.
+	Far bool `json:"far,omitempty"`
+	// Effect is what the operation does to the world.
+	Effect Effect `json:"effect"`
 	// Evidence: which document says so, and how fresh it is.
 	Kind      document.Kind   `json:"kind"`
 	Source    document.Source `json:"source"`
@@ -92,7 +99,7 @@ type Why struct {
 type Match struct {
 	Term  string `json:"term"`  // as asked
 	Field string `json:"field"` // act (verb, path, id), what (intent, outcome), ctx (service, data classes, parameters)
-	Kind  string `json:"kind"`  // exact, stem, or vector: another word of near meaning
+	Kind  string `json:"kind"`  // exact, stem, meaning (of a foreign or misspelt word), or vector: another word of near meaning
 	Text  string `json:"text"`  // the word in the document
 }
 

@@ -148,11 +148,21 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	if result.Hits, err = s.readHits(ctx, p.entries); err != nil {
 		return Result{}, err
 	}
+	switch {
+	case result.Note != "" || p.total == 0 || len(s.request.Words) == 0:
+	case len(result.Hits) == 0 && s.query.MinFit > 0:
+		result.Note = "nothing here fits the request as well as was asked for"
+	case !slices.ContainsFunc(result.Hits[:min(nearest, len(result.Hits))], func(h Hit) bool { return !h.Far }):
+		result.Note = "nothing here is near the request; these operations are far from it"
+	}
 	if p.total == 0 {
 		result.Near, err = s.proposeVerbs()
 	}
 	return result, err
 }
+
+// nearest is how many of the first hits must be far for the answer to say so.
+const nearest = 3
 
 // findPage finds what answers the query, and returns the page of it that is asked for.
 func (s *searcher) findPage(ctx context.Context) (page, error) {
@@ -444,7 +454,7 @@ func (s *searcher) readHits(ctx context.Context, entries []rankedEntry) ([]Hit, 
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if ok && hit.Fit >= s.query.MinFit {
 			hits = append(hits, hit)
 		}
 	}
@@ -463,6 +473,7 @@ func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool
 		Service:   t.Service,
 		Operation: operation.Operation,
 		Score:     float64(r.score) * scoreUnit,
+		Effect:    operation.effect,
 		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
 		Kind:      run.kind,
 		Source:    t.Source,
@@ -480,6 +491,11 @@ func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool
 			hit.Why.Clause = clauses[nearest].text
 		}
 	}
+	hit.Fit, err = s.fitOf(&hit.Why, s.embedding.whole.Cosine(s.view.embeddingOf(r.entryRef)))
+	if err != nil {
+		return Hit{}, false, err
+	}
+	hit.Far = hit.Fit < farFit
 	if worst, any := protocol.Worst(t.Findings); any {
 		hit.Findings = worst.String()
 	}

@@ -87,7 +87,12 @@ func TestHitAnswersWithoutASecondLookup(t *testing.T) {
 			Verb:     &Verb{Asked: "book", Offered: "BOOK", Relation: "exact"},
 			Coverage: 1,
 		},
+		Effect: Effect{Value: "commit", Source: EffectInferred, From: "verb BOOK"},
 	}
+	if h.Fit < 0.8 || h.Fit > 1 || h.Far {
+		t.Errorf("the fit is %v, far %v", h.Fit, h.Far)
+	}
+	h.Fit = 0
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}

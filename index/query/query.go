@@ -28,6 +28,8 @@ type Query struct {
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
+	// MinFit leaves hits out that fit the request less, 0 to 1.
+	MinFit float64
 	// Verbatim looks for the words as they are, and corrects none.
 	Verbatim bool
 

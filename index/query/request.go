@@ -280,6 +280,11 @@ func actOf(polite, words []string, weights []float32) Act {
 	if act.Wanted&effect.End != 0 && act.Wanted&Reading == 0 {
 		act.Ends = act.Ends || act.Wanted == effect.End
 	}
+	for i, w := range lower {
+		if w == "without" && weights[i] > 0 && act.Wanted != 0 { // a picture without its background
+			act.Ends, act.Wanted = true, act.Wanted|effect.End
+		}
+	}
 	if act.Wanted == Reading && slices.Contains(questionWords, first) {
 		act.Ends = false // "which flights are cancelled today"
 	}
