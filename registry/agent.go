@@ -17,27 +17,27 @@ const (
 	Erased      = "erased"      // the content is gone, only the AIR ID is kept
 )
 
-// An Agent is who is registered, as it is stored. Its DID document is computed
-// from it, never stored; what is served over HTTP is a [RecordView]. All texts
-// are the registrant's: escape them on output.
+// An Agent is the stored record of a registered agent. Its DID document is computed from it and not
+// stored; [RecordView] is what is served over HTTP. All texts are the registrant's: escape them on
+// output.
 type Agent struct {
 	AirID       string `json:"air_id"`
 	Name        string `json:"name"`
 	Handle      string `json:"handle,omitempty"`
 	Description string `json:"description,omitempty"`
-	// PublicKey is the raw 32-byte Ed25519 key in use; JSON writes it as base64.
-	// It is empty when the agent was registered with only a DID of its creator.
+	// PublicKey is the current Ed25519 key, 32 bytes, which JSON writes in base64. It is empty if
+	// the agent was registered with only a DID of its creator.
 	PublicKey []byte `json:"public_key"`
 	// KeySince is when PublicKey came into use; zero means Created.
 	KeySince time.Time `json:"key_since,omitzero"`
-	// KeyProof is how the agent showed that it holds the private half of
-	// PublicKey, one of the Proof constants; "" while that is only claimed.
+	// KeyProof is how the agent proved that it holds the private half of PublicKey, one of the
+	// Proof constants; "" while that is only claimed.
 	KeyProof string `json:"key_proof,omitempty"`
-	// Retired are the keys that were in use before, oldest first.
+	// Retired are the former keys, oldest first.
 	Retired []RetiredKey `json:"retired,omitempty"`
-	// Commitment is what the recovery key must match, see [Commit]; "" for none.
+	// Commitment is what the recovery key must match, see [RecoveryCommitment]; "" for none.
 	Commitment string `json:"commitment,omitempty"`
-	// Recovery is one under way, nil for none.
+	// Recovery is the pending recovery, nil for none.
 	Recovery *PendingRecovery `json:"recovery,omitempty"`
 
 	// CreatorDID is a DID the owner claims to control, or the agent's own.
@@ -51,17 +51,16 @@ type Agent struct {
 	DocumentationURL       string            `json:"documentation_url,omitempty"`
 	ServiceEndpoints       []ServiceEndpoint `json:"service_endpoints,omitempty"`
 
-	// Domains are those whose control was shown, or is to be.
+	// Domains are the domains whose control the agent has shown or is to show.
 	Domains []Domain `json:"domains,omitempty"`
-	// Observed is what was seen outside of what the agent says, by signal.
+	// Observed is what the registry saw outside the agent's own words, by signal.
 	Observed map[string]Observation `json:"observed,omitempty"`
 
-	// Attested are the numbers of all attestations about the agent, Issued those
-	// of its own about others, in order; revoked ones are among them.
+	// Attested are the numbers of all attestations about the agent, Issued those of its own about
+	// others, in order and including revoked ones.
 	Attested []int `json:"attested,omitempty"`
 	Issued   []int `json:"issued,omitempty"`
-	// Standing sums up the active attestations about the agent as the reference
-	// does.
+	// Standing sums up the active attestations about the agent as the reference does.
 	Standing AttestationSummary `json:"standing,omitzero"`
 
 	// SecretHash is the SHA-256 of the once-shown secret; empty when the agent
@@ -69,18 +68,18 @@ type Agent struct {
 	SecretHash []byte `json:"secret_hash,omitempty"`
 	// Nonces are those of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
-	// WriteBudgetUntil is until when the agent's writes of late are paid for, in Unix
-	// milliseconds, see [Limits].
+	// WriteBudgetUntil is until when the recent writes of the agent use up its limit, in Unix
+	// milliseconds, see [Options.WritesPerHour].
 	WriteBudgetUntil int64 `json:"busy,omitempty"`
 
-	// MergedInto is the agent that took the place of one that was merged.
+	// MergedInto is the agent that replaces a merged one.
 	MergedInto string `json:"merged_into,omitempty"`
 	// Absorbed are those that were merged into this one.
 	Absorbed []string `json:"absorbed,omitempty"`
 	// Origin is the DID host of the registry where an imported agent began.
 	Origin string `json:"origin,omitempty"`
-	// Imported is when it came from another registry last: how old it was then is
-	// that one's word.
+	// Imported is when the agent was last imported. Only the other registry knows how old it was
+	// then.
 	Imported time.Time `json:"imported,omitzero"`
 
 	Status string `json:"status"`
@@ -104,14 +103,14 @@ type RetiredKey struct {
 	By string `json:"by"`
 }
 
-// A Standing is the reference's sum of attestations.
+// An AttestationSummary sums up attestations as the reference does.
 type AttestationSummary struct {
 	Weight float64 `json:"weight,omitempty"` // of the active ones
 	Count  int     `json:"count,omitempty"`  // of active ones
 	Roots  int     `json:"roots,omitempty"`  // distinct registrable domains of their attesters
 }
 
-// PublicCopy returns the agent without what is nobody else's business.
+// PublicCopy returns the agent without its private members.
 func (a Agent) PublicCopy() Agent {
 	a.SecretHash, a.Nonces, a.WriteBudgetUntil = nil, nil, 0
 	return a
@@ -131,7 +130,7 @@ func (a Agent) clone() Agent {
 	return a
 }
 
-// KnownSince is since when this registry knows the agent.
+// KnownSince returns since when this registry knows the agent.
 func (a Agent) KnownSince() time.Time {
 	if a.Imported.After(a.Created) {
 		return a.Imported
@@ -139,7 +138,7 @@ func (a Agent) KnownSince() time.Time {
 	return a.Created
 }
 
-// CurrentKeySince is when the current key came into use.
+// CurrentKeySince returns when the current key came into use.
 func (a Agent) CurrentKeySince() time.Time {
 	if a.KeySince.IsZero() {
 		return a.Created
@@ -147,7 +146,7 @@ func (a Agent) CurrentKeySince() time.Time {
 	return a.KeySince
 }
 
-// Multikey is the current key as text, "" without one.
+// Multikey returns the current key as a multikey, "" if there is none.
 func (a Agent) Multikey() string {
 	if len(a.PublicKey) == 0 {
 		return ""
@@ -164,7 +163,7 @@ type ServiceEndpoint struct {
 	ServiceEndpoint string `json:"serviceEndpoint"`
 }
 
-// NamedDomains are the registrable domains in an agent's record.
+// NamedDomains returns the registrable domains in an agent's record.
 func (a Agent) NamedDomains() []string {
 	addresses := []string{a.CreatorDID, a.CodeRepository, a.DocumentationURL}
 	for _, s := range a.ServiceEndpoints {

@@ -21,14 +21,14 @@ type Change struct {
 	seq      uint64 // of old
 	Agent    Agent
 	writes   []store.Write // beside the agent's own record
-	// handleWritten says that the writes bring the handle along already.
+	// handleWritten says that the writes include the handle.
 	handleWritten bool
-	// others are agents that change along, by AIR ID.
+	// others are agents that change in the same write, by AIR ID.
 	others map[string]*Change
 }
 
-// ChangeAgent works out a change with f and writes it. f may be called several times.
-// It records at least one entry, or returns an error.
+// ChangeAgent changes an agent with f, which may be called several times, and writes it. f must add
+// at least one entry or return an error.
 func (r *Registry) ChangeAgent(ctx context.Context, airID string, f func(c *Change) error) (Agent, error) {
 	for {
 		c, err := r.beginChange(ctx, airID)
@@ -101,9 +101,9 @@ func (c *Change) AddEntry(e Entry) error {
 // AddWrite adds a write beside the agent's own record.
 func (c *Change) AddWrite(w store.Write) { c.writes = append(c.writes, w) }
 
-// AuthorizeOwner shows that the owner sent the request, and that the agent may still act.
+// AuthorizeOwner checks that the owner sent the request, and that the agent may still act.
 func (c *Change) AuthorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
-	// Whether it is the owner comes first: a stranger learns nothing else.
+	// The owner's credentials come first: a stranger learns nothing else.
 	a, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now)
 	if err != nil {
 		return nil, err
@@ -153,8 +153,7 @@ func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (stor
 		Help: "give every agent a key of its own"}
 }
 
-// Commit writes the change. The error is store.ErrConflict when it must be
-// worked out again.
+// Commit writes the change. The error is [store.ErrConflict] when it must start again.
 func (c *Change) Commit(ctx context.Context) error {
 	return c.registry.guard.HoldPolicy(ctx, func() error {
 		writes, err := c.agentWrites(ctx, nil)
@@ -173,7 +172,7 @@ func (c *Change) Commit(ctx context.Context) error {
 	})
 }
 
-// agentWrites appends the writes of one agent; the gate is held.
+// agentWrites appends the writes of one agent. The guard holds the policy.
 func (c *Change) agentWrites(ctx context.Context, writes []store.Write) ([]store.Write, error) {
 	if err := c.registry.guard.CheckAgent(c.old, c.Agent, c.Now); err != nil {
 		return nil, err
@@ -194,9 +193,9 @@ func (c *Change) agentWrites(ctx context.Context, writes []store.Write) ([]store
 	return writes, nil
 }
 
-// Usable reports whether the agent may act and be reached. The error is a
-// [*Refusal]: with [ErrGone] for one that is deactivated, deleted or erased, and
-// with [ErrForbidden] for one that is suspended.
+// Usable returns nil if the agent may act and be reached. Otherwise it returns a [*Refusal]: with
+// [ErrGone] for a deactivated, deleted, merged or erased agent, and with [ErrForbidden] for a
+// suspended one.
 func (a Agent) Usable() error {
 	switch a.Status {
 	case Active:
@@ -214,8 +213,8 @@ func (a Agent) Usable() error {
 	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: help}
 }
 
-// Resolvable reports whether the agent has a DID document to publish: beside
-// what [Agent.Usable] says, [ErrNoKey].
+// Resolvable returns nil if the agent has a DID document to publish. Otherwise it returns the error
+// of [Agent.Usable] or [ErrNoKey].
 func (a Agent) Resolvable() error {
 	if err := a.Usable(); err != nil {
 		return err
@@ -226,9 +225,8 @@ func (a Agent) Resolvable() error {
 	return nil
 }
 
-// Local answers for the DIDs of this registry's own agents, as
-// [gazetteer/registry/resolve.Options] asks for it; false stands for a DID of
-// another host.
+// Local resolves the DIDs of this registry's own agents, for [gazetteer/registry/resolve.Options];
+// false stands for a DID of another host.
 func (r *Registry) Local(ctx context.Context, w did.Web) (did.Document, bool, error) {
 	if !w.SameHost(r.host) {
 		return did.Document{}, false, nil

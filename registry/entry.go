@@ -36,7 +36,7 @@ const (
 	EventImported    = "imported" // with its history, from another registry or a file
 )
 
-// Who made something happen, in the reference's words.
+// Actors, in the reference's words.
 const (
 	ActorRegistrant = "registrant"
 	ActorOwner      = "owner"
@@ -44,9 +44,9 @@ const (
 	ActorSystem     = "system"
 )
 
-// An Entry is one thing that happened to an agent, with the whole public record
-// as it was afterwards. Entries are never overwritten and go with the change
-// itself into one write of the store; the transparency log makes a leaf of each.
+// An Entry is one event in the history of an agent, with the whole public record after it. Entries
+// are never overwritten. They are written together with the change, and each becomes a leaf of the
+// transparency log.
 type Entry struct {
 	N     int    `json:"n"` // from 1
 	AirID string `json:"air_id"`
@@ -55,13 +55,12 @@ type Entry struct {
 	// Fields are the members that changed, for an update.
 	Fields []string  `json:"changed_fields,omitempty"`
 	At     time.Time `json:"at"`
-	// Authority says what showed that the owner wanted it; nil for the operator's
-	// and the system's doing.
+	// Authority is what the change rests on; nil for changes by the operator and the system.
 	Authority *Authority `json:"authority,omitempty"`
 	// Attestation is the one that was made or revoked.
 	Attestation *Attestation `json:"attestation,omitempty"`
-	// Origin is, for an import, the DID host of the registry where the entries
-	// before it were made, since the import before.
+	// Origin is, for an import, the DID host of the registry in which the earlier entries were
+	// made, back to the import before.
 	Origin string `json:"origin,omitempty"`
 	// Agent is the public record after it; nil once it was erased.
 	Agent *Agent `json:"agent,omitempty"`
@@ -71,8 +70,8 @@ type Entry struct {
 	Hash     string `json:"entry_hash"`
 }
 
-// An Authority is what a change rests on. Whoever has it can check by themselves
-// that the holder of Key wanted the change.
+// An Authority is what a change rests on. Anyone who has it can check that the holder of Key wanted
+// the change.
 type Authority struct {
 	By string `json:"by"` // one of the Proof constants
 	// Key is the multikey that signed, "" for the secret.
@@ -83,11 +82,11 @@ type Authority struct {
 	Signatures map[string]string `json:"signatures,omitempty"`
 }
 
-// Genesis stands before the first entry of an agent.
+// Genesis is the previous hash of the first entry.
 const Genesis = "GENESIS"
 
-// ComputeHash is the reference's: over names of fields, not over their content. The
-// content is proved by the transparency log.
+// ComputeHash returns the hash of the entry by the formula of the reference, which covers the names
+// of changed members and not their content. The transparency log proves the content.
 func (e Entry) ComputeHash() string {
 	fields := ""
 	if len(e.Fields) > 0 {
@@ -102,8 +101,8 @@ func (e Entry) ComputeHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AppendEntry adds an entry to the agent and returns the write of it. It must be
-// called last, since the entry holds the agent as it is then.
+// AppendEntry adds an entry to the agent and returns its write. Call it last, because the entry
+// contains the agent as it is then.
 func (a *Agent) AppendEntry(e Entry) (store.Write, error) {
 	a.Entries++
 	e.N, e.AirID = a.Entries, a.AirID
@@ -124,13 +123,12 @@ func (a *Agent) AppendEntry(e Entry) (store.Write, error) {
 	return store.PutIf(store.EntryKey(a.AirID, e.N), value, 0), nil
 }
 
-// MaxHistory is the most entries that one [Registry.History] returns.
+// MaxHistory is the largest number of entries that [Registry.History] returns.
 const MaxHistory = 100
 
-// History returns at most limit entries of an agent behind the first offset,
-// oldest first, and how many there are. A limit outside 1 to [MaxHistory] means
-// 50. The error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
-// Entries that were erased are left out.
+// History returns at most limit entries of an agent after the first offset ones, oldest first, and
+// the number of all entries. A limit outside 1 to [MaxHistory] means 50. Erased entries are left
+// out. The error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
 func (r *Registry) History(ctx context.Context, airID string, limit, offset int) ([]Entry, int, error) {
 	if limit < 1 || limit > MaxHistory {
 		limit = 50

@@ -12,53 +12,50 @@ var (
 	// ErrNoKey: the agent was registered without a public key, so it has no DID
 	// document.
 	ErrNoKey = errors.New("the agent has no public key on file")
-	// ErrNoSecret: a write came without signature and without the agent's secret.
+	// ErrNoSecret: a write has neither a signature nor the agent's secret.
 	ErrNoSecret = errors.New("the agent's secret is missing")
-	// ErrWrongSecret: the secret is not the agent's, or no longer.
+	// ErrWrongSecret: the secret is not the agent's, or is switched off.
 	ErrWrongSecret = errors.New("the secret is not this agent's")
-	// ErrHandleTaken: another agent holds the handle, or held it until a short
-	// while ago. It comes inside a [HandleTakenError].
+	// ErrHandleTaken: another agent holds the handle, or held it a short while ago. It comes in a
+	// [HandleTakenError].
 	ErrHandleTaken = errors.New("the handle is taken")
 	// ErrNothingToUpdate: an update names no member that can change, or only
 	// the handle that the agent already holds.
 	ErrNothingToUpdate = errors.New("nothing to update")
 
-	// The sorts of a [Refusal].
+	// Kinds of a [Refusal].
 
-	// ErrUnauthorized: what came does not show that the agent sent it.
+	// ErrUnauthorized: the request does not prove that the agent sent it.
 	ErrUnauthorized = errors.New("the request is not shown to be the agent's")
-	// ErrForbidden: it is the agent's, and still may not be done.
+	// ErrForbidden: the agent sent the request, but may not do this.
 	ErrForbidden = errors.New("the agent may not do this")
-	// ErrState: it contradicts the state of the registry: a key that is another's,
-	// a rotation from a key that is no longer current.
+	// ErrState: the request contradicts the state of the registry, for example a key that belongs
+	// to another agent, or a rotation of a key that is not current.
 	ErrState = errors.New("this contradicts what is registered")
 	// ErrGone: the agent is deactivated or deleted (410).
 	ErrGone = errors.New("the agent is deactivated")
-	// ErrNotFound: something of an agent that is not there, such as an
-	// attestation.
+	// ErrNotFound: something of an agent does not exist, such as an attestation.
 	ErrNotFound = errors.New("there is no such thing")
-	// ErrTooMany: too many writes in a short time; later they are taken.
+	// ErrTooMany: there were too many writes in a short time; a later one is accepted.
 	ErrTooMany = errors.New("too many writes")
 )
 
-// A Refusal says why something that was understood is not done. It matches one
-// of the errors above, and what else it wraps. Its texts may quote the request,
-// so they are untrusted; they hold no secrets.
+// A Refusal says why the registry does not do what it understood. It matches one of the errors
+// above and whatever else it wraps. Its texts may quote the request, so do not trust them; they
+// contain no secrets.
 type Refusal struct {
 	Kind    error  // ErrUnauthorized, ErrForbidden, ErrState, ErrGone, ErrNotFound or ErrTooMany
 	Code    string // names the rule, as "signature-created" or "key-taken"
 	Message string
 	Help    string // how to mend it
-	// Expected and Got are what was wanted and what came, "" where there is
-	// nothing to compare.
+	// Expected and Got are the required and the received value, "" if there is nothing to compare.
 	Expected, Got string
-	// Base is the signature base that the registry computed, for a signature
-	// that does not verify.
+	// Base is the signature base that the registry computed for a signature that does not verify.
 	Base string
-	// Wait is when it is worth to try again; 0 when that would not help.
+	// Wait is the time until another attempt can succeed; 0 if none can.
 	Wait time.Duration
-	// View is the answer in the reference's words, where it has more than Message
-	// and Help; nil elsewhere.
+	// View is the answer in the reference's words if it has more than Message and Help; otherwise
+	// nil.
 	View *ErrorView
 }
 
@@ -76,15 +73,13 @@ func (e *Refusal) Error() string {
 	return text
 }
 
-// Unwrap returns the sort of the refusal.
+// Unwrap returns the kind of the refusal.
 func (e *Refusal) Unwrap() error { return e.Kind }
 
-// A HandleTakenError says which handle cannot be had. It matches
-// [ErrHandleTaken].
+// A HandleTakenError names a handle that is not available. It matches [ErrHandleTaken].
 type HandleTakenError struct {
 	Handle string
-	// Free is when a handle that was given back can be claimed by others; zero
-	// when somebody holds it.
+	// Free is when others can claim a released handle; zero while somebody holds it.
 	Free time.Time
 }
 
@@ -97,8 +92,8 @@ func (e *HandleTakenError) Error() string {
 
 func (e *HandleTakenError) Unwrap() error { return ErrHandleTaken }
 
-// An Error refuses one field of what a caller sent. Message and Help may quote
-// it, so they are untrusted text.
+// An Error refuses one field of a request. Message and Help may quote the request, so do not trust
+// them.
 type Error struct {
 	// Field is the member, for example "service_endpoints[0].type"; "" is the
 	// whole body.
@@ -110,7 +105,7 @@ type Error struct {
 	Code string
 	// Message is the reference's text where it has one.
 	Message string
-	// Help says how to mend it.
+	// Help says how to repair it.
 	Help string
 
 	View *ErrorView // the answer in the reference's words, where it has more

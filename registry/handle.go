@@ -11,12 +11,12 @@ import (
 	"gazetteer/store"
 )
 
-// handleCooldown is how long a handle that was given back is kept from others,
-// so that nobody receives what is meant for the one before.
+// handleCooldown is how long a released handle is reserved for its last holder, so that nobody else
+// receives mail that is meant for that agent.
 const handleCooldown = 30 * 24 * time.Hour
 
-// A holder is what the store has under a handle: the AIR ID, and behind
-// " until " the time when the handle was given back.
+// A handleHolder is the value of a handle in the store: the AIR ID and, after " until ", the time
+// when the handle was released.
 type handleHolder struct {
 	airID string
 	until time.Time // zero while the handle is held
@@ -29,7 +29,7 @@ func (h handleHolder) String() string {
 	return h.airID + " until " + h.until.UTC().Format(time.RFC3339)
 }
 
-// loadHandle reads who has a handle; with sequence 0 nobody ever had it.
+// loadHandle returns the holder of a handle; the sequence is 0 if nobody ever had it.
 func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder, uint64, error) {
 	record, err := r.store.Get(ctx, store.HandleKey(handle))
 	if errors.Is(err, store.ErrNotFound) {
@@ -48,12 +48,12 @@ func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder,
 	return h, record.Seq, nil
 }
 
-// handleWrites returns the writes that give one handle back and claim another; ""
-// is none. The error is a [*HandleTakenError] when it cannot be had.
+// handleWrites returns the writes that release one handle and claim another; "" is none. The error
+// is a [*HandleTakenError] if the handle is not available.
 func (r *Registry) handleWrites(ctx context.Context, airID, from, to string, now time.Time) ([]store.Write, error) {
 	var writes []store.Write
 	if from != "" {
-		// The agent's record still names the handle, so nobody else has it.
+		// The agent's record still names the handle, so nobody else holds it.
 		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, now}.String())))
 	}
 	if to == "" {
@@ -69,8 +69,8 @@ func (r *Registry) handleWrites(ctx context.Context, airID, from, to string, now
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
 }
 
-// checkAvailable reports whether an agent may claim the handle: nobody has it, and if it
-// was given back lately then by this very agent.
+// checkAvailable returns nil if an agent may claim the handle: nobody holds it, and it was not
+// released lately by another agent.
 func (h handleHolder) checkAvailable(handle, airID string, now time.Time) error {
 	switch {
 	case h.airID == "":
@@ -83,7 +83,7 @@ func (h handleHolder) checkAvailable(handle, airID string, now time.Time) error 
 	return &HandleTakenError{Handle: handle, Free: h.until.Add(handleCooldown)}
 }
 
-// UsernameView answers whether a handle can be had, in the reference's shape.
+// UsernameView says whether a handle is available, in the reference's shape.
 type UsernameView struct {
 	Username  string `json:"username"`
 	Valid     bool   `json:"valid"`
@@ -92,8 +92,7 @@ type UsernameView struct {
 	Error     string `json:"error,omitempty"`  // why it is not valid
 }
 
-// CheckUsername reports whether a handle can be claimed by somebody who never
-// had it.
+// CheckUsername reports whether an agent that never held a handle can claim it.
 func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView, error) {
 	handle, err := did.ClaimHandle(text)
 	if e, ok := errors.AsType[*did.Error](err); ok {

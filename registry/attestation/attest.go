@@ -20,7 +20,7 @@ import (
 // What an attestation may say, in the reference's words.
 var attestationTypes = []string{"identity_verification", "operator_confirmation", "dependency", "safety_review"}
 
-// The locks of the reference, which an attester must have opened.
+// The conditions of the reference, which calls them locks, for an attester.
 const (
 	minAttesterAge      = 30 * 24 * time.Hour
 	attestationWindow   = 7 * 24 * time.Hour
@@ -29,11 +29,11 @@ const (
 	maxAttestationAhead = 5 * time.Minute
 	maxAttestations     = 1000 // about one agent
 	maxStatement        = 1000 // characters
-	// maxRingSearch is how many agents are looked at in search of a ring.
+	// maxRingSearch limits how many agents a search for a ring reads.
 	maxRingSearch = 2000
 )
 
-// An Request is what an attester sends.
+// A Request is what an attester sends.
 type Request struct {
 	Attester  string
 	Type      string
@@ -56,8 +56,8 @@ func (q Request) Payload(subject string) ([]byte, error) {
 	return canonical, nil
 }
 
-// ReadRequest reads the body of an attestation as strictly as
-// [ReadRegistration] reads a registration. The error is an [*Error].
+// ReadRequest reads the body of an attestation as strictly as [registry.ReadRegistration] reads a
+// registration. The error is an [*registry.Error].
 func ReadRequest(body []byte) (Request, error) {
 	var q Request
 	if err := registry.ReadTexts(body, map[string]*string{"attester_air_id": &q.Attester, "attestation_type": &q.Type, "signed_at": &q.SignedAt,
@@ -77,7 +77,7 @@ func ReadRequest(body []byte) (Request, error) {
 	return q, nil
 }
 
-// Words of the reference.
+// Messages of the reference.
 const (
 	messageTooOld       = "'signed_at' is too old; re-sign with a current timestamp"
 	hintClock           = "check the signer's clock (max +5m skew)"
@@ -86,7 +86,7 @@ const (
 	messageWrongSubject = "attestation does not belong to this subject"
 )
 
-// validateRequest judges what can be judged without the store.
+// validateRequest checks what can be checked without the store.
 func (q Request) validateRequest(subject string, now time.Time) (time.Time, error) {
 	refuse := func(field, message, help string) (time.Time, error) {
 		return time.Time{}, &registry.Error{Field: field, Code: "value", Message: message, Help: help}
@@ -123,12 +123,12 @@ func (q Request) validateRequest(subject string, now time.Time) (time.Time, erro
 	return at, nil
 }
 
-// Attest stores an attestation about subject. Who are the attester's
-// credentials. The error is an [*Error] for a value, [ErrNoAgent] for the
-// subject, [ErrNoSecret] and the like for the attester, and a [*Refusal]: with
-// [ErrForbidden] for an attester who may not attest, and with [ErrState] when
-// the subject is not active, or is attested already from the same registrable
-// domain. An attestation that closes a ring is stored and counts as nothing.
+// Attest stores an attestation about subject. The credentials are the attester's. The error is an
+// [*registry.Error] for a value, [registry.ErrNoAgent] for the subject, an error such as
+// [registry.ErrNoSecret] for the credentials, or a [*registry.Refusal]: with
+// [registry.ErrForbidden] for an attester who may not attest, and with [registry.ErrState] when the
+// subject is not active or has an attestation from the same registrable domain. An attestation that
+// closes a ring is stored without weight.
 func (g *Graph) Attest(ctx context.Context, subject string, q Request, who registry.Credentials) (registry.Attestation, registry.Agent, error) {
 	if _, err := q.validateRequest(subject, g.registry.Timestamp()); err != nil {
 		return registry.Attestation{}, registry.Agent{}, err
@@ -202,8 +202,8 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 	return a, c.AddEntry(registry.Entry{Event: registry.EventAttested, Actor: registry.ActorOwner, Fields: []string{"attestations"}, Authority: authority, Attestation: &a})
 }
 
-// checkAttester judges the attester: the reference's locks, but that the domain must
-// be proved.
+// checkAttester checks the conditions of the reference for an attester; beyond them, the domain
+// must be proved.
 func (g *Graph) checkAttester(ctx context.Context, by registry.Agent, now time.Time) (root string, tenure float64, err error) {
 	refuse := func(reason, help string) (string, float64, error) {
 		return "", 0, &registry.Refusal{Kind: registry.ErrForbidden, Code: "attester-not-eligible", Message: "attester not eligible", Help: help,
@@ -241,9 +241,9 @@ func (g *Graph) checkAttester(ctx context.Context, by registry.Agent, now time.T
 	return root, 1.5, nil
 }
 
-// provedRoot returns the registrable domain that an agent is shown to control, now:
-// that of its creator's DID, if the document there lists the agent's key, or of
-// a domain that it proved. "" stands for none.
+// provedRoot returns the registrable domain that an agent has shown to control: that of the
+// creator's DID if its document lists the agent's key now, or that of a proved domain. It is "" if
+// there is none.
 func (g *Graph) provedRoot(ctx context.Context, a registry.Agent) string {
 	if o, ok := g.registry.ObserveCreator(ctx, a); ok && o.Holds {
 		if web, err := did.ParseWeb(a.CreatorDID); err == nil {
@@ -258,8 +258,7 @@ func (g *Graph) provedRoot(ctx context.Context, a registry.Agent) string {
 	return ""
 }
 
-// relatedRoots are the registrable domains that an agent has to do with, whether
-// proved or only claimed.
+// relatedRoots returns the registrable domains in the record of an agent, proved or only claimed.
 func (g *Graph) relatedRoots(a registry.Agent) []string {
 	var out []string
 	if web, err := did.ParseWeb(a.CreatorDID); err == nil && !web.SameHost(g.registry.Host()) {
@@ -271,8 +270,8 @@ func (g *Graph) relatedRoots(a registry.Agent) []string {
 	return out
 }
 
-// checkIndependence refuses an attester that is no other than the subject, or than one
-// who attested before, as far as domains tell.
+// checkIndependence refuses an attester that shares a registrable domain with the subject or with
+// another attester.
 func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, about []registry.Attestation) error {
 	if slices.Contains(g.relatedRoots(c.Agent), a.Root) {
 		return &registry.Refusal{Kind: registry.ErrState, Code: "attester-shared-root", Message: "Lock 2: attester shares a registrable domain with the subject", Got: a.Root,
@@ -300,7 +299,7 @@ func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, ab
 	return nil
 }
 
-// AttestsTransitively reports whether an agent attests another, itself or through others.
+// AttestsTransitively reports whether an agent attests another one, directly or through others.
 func (g *Graph) AttestsTransitively(ctx context.Context, from registry.Agent, to string) (bool, error) {
 	seen := map[string]bool{from.AirID: true}
 	for queue := []registry.Agent{from}; len(queue) > 0; queue = queue[1:] {
@@ -366,9 +365,9 @@ func (g *Graph) Recent(ctx context.Context, limit int) ([]registry.Attestation, 
 	return out, nil
 }
 
-// RevokeAttestation takes back attestation n about subject; only its attester
-// may. The error is as that of [Registry.Attest], and [ErrNotFound] in a
-// [*Refusal] when there is none.
+// RevokeAttestation revokes attestation n about subject; only its attester may. The error is that
+// of [Graph.Attest], and a [*registry.Refusal] with [registry.ErrNotFound] if there is no such
+// attestation.
 func (g *Graph) RevokeAttestation(ctx context.Context, subject string, n int, who registry.Credentials) (registry.Attestation, registry.Agent, error) {
 	if n < 1 {
 		return registry.Attestation{}, registry.Agent{}, &registry.Error{Field: "attestation_id", Code: "value", Message: "invalid attestation_id", Help: "it is a number from 1"}

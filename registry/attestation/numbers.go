@@ -9,15 +9,15 @@ import (
 	"gazetteer/store"
 )
 
-// attestationNumbers gives out the numbers of attestations. They leave no gaps, so the
-// first free one is found by looking.
+// attestationNumbers assigns the numbers of attestations. They have no gaps, so a search finds the
+// first free one.
 type attestationNumbers struct {
 	mu   sync.Mutex // guards following
 	used int        // at least as many are in use
 }
 
-// nextFree returns the first number that is not in use. Two callers may get the
-// same; the store lets one of them write.
+// nextFree returns the first free number. Two callers may get the same one; the store lets one of
+// them write.
 func (n *attestationNumbers) nextFree(ctx context.Context, s store.Store) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

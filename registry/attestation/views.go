@@ -13,7 +13,7 @@ import (
 // The types below are answers in the shapes of the public AIR reference, as
 // those of views.go are.
 
-// VerifiedStatus is what attestations make of an agent in the reference's sense.
+// VerifiedStatus says how attestations verify an agent in the reference's sense.
 type VerifiedStatus struct {
 	Verified           bool `json:"verified"`
 	VerificationScore  int  `json:"verification_score"`
@@ -21,7 +21,7 @@ type VerifiedStatus struct {
 	AttestationCount   int  `json:"attestation_count"`
 }
 
-// NewVerifiedStatus returns that of an agent.
+// NewVerifiedStatus returns the verified status of an agent.
 func NewVerifiedStatus(a registry.Agent) VerifiedStatus {
 	s := a.Standing
 	return VerifiedStatus{Verified: s.IsVerified(), VerificationScore: s.RoundedWeight(), DistinctWhoisRoots: s.Roots, AttestationCount: s.Count}
@@ -149,7 +149,7 @@ func (g *Graph) RecentView(ctx context.Context, limit int) (RecentView, error) {
 	return v, err
 }
 
-// GraphView is who attests an agent, and whom it attests.
+// GraphView lists the attesters of an agent and the agents that it attests.
 type GraphView struct {
 	AirID         string `json:"air_id"`
 	Inbound       []Edge `json:"inbound"`
@@ -158,7 +158,7 @@ type GraphView struct {
 	OutboundCount int    `json:"outbound_count"`
 }
 
-// An Edge is one active attestation; of the two agents the other one is named.
+// An Edge is one active attestation. It names the other one of the two agents.
 type Edge struct {
 	AttesterAirID   string  `json:"attester_air_id,omitempty"`
 	SubjectAirID    string  `json:"subject_air_id,omitempty"`
@@ -193,7 +193,7 @@ func (g *Graph) GraphView(ctx context.Context, a registry.Agent) (GraphView, err
 	return v, nil
 }
 
-// DependentsView is who depends on an agent, step by step.
+// DependentsView lists the agents that depend on an agent, level by level.
 type DependentsView struct {
 	AirID      string      `json:"air_id"`
 	Dependents []Dependent `json:"dependents"`
@@ -278,10 +278,10 @@ type AgentNumber struct {
 	Count int    `json:"count"`
 }
 
-// maxTopAgents is how many agents the top lists hold.
+// maxTopAgents limits the lists of the agents with most attestations.
 const maxTopAgents = 10
 
-// GraphStatsView reads all attestations: keep the answer for a while.
+// GraphStatsView reads all attestations: cache the answer for a while.
 func (g *Graph) GraphStatsView(ctx context.Context) (GraphStatsView, error) {
 	subjects, attesters := map[string]int{}, map[string]int{}
 	v := GraphStatsView{Edges: GraphEdges{ByType: map[string]int{}}}
@@ -326,13 +326,13 @@ func rankAgents(counts map[string]int) []AgentNumber {
 	return out[:min(len(out), maxTopAgents)]
 }
 
-// ErrorView returns the reference's words for an error of
-// [Registry.Attest], where they are others than those of [NewErrorView].
+// ErrorView returns the reference's words for an error of [Graph.Attest], which differ from those
+// of [registry.NewErrorView].
 func ErrorView(err error, subject string) (registry.ErrorView, bool) {
 	return errorView(err, "X-Agent-Secret header required for attestation", "invalid attester secret", subject)
 }
 
-// RevocationErrorView is [ErrorView] for [Registry.RevokeAttestation].
+// RevocationErrorView is [ErrorView] for [Graph.RevokeAttestation].
 func RevocationErrorView(err error, subject string) (registry.ErrorView, bool) {
 	return errorView(err, "X-Agent-Secret header required (must be original attester's secret)",
 		"invalid attester secret (only the original attester can revoke)", subject)

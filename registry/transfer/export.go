@@ -28,7 +28,7 @@ const (
 	exportVersion = 1
 )
 
-// exportHead is the first line.
+// exportHead is the first line of an export.
 type exportHead struct {
 	Export   string    `json:"export"`
 	Version  int       `json:"version"`
@@ -38,7 +38,7 @@ type exportHead struct {
 	Exported time.Time `json:"exported"`
 }
 
-// exportLine is one of the others; one member of it is set.
+// exportLine is any other line; one of its members is set.
 type exportLine struct {
 	Entry       json.RawMessage       `json:"entry,omitempty"`
 	Attestation *registry.Attestation `json:"attestation,omitempty"`
@@ -48,7 +48,7 @@ type exportLine struct {
 	SHA256      string                `json:"sha256,omitempty"`      // beside End, hex
 }
 
-// An exporter writes lines and sums them up.
+// An exporter writes lines and computes their digest.
 type exporter struct {
 	to    io.Writer
 	sum   hash.Hash
@@ -67,18 +67,17 @@ func (x *exporter) writeLine(v any) error {
 	return err
 }
 
-// ExportOptions say what an export holds beside what is public.
+// ExportOptions add to an export what is not public.
 type ExportOptions struct {
-	// Secret adds the SHA-256 of the once-shown secret, so that whoever has that can
-	// go on with it: for the operator who moves a registry. Such an export is to be
-	// kept from others.
+	// Secret adds the SHA-256 of the agent's secret, so that the owner can use the secret at
+	// another registry: for an operator who moves a registry. Keep such an export private.
 	Secret bool
 }
 
-// Export writes an agent with its whole history, as [Registry.Import] reads it.
-// What it writes is public, but for what o asks for. An agent that changes
-// meanwhile is written as it was at the beginning. The error is [ErrNoAgent], and
-// a [*Refusal] with [ErrGone] for one that is erased.
+// Export writes an agent with its whole history, for [Transfer.Import] to read. Everything in it is
+// public except for what o adds. If the agent changes meanwhile, the export shows it as it was at
+// the beginning. The error is [registry.ErrNoAgent], and a [*registry.Refusal] with
+// [registry.ErrGone] for an erased agent.
 func (t *Transfer) Export(ctx context.Context, airID string, to io.Writer, o ExportOptions) error {
 	agent, _, err := t.registry.LoadAgent(ctx, airID)
 	if err != nil {
@@ -137,12 +136,12 @@ func (t *Transfer) writeExport(ctx context.Context, agent registry.Agent, x *exp
 	return x.writeLine(exportLine{End: x.lines, SHA256: hex.EncodeToString(x.sum.Sum(nil))})
 }
 
-// exportError is what is wrong with a line of an export.
+// exportError returns the error for an invalid line of an export.
 func exportError(line int, code, message, help string) error {
 	return &registry.Error{Field: fmt.Sprintf("line %d", line), Code: code, Message: fmt.Sprintf("Line %d of the export: %s", line, message), Help: help}
 }
 
-// errorAtLine tells in which line of an export something is wrong.
+// errorAtLine adds the line of an export to an error.
 func errorAtLine(line int, err error) error {
 	if e, ok := errors.AsType[*registry.Refusal](err); ok {
 		return exportError(line, e.Code, e.Message, e.Help)

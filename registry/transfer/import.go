@@ -27,10 +27,10 @@ const (
 	maxExportEntries = 100000
 )
 
-// exportLimits bound one line of an export.
+// exportLimits limit one line of an export.
 var exportLimits = protocol.Limits{Bytes: maxExportLine, Depth: 24, Members: 20000, Number: 32}
 
-// An export that was read and found to agree with itself.
+// parsedExport is an export that was read and is consistent.
 type parsedExport struct {
 	head       exportHead
 	entries    []registry.Entry
@@ -38,31 +38,30 @@ type parsedExport struct {
 	attested   []registry.Attestation
 	agent      registry.Agent
 	secretHash []byte
-	// provedKeys are the keys that have signed something of the agent.
+	// provedKeys are the keys that have signed something for the agent.
 	provedKeys map[string]bool
 }
 
-// An Imported says what an import rests on.
+// An ImportResult says what an import rests on.
 type ImportResult struct {
 	Agent registry.Agent `json:"agent"`
 	// Origin is the DID host of the registry that exported it.
 	Origin  string `json:"origin"`
 	Entries int    `json:"entries"` // that were imported
-	// Signed is how many of them a key of the agent has signed, and that hold. For
-	// the others there is only the word of the registry that exported them.
+	// Signed is the number of entries with a valid signature of a key of the agent. The others rest
+	// on the word of the exporting registry only.
 	Signed int `json:"signed"`
-	// Notes say what could not be taken over, for a person.
+	// Notes tell the operator what could not be imported.
 	Notes []string `json:"notes"`
 }
 
-// Import stores an agent that [Registry.Export] wrote, with its AIR ID and its
-// whole history, as the operator. It is verified first: the lines are whole, the
-// entries are chained and agree with the record, a key takes the place of another
-// only where the history holds the signatures for it, and every signature of the
-// agent verifies. What another registry has proved or observed is not: its
-// domains are looked at here, and attestations count only if this registry has
-// them. The error is an [*Error] that names the line, and a [*Refusal] with
-// [ErrState] when the AIR ID or a key is in use.
+// Import stores an agent that [Transfer.Export] wrote, with its AIR ID and its whole history, as
+// the operator. It verifies the export first: the lines are complete, the entries are chained and
+// agree with the record, every change of a key has its signatures, and every signature of the agent
+// is valid. It does not adopt what another registry has proved or observed: domains are checked
+// again here, and attestations count only if this registry has them. The error is an
+// [*registry.Error] that names the line, and a [*registry.Refusal] with [registry.ErrState] when
+// the AIR ID or a key is in use.
 func (t *Transfer) Import(ctx context.Context, from io.Reader) (ImportResult, error) {
 	x, err := readExport(from)
 	if err != nil {
@@ -87,7 +86,7 @@ func (t *Transfer) Import(ctx context.Context, from io.Reader) (ImportResult, er
 	return ImportResult{}, ctx.Err()
 }
 
-// readExport reads the lines, in their order.
+// readExport reads the lines in their order.
 func readExport(from io.Reader) (*parsedExport, error) {
 	lines := bufio.NewScanner(io.LimitReader(from, maxExport+1))
 	lines.Buffer(make([]byte, 64<<10), maxExportLine+1)
@@ -130,8 +129,8 @@ func readExport(from io.Reader) (*parsedExport, error) {
 	return nil, exportError(n+1, "cut", "the last line is missing", "the file was cut off: export the agent again")
 }
 
-// scanTerminatedLines splits into lines, of which the last must end too, so that no byte of
-// an export goes unseen.
+// scanTerminatedLines splits the input into lines and requires an end of the last one, so that no
+// byte of an export is ignored.
 func scanTerminatedLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -161,7 +160,7 @@ func (x *parsedExport) readHead(text []byte) error {
 	return nil
 }
 
-// addLine takes a line in its place: entries, attestations, the agent.
+// addLine adds a line in the required order: entries, attestations, agent.
 func (x *parsedExport) addLine(l exportLine, n int) error {
 	switch {
 	case x.agent.AirID != "":
@@ -185,7 +184,7 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 	return nil
 }
 
-// checkEnd judges the last line.
+// checkEnd checks the last line.
 func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum []byte) error {
 	switch {
 	case x.agent.AirID == "":
@@ -198,7 +197,7 @@ func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum [
 	return lines.Err()
 }
 
-// storeImport stores what was verified.
+// storeImport stores a verified export.
 func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResult, error) {
 	now := t.registry.Timestamp()
 	result := ImportResult{Origin: x.head.Registry, Entries: len(x.entries), Notes: []string{}}
@@ -261,8 +260,8 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	return result, nil
 }
 
-// checkImport holds the values of a record that is to be imported against what is
-// asked of a registration: the registry that it comes from may have asked less.
+// checkImport checks a record like a registration, because the registry that it comes from may have
+// other rules.
 func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) error {
 	if !slices.Contains([]string{registry.Active, registry.Suspended, registry.Deactivated, registry.Deleted, registry.Merged}, a.Status) {
 		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", registry.ClipText(a.Status)), Help: "export the agent again"}
@@ -270,7 +269,7 @@ func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) 
 	if a.Updated.After(now.Add(registry.MaxSignatureAhead)) || a.Created.After(a.Updated) || a.Created.IsZero() {
 		return &registry.Error{Field: "updated", Code: "time", Message: "it was changed in the future, or before it was made", Help: "set the clocks of both machines"}
 	}
-	// The ids of its endpoints begin with its DID, which is another here.
+	// The ids of its endpoints begin with its DID, which differs here.
 	if host, err := registry.ParseHost(origin); err == nil {
 		before := did.AgentDID(host, a.AirID).String()
 		a.ServiceEndpoints = slices.Clone(a.ServiceEndpoints)
@@ -283,7 +282,7 @@ func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) 
 	return t.registry.CheckRecord(a)
 }
 
-// keepKnownAttestations keeps those that this registry has itself.
+// keepKnownAttestations keeps the attestations that this registry has.
 func (t *Transfer) keepKnownAttestations(ctx context.Context, c *registry.Change, x *parsedExport, note func(string, ...any)) error {
 	signatures := map[int]string{}
 	for _, a := range x.attested {
@@ -317,7 +316,7 @@ func (t *Transfer) keepKnownAttestations(ctx context.Context, c *registry.Change
 	return err
 }
 
-// reserveHandle claims the handle if it can be had; the writes are made with the rest.
+// reserveHandle claims the handle if it is available. The change writes it with everything else.
 func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note func(string, ...any)) error {
 	handle := c.Agent.Handle
 	if handle == "" {
@@ -339,8 +338,8 @@ func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note f
 	return nil
 }
 
-// reserveKeys makes the agent the holder of the keys that it has proved, and of the
-// one that a recovery is to bring.
+// reserveKeys makes the agent the holder of the keys that it has proved, and of the key of a
+// pending recovery.
 func (t *Transfer) reserveKeys(ctx context.Context, c *registry.Change) error {
 	var keys []string
 	for _, k := range c.Agent.Keys() {
@@ -364,9 +363,8 @@ func (t *Transfer) reserveKeys(ctx context.Context, c *registry.Change) error {
 	return nil
 }
 
-// writeHistory writes the agent with the entries that it had. Of a history too
-// long for one write the beginning goes before: without the agent's record nobody
-// reads it, and another attempt writes the same.
+// writeHistory writes the agent with its entries. The beginning of a long history is written before
+// the rest: nobody reads it without the agent's record, and another attempt writes the same.
 func (t *Transfer) writeHistory(ctx context.Context, c *registry.Change, x *parsedExport) error {
 	rest := x.raw
 	n := 1

@@ -13,11 +13,11 @@ import (
 	"gazetteer/registry"
 )
 
-// maxAbsorbed is how many agents can be merged into one.
+// maxAbsorbed limits how many agents can be merged into one.
 const maxAbsorbed = 20
 
-// A Merge says that two agents have one owner, who goes on with one of them. The
-// current keys of both sign its [Merge.Statement].
+// A Merge says that two agents have one owner, who keeps one of them. The current keys of both sign
+// its [Merge.Statement].
 type Merge struct {
 	From    string // DID of the agent that ends
 	FromKey string // its current key, as a multikey
@@ -63,13 +63,13 @@ func ReadMerge(body []byte) (Merge, error) {
 	return x, err
 }
 
-// Merge ends an agent in favour of another of its owner, and returns the one that
-// stays. The handle goes over when that has none, and is kept for it otherwise.
-// What was proved or attested of the one that ends does not: two weak records must
-// not add up to a strong one. Its keys and history stay to be read, its DID says
-// where to go. The error is an [*Error] for a value, [ErrNoAgent], or a
-// [*Refusal]: with [ErrUnauthorized] for signatures that do not hold, with
-// [ErrState] when the agents cannot be merged.
+// Merge ends an agent in favour of another one of the same owner, and returns the one that stays.
+// The handle passes to the agent that stays, or is reserved for it if it has one already. Proofs
+// and attestations do not pass, because two weak records must not add up to a strong one. The keys
+// and the history of the ended agent stay readable, and its DID document names the agent that
+// stays. The error is an [*registry.Error] for a value, [registry.ErrNoAgent], or a
+// [*registry.Refusal]: with [registry.ErrUnauthorized] for invalid signatures, and with
+// [registry.ErrState] when the agents cannot be merged.
 func (t *Transfer) Merge(ctx context.Context, airID string, x Merge) (registry.Agent, error) {
 	if err := registry.CheckNonce(x.Nonce); err != nil {
 		return registry.Agent{}, err
@@ -96,8 +96,8 @@ func (t *Transfer) Merge(ctx context.Context, airID string, x Merge) (registry.A
 	return agent, err
 }
 
-// MergeByOperator is [Registry.Merge] as the operator, for an owner who has lost a
-// key. Reason is kept with the agent that ends.
+// MergeByOperator is [Transfer.Merge] as the operator, for an owner who has lost a key. The reason
+// is stored with the agent that ends.
 func (t *Transfer) MergeByOperator(ctx context.Context, airID, into, reason string) (registry.Agent, error) {
 	reason, err := registry.ValidateText("reason", reason, registry.MaxReason, registry.ManyLines)
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *Transfer) MergeByOperator(ctx context.Context, airID, into, reason stri
 	})
 }
 
-// mergeAgents merges two agents if may does not object.
+// mergeAgents merges two agents unless may returns an error.
 func (t *Transfer) mergeAgents(ctx context.Context, airID, intoID string, may func(from, into *registry.Change) (registry.Entry, error)) (registry.Agent, error) {
 	if airID == intoID {
 		return registry.Agent{}, &registry.Refusal{Kind: registry.ErrState, Code: "merge-same", Message: "an agent cannot be merged into itself", Help: "name the agent that shall stay"}

@@ -12,8 +12,8 @@ import (
 	"gazetteer/registry"
 )
 
-// verifyHistory walks through the history: every entry follows from the one before, and
-// what stands there as signed is. It returns how many entries are signed.
+// verifyHistory checks that every entry follows from the one before, and that all signatures in the
+// history are valid. It returns the number of signed entries.
 func (x *parsedExport) verifyHistory() (signed int, err error) {
 	hosts := x.entryHosts()
 	var before registry.Entry
@@ -53,7 +53,7 @@ func (x *parsedExport) verifyHistory() (signed int, err error) {
 	return signed, nil
 }
 
-// entryHosts returns in which registry each entry was made.
+// entryHosts returns the registry in which each entry was made.
 func (x *parsedExport) entryHosts() []string {
 	out := make([]string, len(x.entries))
 	host := x.head.Registry
@@ -66,7 +66,7 @@ func (x *parsedExport) entryHosts() []string {
 	return out
 }
 
-// checkEntry judges whether an entry is the n-th of the agent.
+// checkEntry checks whether an entry is the n-th of the agent.
 func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
 	refuse := func(code, message string) error {
 		return &registry.Error{Code: code, Message: message, Help: "the history was changed: export the agent again"}
@@ -92,9 +92,9 @@ func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
 	return nil
 }
 
-// verifyEntry verifies the signatures of an entry, made in the registry of host when the
-// agent was as before, and that the key changes only by them; before is nil for
-// the first. It returns the agent's keys that have signed it.
+// verifyEntry verifies the signatures of an entry that was made in the registry of host, and that
+// keys change only with the required signatures. Before is the agent before the entry, nil for the
+// first one. It returns the keys of the agent that have signed the entry.
 func verifyEntry(before *registry.Agent, e registry.Entry, host did.Web) (own []string, err error) {
 	agentDID := did.AgentDID(host, e.AirID).String()
 	if a := e.Authority; a != nil && a.Signed != "" {
@@ -116,15 +116,15 @@ func verifyEntry(before *registry.Agent, e registry.Entry, host did.Web) (own []
 	return own, nil
 }
 
-// isAgentKey reports whether a key is the agent's, before an entry or after it.
+// isAgentKey reports whether a key belongs to the agent before or after an entry.
 func isAgentKey(before *registry.Agent, now registry.Agent, multikey string) bool {
 	return now.Multikey() == multikey || before != nil && before.Multikey() == multikey ||
 		now.Recovery != nil && did.FormatMultikey(now.Recovery.To) == multikey
 }
 
-// isStatementOfAgent reports whether a signed text is of this agent in that registry, so that
-// what somebody signed elsewhere is not taken for it: a statement that names it, or
-// the base of a request to it.
+// isStatementOfAgent reports whether a signed text is about this agent in that registry: a
+// statement that names the agent, or the signature base of a request to it. A text that was signed
+// for something else does not count.
 func isStatementOfAgent(text string, e registry.Entry, host did.Web, agentDID string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	switch first {
@@ -138,8 +138,7 @@ func isStatementOfAgent(text string, e registry.Entry, host did.Web, agentDID st
 	return strings.HasPrefix(first, `"`) && (e.Event == registry.EventRegistered || strings.Contains(text, e.AirID))
 }
 
-// checkKeyChange judges whether the keys of an agent may be, after an entry, what they
-// are.
+// checkKeyChange checks whether an entry may change the keys of an agent as it does.
 func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a *registry.Authority) error {
 	now := *e.Agent
 	refuse := func(message string) error {
@@ -166,8 +165,8 @@ func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a 
 	return refuse("the key is another, without the signatures of both keys")
 }
 
-// checkRecoveryRequest judges a recovery that was asked for: the key that the agent had committed
-// to must have signed it.
+// checkRecoveryRequest checks that a recovery was signed by the key that the agent had committed
+// to.
 func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e registry.Entry, agentDID string, a *registry.Authority) error {
 	to := did.FormatMultikey(p.To)
 	if e.Event == registry.EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.Multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
@@ -178,14 +177,14 @@ func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e r
 	return &registry.Error{Code: "key", Message: "a recovery is under way that the recovery key has not signed", Help: "the history was changed: export the agent again"}
 }
 
-// isStatementOfKeys reports whether a signed text is a statement of that sort about those keys.
+// isStatementOfKeys reports whether a signed text is a statement of that kind about those keys.
 func isStatementOfKeys(text, kind, agentDID, from, to string) bool {
 	head := registry.FormatStatement(kind, [2]string{"agent", agentDID}, [2]string{"from", from}, [2]string{"to", to})
 	return strings.HasPrefix(text, string(head))
 }
 
-// sameRecord compares a record with that in the last entry, but for what changes
-// without one.
+// sameRecord compares a record with the one in the last entry, except for members that change
+// without an entry.
 func sameRecord(a, b registry.Agent) bool {
 	for _, x := range []*registry.Agent{&a, &b} {
 		*x = x.PublicCopy()
