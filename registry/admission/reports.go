@@ -99,8 +99,8 @@ type ReportRequest struct {
 }
 
 // ReadReport reads the body of a report: reason, text and contact, as strictly as
-// [ReadRegistration] reads a registration. Values are judged by
-// [Registry.Report]. The error is an [*Error].
+// [registry.ReadRegistration] reads a registration. Values are judged by
+// [Admission.Report]. The error is an [*registry.Error].
 func ReadReport(body []byte) (ReportRequest, error) {
 	var q ReportRequest
 	err := registry.ReadTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact})

@@ -221,7 +221,7 @@ type Query struct {
 	// Hosts are DNS names in ASCII lower case. The agent must have an association that holds with
 	// one of them, see [evidence.Collector.Associations]; nil selects agents of any host.
 	Hosts []string
-	// Require names signals that must be proved or observed, see [ParseRequire].
+	// Require names signals that must be proved or observed, see [registry.ParseRequire].
 	Require []string
 	// Offset and Limit select a page; a limit outside 1 to [registry.MaxList] means 20.
 	Offset, Limit int

@@ -50,7 +50,7 @@ func NewMerge(from, into string, fromKey, intoKey ed25519.PrivateKey, now time.T
 
 // ReadMerge reads the body of a merge: from, from_key, into, into_key, created,
 // nonce, from_signature and into_signature. Values are judged by
-// [Registry.Merge]. The error is an [*Error].
+// [Transfer.Merge]. The error is an [*registry.Error].
 func ReadMerge(body []byte) (Merge, error) {
 	var x Merge
 	var created string
